@@ -1,0 +1,91 @@
+"""Precompiled access to a few fields of a buffer, for calls and messages by the ten thousand. Knows fields, no tables.
+
+A reader is one ``struct`` that skips the gaps. A writer has one ``struct`` a contiguous run, so that no byte between
+the fields is touched.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from mqwire.errors import WireError
+from mqwire.fields import Field
+
+Located = tuple[int, Field]
+
+
+def make_reader(structure: str, order: str, located: list[Located]) -> Callable[..., tuple[Any, ...]]:
+    """A function ``(buf, offset=0) -> tuple`` over these fields; see ``Layout.reader``."""
+    places = sorted(range(len(located)), key=lambda i: located[i][0])
+    start, program = _program(order, [located[i] for i in places])
+    unpack_from = program.unpack_from
+
+    def read(buf: Any, offset: int = 0) -> tuple[Any, ...]:
+        try:
+            return unpack_from(buf, offset + start)
+        except struct.error as error:
+            raise _failure(structure, located, offset + start, error) from error
+
+    if places == sorted(places):
+        return read
+    pick = itemgetter(*[places.index(i) for i in range(len(places))])
+
+    def read_in_order(buf: Any, offset: int = 0) -> tuple[Any, ...]:
+        picked: tuple[Any, ...] = pick(read(buf, offset))
+        return picked
+
+    return read_in_order
+
+
+def make_writer(structure: str, order: str, located: list[Located]) -> Callable[..., None]:
+    """A function ``(buf, *values, offset=0)`` over these fields; see ``Layout.writer``."""
+    places = sorted(range(len(located)), key=lambda i: located[i][0])
+    by_offset = [located[i] for i in places]
+    sized = [(i, at, field) for i, (at, field) in enumerate(by_offset) if field.length]
+    runs = [(*_program(order, by_offset[low:high]), low, high) for low, high in _runs(by_offset)]
+    packers = [(start, program.pack_into, low, high) for start, program, low, high in runs]
+
+    def write(buf: Any, *values: Any, offset: int = 0) -> None:
+        wire = [values[i] for i in places]
+        for i, at, field in sized:
+            wire[i] = _fitted(structure, at, field, wire[i])
+        try:
+            for start, pack_into, low, high in packers:
+                pack_into(buf, offset + start, *wire[low:high])
+        except struct.error as error:
+            raise _failure(structure, located, offset, error) from error
+
+    return write
+
+
+def _program(order: str, located: list[Located]) -> tuple[int, struct.Struct]:
+    start = end = located[0][0]
+    parts = [order]
+    for at, field in located:
+        parts.append(f"{at - end}x{field.code}")
+        end = at + field.width
+    return start, struct.Struct("".join(parts))
+
+
+def _runs(located: list[Located]) -> list[tuple[int, int]]:
+    """Index ranges of fields that touch each other."""
+    ends = [at + field.width for at, field in located]
+    breaks = [i for i in range(1, len(located)) if located[i][0] != ends[i - 1]]
+    return list(zip([0, *breaks], [*breaks, len(located)], strict=True))
+
+
+def _fitted(structure: str, at: int, field: Field, value: bytes | str) -> bytes:
+    try:
+        raw = value.encode("latin-1") if isinstance(value, str) else bytes(value)
+    except UnicodeEncodeError as error:
+        raise WireError(structure, field.name, at, f"{value!r} is not Latin-1") from error
+    if len(raw) > field.length:
+        raise WireError(structure, field.name, at, f"{len(raw)} bytes are too long for {field.length}")
+    return raw.ljust(field.length) if field.kind == "char" else raw
+
+
+def _failure(structure: str, located: list[Located], offset: int, error: struct.error) -> WireError:
+    return WireError(structure, ", ".join(field.name for _, field in located), offset, str(error))

@@ -1,0 +1,184 @@
+"""CCSID to codec: strict both ways, exact both ways, unknown ones refused. Knows no structure.
+
+1. A decoded text encodes back to the same bytes, or decoding fails: some multi-byte pages have two codes for one
+   character.
+2. CCSIDs 1200, 13488 and 17584 have the byte order of the integers of the same data (Encoding); 1202 is always
+   little-endian, 1201 always big-endian.
+3. The special values (0 queue manager, -1 embedded, -2 inherit, -3 application) are no character sets: the caller
+   resolves them from the chain of headers.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
+from mqwire.ebcdic import decoding_table
+from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
+
+Bytes = bytes | bytearray | memoryview
+
+# Python's own codecs
+_PYTHON: dict[int, str] = {
+    **{37: "cp037", 424: "cp424", 500: "cp500", 875: "cp875", 1026: "cp1026", 1140: "cp1140"},
+    **{367: "ascii", 819: "latin-1", 923: "iso8859-15", 1208: "utf-8"},
+    **{n: f"cp{n}" for n in (437, 720, 737, 775, 850, 852, 855, 856, 857, 858, 860, 861, 862, 863, 864, 865, 866, 869)},
+    **{912: "iso8859-2", 913: "iso8859-3", 914: "iso8859-4", 915: "iso8859-5", 1089: "iso8859-6", 813: "iso8859-7"},
+    **{916: "iso8859-8", 920: "iso8859-9", 921: "iso8859-13", 878: "koi8-r", 1168: "koi8-u", 1125: "cp1125"},
+    **{n: f"cp{n}" for n in range(1250, 1259)},
+    **{n: f"cp{n - 5346 + 1250}" for n in range(5346, 5355)},
+    **{
+        943: "cp932",
+        954: "euc_jp",
+        970: "euc_kr",
+        1363: "cp949",
+        950: "cp950",
+        1386: "gbk",
+        1392: "gb18030",
+        5488: "gb18030",
+    },
+}
+_UTF16_BY_ENCODING = frozenset({1200, 13488, 17584})
+_UTF16_FIXED = {1201: "utf-16-be", 1202: "utf-16-le"}
+UTF16 = _UTF16_BY_ENCODING | _UTF16_FIXED.keys()
+_SPECIAL = {0: "queue manager's", -1: "embedded", -2: "inherited", -3: "application's", -4: "as published"}
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """One character set.
+
+    ``decode`` and ``encode`` are strict and raise ``UnicodeError``; ``blank`` is the encoded blank: structures can
+    be in this character set only if it is one byte.
+    """
+
+    ccsid: int
+    decode: Callable[[bytes], str]
+    encode: Callable[[str], bytes]
+    blank: bytes
+
+
+@lru_cache(maxsize=256)
+def _codec(ccsid: int, utf16: str) -> Codec | None:
+    page = decoding_table(ccsid)
+    if page is not None:
+        return _table_codec(ccsid, page)
+    name = utf16 or _PYTHON.get(ccsid)
+    return None if name is None else _python_codec(ccsid, name)
+
+
+def _table_codec(ccsid: int, page: str) -> Codec:
+    back = codecs.charmap_build(page)
+
+    def decode(raw: bytes) -> str:
+        return codecs.charmap_decode(raw, "strict", page)[0]
+
+    def encode(text: str) -> bytes:
+        return codecs.charmap_encode(text, "strict", back)[0]
+
+    return Codec(ccsid, decode, encode, b"\x40")
+
+
+def _python_codec(ccsid: int, name: str) -> Codec:
+    lookup = codecs.lookup(name)
+
+    def plain(raw: bytes) -> str:
+        return raw.decode(name)
+
+    def exact(raw: bytes) -> str:
+        text = raw.decode(name)
+        if text.encode(name) != raw:
+            raise UnicodeError("decodes to text that would encode to other bytes")
+        return text
+
+    def encode(text: str) -> bytes:
+        return text.encode(name)
+
+    return Codec(ccsid, plain if _is_exact(lookup.name) else exact, encode, " ".encode(name))
+
+
+def _is_exact(name: str) -> bool:
+    """UTF-8 and UTF-16 are; of the others, single-byte pages without two bytes for one character."""
+    if name.startswith("utf"):
+        return True
+    cells = [bytes([i]).decode(name, "ignore") for i in range(256)]
+    single = "".join(cells)
+    return len(set(single)) == len(single) and "" not in cells
+
+
+def is_known(ccsid: int) -> bool:
+    """Whether text in this CCSID can be converted."""
+    return ccsid in UTF16 or _codec(ccsid, "") is not None
+
+
+def codec_for(ccsid: int, structure: str = "text", offset: int = 0, encoding: int | None = None) -> Codec:
+    """The codec of a CCSID.
+
+    :param structure: MQ structure to name in an error, with the offset of its bytes
+    :param encoding: Encoding of the same data, needed for 1200, 13488 and 17584; None for a structure's fixed-length
+        fields, which cannot be in a two-byte character set
+    :raises UnknownCcsid: no conversion known, one of MQ's special values, or two bytes a character in fixed fields
+    :raises UnknownEncoding: the byte order of two-byte characters is unknown
+    """
+    if ccsid in UTF16:
+        if encoding is None:
+            raise UnknownCcsid(structure, "CodedCharSetId", offset, f"fixed-length fields cannot be in CCSID {ccsid}")
+        found = _codec(ccsid, _utf16(ccsid, encoding, structure, offset))
+    else:
+        found = _codec(ccsid, "")
+    if found is None:
+        special = _SPECIAL.get(ccsid)
+        why = (
+            f"CCSID {ccsid} means the {special} one, which is not known here"
+            if special
+            else f"CCSID {ccsid} is unknown"
+        )
+        raise UnknownCcsid(structure, "CodedCharSetId", offset, why)
+    return found
+
+
+def _utf16(ccsid: int, encoding: int, structure: str, offset: int) -> str:
+    if ccsid in _UTF16_FIXED:
+        return _UTF16_FIXED[ccsid]
+    integer = encoding & MQENC_INTEGER_MASK
+    if integer == MQENC_INTEGER_NORMAL:
+        return "utf-16-be"
+    if integer == MQENC_INTEGER_REVERSED:
+        return "utf-16-le"
+    raise UnknownEncoding(structure, "Encoding", offset, f"byte order of CCSID {ccsid} unknown in encoding {encoding}")
+
+
+def decode(raw: Bytes, ccsid: int, encoding: int = MQENC_NATIVE, *, structure: str = "text", offset: int = 0) -> str:
+    """Text from bytes, strictly; nothing is stripped.
+
+    :raises WireError: unknown CCSID, or bytes that are not text in it; ``offset`` + the place of the bad byte is named
+    """
+    codec = codec_for(ccsid, structure, offset, encoding)
+    try:
+        return codec.decode(bytes(raw))
+    except UnicodeError as error:
+        at = offset + getattr(error, "start", 0)
+        raise WireError(structure, "", at, f"not text in CCSID {ccsid}: {_why(error)}") from error
+
+
+def encode(text: str, ccsid: int, encoding: int = MQENC_NATIVE, *, structure: str = "text", offset: int = 0) -> bytes:
+    """Bytes from text, strictly.
+
+    :raises WireError: unknown CCSID, or a character that is not in it
+    """
+    codec = codec_for(ccsid, structure, offset, encoding)
+    try:
+        return codec.encode(text)
+    except UnicodeError as error:
+        raise WireError(structure, "", offset, f"{_character(error)} does not exist in CCSID {ccsid}") from error
+
+
+def _why(error: UnicodeError) -> str:
+    return error.reason if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _character(error: UnicodeError) -> str:
+    return repr(error.object[error.start]) if isinstance(error, UnicodeEncodeError) else "the text"

@@ -1,0 +1,193 @@
+"""The text of an MQRFH2 folder: an XML-like subset, read and written without an XML parser. Knows no bytes.
+
+1. Elements, attributes, character data and the five predefined escapes (``&lt; &gt; &amp; &quot; &apos;``) exist,
+   nothing else: no declarations, comments, CDATA, processing instructions or other entities, so nothing is expanded.
+2. An element has either text or children; blanks between children mean nothing. Several folders may stand in one text.
+3. Positions in errors are characters of the folder's text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+from mqwire.errors import WireError
+
+DEPTH = 64
+_NAME = re.compile(r"[^\s<>&\"'/=!?]+")
+_BLANKS = re.compile(r"[ \t\r\n]*")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_ESCAPE = re.compile(r"&([^;&<]*)(;?)")
+_ESCAPES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+_ESCAPED = str.maketrans({character: f"&{name};" for name, character in _ESCAPES.items()})
+
+Scalar = str | int | float | bool | bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """One element: its name, attributes in order, and either ``value`` (text) or ``children``."""
+
+    name: str
+    attributes: tuple[tuple[str, str], ...] = ()
+    value: str = ""
+    children: tuple[Element, ...] = ()
+
+    def find(self, path: str) -> Element | None:
+        """The first element below this one by names with dots, as in ``"jms.Dst"`` said below its folder: ``"Dst"``."""
+        found: Element | None = self
+        for name in path.split("."):
+            found = next((child for child in found.children if child.name == name), None) if found else None
+        return found
+
+    def attribute(self, name: str) -> str | None:
+        """The value of an attribute, or None."""
+        return next((value for key, value in self.attributes if key == name), None)
+
+    def typed(self) -> Scalar | None:
+        """The value by its ``dt`` attribute (string if there is none); None for ``xsi:nil="true"``.
+
+        :raises WireError: the text is not of the type, or the type is unknown
+        """
+        if self.attribute("xsi:nil") == "true":
+            return None
+        kind = self.attribute("dt") or "string"
+        try:
+            return _typed(kind, self.value)
+        except ValueError as error:
+            raise WireError("MQRFH2", self.name, 0, f"{self.value!r} is not of type {kind}") from error
+
+    def text(self) -> str:
+        """The element written out, without padding."""
+        attributes = "".join(f' {key}="{value.translate(_ESCAPED)}"' for key, value in self.attributes)
+        inside = "".join(child.text() for child in self.children) or self.value.translate(_ESCAPED)
+        return f"<{self.name}{attributes}>{inside}</{self.name}>"
+
+
+def folder(name: str, values: Mapping[str, str]) -> Element:
+    """A folder of plain strings, as ``folder("jms", {"Dst": "queue:///Q1"})``."""
+    return Element(name=name, children=tuple(Element(name=key, value=value) for key, value in values.items()))
+
+
+def jms_destination(elements: tuple[Element, ...]) -> str | None:
+    """JMSDestination (``jms.Dst``), such as ``queue:///ORDERS``, or None if there is none."""
+    found = next((element.find("Dst") for element in elements if element.name == "jms"), None)
+    return found.value if found else None
+
+
+def parse(text: str) -> tuple[Element, ...]:
+    """The folders in a NameValueData text; padding after them means nothing.
+
+    :raises WireError: not well formed, nested deeper than 64, or anything rule 1 does not allow
+    """
+    return tuple(_folders(text.rstrip("\0")))
+
+
+def _folders(text: str) -> Iterator[Element]:
+    at = _skip(text, 0)
+    while at < len(text):
+        element, at = _element(text, at, 1)
+        yield element
+        at = _skip(text, at)
+
+
+def _typed(kind: str, value: str) -> Scalar:
+    if kind in {"string", "char"}:
+        return value
+    if kind == "boolean":
+        if value not in {"0", "1", "true", "false"}:
+            raise ValueError(value)
+        return value in {"1", "true"}
+    if kind in {"i1", "i2", "i4", "i8", "int"} and _INTEGER.fullmatch(value):
+        return int(value)
+    if kind in {"r4", "r8"} and "_" not in value:
+        return float(value)
+    if kind == "bin.hex":
+        return bytes.fromhex(value)
+    raise ValueError(kind)
+
+
+def _element(text: str, at: int, depth: int) -> tuple[Element, int]:
+    if depth > DEPTH:
+        _fail(at, f"elements are nested deeper than {DEPTH}")
+    at = _expect(text, at, "<")
+    name, at = _name(text, at)
+    attributes, at = _attributes(text, at)
+    if text.startswith("/>", at):
+        return Element(name=name, attributes=attributes), at + 2
+    at = _expect(text, at, ">")
+    value, children, at = _content(text, at, depth)
+    at = _expect(text, at, "</")
+    at = _expect(text, at, name)
+    at = _expect(text, _skip(text, at), ">")
+    return Element(name=name, attributes=attributes, value=value, children=children), at
+
+
+def _content(text: str, at: int, depth: int) -> tuple[str, tuple[Element, ...], int]:
+    start, value, children = at, "", []
+    while True:
+        end = text.find("<", at)
+        if end < 0:
+            _fail(len(text), "the text ends inside an element")
+        value += text[at:end]
+        if text.startswith("</", end):
+            break
+        child, at = _element(text, end, depth + 1)
+        children.append(child)
+    if children and value.strip(" \t\r\n"):
+        _fail(start, "an element has both text and children")
+    return ("" if children else _unescaped(value, start)), tuple(children), end
+
+
+def _attributes(text: str, at: int) -> tuple[tuple[tuple[str, str], ...], int]:
+    found: list[tuple[str, str]] = []
+    after = _skip(text, at)
+    while after < len(text) and text[after] not in "/>":
+        if after == at:
+            _fail(at, "a blank is missing before an attribute")
+        name, at = _name(text, after)
+        at = _expect(text, _skip(text, at), "=")
+        at = _skip(text, at)
+        quote = text[at : at + 1]
+        end = text.find(quote, at + 1) if quote in {'"', "'"} else -1
+        if end < 0:
+            _fail(at, "an attribute's value is not in quotes")
+        if name in dict(found):
+            _fail(after, f"attribute {name!r} occurs twice")
+        found.append((name, _unescaped(text[at + 1 : end], at + 1)))
+        at = end + 1
+        after = _skip(text, at)
+    return tuple(found), after
+
+
+def _unescaped(raw: str, at: int) -> str:
+    def replace(match: re.Match[str]) -> str:
+        if match[2] != ";" or match[1] not in _ESCAPES:
+            _fail(at + match.start(), f"{match[0]!r} is not one of the five escapes")
+        return _ESCAPES[match[1]]
+
+    return _ESCAPE.sub(replace, raw)
+
+
+def _name(text: str, at: int) -> tuple[str, int]:
+    match = _NAME.match(text, at)
+    if match is None:
+        _fail(at, "a name is missing")
+    return match[0], match.end()
+
+
+def _skip(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
+
+
+def _expect(text: str, at: int, token: str) -> int:
+    if not text.startswith(token, at):
+        _fail(at, f"{token!r} is expected, not {text[at : at + 8]!r}")
+    return at + len(token)
+
+
+def _fail(at: int, message: str) -> NoReturn:
+    raise WireError("MQRFH2", "NameValueData", at, message)

@@ -1,0 +1,194 @@
+"""The chain of headers in front of the data of a message. Knows structures, no queue.
+
+1. Each header says Format, Encoding and CCSID of what follows; its own fields are in those said by the one before, the
+   first in those of the MQMD.
+2. Headers are MQDEAD, MQXMIT, MQIMS, MQCICS and every format that begins with ``MQH``. MQDLH and MQXQH have their own
+   layouts; all others begin with StrucId, Version, StrucLength, Encoding, CodedCharSetId, Format, Flags.
+3. CCSID -2 (inherit) said by a header is that header's own CCSID. 0 (queue manager) is ``q_mgr_ccsid`` where that is
+   given; else it stays 0, and text that would need it is refused.
+4. Nothing is guessed: a header that is not what its format says raises, naming structure, field and offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mqwire import constants as c
+from mqwire.errors import WireError
+from mqwire.fields import char
+from mqwire.layout import Buffer, Layout
+from mqwire.rfh2 import MQRFH2
+from mqwire.structures import MQDLH, MQMD, MQMDE, MQXQH, Structure, header_fields
+
+MQH_LAYOUT = Layout("MQH", [char("StrucId", 4), *header_fields(1, 32)], versions=range(1, 10))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MQH(Structure):
+    """The 32 bytes that MQIIH, MQCIH, MQDH, MQRFH, MQRMH, MQWIH and MQEPH begin with."""
+
+    LAYOUT: ClassVar[Layout] = MQH_LAYOUT
+
+    struc_id: str = ""
+    version: int = 1
+    struc_length: int = 32
+    encoding: int = 0
+    coded_char_set_id: int = c.MQCCSI_UNDEFINED
+    format: str = c.MQFMT_NONE
+    flags: int = 0
+
+
+HeaderValue = MQDLH | MQXQH | MQMDE | MQRFH2 | MQH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """One header of a chain.
+
+    ``offset`` and ``length`` in bytes of the body; ``encoding`` and ``ccsid`` are those of the header's own fields.
+    """
+
+    name: str
+    offset: int
+    length: int
+    value: HeaderValue
+    encoding: int
+    ccsid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """All headers, and what they say about the data that begins at ``payload_offset``."""
+
+    headers: tuple[Header, ...]
+    format: str
+    encoding: int
+    ccsid: int
+    payload_offset: int
+
+    def first(self, name: str) -> Header | None:
+        """The first header of this MQ name, such as ``"MQRFH2"``, or None."""
+        return next((header for header in self.headers if header.name == name), None)
+
+
+# format -> (structure, StrucId, least length)
+_FAMILY: dict[str, tuple[str, str, int]] = {
+    c.MQFMT_IMS: ("MQIIH", "IIH", 84),
+    c.MQFMT_CICS: ("MQCIH", "CIH", 164),
+    c.MQFMT_DIST_HEADER: ("MQDH", "DH", 48),
+    c.MQFMT_RF_HEADER_1: ("MQRFH", "RFH", 32),
+    c.MQFMT_REF_MSG_HEADER: ("MQRMH", "RMH", 108),
+    c.MQFMT_WORK_INFO_HEADER: ("MQWIH", "WIH", 120),
+    c.MQFMT_EMBEDDED_PCF: ("MQEPH", "EPH", 68),
+}
+_OWN: dict[str, tuple[str, type[MQDLH | MQXQH | MQMDE | MQRFH2]]] = {
+    c.MQFMT_DEAD_LETTER_HEADER: ("MQDLH", MQDLH),
+    c.MQFMT_XMIT_Q_HEADER: ("MQXQH", MQXQH),
+    c.MQFMT_MD_EXTENSION: ("MQMDE", MQMDE),
+    c.MQFMT_RF_HEADER_2: ("MQRFH2", MQRFH2),
+}
+
+
+def is_header(format_name: str) -> bool:
+    """Whether a Format names a header that is followed by more."""
+    return format_name in _OWN or format_name in _FAMILY or format_name.startswith("MQH")
+
+
+def walk(
+    format: str | bytes, encoding: int, ccsid: int, body: Buffer, *, offset: int = 0, q_mgr_ccsid: int | None = None
+) -> Chain:
+    """The headers from ``offset`` on.
+
+    :param format: MQMD.Format, as text or as its eight bytes in ASCII
+    :param encoding: MQMD.Encoding
+    :param ccsid: MQMD.CodedCharSetId
+    :param q_mgr_ccsid: what CCSID 0 stands for
+    :raises WireError: a header is cut short or not what its format says
+    """
+    headers: list[Header] = []
+    name = _format_name(format)
+    while is_header(name):
+        header = _header(name, encoding, _resolved(ccsid, q_mgr_ccsid), body, offset)
+        headers.append(header)
+        offset += header.length
+        own_ccsid = header.ccsid
+        value = header.value.msg_desc if isinstance(header.value, MQXQH) else header.value
+        name, encoding, ccsid = value.format, value.encoding, value.coded_char_set_id
+        if ccsid == c.MQCCSI_INHERIT:
+            ccsid = own_ccsid
+    return Chain(
+        headers=tuple(headers),
+        format=name,
+        encoding=encoding,
+        ccsid=_resolved(ccsid, q_mgr_ccsid),
+        payload_offset=offset,
+    )
+
+
+def split_dlh(
+    md_format: str | bytes,
+    md_encoding: int,
+    md_ccsid: int,
+    body: Buffer,
+    *,
+    q_mgr_ccsid: int | None = None,
+    any_format: bool = False,
+) -> tuple[MQDLH, bytes] | None:
+    """The MQDLH a body begins with and the bytes after it; None if MQMD.Format is not MQDEAD.
+
+    :param any_format: look at the bytes even if the format is another one
+    :raises WireError: MQMD.Format is MQDEAD (or ``any_format``) but there is no valid MQDLH
+    """
+    if not any_format and _format_name(md_format) != c.MQFMT_DEAD_LETTER_HEADER:
+        return None
+    dlh = MQDLH.unpack(body, encoding=md_encoding, ccsid=_resolved(md_ccsid, q_mgr_ccsid))
+    return dlh, bytes(body[MQDLH.LAYOUT.size :])
+
+
+def strip_dlh(md: MQMD, body: Buffer, *, q_mgr_ccsid: int | None = None) -> tuple[MQMD, MQDLH, bytes] | None:
+    """The message as it was before it was dead-lettered: Format, Encoding and CCSID of the MQMD reinstated (D08).
+
+    :returns: descriptor, header taken off, data; or None if MQMD.Format is not MQDEAD
+    :raises WireError: there is no valid MQDLH
+    """
+    split = split_dlh(md.format, md.encoding, md.coded_char_set_id, body, q_mgr_ccsid=q_mgr_ccsid)
+    if split is None:
+        return None
+    dlh, rest = split
+    restored = {"format": dlh.format, "encoding": dlh.encoding, "coded_char_set_id": dlh.coded_char_set_id}
+    return MQMD(**(md.values() | restored)), dlh, rest
+
+
+def _format_name(raw: str | bytes) -> str:
+    return (raw if isinstance(raw, str) else raw.decode("latin-1")).rstrip(" \0")
+
+
+def _resolved(ccsid: int, q_mgr_ccsid: int | None) -> int:
+    return q_mgr_ccsid if ccsid == c.MQCCSI_Q_MGR and q_mgr_ccsid is not None else ccsid
+
+
+def _header(name: str, encoding: int, ccsid: int, body: Buffer, offset: int) -> Header:
+    if name in _OWN:
+        title, structure = _OWN[name]
+        own = structure.unpack(body, offset=offset, encoding=encoding, ccsid=ccsid)
+        length = own.struc_length if isinstance(own, MQRFH2) else structure.LAYOUT.size
+        if isinstance(own, MQMDE) and own.struc_length != length:
+            at = offset + structure.LAYOUT.offset("struc_length")
+            raise WireError(title, "StrucLength", at, f"{own.struc_length} is not {length}")
+        return Header(name=title, offset=offset, length=length, value=own, encoding=encoding, ccsid=ccsid)
+    title, struc_id, least = _FAMILY.get(name, (name, "", MQH_LAYOUT.size))
+    value = _begin(title, encoding, ccsid, body, offset)
+    if struc_id and value.struc_id != struc_id:
+        raise WireError(title, "StrucId", offset, f"{value.struc_id!r} is not {struc_id!r}")
+    if not least <= value.struc_length <= len(body) - offset:
+        at = offset + MQH_LAYOUT.offset("struc_length")
+        raise WireError(title, "StrucLength", at, f"{value.struc_length} is not from {least} to {len(body) - offset}")
+    return Header(name=title, offset=offset, length=value.struc_length, value=value, encoding=encoding, ccsid=ccsid)
+
+
+def _begin(title: str, encoding: int, ccsid: int, body: Buffer, offset: int) -> MQH:
+    try:
+        return MQH.unpack(body, offset=offset, encoding=encoding, ccsid=ccsid)
+    except WireError as error:
+        raise type(error)(title, error.field, error.offset, error.message) from error

@@ -1,0 +1,146 @@
+"""MQRFH2: the fixed 36 bytes and its name/value folders, kept as the bytes they came in. Knows folders, no queue.
+
+    StrucId RFH_ | Version 2 | StrucLength | Encoding | CodedCharSetId | Format | Flags | NameValueCCSID
+    { NameValueLength (multiple of 4) | NameValueData }*
+
+1. The fixed part is in the encoding and CCSID of whatever came before; folders are in NameValueCCSID, two-byte
+   characters in the byte order of the fixed part's integers.
+2. A folder keeps its padding: ``pack`` of what ``unpack`` gave is identical byte for byte.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from mqwire import constants as c
+from mqwire.ccsid import decode, encode
+from mqwire.errors import WireError
+from mqwire.fields import char, long
+from mqwire.folder import Element, parse
+from mqwire.layout import Buffer, Layout, byte_order
+from mqwire.structures import Structure, header_fields
+
+MQRFH2_LAYOUT = Layout(
+    "MQRFH2",
+    [
+        char("StrucId", 4, c.MQRFH_STRUC_ID),
+        *header_fields(c.MQRFH_VERSION_2, c.MQRFH_STRUC_LENGTH_FIXED_2),
+        long("NameValueCCSID", 1208),
+    ],
+    struc_id=c.MQRFH_STRUC_ID,
+    versions=[c.MQRFH_VERSION_2],
+)
+_NAME_VALUE_CCSIDS = frozenset({1200, 1208, 13488, 17584})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MQRFH2(Structure):
+    """Rules and formatting header 2: ``format``, ``encoding`` and ``coded_char_set_id`` describe what follows.
+
+    ``folders`` holds each NameValueData as bytes, padding included; see ``elements`` and ``with_folders``.
+    """
+
+    LAYOUT: ClassVar[Layout] = MQRFH2_LAYOUT
+
+    version: int = c.MQRFH_VERSION_2
+    encoding: int = c.MQENC_NATIVE
+    coded_char_set_id: int = c.MQCCSI_INHERIT
+    format: str = c.MQFMT_NONE
+    flags: int = 0
+    name_value_ccsid: int = 1208
+    folders: tuple[bytes, ...] = ()
+
+    @property
+    def struc_length(self) -> int:
+        """Bytes of the whole header with its folders."""
+        return self.LAYOUT.size + sum(4 + len(folder) for folder in self.folders)
+
+    @classmethod
+    def unpack(cls, raw: Buffer, *, offset: int = 0, encoding: int = c.MQENC_NATIVE, ccsid: int = 819) -> Self:
+        """The header that begins at ``offset``; folders are cut apart, not parsed.
+
+        :raises WireError: naming structure, field and offset; also if lengths do not add up to StrucLength
+        """
+        values = cls.LAYOUT.unpack(raw, offset=offset, encoding=encoding, ccsid=ccsid)
+        length = values.pop("struc_length")
+        values.pop("struc_id")
+        if not cls.LAYOUT.size <= length <= len(raw) - offset:
+            at = offset + cls.LAYOUT.offset("struc_length")
+            raise WireError(
+                "MQRFH2", "StrucLength", at, f"{length} is not from {cls.LAYOUT.size} to {len(raw) - offset}"
+            )
+        order = byte_order(encoding, "MQRFH2", offset)
+        return cls(**values, folders=_cut(raw, offset + cls.LAYOUT.size, offset + length, order))
+
+    def pack(self, *, encoding: int = c.MQENC_NATIVE, ccsid: int = 819) -> bytes:
+        """As ``Structure.pack``; StrucLength and the folders' lengths are worked out.
+
+        :raises WireError: a value does not fit, or a folder is not a multiple of 4 bytes
+        """
+        parts = [self.LAYOUT.pack(self.values(), encoding=encoding, ccsid=ccsid)]
+        number = struct.Struct(byte_order(encoding, "MQRFH2") + "i")
+        for folder in self.folders:
+            if len(folder) % 4:
+                at = sum(map(len, parts))
+                raise WireError("MQRFH2", "NameValueLength", at, f"{len(folder)} is not a multiple of 4")
+            parts += [number.pack(len(folder)), folder]
+        return b"".join(parts)
+
+    def texts(self, encoding: int = c.MQENC_NATIVE) -> tuple[str, ...]:
+        """The folders as text, padding included.
+
+        :param encoding: Encoding of the header itself (it is in ``Header.encoding`` of a chain)
+        :raises WireError: NameValueCCSID is not one of 1200, 1208, 13488, 17584, or the bytes are not text in it
+        """
+        self._check_ccsid()
+        return tuple(
+            decode(folder, self.name_value_ccsid, encoding, structure="MQRFH2.NameValueData") for folder in self.folders
+        )
+
+    def elements(self, encoding: int = c.MQENC_NATIVE) -> tuple[Element, ...]:
+        """The folders parsed, in order.
+
+        :raises WireError: as ``texts``, or a folder is not well formed
+        """
+        return tuple(element for text in self.texts(encoding) for element in parse(text))
+
+    def with_folders(self, *folders: Element | str, encoding: int = c.MQENC_NATIVE) -> Self:
+        """A copy that has these folders instead, padded with blanks to a multiple of 4 bytes.
+
+        :param encoding: Encoding the header will be packed with
+        :raises WireError: text that does not exist in NameValueCCSID
+        """
+        self._check_ccsid()
+        texts = [folder if isinstance(folder, str) else folder.text() for folder in folders]
+        wire = tuple(_padded(text, self.name_value_ccsid, encoding) for text in texts)
+        values = {key: getattr(self, key) for key in self.__slots__ if key != "folders"}
+        return type(self)(**values, folders=wire)
+
+    def _check_ccsid(self) -> None:
+        if self.name_value_ccsid not in _NAME_VALUE_CCSIDS:
+            at = self.LAYOUT.offset("name_value_ccsid")
+            known = "1200, 1208, 13488, 17584"
+            raise WireError("MQRFH2", "NameValueCCSID", at, f"{self.name_value_ccsid} is not one of {known}")
+
+
+def _cut(raw: Buffer, start: int, end: int, order: str) -> tuple[bytes, ...]:
+    folders = []
+    while start < end:
+        if end - start < 4:
+            raise WireError("MQRFH2", "NameValueLength", start, f"{end - start} bytes are left where 4 are needed")
+        length: int = struct.unpack_from(order + "i", raw, start)[0]
+        if length % 4 or not 0 <= length <= end - start - 4:
+            why = f"{length} is not a multiple of 4 from 0 to {end - start - 4}"
+            raise WireError("MQRFH2", "NameValueLength", start, why)
+        folders.append(bytes(raw[start + 4 : start + 4 + length]))
+        start += 4 + length
+    return tuple(folders)
+
+
+def _padded(text: str, ccsid: int, encoding: int) -> bytes:
+    raw = encode(text, ccsid, encoding, structure="MQRFH2.NameValueData")
+    while len(raw) % 4:
+        raw += encode(" ", ccsid, encoding)
+    return raw

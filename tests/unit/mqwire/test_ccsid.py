@@ -1,0 +1,148 @@
+"""Character sets: every page whole and exact, and nothing decoded by guess."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from hashlib import sha256
+
+import pytest
+
+from mqwire.ccsid import codec_for, decode, encode, is_known
+from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
+
+ALL_BYTES = bytes(range(256))
+
+# Digests of the 256 characters of each page, taken when the tables agreed with Java's and glibc's converters.
+EBCDIC = {
+    37: "5324efcff066",
+    273: "94a3e74dcd70",
+    277: "a7a6c231acce",
+    278: "5c7f2e963562",
+    280: "68a9559ece04",
+    284: "e4e1b3169e05",
+    285: "0a6b91e49780",
+    297: "42f8c93f7361",
+    500: "1fc831a58bad",
+    870: "30165e7d5863",
+    871: "07c93216243d",
+    1025: "494bcdefed9c",
+    1026: "24118262f3ec",
+    1047: "2453a52a523b",
+    1140: "b762cd7f5def",
+    1141: "cc360ac8a89a",
+    1142: "f8d46b56235d",
+    1143: "73eeec95ab98",
+    1144: "0f086a1ebf7a",
+    1145: "7802d72607c7",
+    1146: "e2275156f1ec",
+    1147: "507c29608cf1",
+    1148: "be4d8140ca9d",
+    1149: "093c419fcb94",
+}
+
+
+@pytest.mark.parametrize("ccsid", EBCDIC)
+def test_ebcdic_pages_are_whole_exact_and_unchanged(ccsid: int) -> None:
+    codec = codec_for(ccsid)
+    page = codec.decode(ALL_BYTES)
+    assert len(set(page)) == 256
+    assert codec.encode(page) == ALL_BYTES
+    assert codec.blank == b"\x40"
+    assert sha256(page.encode()).hexdigest()[:12] == EBCDIC[ccsid]
+
+
+# Where glibc differs from IBM's tables: page -> bytes
+GLIBC_DIFFERS = {278: {0x71, 0xE0}, 285: {0xA1}, 870: {0xB0}, 871: {0x4A, 0xC0}, 1026: {0x9D, 0xBC}}
+
+
+@pytest.mark.parametrize("ccsid", EBCDIC)
+def test_ebcdic_pages_are_what_iconv_says(ccsid: int) -> None:
+    iconv = shutil.which("iconv")
+    if iconv is None:
+        pytest.skip("no iconv")
+    name = f"IBM{ccsid:03}" if ccsid != 1047 else "IBM-1047"
+    said = subprocess.run([iconv, "-f", name, "-t", "UTF-16BE"], input=ALL_BYTES, capture_output=True)
+    if said.returncode:
+        pytest.skip(f"iconv does not know {name}")
+    page = said.stdout.decode("utf-16-be")
+    mine = codec_for(ccsid).decode(ALL_BYTES)
+    assert {i for i in range(256) if page[i] != mine[i]} == GLIBC_DIFFERS.get(ccsid, set())
+
+
+@pytest.mark.parametrize(
+    ("ccsid", "text", "raw"),
+    [
+        (37, "[]^|!¬", "babbb04f5a5f"),
+        (500, "[]^|!¬", "4a5a5fbb4fba"),
+        (1047, "[]^|!¬", "adbd5f4f5ab0"),
+        (273, "ÄÖÜäöüß@", "4ae05ac06ad0a1b5"),
+        (1141, "Ä€", "4a9f"),
+        (1140, "€", "9f"),
+        (1148, "€", "9f"),
+        (1142, "€", "5a"),  # Denmark and Norway have the euro elsewhere
+        (819, "é", "e9"),
+        (923, "€", "a4"),
+        (850, "é", "82"),
+        (1252, "€", "80"),
+        (5348, "€", "80"),
+        (1208, "é€", "c3a9e282ac"),
+        (1202, "é", "e900"),
+        (1201, "é", "00e9"),
+        (943, "キュー", "834c8385815b"),
+    ],
+)
+def test_known_text(ccsid: int, text: str, raw: str) -> None:
+    assert encode(text, ccsid).hex() == raw
+    assert decode(bytes.fromhex(raw), ccsid) == text
+
+
+@pytest.mark.parametrize("ccsid", [1200, 13488, 17584])
+def test_two_byte_characters_have_the_byte_order_of_the_encoding(ccsid: int) -> None:
+    assert encode("Aé", ccsid, 273) == b"\x00A\x00\xe9"
+    assert encode("Aé", ccsid, 546) == b"A\x00\xe9\x00"
+    assert decode(b"\x00A", ccsid, 785) == "A"
+    with pytest.raises(UnknownEncoding, match=f"byte order of CCSID {ccsid} unknown in encoding 0"):
+        encode("A", ccsid, 0)
+
+
+def test_a_byte_order_mark_is_data() -> None:
+    assert decode(b"\xfe\xff\x00A", 1200, 273) == "\ufeffA"
+    assert decode(b"\xef\xbb\xbfA", 1208) == "\ufeffA"
+
+
+@pytest.mark.parametrize(
+    ("raw", "ccsid", "offset", "said"),
+    [
+        (b"ab\xff", 1208, 10, "text at offset 12: not text in CCSID 1208: invalid start byte"),
+        (b"\xc0\xaf", 1208, 0, "not text in CCSID 1208"),  # overlong
+        (b"\xed\xa0\x80", 1208, 0, "not text in CCSID 1208"),  # a surrogate
+        (b"a\x81", 1252, 0, "text at offset 1: not text in CCSID 1252"),
+        (b"abc", 1202, 0, "not text in CCSID 1202"),  # half a character
+        (b"\x00\xd8", 1202, 0, "not text in CCSID 1202"),  # half a pair
+        (b"\x81\xad", 943, 0, "not text in CCSID 943"),
+        (b"\xfa\x54", 943, 0, "decodes to text that would encode to other bytes"),  # a second code for NOT SIGN
+    ],
+)
+def test_bytes_that_are_not_text_are_refused(raw: bytes, ccsid: int, offset: int, said: str) -> None:
+    with pytest.raises(WireError) as caught:
+        decode(raw, ccsid, offset=offset)
+    assert said in str(caught.value)
+
+
+def test_characters_that_do_not_exist_are_refused() -> None:
+    with pytest.raises(WireError, match="'€' does not exist in CCSID 37"):
+        encode("a€", 37)
+    with pytest.raises(WireError, match="'€' does not exist in CCSID 1047"):
+        encode("a€", 1047)
+
+
+@pytest.mark.parametrize("ccsid", [0, -1, -2, -3, -4, 31337, 10**12, 930])
+def test_unknown_and_special_ccsids_are_refused(ccsid: int) -> None:
+    assert not is_known(ccsid)
+    with pytest.raises(UnknownCcsid):
+        decode(b"", ccsid)
+
+
+def test_known_ccsids() -> None:
+    assert all(is_known(ccsid) for ccsid in (*EBCDIC, 1208, 1200, 1202, 13488, 17584, 819, 850, 437, 1252, 923))

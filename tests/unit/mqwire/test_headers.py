@@ -1,0 +1,168 @@
+"""The chain of headers: each is read as the one before says, and nothing is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mqwire import constants as c
+from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
+from mqwire.headers import MQH, is_header, split_dlh, strip_dlh, walk
+from mqwire.rfh2 import MQRFH2
+from mqwire.structures import MQDLH, MQMD, MQMDE, MQXQH
+
+BODY = b"payload"
+
+
+def dlh(**values: Any) -> MQDLH:
+    return MQDLH(
+        **{"reason": 2085, "dest_q_name": "Q", "format": "MQSTR", "encoding": 546, "coded_char_set_id": 850} | values
+    )
+
+
+def test_no_header() -> None:
+    chain = walk("MQSTR", 546, 819, BODY)
+    assert (chain.headers, chain.format, chain.encoding, chain.ccsid, chain.payload_offset) == (
+        (),
+        "MQSTR",
+        546,
+        819,
+        0,
+    )
+
+
+def test_header_and_data_may_differ_in_everything() -> None:
+    chain = walk("MQDEAD", 273, 819, dlh().pack(encoding=273) + BODY)
+    (header,) = chain.headers
+    assert (header.name, header.offset, header.length, header.encoding, header.ccsid) == ("MQDLH", 0, 172, 273, 819)
+    assert (chain.format, chain.encoding, chain.ccsid, chain.payload_offset) == ("MQSTR", 546, 850, 172)
+    assert chain.first("MQDLH") == header
+    assert chain.first("MQRFH2") is None
+
+
+def test_P01_a_long_chain_is_walked_to_its_payload() -> None:
+    xqh = MQXQH(
+        remote_q_name="Q",
+        msg_desc=MQMD(version=1, format="MQHMDE", encoding=273, coded_char_set_id=37),
+    ).pack(encoding=546, ccsid=819)
+    mde = MQMDE(format="MQHRF2", encoding=546, coded_char_set_id=1208).pack(encoding=273, ccsid=37)
+    rfh = MQRFH2(format="MQSTR", encoding=273, coded_char_set_id=1200).with_folders("<usr><a>é</a></usr>", encoding=546)
+    body = dlh(format="MQXMIT", encoding=546, coded_char_set_id=819).pack(encoding=785, ccsid=500)
+    body += xqh + mde + rfh.pack(encoding=546, ccsid=1208) + BODY
+    chain = walk("MQDEAD", 785, 500, body)
+    assert [header.name for header in chain.headers] == ["MQDLH", "MQXQH", "MQMDE", "MQRFH2"]
+    assert [header.encoding for header in chain.headers] == [785, 546, 273, 546]
+    assert [header.ccsid for header in chain.headers] == [500, 819, 37, 1208]
+    assert (chain.format, chain.encoding, chain.ccsid) == ("MQSTR", 273, 1200)
+    assert body[chain.payload_offset :] == BODY
+
+
+@pytest.mark.parametrize(
+    ("format_name", "name", "struc_id", "length"),
+    [
+        ("MQIMS", "MQIIH", "IIH", 84),
+        ("MQCICS", "MQCIH", "CIH", 180),
+        ("MQHDIST", "MQDH", "DH", 48),
+        ("MQHRF", "MQRFH", "RFH", 40),
+        ("MQHREF", "MQRMH", "RMH", 108),
+        ("MQHWIH", "MQWIH", "WIH", 120),
+        ("MQHEPCF", "MQEPH", "EPH", 68),
+        ("MQHOWN", "MQHOWN", "OWN", 32),  # an application's own header of the family
+    ],
+)
+def test_family_headers_are_stepped_over_by_their_length(
+    format_name: str, name: str, struc_id: str, length: int
+) -> None:
+    head = MQH(struc_id=struc_id, struc_length=length, format="MQSTR", encoding=546, coded_char_set_id=1208)
+    body = head.pack(encoding=273, ccsid=37) + bytes(length - 32) + BODY
+    chain = walk(format_name, 273, 37, body)
+    assert chain.headers[0].name == name
+    assert chain.headers[0].value == head
+    assert (chain.format, chain.ccsid, chain.payload_offset) == ("MQSTR", 1208, length)
+
+
+def test_inherited_ccsid_is_that_of_the_header_that_says_it() -> None:
+    rfh = MQRFH2(format="MQSTR", coded_char_set_id=c.MQCCSI_INHERIT)
+    assert walk("MQHRF2", 273, 37, rfh.pack(encoding=273, ccsid=37) + BODY).ccsid == 37
+
+
+def test_ccsid_of_the_queue_manager_is_used_only_where_it_is_given() -> None:
+    body = dlh(format="MQHRF2", coded_char_set_id=0).pack() + MQRFH2(coded_char_set_id=0).pack()
+    with pytest.raises(UnknownCcsid, match="CCSID 0 means the queue manager's one"):
+        walk("MQDEAD", 546, 819, body)
+    assert walk("MQDEAD", 546, 819, body, q_mgr_ccsid=1208).ccsid == 1208
+    assert walk("MQDEAD", 546, 0, body, q_mgr_ccsid=1208).headers[1].ccsid == 1208
+
+
+def test_undefined_encoding_of_the_data_matters_only_to_a_next_header() -> None:
+    assert walk("MQDEAD", 546, 819, MQDLH().pack()).encoding == 0
+    with pytest.raises(UnknownEncoding):
+        walk("MQDEAD", 546, 819, dlh(format="MQHRF2", encoding=0).pack() + MQRFH2().pack())
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: walk("MQDEAD", 546, 819, b"DLH "), "MQDLH at offset 0: 4 bytes where 8 are needed"),
+        (lambda: walk("MQDEAD", 546, 819, dlh().pack()[:171]), "MQDLH at offset 0: 171 bytes where 172 are needed"),
+        (lambda: walk("MQDEAD", 273, 819, dlh().pack()), "MQDLH.Version at offset 4: version 16777216"),
+        (
+            lambda: walk("MQDEAD", 546, 819, dlh(format="MQXMIT", coded_char_set_id=819).pack() + bytes(428)),
+            "MQXQH.StrucId at offset 172",
+        ),
+        (
+            lambda: walk("MQHMDE", 546, 819, MQMDE(struc_length=80).pack() + bytes(80)),
+            "MQMDE.StrucLength at offset 8: 80 is not 72",
+        ),
+        (
+            lambda: walk("MQIMS", 546, 819, MQH(struc_id="IIH", struc_length=32).pack() + bytes(90)),
+            "MQIIH.StrucLength at offset 8: 32 is not from 84 to 122",
+        ),
+        (
+            lambda: walk("MQHOWN", 546, 819, MQH(struc_id="OWN", struc_length=0).pack()),
+            "MQHOWN.StrucLength at offset 8: 0 is not from 32 to 32",  # would never end
+        ),
+        (lambda: walk("MQHWIH", 546, 819, MQH(struc_id="IIH").pack()), "MQWIH.StrucId at offset 0: 'IIH' is not 'WIH'"),
+        (lambda: walk("MQHWIH", 546, 819, b"WIH "), "MQWIH at offset 0: 4 bytes where 8 are needed"),
+        (lambda: walk("MQHRF2", 546, 819, b""), "MQRFH2 at offset 0: 0 bytes where 4 are needed"),
+    ],
+)
+def test_a_header_that_is_not_what_the_format_says_raises(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(WireError) as caught:
+        call()
+    assert said in str(caught.value)
+
+
+def test_format_may_be_the_bytes_of_the_descriptor() -> None:
+    assert walk(b"MQSTR   ", 546, 819, BODY).format == "MQSTR"
+    assert walk(b"MQDEAD\0\0", 546, 819, dlh().pack()).format == "MQSTR"
+
+
+def test_which_formats_are_headers() -> None:
+    assert all(map(is_header, ("MQDEAD", "MQXMIT", "MQHMDE", "MQHRF2", "MQIMS", "MQCICS", "MQHANY")))
+    assert not any(map(is_header, ("", "MQSTR", "MQPCF", "MQTRIG", "MQADMIN", "MQEVENT")))
+
+
+def test_split_dlh() -> None:
+    body = dlh().pack(encoding=273, ccsid=37) + BODY
+    assert split_dlh("MQDEAD", 273, 37, body) == (dlh(), BODY)
+    assert split_dlh(b"MQDEAD  ", 273, 37, memoryview(body)) == (dlh(), BODY)
+    assert split_dlh("MQDEAD", 273, 0, body, q_mgr_ccsid=37) == (dlh(), BODY)
+    assert split_dlh("MQSTR", 273, 37, body) is None
+    assert split_dlh("", 273, 37, body, any_format=True) == (dlh(), BODY)
+    with pytest.raises(WireError, match=r"MQDLH\.StrucId at offset 0"):
+        split_dlh("MQDEAD", 273, 819, body)
+
+
+def test_D08_stripping_reinstates_the_three_fields_and_nothing_else() -> None:
+    before = MQMD(format="MQDEAD", encoding=273, coded_char_set_id=37, expiry=70, msg_id=b"M" * 24, put_appl_name="app")
+    found = strip_dlh(before, dlh().pack(encoding=273, ccsid=37) + BODY)
+    assert found is not None
+    after, header, rest = found
+    assert (after.format, after.encoding, after.coded_char_set_id) == ("MQSTR", 546, 850)
+    changed = {key for key, value in before.values().items() if after.values()[key] != value}
+    assert changed == {"format", "encoding", "coded_char_set_id"}
+    assert (header, rest) == (dlh(), BODY)
+    assert strip_dlh(MQMD(format="MQSTR"), BODY) is None
