@@ -1,0 +1,113 @@
+"""Attributes of the queue manager. Defaults: a new IBM MQ 9.4 queue manager; EXPRYINT is z/OS only."""
+
+from __future__ import annotations
+
+from mqlite.attributes.rows import (
+    BIG,
+    DISABLED_ENABLED,
+    MONITORING,
+    NO_YES,
+    kept_number,
+    kept_text,
+    kept_word,
+    name,
+    number,
+    text,
+    word,
+)
+from mqlite.attributes.types import Attribute
+from mqwire import constants as c
+
+UNIX = frozenset({"unix"})
+ZOS = frozenset({"zos"})
+PLATFORMS = {"MVS": 1, "UNIX": 3, "OS400": 4, "WINDOWSNT": 11}
+RECORDING = {"DISABLED": 0, "QUEUE": 1, "MSG": 2}
+
+
+def _event(keyword: str, selector: int, default: str = "DISABLED") -> Attribute:
+    return word(keyword, selector, default, DISABLED_ENABLED)
+
+
+QMGR = (
+    word("ACCTCONO", c.MQIA_ACCOUNTING_CONN_OVERRIDE, "DISABLED", DISABLED_ENABLED, platforms=UNIX),
+    number("ACCTINT", c.MQIA_ACCOUNTING_INTERVAL, 1800, high=604_800, platforms=UNIX),
+    word("ACCTMQI", c.MQIA_ACCOUNTING_MQI, "OFF", {"OFF": 0, "ON": 1}, platforms=UNIX),
+    word("ACCTQ", c.MQIA_ACCOUNTING_Q, "OFF", MONITORING),
+    word("ACTIVREC", c.MQIA_ACTIVITY_RECORDING, "MSG", RECORDING),
+    word("ACTVCONO", c.MQIA_ACTIVITY_CONN_OVERRIDE, "DISABLED", DISABLED_ENABLED, platforms=UNIX),
+    word("ACTVTRC", c.MQIA_ACTIVITY_TRACE, "OFF", {"OFF": 0, "ON": 1}, platforms=UNIX),
+    kept_text("ALTDATE", c.MQCA_ALTERATION_DATE, 12),
+    kept_text("ALTTIME", c.MQCA_ALTERATION_TIME, 8),
+    _event("AUTHOREV", c.MQIA_AUTHORITY_EVENT),
+    _event("BRIDGEEV", c.MQIA_BRIDGE_EVENT),
+    number("CCSID", c.MQIA_CODED_CHAR_SET_ID, 1208, low=1, high=65_535, zos=500, read_only=True),
+    text("CERTLABL", c.MQCA_CERT_LABEL, 64),
+    word("CERTVPOL", c.MQIA_CERT_VAL_POLICY, "ANY", {"ANY": 0, "RFC5280": 1}),
+    word("CHAD", c.MQIA_CHANNEL_AUTO_DEF, "DISABLED", DISABLED_ENABLED),
+    _event("CHADEV", c.MQIA_CHANNEL_AUTO_DEF_EVENT),
+    text("CHADEXIT", c.MQCA_CHANNEL_AUTO_DEF_EXIT, 128),
+    word("CHLAUTH", c.MQIA_CHLAUTH_RECORDS, "DISABLED", DISABLED_ENABLED),
+    word("CHLEV", c.MQIA_CHANNEL_EVENT, "DISABLED", {"DISABLED": 0, "ENABLED": 1, "EXCEPTION": 2}),
+    text("CLWLDATA", c.MQCA_CLUSTER_WORKLOAD_DATA, 32),
+    text("CLWLEXIT", c.MQCA_CLUSTER_WORKLOAD_EXIT, 128),
+    number("CLWLLEN", c.MQIA_CLUSTER_WORKLOAD_LENGTH, 100, high=999_999),
+    number("CLWLMRUC", c.MQIA_CLWL_MRU_CHANNELS, BIG, low=1),
+    word("CLWLUSEQ", c.MQIA_CLWL_USEQ, "LOCAL", {"LOCAL": 0, "ANY": 1}),
+    word("CMDEV", c.MQIA_COMMAND_EVENT, "DISABLED", {"DISABLED": 0, "ENABLED": 1, "NODISPLAY": 2}),
+    kept_number("CMDLEVEL", c.MQIA_COMMAND_LEVEL),
+    kept_text("COMMANDQ", c.MQCA_COMMAND_INPUT_Q_NAME, 48),
+    _event("CONFIGEV", c.MQIA_CONFIGURATION_EVENT),
+    name("CONNAUTH", c.MQCA_CONN_AUTH),
+    kept_text("CRDATE", c.MQCA_CREATION_DATE, 12),
+    kept_text("CRTIME", c.MQCA_CREATION_TIME, 8),
+    text("CUSTOM", c.MQCA_CUSTOM, 128),
+    name("DEADQ", c.MQCA_DEAD_LETTER_Q_NAME),
+    word("DEFCLXQ", c.MQIA_DEF_CLUSTER_XMIT_Q_TYPE, "SCTQ", {"SCTQ": 0, "CHANNEL": 1}),
+    name("DEFXMITQ", c.MQCA_DEF_XMIT_Q_NAME),
+    text("DESCR", c.MQCA_Q_MGR_DESC, 64),
+    kept_word("DISTL", c.MQIA_DIST_LISTS, NO_YES),
+    number("EXPRYINT", c.MQIA_EXPIRY_INTERVAL, 0, low=1, high=99_999_999, words={"OFF": 0}, platforms=ZOS),
+    word("IMGINTVL", c.MQIA_MEDIA_IMAGE_INTERVAL, "OFF", {"OFF": -1}, platforms=UNIX),
+    _event("INHIBTEV", c.MQIA_INHIBIT_EVENT),
+    word("IPADDRV", c.MQIA_IP_ADDRESS_VERSION, "IPV4", {"IPV4": 0, "IPV6": 1}),
+    _event("LOCALEV", c.MQIA_LOCAL_EVENT),
+    word("LOGGEREV", c.MQIA_LOGGER_EVENT, "DISABLED", DISABLED_ENABLED, platforms=UNIX),
+    number("MARKINT", c.MQIA_MSG_MARK_BROWSE_INTERVAL, 5000, words={"NOLIMIT": -1}),
+    number("MAXHANDS", c.MQIA_MAX_HANDLES, 256),
+    number("MAXMSGL", c.MQIA_MAX_MSG_LENGTH, 4_194_304, low=32_768, high=104_857_600, zos=104_857_600),
+    number("MAXPROPL", c.MQIA_MAX_PROPERTIES_LENGTH, -1, high=104_857_600, words={"NOLIMIT": -1}),
+    kept_number("MAXPRTY", c.MQIA_MAX_PRIORITY),
+    number("MAXUMSGS", c.MQIA_MAX_UNCOMMITTED_MSGS, 10_000, low=1),
+    word("MONACLS", c.MQIA_MONITORING_AUTO_CLUSSDR, "QMGR", MONITORING),
+    word("MONCHL", c.MQIA_MONITORING_CHANNEL, "OFF", MONITORING),
+    word("MONQ", c.MQIA_MONITORING_Q, "OFF", MONITORING),
+    name("PARENT", c.MQCA_PARENT),
+    _event("PERFMEV", c.MQIA_PERFORMANCE_EVENT),
+    kept_word("PLATFORM", c.MQIA_PLATFORM, PLATFORMS),
+    word("PSCLUS", c.MQIA_PUBSUB_CLUSTER, "ENABLED", DISABLED_ENABLED),
+    word("PSMODE", c.MQIA_PUBSUB_MODE, "ENABLED", {"DISABLED": 0, "COMPAT": 1, "ENABLED": 2}),
+    word("PSNPMSG", c.MQIA_PUBSUB_NP_MSG, "DISCARD", {"DISCARD": 1, "KEEP": 2}),
+    word("PSNPRES", c.MQIA_PUBSUB_NP_RESP, "NORMAL", {"NORMAL": 0, "SAFE": 1, "DISCARD": 2, "KEEP": 3}),
+    number("PSRTYCNT", c.MQIA_PUBSUB_MAXMSG_RETRY_COUNT, 5),
+    word("PSSYNCPT", c.MQIA_PUBSUB_SYNC_PT, "IFPER", {"YES": 0, "IFPER": 1}),
+    kept_text("QMID", c.MQCA_Q_MGR_IDENTIFIER, 48),
+    kept_text("QSGNAME", c.MQCA_QSG_NAME, 4),
+    _event("REMOTEEV", c.MQIA_REMOTE_EVENT),
+    name("REPOS", c.MQCA_REPOSITORY_NAME),
+    name("REPOSNL", c.MQCA_REPOSITORY_NAMELIST),
+    word("REVDNS", c.MQIA_REVERSE_DNS_LOOKUP, "ENABLED", DISABLED_ENABLED),
+    word("ROUTEREC", c.MQIA_TRACE_ROUTE_RECORDING, "MSG", RECORDING),
+    word("SCHINIT", c.MQIA_CHINIT_CONTROL, "QMGR", {"QMGR": 0, "MANUAL": 1}, platforms=UNIX),
+    word("SCMDSERV", c.MQIA_CMD_SERVER_CONTROL, "QMGR", {"QMGR": 0, "MANUAL": 1}, platforms=UNIX),
+    text("SSLKEYR", c.MQCA_SSL_KEY_REPOSITORY, 256),
+    word("STATACLS", c.MQIA_STATISTICS_AUTO_CLUSSDR, "QMGR", MONITORING),
+    word("STATCHL", c.MQIA_STATISTICS_CHANNEL, "OFF", MONITORING),
+    number("STATINT", c.MQIA_STATISTICS_INTERVAL, 1800, high=604_800, platforms=UNIX),
+    word("STATMQI", c.MQIA_STATISTICS_MQI, "OFF", {"OFF": 0, "ON": 1}, platforms=UNIX),
+    word("STATQ", c.MQIA_STATISTICS_Q, "OFF", MONITORING, platforms=UNIX),
+    _event("STRSTPEV", c.MQIA_START_STOP_EVENT, "ENABLED"),
+    kept_word("SYNCPT", c.MQIA_SYNCPOINT, {"YES": 1, "NO": 0}),
+    number("TREELIFE", c.MQIA_TREE_LIFE_TIME, 1800, high=604_000),
+    number("TRIGINT", c.MQIA_TRIGGER_INTERVAL, BIG),
+    kept_text("VERSION", c.MQCA_VERSION, 8),
+)  # fmt: skip

@@ -1,0 +1,125 @@
+"""What the status displays of MQSC and PCF show: rows like the attributes', all kept by the queue manager."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from mqlite.attributes.rows import MONITORING, NO_YES, kept_number, kept_text, kept_word
+from mqlite.attributes.types import Attribute
+from mqwire import constants as c
+
+APPLICATIONS = {
+    "UNKNOWN": c.MQAT_UNKNOWN,
+    "SYSTEM": c.MQAT_QMGR,
+    "USER": c.MQAT_USER,
+    "CHINIT": c.MQAT_CHANNEL_INITIATOR,
+}
+STATES = {"INACTIVE": c.MQCHS_INACTIVE, "BINDING": c.MQCHS_BINDING, "STARTING": c.MQCHS_STARTING,
+          "RUNNING": c.MQCHS_RUNNING, "STOPPING": c.MQCHS_STOPPING, "RETRYING": c.MQCHS_RETRYING,
+          "STOPPED": c.MQCHS_STOPPED, "PAUSED": c.MQCHS_PAUSED, "INITIALIZING": c.MQCHS_INITIALIZING}  # fmt: skip
+TYPES = {"SDR": 1, "SVR": 2, "RCVR": 3, "RQSTR": 4, "SVRCONN": 7}
+INPUT = {"NO": 0, "SHARED": c.MQQSO_SHARED, "EXCL": c.MQQSO_EXCLUSIVE}
+
+
+class Status(StrEnum):
+    """Kinds of status; the value names it in requests."""
+
+    QUEUE = "QSTATUS.QUEUE"
+    HANDLE = "QSTATUS.HANDLE"
+    CHANNEL = "CHSTATUS"
+    QMGR = "QMSTATUS"
+    CONNECTION = "CONN"
+
+
+QUEUE = (
+    kept_number("CURDEPTH", c.MQIA_CURRENT_Q_DEPTH),
+    kept_number("IPPROCS", c.MQIA_OPEN_INPUT_COUNT),
+    kept_text("LGETDATE", c.MQCACF_LAST_GET_DATE, 12),
+    kept_text("LGETTIME", c.MQCACF_LAST_GET_TIME, 8),
+    kept_text("LPUTDATE", c.MQCACF_LAST_PUT_DATE, 12),
+    kept_text("LPUTTIME", c.MQCACF_LAST_PUT_TIME, 8),
+    kept_text("MEDIALOG", c.MQCACF_MEDIA_LOG_EXTENT_NAME, 24),
+    kept_word("MONQ", c.MQIA_MONITORING_Q, MONITORING),
+    kept_number("MSGAGE", c.MQIACF_OLDEST_MSG_AGE),
+    kept_number("OPPROCS", c.MQIA_OPEN_OUTPUT_COUNT),
+    kept_word("UNCOM", c.MQIACF_UNCOMMITTED_MSGS, NO_YES),
+)  # fmt: skip
+
+HANDLE = (
+    kept_text("APPLDESC", c.MQCACF_APPL_DESC, 64),
+    kept_text("APPLTAG", c.MQCACF_APPL_TAG, 28),
+    kept_word("APPLTYPE", c.MQIA_APPL_TYPE, APPLICATIONS),
+    kept_word("BROWSE", c.MQIACF_OPEN_BROWSE, NO_YES),
+    kept_text("CHANNEL", c.MQCACH_CHANNEL_NAME, 20),
+    kept_text("CONNAME", c.MQCACH_CONNECTION_NAME, 264),
+    kept_word("HSTATE", c.MQIACF_HANDLE_STATE, {"INACTIVE": 0, "ACTIVE": 1}),
+    kept_word("INPUT", c.MQIACF_OPEN_INPUT_TYPE, INPUT),
+    kept_word("INQUIRE", c.MQIACF_OPEN_INQUIRE, NO_YES),
+    kept_number("OPENOPTS", c.MQIACF_OPEN_OPTIONS),
+    kept_word("OUTPUT", c.MQIACF_OPEN_OUTPUT, NO_YES),
+    kept_number("PID", c.MQIACF_PROCESS_ID),
+    kept_word("SET", c.MQIACF_OPEN_SET, NO_YES),
+    kept_number("TID", c.MQIACF_THREAD_ID),
+    kept_text("USERID", c.MQCACF_USER_IDENTIFIER, 12),
+)  # fmt: skip
+
+CHANNEL = (
+    kept_number("BATCHES", c.MQIACH_BATCHES),
+    kept_number("BATCHSZ", c.MQIACH_BATCH_SIZE),
+    kept_number("BYTSRCVD", c.MQIACH_BYTES_RCVD),
+    kept_number("BYTSSENT", c.MQIACH_BYTES_SENT),
+    kept_text("CHSTADA", c.MQCACH_CHANNEL_START_DATE, 12),
+    kept_text("CHSTATI", c.MQCACH_CHANNEL_START_TIME, 8),
+    kept_word("CHLTYPE", c.MQIACH_CHANNEL_TYPE, TYPES),
+    kept_text("CONNAME", c.MQCACH_CONNECTION_NAME, 264),
+    kept_text("CURLUWID", c.MQCACH_CURRENT_LUWID, 16),
+    kept_number("CURMSGS", c.MQIACH_CURRENT_MSGS),
+    kept_number("CURSEQNO", c.MQIACH_CURRENT_SEQ_NUMBER),
+    kept_word("INDOUBT", c.MQIACH_INDOUBT_STATUS, NO_YES),
+    kept_text("JOBNAME", c.MQCACH_MCA_JOB_NAME, 28),
+    kept_text("LSTLUWID", c.MQCACH_LAST_LUWID, 16),
+    kept_text("LSTMSGDA", c.MQCACH_LAST_MSG_DATE, 12),
+    kept_text("LSTMSGTI", c.MQCACH_LAST_MSG_TIME, 8),
+    kept_number("LSTSEQNO", c.MQIACH_LAST_SEQ_NUMBER),
+    kept_number("LONGRTS", c.MQIACH_LONG_RETRIES_LEFT),
+    kept_word("MCASTAT", c.MQIACH_MCA_STATUS, {"NOTRUNNING": 0, "RUNNING": 3}),
+    kept_number("MSGS", c.MQIACH_MSGS),
+    kept_word("NPMSPEED", c.MQIACH_NPM_SPEED, {"NORMAL": 1, "FAST": 2}),
+    kept_text("RQMNAME", c.MQCA_REMOTE_Q_MGR_NAME, 48),
+    kept_number("SHORTRTS", c.MQIACH_SHORT_RETRIES_LEFT),
+    kept_word("STATUS", c.MQIACH_CHANNEL_STATUS, STATES),
+    kept_word("STOPREQ", c.MQIACH_STOP_REQUESTED, NO_YES),
+    kept_text("XMITQ", c.MQCACH_XMIT_Q_NAME, 48),
+)  # fmt: skip
+
+QMGR = (
+    kept_word("CHINIT", c.MQIACF_CHINIT_STATUS, {"STOPPED": 0, "STARTING": 1, "RUNNING": 2}),
+    kept_word("CMDSERV", c.MQIACF_CMD_SERVER_STATUS, {"STOPPED": 0, "STARTING": 1, "RUNNING": 2}),
+    kept_number("CONNS", c.MQIACF_CONNECTION_COUNT),
+    kept_text("STARTDA", c.MQCACF_Q_MGR_START_DATE, 12),
+    kept_text("STARTTI", c.MQCACF_Q_MGR_START_TIME, 8),
+    kept_word("STATUS", c.MQIACF_Q_MGR_STATUS, {"STARTING": 1, "RUNNING": 2, "QUIESCING": 3}),
+)  # fmt: skip
+
+CONNECTION = (
+    kept_text("APPLDESC", c.MQCACF_APPL_DESC, 64),
+    kept_text("APPLTAG", c.MQCACF_APPL_TAG, 28),
+    kept_word("APPLTYPE", c.MQIA_APPL_TYPE, APPLICATIONS),
+    kept_text("CHANNEL", c.MQCACH_CHANNEL_NAME, 20),
+    kept_text("CONNAME", c.MQCACH_CONNECTION_NAME, 264),
+    kept_number("CONNOPTS", c.MQIACF_CONNECT_OPTIONS),
+    kept_number("PID", c.MQIACF_PROCESS_ID),
+    kept_number("TID", c.MQIACF_THREAD_ID),
+    kept_text("USERID", c.MQCACF_USER_IDENTIFIER, 64),
+)  # fmt: skip
+
+STATUS_TABLE: dict[Status, dict[str, Attribute]] = {
+    kind: {row.keyword: row for row in rows}
+    for kind, rows in (
+        (Status.QUEUE, QUEUE),
+        (Status.HANDLE, HANDLE),
+        (Status.CHANNEL, CHANNEL),
+        (Status.QMGR, QMGR),
+        (Status.CONNECTION, CONNECTION),
+    )
+}

@@ -1,0 +1,205 @@
+"""What the value of one object attribute may be: number, word, text, list of names, or a flag keyword.
+
+Each type turns MQSC text or a PCF value into the one Python value the engine stores (`int`, `str` or `list[str]`),
+and back into the text that DISPLAY shows. Knows no object kind and no store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Value = int | str | list[str]
+Raw = int | str | bytes | list[str] | list[int]
+
+
+class AttributeProblem(ValueError):
+    """The attribute is not one of this object, or its value is not allowed."""
+
+    def __init__(self, keyword: str, value: object = None) -> None:
+        super().__init__(f"{keyword}: {(self.__doc__ or '').splitlines()[0]}")
+        self.keyword = keyword
+        self.value = value
+
+
+class UnknownAttribute(AttributeProblem):
+    """This kind of object has no such attribute."""
+
+
+class InvalidValue(AttributeProblem):
+    """The value is not one that the attribute may have."""
+
+
+class TooLong(InvalidValue):
+    """The value is longer than the attribute."""
+
+
+class ReadOnly(AttributeProblem):
+    """The attribute is kept by the queue manager and cannot be set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integer:
+    """A number between `low` and `high`; `words` name special values (`NOLIMIT`)."""
+
+    low: int
+    high: int
+    words: Mapping[str, int] = field(default_factory=dict)
+
+    def canonical(self, keyword: str, raw: Raw) -> Value:
+        if isinstance(raw, str):
+            text = raw.strip().upper()
+            if text in self.words:
+                return self.words[text]
+            try:
+                raw = int(text)
+            except ValueError:
+                raise InvalidValue(keyword, raw) from None
+        if not isinstance(raw, int) or not (self.low <= raw <= self.high or raw in self.words.values()):
+            raise InvalidValue(keyword, raw)
+        return raw
+
+    def display(self, keyword: str, value: Value) -> str:
+        for word, number in self.words.items():
+            if number == value:
+                return f"{keyword}({word})"
+        return f"{keyword}({value})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """One of several words, each with its MQI value. The first word of a value is the one DISPLAY shows."""
+
+    words: Mapping[str, int]
+
+    def canonical(self, keyword: str, raw: Raw) -> Value:
+        if isinstance(raw, str) and raw.strip().upper() in self.words:
+            return self.words[raw.strip().upper()]
+        if isinstance(raw, int) and raw in self.words.values():
+            return raw
+        raise InvalidValue(keyword, raw)
+
+    def display(self, keyword: str, value: Value) -> str:
+        for word, number in self.words.items():
+            if number == value:
+                return f"{keyword}({word})"
+        return f"{keyword}({value})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """A pair of keywords without a value: TRIGGER / NOTRIGGER. `off` is the keyword that stands for 0."""
+
+    on: str
+    off: str
+
+    def canonical(self, keyword: str, raw: Raw) -> Value:
+        if raw in (0, 1):
+            return int(raw)
+        if isinstance(raw, str) and raw.strip().upper() in (self.on, self.off):
+            return int(raw.strip().upper() == self.on)
+        raise InvalidValue(keyword, raw)
+
+    def display(self, keyword: str, value: Value) -> str:
+        return self.on if value else self.off
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """Up to `length` characters. `name=True`: an MQ object name (blank allowed)."""
+
+    length: int
+    name: bool = False
+
+    def canonical(self, keyword: str, raw: Raw) -> Value:
+        if not isinstance(raw, str):
+            raise InvalidValue(keyword, raw)
+        text = raw.rstrip(" \0")
+        if len(text) > self.length:
+            raise TooLong(keyword, raw)
+        if self.name and text and not valid_name(text, self.length):
+            raise InvalidValue(keyword, raw)
+        return text
+
+    def display(self, keyword: str, value: Value) -> str:
+        return f"{keyword}({value or ' '})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """A list of object names, at most `most`."""
+
+    most: int = 256
+    length: int = 48
+
+    def canonical(self, keyword: str, raw: Raw) -> Value:
+        names = raw.split(",") if isinstance(raw, str) else raw
+        if not isinstance(names, list):
+            raise InvalidValue(keyword, raw)
+        stripped = [str(name).strip(" \0") for name in names]
+        result = [name for name in stripped if name]
+        if len(result) > self.most or not all(valid_name(name, self.length) for name in result):
+            raise InvalidValue(keyword, raw)
+        return result
+
+    def display(self, keyword: str, value: Value) -> str:
+        return f"{keyword}({', '.join(value) if isinstance(value, list) and value else ' '})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bits:
+    """Bytes shown as hexadecimal digits (correlation and subscription identifiers), stored as such."""
+
+    length: int
+
+    def canonical(self, keyword: str, raw: Raw) -> Value:
+        text = raw.hex() if isinstance(raw, bytes) else raw
+        if not isinstance(text, str):
+            raise InvalidValue(keyword, raw)
+        try:
+            decoded = bytes.fromhex(text.strip())
+        except ValueError:
+            raise InvalidValue(keyword, raw) from None
+        if len(decoded) > self.length:
+            raise TooLong(keyword, raw)
+        return decoded.hex().upper()
+
+    def display(self, keyword: str, value: Value) -> str:
+        return f"{keyword}({value or ' '})"
+
+
+Type = Integer | Word | Flag | Text | Names | Bits
+
+NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789./_%")
+
+
+def valid_name(name: str, length: int = 48) -> bool:
+    """True if `name` is an MQ object name: 1 to `length` characters of A-Z a-z 0-9 . / _ %."""
+    return 0 < len(name) <= length and NAME_CHARACTERS.issuperset(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """One row of the table.
+
+    keyword: as MQSC writes and DISPLAY shows it. selector: MQIA_/MQCA_ (MQIACH_/MQCACH_ ... where MQINQ has none); the
+    PCF parameter is the same number. default: that of IBM's SYSTEM.DEFAULT object, None for what the queue manager
+    keeps itself (`read_only`). zos_default: where the z/OS one differs. platforms: where the attribute exists. only:
+    channel types (or queue types) that have it, empty = all. aliases: further spellings MQSC accepts.
+    """
+
+    keyword: str
+    selector: int
+    type: Type
+    default: Value | None = None
+    zos_default: Value | None = None
+    read_only: bool = False
+    create_only: bool = False
+    platforms: frozenset[str] = frozenset({"unix", "zos"})
+    only: frozenset[str] = frozenset()
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def is_text(self) -> bool:
+        """True for a character attribute (MQCA_), False for an integer one (MQIA_)."""
+        return not isinstance(self.type, Integer | Word | Flag)

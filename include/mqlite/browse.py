@@ -1,0 +1,113 @@
+"""Browsing: the cursor of a handle, the message it is on, the lock it may hold.
+
+1. A cursor moves when a message was returned, truncated by consent or not; it stays where the call failed or the buffer
+   was too small (2080).
+2. A lock makes a message invisible to all other handles. The next browse of the handle that finds a message or the end
+   of the queue releases it; so do MQGMO_UNLOCK, MQCLOSE and taking the message.
+3. What is under the cursor is found there whatever the match options say.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from mqlite import expiry, sql
+from mqlite.connection import Connection
+from mqlite.failure import Failure
+from mqlite.grouping import advance
+from mqlite.opening import Cursor, Open
+from mqlite.retrieval import GetRequest, Got, returned, statement
+from mqwire import constants as c
+
+
+def browse(connection: Connection, opened: Open, request: GetRequest) -> Got | None:
+    """Return the message that the browse options name and move the cursor to it; None if there is none."""
+    if request.options & c.MQGMO_BROWSE_MSG_UNDER_CURSOR:
+        return look_again(connection, opened, request)
+    logical = request.options & c.MQGMO_LOGICAL_ORDER
+    if request.options & c.MQGMO_BROWSE_FIRST:
+        opened.browsing.move(b"", 1, 0)
+    in_group = logical and opened.browsing.group  # whose next message may stand anywhere
+    start = Cursor() if request.options & c.MQGMO_BROWSE_FIRST or in_group else opened.cursor
+    text, values = statement(connection, opened, request)
+    locked, opened.cursor.locked = opened.cursor.locked, 0
+    release(connection, locked)  # a lock of this handle must not hide the message from its own search
+    while True:
+        row = following(connection, text, values, start)
+        if row is None:
+            if request.options & c.MQGMO_BROWSE_FIRST:
+                opened.cursor = Cursor()
+            return None
+        if row[1] <= time.time() * 10:
+            expiry.discard_expired(connection, row[0])
+            continue
+        got = returned(connection, request, row)
+        if got.reason == c.MQRC_TRUNCATED_MSG_FAILED:
+            return got
+        if request.options & c.MQGMO_LOCK and not lock(connection, opened, row[0]):
+            continue
+        opened.cursor.rank, opened.cursor.seq = row[7], row[0]
+        if logical:
+            advance(connection, opened.browsing, row[5], len(row[6]), syncpoint=False)
+        return got
+
+
+def following(connection: Connection, text: str, values: list[Any], start: Cursor) -> Any:
+    """The first row of a search behind a cursor, in the order of delivery, or None."""
+    row = connection.store.one(text + sql.AFTER_IN_RANK + sql.IN_ORDER, [*values, start.rank, start.seq])
+    return row or connection.store.one(text + sql.IN_LATER_RANK + sql.IN_ORDER, [*values, start.rank])
+
+
+def look_again(connection: Connection, opened: Open, request: GetRequest) -> Got | None:
+    """The message under the cursor once more, if it is still there for this handle."""
+    cursor = opened.cursor
+    row = under_cursor(connection, opened)
+    if row is None:
+        return None
+    if row[1] <= time.time() * 10:
+        unlock(connection, opened)
+        expiry.discard_expired(connection, row[0])
+        return None
+    got = returned(connection, request, row)
+    if request.options & c.MQGMO_LOCK and cursor.locked != cursor.seq and not lock(connection, opened, row[0]):
+        return None
+    return got
+
+
+def under_cursor(connection: Connection, opened: Open) -> Any:
+    """The row that the cursor is on, None where it is gone, taken, or locked by another handle."""
+    cursor = opened.cursor
+    if not cursor.seq:
+        return None
+    row = connection.store.one(sql.UNDER_CURSOR, (cursor.seq, opened.queue))
+    return row if row is not None and (row[8] == 0 or (row[8] == 3 and cursor.locked == cursor.seq)) else None
+
+
+def lock(connection: Connection, opened: Open, seq: int) -> bool:
+    """Lock an available message for this handle; False where somebody was faster."""
+    with connection.store.write():
+        if not connection.store.execute(sql.LOCK, (connection.id, seq)).rowcount:
+            return False
+    opened.cursor.locked = seq
+    return True
+
+
+def release(connection: Connection, locked: int) -> None:
+    """Make a message that was locked visible again."""
+    if locked:
+        with connection.store.write():
+            connection.store.execute(sql.UNLOCK, (locked, connection.id))
+
+
+def unlock(connection: Connection, opened: Open) -> None:
+    """MQGMO_UNLOCK."""
+    release(connection, opened.cursor.locked)
+    opened.cursor.locked = 0
+
+
+def unlock_asked(connection: Connection, opened: Open) -> None:
+    """MQGMO_UNLOCK where an application asks for it. Raises Failure (MQRC_NO_MSG_LOCKED, a warning)."""
+    if not opened.cursor.locked:
+        raise Failure(c.MQRC_NO_MSG_LOCKED, comp=c.MQCC_WARNING)
+    unlock(connection, opened)

@@ -1,0 +1,187 @@
+"""What a receiving channel does with one message: put it on its queue, else on the dead-letter queue, else refuse it.
+
+Decides only what is put where; the putting is the port's. The order, as IBM's receiving MCA has it:
+
+1. Put to the queue that the MQXQH names, all context set as the message brings it.
+2. Failed with a reason that may pass (full, inhibited): try again MRRTY times, MRTMR milliseconds apart.
+3. USEDLQ(YES) and the queue manager has a DEADQ: put it there, prefixed with an MQDLH in this queue manager's CCSID and
+   encoding (P01).
+4. NPMSPEED(FAST) and the message is not persistent: discard it (P04).
+5. Else the message stays on the transmission queue and the channel stops (P03, P06).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
+
+from mqlite.channels.port import Port, Refused
+from mqwire import constants as c
+from mqwire.errors import WireError
+from mqwire.fields import before_nul
+from mqwire.structures import MQDLH, MQMD, MQMDE, MQXQH
+
+PASSING = frozenset(
+    {c.MQRC_PUT_INHIBITED, c.MQRC_Q_FULL, c.MQRC_OBJECT_IN_USE, c.MQRC_Q_SPACE_NOT_AVAILABLE, c.MQRC_RESOURCE_PROBLEM}
+)
+BROKEN = frozenset(
+    {c.MQRC_CONNECTION_BROKEN, c.MQRC_Q_MGR_NOT_AVAILABLE, c.MQRC_Q_MGR_STOPPING, c.MQRC_UNEXPECTED_ERROR}
+)
+
+
+class Outcome(Enum):
+    """What became of a message."""
+
+    DELIVERED = "delivered"
+    DEAD_LETTERED = "dead-lettered"
+    DISCARDED = "discarded"
+
+
+class Undeliverable(Exception):
+    """The message can neither be put nor dead-lettered nor discarded: the channel has to stop."""
+
+    def __init__(self, reason: int, queue: str) -> None:
+        super().__init__(f"reason {reason} for queue {queue}")
+        self.reason = reason
+        self.queue = queue
+        self.token = b""  # of the message on the transmission queue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The attributes of a channel end that decide. retry_interval: milliseconds."""
+
+    use_dead_letter_queue: bool = True
+    fast: bool = True
+    retry_count: int = 0
+    retry_interval: int = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transmitted:
+    """A message without its transmission header: where it goes, its own descriptor (version 2) and data."""
+
+    queue: str
+    queue_manager: str
+    md: MQMD
+    body: bytes
+
+    @property
+    def persistent(self) -> bool:
+        """True if it must survive."""
+        return self.md.persistence == c.MQPER_PERSISTENT
+
+
+def unwrap(md: MQMD, body: bytes) -> Transmitted:
+    """Take the MQXQH off, and an MQMDE that follows it into the descriptor. Expiry goes on counting.
+
+    Raises WireError if the message is not one of a transmission queue.
+    """
+    if md.format != c.MQFMT_XMIT_Q_HEADER:
+        raise WireError("MQXQH", "StrucId", 0, f"format of the message is {md.format!r}, not MQXMIT")
+    header = MQXQH.unpack(body, encoding=md.encoding, ccsid=md.coded_char_set_id)
+    inner = replace(header.msg_desc, version=c.MQMD_VERSION_2, expiry=remaining(md.expiry, header.msg_desc.expiry))
+    start = MQXQH.LAYOUT.size
+    if inner.format == c.MQFMT_MD_EXTENSION:
+        extension = MQMDE.unpack(body, offset=start, encoding=inner.encoding, ccsid=inner.coded_char_set_id)
+        start += extension.struc_length
+        inner = replace(
+            inner,
+            format=extension.format,
+            encoding=extension.encoding,
+            coded_char_set_id=extension.coded_char_set_id,
+            group_id=extension.group_id,
+            msg_seq_number=extension.msg_seq_number,
+            offset=extension.offset,
+            msg_flags=extension.msg_flags,
+            original_length=extension.original_length,
+        )
+    return Transmitted(
+        queue=before_nul(header.remote_q_name),
+        queue_manager=before_nul(header.remote_q_mgr_name),
+        md=inner,
+        body=body[start:],
+    )
+
+
+def remaining(outer: int, inner: int) -> int:
+    """Tenths of a second a message has left: its own expiry, or where that has run out (0) the outer one's (E13)."""
+    return inner if inner > 0 or inner == c.MQEI_UNLIMITED else outer
+
+
+def deliver(
+    port: Port, message: Transmitted, rules: Rules, *, now: Callable[[], datetime], pause: Callable[[float], bool]
+) -> Outcome:
+    """Put one message under the port's unit of work.
+
+    `pause(seconds)` waits between tries and says False when the channel is to stop. Raises Undeliverable if the message
+    has to stay where it is, Refused if the port's queue manager itself is gone.
+    """
+    reason = _put(port, message, rules, pause)
+    if reason is None:
+        return Outcome.DELIVERED
+    return bury(port, message, reason, rules, now=now)
+
+
+def _put(port: Port, message: Transmitted, rules: Rules, pause: Callable[[float], bool]) -> int | None:
+    """The reason why the message could not be put, None if it could."""
+    tries = 0
+    while True:
+        try:
+            port.put(message.queue, message.queue_manager, message.md, message.body)
+            return None
+        except Refused as refused:
+            if refused.reason in BROKEN:
+                raise
+            if refused.reason not in PASSING or tries >= rules.retry_count:
+                return refused.reason
+            tries += 1
+            if not pause(rules.retry_interval / 1000):
+                return refused.reason
+
+
+def bury(port: Port, message: Transmitted, reason: int, rules: Rules, *, now: Callable[[], datetime]) -> Outcome:
+    """Put a message that cannot be delivered on the port's dead-letter queue, or discard it, or refuse it.
+
+    Raises Undeliverable.
+    """
+    queue = port.dead_letter_queue() if rules.use_dead_letter_queue else ""
+    if queue:
+        md, body = dead_letter(port, message, reason, now())
+        try:
+            port.put(queue, "", md, body)
+            return Outcome.DEAD_LETTERED
+        except Refused as refused:
+            if refused.reason in BROKEN:
+                raise
+    if rules.fast and not message.persistent:
+        return Outcome.DISCARDED
+    raise Undeliverable(reason, message.queue)
+
+
+def dead_letter(port: Port, message: Transmitted, reason: int, now: datetime) -> tuple[MQMD, bytes]:
+    """Descriptor and data for the dead-letter queue: an MQDLH in the port's CCSID and encoding, then the data.
+
+    The descriptor stays the message's own but for Format, Encoding and CodedCharSetId.
+    """
+    header = MQDLH(
+        reason=reason,
+        dest_q_name=message.queue,
+        dest_q_mgr_name=message.queue_manager,
+        encoding=message.md.encoding,
+        coded_char_set_id=message.md.coded_char_set_id,
+        format=message.md.format,
+        put_appl_type=port.appl_type,
+        put_appl_name=port.appl_name,
+        put_date=now.strftime("%Y%m%d"),
+        put_time=now.strftime("%H%M%S") + f"{now.microsecond // 10_000:02d}",
+    )
+    md = replace(
+        message.md,
+        format=c.MQFMT_DEAD_LETTER_HEADER,
+        encoding=port.encoding,
+        coded_char_set_id=port.ccsid,
+    )
+    return md, header.pack(encoding=port.encoding, ccsid=port.ccsid) + message.body

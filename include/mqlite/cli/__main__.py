@@ -1,0 +1,7 @@
+"""`python -m mqlite.cli`."""
+
+from __future__ import annotations
+
+from mqlite.cli.commands import main
+
+main()

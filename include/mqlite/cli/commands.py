@@ -1,0 +1,185 @@
+"""Commands on whole queue managers: create, delete, start, end, list, mqsc, user."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from mqlite import creation, manager, service_lock, users
+from mqlite.cli.messages import add_message_commands
+from mqlite.engine_administration import EngineAdministration
+from mqlite.failure import Failure
+from mqlite.manager import Manager
+from mqlite.mqsc.runner import run_script
+from mqlite.service import SERVICE_FAILED, launch, serve
+from mqwire.names import reason_name
+
+NO_SUCH_MANAGER = 20
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--home", type=click.Path(path_type=Path), help="Folder of queue managers, instead of $MQLITE_HOME.")
+def main(home: Path | None) -> None:
+    """The embedded queue manager."""
+    if home is not None:
+        os.environ["MQLITE_HOME"] = os.fspath(home)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Known errors as one line on stderr and exit code 1."""
+    try:
+        yield
+    except Failure as failure:
+        text = f": {failure}" if str(failure) else ""
+        raise click.ClickException(f"{reason_name(failure.reason)} ({failure.reason}){text}") from failure
+    except creation.InUse as busy:
+        raise click.ClickException(str(busy)) from busy
+
+
+@main.command()
+@click.argument("name")
+@click.option("--platform", type=click.Choice(["unix", "zos"]), default="unix", show_default=True)
+@click.option("--ccsid", type=click.IntRange(1, 65_535), help="Coded character set, instead of the platform's own.")
+def create(name: str, platform: str, ccsid: int | None) -> None:
+    """Create a queue manager with its SYSTEM objects."""
+    with told():
+        try:
+            creation.create(name, platform=platform, ccsid=ccsid)
+        except FileExistsError as there:
+            raise click.ClickException(f"AMQ8110S: queue manager {name} already exists") from there
+        except ValueError as wrong:
+            raise click.ClickException(str(wrong)) from wrong
+    click.echo(f"IBM MQ queue manager '{name}' created (embedded, {platform}).")
+
+
+@main.command()
+@click.argument("name")
+def delete(name: str) -> None:
+    """Delete a queue manager that has ended, with all its messages."""
+    with told():
+        creation.delete(name)
+    click.echo(f"IBM MQ queue manager '{name}' deleted.")
+
+
+@main.command()
+@click.argument("name")
+@click.option("--foreground", is_flag=True, help="Run here until interrupted, instead of in the background.")
+def start(name: str, foreground: bool) -> None:
+    """Start the service of a queue manager: its channels and timers. Messaging itself needs no service."""
+    with told():
+        found = manager.load(name)
+    if foreground:
+        sys.exit(serve(found))
+    outcome = launch(found)
+    if outcome == SERVICE_FAILED:
+        raise click.ClickException(f"the service of {name} did not start; see {found.folder / 'errors.log'}")
+    click.echo(f"IBM MQ queue manager '{name}' {outcome}.")
+
+
+@main.command()
+@click.argument("name")
+def end(name: str) -> None:
+    """End the service of a queue manager; batches under way are finished first."""
+    with told():
+        found = manager.load(name)
+    pid = service_lock.holder(found.folder)
+    if not pid:
+        raise click.ClickException(f"AMQ8146E: queue manager {name} is not running")
+    os.kill(pid, signal.SIGTERM)
+    service_lock.wait_until_ended(found.folder)
+    click.echo(f"IBM MQ queue manager '{name}' ended.")
+
+
+@main.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON array.")
+def list_managers(as_json: bool) -> None:
+    """List the queue managers."""
+    with told():
+        rows = [_described(manager.load(name)) for name in manager.names()]
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    for row in rows:
+        click.echo(f"QMNAME({row['name']}) STATUS({row['status']}) PLATFORM({row['platform']}) CCSID({row['ccsid']})")
+
+
+def _described(found: Manager) -> dict[str, str | int]:
+    status = "running" if service_lock.holder(found.folder) else "ended"
+    return {"name": found.name, "status": status, "platform": found.platform, "ccsid": found.ccsid,
+            "folder": os.fspath(found.folder)}  # fmt: skip
+
+
+@main.command()
+@click.argument("name")
+@click.option(
+    "-f", "--file", "source", type=click.File(encoding="utf-8"), default="-", help="Script, instead of stdin."
+)
+def mqsc(name: str, source: TextIO) -> None:
+    """Run MQSC commands from standard input, as runmqsc does."""
+    try:
+        found = manager.load(name)
+    except Failure as failure:
+        click.echo(f"AMQ8118E: IBM MQ queue manager {name} does not exist. ({failure.reason})", err=True)
+        sys.exit(NO_SUCH_MANAGER)
+    admin = EngineAdministration(found)
+    try:
+        tally = run_script(admin, source, click.echo)
+    finally:
+        admin.close()
+    sys.exit(tally.exit_code)
+
+
+@main.group()
+def user() -> None:
+    """Users who connect with a password."""
+
+
+@user.command("add")
+@click.argument("name")
+@click.argument("user_name", metavar="USER")
+def add_user(name: str, user_name: str) -> None:
+    """Add a user, or change a password: it is read from standard input (from the terminal without echo)."""
+    with told():
+        found = manager.load(name)
+    if sys.stdin.isatty():
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    else:
+        password = sys.stdin.readline().rstrip("\r\n")
+    try:
+        users.add(found.folder, user_name, password)
+    except ValueError as wrong:
+        raise click.ClickException(str(wrong)) from wrong
+    click.echo(f"User '{user_name}' of queue manager '{name}' has a password.")
+
+
+@user.command("delete")
+@click.argument("name")
+@click.argument("user_name", metavar="USER")
+def delete_user(name: str, user_name: str) -> None:
+    """Delete a user."""
+    with told():
+        found = manager.load(name)
+    if not users.remove(found.folder, user_name):
+        raise click.ClickException(f"queue manager {name} has no user {user_name}")
+
+
+@user.command("list")
+@click.argument("name")
+def list_users(name: str) -> None:
+    """List the users."""
+    with told():
+        found = manager.load(name)
+    for user_name in users.names(found.folder):
+        click.echo(user_name)
+
+
+add_message_commands(main)

@@ -1,0 +1,119 @@
+"""START, STOP, PING, RESET and RESOLVE CHANNEL, and DISPLAY CHSTATUS.
+
+A command only says what is wanted; the service (`mqlite start`) moves messages. START does not wait for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqlite.attributes import Kind, Value, channel_type
+from mqlite.attributes.status import Status
+from mqlite.channels.status_file import ChannelStatus
+from mqlite.commands.filters import generic_match
+from mqlite.commands.nouns import CHANNEL_NAME
+from mqlite.commands.request import Request, Response, Row
+from mqlite.commands.status import status_row, trimmed
+from mqlite.conditions import CommandError, Condition
+from mqwire import constants as c
+
+if TYPE_CHECKING:
+    from mqlite.administration import Administration
+
+CALLERS = frozenset({"SDR", "SVR"})
+
+
+def start(admin: Administration, request: Request) -> Response:
+    """START CHANNEL: a sender begins to move messages; a receiver that was stopped takes calls again."""
+    kind, there = _channel(admin, request.name)
+    if kind in CALLERS and there is not None and there.wanted == "START" and there.active and admin.service_running():
+        raise CommandError(Condition.CHANNEL_IN_USE, name=request.name)
+    admin.channels.want(request.name, kind, "START")
+    if kind not in CALLERS or (there is not None and not there.active):
+        admin.channels.set_state(request.name, kind, c.MQCHS_INACTIVE, there.figures if there else {})
+    return Response(done=Condition.CHANNEL_STARTED)
+
+
+def stop(admin: Administration, request: Request) -> Response:
+    """STOP CHANNEL: the batch that is under way ends first; the channel stays stopped until it is started.
+
+    STATUS(INACTIVE) leaves it inactive instead, and is refused for a channel that is not active.
+    """
+    kind, there = _channel(admin, request.name)
+    active = there is not None and there.active and admin.service_running()
+    if request.options.get("STATUS") == "INACTIVE":
+        if not active:
+            raise CommandError(Condition.CHANNEL_NOT_ACTIVE, name=request.name)
+        admin.channels.want(request.name, kind, "")
+        return Response(done=Condition.CHANNEL_STOPPED)
+    admin.channels.want(request.name, kind, "STOP")
+    if not active or kind not in CALLERS:
+        admin.channels.set_state(request.name, kind, c.MQCHS_STOPPED, there.figures if there else {})
+    return Response(done=Condition.CHANNEL_STOPPED)
+
+
+def ping(admin: Administration, request: Request) -> Response:
+    """PING CHANNEL: the partner is there and has the other end."""
+    kind, there = _channel(admin, request.name)
+    if kind not in CALLERS:
+        raise CommandError(Condition.CHANNEL_WRONG_TYPE, name=request.name)
+    if there is not None and there.active and admin.service_running():
+        raise CommandError(Condition.CHANNEL_IN_USE, name=request.name)
+    admin.ping_channel(request.name)
+    return Response(done=Condition.CHANNEL_PINGED)
+
+
+def reset(admin: Administration, request: Request) -> Response:
+    """RESET CHANNEL SEQNUM(n): the next message has this number; for a sender the receiver takes it over."""
+    _, there = _channel(admin, request.name)
+    if there is not None and there.active and admin.service_running():
+        raise CommandError(Condition.CHANNEL_IN_USE, name=request.name)
+    text = request.options.get("SEQNUM", "1")
+    if not text.isdigit() or not 1 <= int(text) <= 999_999_999:
+        raise CommandError(Condition.RANGE_ERROR, name=request.name, parameter=c.MQIACH_MSG_SEQUENCE_NUMBER)
+    admin.reset_channel(request.name, int(text))
+    return Response(done=Condition.CHANNEL_RESET)
+
+
+def resolve(admin: Administration, request: Request) -> Response:
+    """RESOLVE CHANNEL ACTION(COMMIT | BACKOUT): what becomes of a batch in doubt whose partner is gone."""
+    kind, there = _channel(admin, request.name)
+    if kind not in CALLERS:
+        raise CommandError(Condition.CHANNEL_WRONG_TYPE, name=request.name)
+    if there is not None and there.active and admin.service_running():
+        raise CommandError(Condition.CHANNEL_IN_USE, name=request.name)
+    action = request.options.get("ACTION", "")
+    if action not in {"COMMIT", "BACKOUT"}:
+        raise CommandError(Condition.REQUIRED_MISSING, parameter=c.MQIACH_IN_DOUBT)
+    admin.resolve_channel(request.name, commit=action == "COMMIT")
+    return Response(done=Condition.CHANNEL_RESOLVED)
+
+
+def display_status(admin: Administration, request: Request) -> Response:
+    """DISPLAY CHSTATUS: channels that are active or stopped; an inactive one has no status."""
+    rows = [_row(status) for status in admin.channels.read_all() if _shown(admin, status, request.name)]
+    found = tuple(row for row in rows if request.where is None or request.where.holds(row.value(request.where.keyword)))
+    if not found:
+        raise CommandError(Condition.CHANNEL_STATUS_NOT_FOUND, name=request.name)
+    return Response(rows=tuple(trimmed(row, request.wanted) for row in found))
+
+
+def _shown(admin: Administration, status: ChannelStatus, pattern: str) -> bool:
+    if not generic_match(pattern, status.name) or status.state == c.MQCHS_INACTIVE:
+        return False
+    return status.state == c.MQCHS_STOPPED or status.channel_type not in CALLERS or admin.service_running()
+
+
+def _row(status: ChannelStatus) -> Row:
+    values: dict[str, Value] = dict(status.figures)
+    values["STATUS"] = status.state
+    values["CHLTYPE"] = {"SDR": 1, "SVR": 2, "RCVR": 3, "RQSTR": 4, "SVRCONN": 7}[status.channel_type]
+    return status_row(Status.CHANNEL, Condition.CHANNEL_STATUS_SHOWN, ((CHANNEL_NAME, status.name),), values)
+
+
+def _channel(admin: Administration, name: str) -> tuple[str, ChannelStatus | None]:
+    """The type of a channel and its status. Raises CommandError if there is no such channel."""
+    values = admin.get(Kind.CHANNEL, name)
+    if values is None:
+        raise CommandError(Condition.CHANNEL_UNKNOWN, name=name)
+    return channel_type(values["CHLTYPE"]), admin.channels.read(name)

@@ -1,0 +1,143 @@
+"""DEFINE, ALTER and DELETE of every kind of object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mqlite import attributes
+from mqlite.attributes import Kind, Value, valid_name
+from mqlite.commands.nouns import DEFAULT_OBJECTS, NOUNS, kinds_of
+from mqlite.commands.request import Request, Response
+from mqlite.conditions import CommandError, Condition
+
+if TYPE_CHECKING:
+    from mqlite.administration import Administration
+
+REQUIRED = {"SDR": ("CONNAME", "XMITQ"), "SVR": ("XMITQ",), "RQSTR": ("CONNAME",), "CLNTCONN": ("CONNAME",),
+            "TOPIC": ("TOPICSTR",)}  # fmt: skip
+SUBTYPE = {Kind.CHANNEL: "CHLTYPE", Kind.AUTHINFO: "AUTHTYPE", Kind.LISTENER: "TRPTYPE"}
+NAME_LENGTHS = {Kind.CHANNEL: 20}
+
+
+def define(admin: Administration, request: Request) -> Response:
+    """DEFINE: a new object, or with REPLACE the old one with every attribute set anew.
+
+    Values come from the command, else from LIKE's object, else from the SYSTEM.DEFAULT object of the kind.
+    """
+    kind = Kind(request.noun)
+    noun = NOUNS[kind]
+    _check_name(kind, request.name)
+    subtype = _subtype(kind, request)
+    there = _existing(admin, kind, request.name)
+    if there is not None:
+        if request.options.get("REPLACE") != "YES":
+            raise CommandError(noun.exists, name=request.name)
+        _check_same_type(kind, there, request)
+    values = _starting_values(admin, kind, subtype, request)
+    values.update(request.attributes)
+    for keyword in REQUIRED.get(subtype or str(kind), ()):
+        if keyword not in request.attributes and "LIKE" not in request.options:
+            raise CommandError(Condition.REQUIRED_MISSING, parameter=attributes.attribute(kind, keyword).selector)
+    _check_applies(admin, kind, subtype, request)
+    admin.define(kind, request.name, values, replace=there is not None)
+    return Response(done=noun.created)
+
+
+def alter(admin: Administration, request: Request) -> Response:
+    """ALTER: only the given attributes change."""
+    kind = Kind(request.noun)
+    noun = NOUNS[kind]
+    if kind is Kind.QMGR:
+        admin.alter(kind, admin.queue_manager, dict(request.attributes), force=True)
+        return Response(done=noun.changed)
+    there = _existing(admin, kind, request.name)
+    if there is None:
+        raise CommandError(noun.missing, name=request.name)
+    subtype = _subtype(kind, request)
+    _check_same_type(kind, there, request)
+    _check_applies(admin, kind, subtype, request)
+    force = request.options.get("FORCE") == "YES"
+    changes = {keyword: value for keyword, value in request.attributes.items() if keyword != SUBTYPE.get(kind)}
+    admin.alter(kind, request.name, changes, force=force)
+    return Response(done=noun.changed)
+
+
+def delete(admin: Administration, request: Request) -> Response:
+    """DELETE; a queue with messages only with PURGE."""
+    kinds = kinds_of(request.noun)
+    noun = NOUNS[kinds[0]]
+    there = _existing(admin, kinds[0], request.name)
+    if there is None:
+        raise CommandError(noun.missing, name=request.name)
+    kind = there[0]
+    if kind not in kinds:
+        raise CommandError(Condition.WRONG_TYPE, name=request.name)
+    admin.delete(kind, request.name, purge=request.options.get("PURGE") == "YES")
+    return Response(done=noun.deleted)
+
+
+def _check_name(kind: Kind, name: str) -> None:
+    if kind is Kind.SUB:
+        if not name:
+            raise CommandError(Condition.NAME_ERROR, name=name)
+    elif not valid_name(name, NAME_LENGTHS.get(kind, 48)):
+        raise CommandError(Condition.NAME_ERROR, name=name)
+
+
+def _existing(admin: Administration, kind: Kind, name: str) -> tuple[Kind, dict[str, Value]] | None:
+    """The object of that name in the kind's name space: all kinds of queue share one."""
+    kinds = kinds_of("QUEUE") if kind in kinds_of("QUEUE") else (kind,)
+    for candidate in kinds:
+        values = admin.get(candidate, name)
+        if values is not None:
+            return candidate, values
+    return None
+
+
+def _subtype(kind: Kind, request: Request) -> str | None:
+    """The channel type (SDR ...) that decides which attributes there are; None for kinds without one.
+
+    Raises CommandError where the keyword that says it is missing.
+    """
+    keyword = SUBTYPE.get(kind)
+    if keyword is None:
+        return None
+    if keyword not in request.attributes:
+        raise CommandError(Condition.REQUIRED_MISSING, parameter=attributes.attribute(kind, keyword).selector)
+    return attributes.channel_type(request.attributes[keyword]) if kind is Kind.CHANNEL else None
+
+
+def _check_same_type(kind: Kind, there: tuple[Kind, dict[str, Value]], request: Request) -> None:
+    found, values = there
+    if found is not kind:
+        raise CommandError(Condition.WRONG_TYPE, name=request.name)
+    keyword = SUBTYPE.get(kind)
+    if keyword and keyword in request.attributes and values[keyword] != request.attributes[keyword]:
+        wrong = Condition.CHANNEL_WRONG_TYPE if kind is Kind.CHANNEL else Condition.WRONG_TYPE
+        raise CommandError(wrong, name=request.name)
+
+
+def _starting_values(admin: Administration, kind: Kind, subtype: str | None, request: Request) -> dict[str, Value]:
+    values = attributes.defaults(kind, platform=admin.platform, subtype=subtype)
+    like = request.options.get("LIKE")
+    source = like or DEFAULT_OBJECTS[subtype or str(kind)]
+    found = admin.get(kind, source)
+    if found is None and like:
+        raise CommandError(NOUNS[kind].missing, name=like)
+    if found is not None and (keyword := SUBTYPE.get(kind)) and found[keyword] != request.attributes[keyword]:
+        if like:
+            raise CommandError(Condition.WRONG_TYPE, name=like)
+        found = None
+    for keyword, value in (found or {}).items():
+        if not attributes.attribute(kind, keyword).read_only:
+            values[keyword] = value
+    return values
+
+
+def _check_applies(admin: Administration, kind: Kind, subtype: str | None, request: Request) -> None:
+    """Every given attribute is one of this platform and of this channel type."""
+    allowed = {row.keyword for row in attributes.rows(kind, platform=admin.platform, subtype=subtype)}
+    for keyword in request.attributes:
+        if keyword not in allowed:
+            selector = attributes.attribute(kind, keyword).selector
+            raise CommandError(Condition.UNKNOWN_PARAMETER, name=keyword, parameter=selector)

@@ -1,0 +1,221 @@
+"""One connection (hconn) of an application: its store, its open handles, its unit of work.
+
+A connection belongs to the thread that made it unless it was made shareable (MQCNO_HANDLE_SHARE_*), and to the process
+that made it: a forked child's copy answers MQRC_HCONN_ERROR.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import getpass
+import itertools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mqlite import alive, events, sql, store
+from mqlite.failure import Failure
+from mqlite.manager import Manager, load
+from mqlite.objects import Objects
+from mqlite.properties import MessageHandle
+from mqlite.recovery import recover
+from mqwire import constants as c
+
+LOOK_INTERVAL = 0.05  # seconds
+
+
+@dataclass(slots=True)
+class UnitOfWork:
+    """What the current unit of work has touched.
+
+    Attributes: `queues` queue number → [puts, gets]; `names` of queues that got messages; `persistent` whether the
+    commit has to wait for the disk; `messages` how many it holds; `undo` what a back-out has to do besides.
+    """
+
+    queues: dict[int, list[int]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    persistent: bool = False
+    messages: int = 0
+    undo: list[Callable[[], None]] = field(default_factory=list)
+
+
+class Connection:
+    """What one MQCONN gave.
+
+    Parameters: `shared` whether any thread may use it; `user` the identifier that messages put here carry.
+    """
+
+    def __init__(self, manager: Manager, *, user: str, shared: bool, channel: str = "", conn_name: str = "") -> None:
+        self.manager = manager
+        self.user = user
+        self.channel = channel
+        self.application = application_name()
+        self.lock = threading.RLock()
+        self.store = store.Store(manager.folder)
+        self.objects = Objects(self.store, manager.platform)
+        self.handles: dict[int, object] = {}
+        self.messages: dict[int, MessageHandle] = {}
+        self.unit = UnitOfWork()
+        self.marks = itertools.count(1)
+        self.shared = shared
+        self.inside = threading.Lock()
+        self._thread = None if shared else threading.get_ident()
+        self._next_look = 0.0
+        self._alive = alive.alive_file(manager.folder)
+        recover(self.store, self._alive)
+        with self.store.write():
+            row = (os.getpid(), user, self.application, channel, conn_name, datetime.now(UTC).isoformat())
+            self.id = int(self.store.execute(sql.ADD_CONNECTION, row).lastrowid or 0)
+            self._alive.hold(self.id)
+        self._messages = itertools.count(1)
+        self._first = int.from_bytes(manager.identity, "big") + (self.id << 32)
+        self._prefix = b"AMQ " + manager.name.encode("latin-1")[:12].ljust(12)
+
+    def check_thread(self) -> None:
+        """Raises Failure (MQRC_HCONN_ERROR) in a thread this connection does not belong to."""
+        if self._thread is not None and self._thread != threading.get_ident():
+            raise Failure(c.MQRC_HCONN_ERROR, "connection of another thread")
+
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """The call waits inside and touches nothing of the store: this process may fork."""
+        held = self.inside.locked()
+        if held:
+            self.inside.release()
+        try:
+            yield
+        finally:
+            if held:
+                self.inside.acquire()
+
+    def new_msg_id(self) -> bytes:
+        """24 bytes that no other message of this queue manager has: its name, its identity with a running number."""
+        number = (self._first + next(self._messages)) & 0xFFFFFFFFFFFFFFFF
+        return self._prefix + number.to_bytes(8, "big")
+
+    def new_handle(self, opened: object) -> int:
+        """A handle number for an open object. Raises Failure (MQRC_HANDLE_NOT_AVAILABLE) beyond MAXHANDS."""
+        if len(self.handles) >= int(str(self.objects.manager()["MAXHANDS"])):
+            raise Failure(c.MQRC_HANDLE_NOT_AVAILABLE)
+        handle = next(self.marks)
+        self.handles[handle] = opened
+        return handle
+
+    def look_for_dead(self) -> bool:
+        """Back out what dead processes left; True if there was any."""
+        return recover(self.store, self._alive)
+
+    def look_often_enough(self) -> None:
+        """Look for dead processes unless that was done a moment ago: it costs a kernel call for each connection."""
+        now = time.monotonic()
+        if now >= self._next_look:
+            self.look_for_dead()
+            self._next_look = now + LOOK_INTERVAL
+
+    def leave(self) -> None:
+        """Give up the connection's row, its byte and its store."""
+        with self.store.write():
+            self.store.execute(sql.DELETE_CONNECTION, (self.id,))
+        self._alive.release(self.id)
+        self.store.close()
+
+
+_connections: dict[int, Connection] = {}
+_gate = threading.RLock()  # held while a connection is made, and by a fork
+_numbers = itertools.count(1)
+_leaked: list[object] = []
+
+
+def connect(name: str, *, user: str = "", shared: bool = False, channel: str = "", conn_name: str = "") -> int:
+    """Connect to the queue manager of that name (blank: the only one there is); returns the hconn.
+
+    Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE).
+    """
+    with _gate:
+        return _connect(name, user, shared, channel, conn_name)
+
+
+def _connect(name: str, user: str, shared: bool, channel: str, conn_name: str) -> int:
+    manager = load(name)
+    number = next(_numbers)
+    connection = Connection(manager, user=user or own_user(), shared=shared, channel=channel, conn_name=conn_name)
+    _connections[number] = connection
+    return number
+
+
+def connection_of(number: int) -> Connection:
+    """The connection of an hconn.
+
+    Raises Failure (MQRC_HCONN_ERROR).
+    """
+    found = _connections.get(number)
+    if found is None:
+        raise Failure(c.MQRC_HCONN_ERROR)
+    found.check_thread()
+    return found
+
+
+def known(number: object) -> Connection | None:
+    """The connection of an hconn, None for anything that is not one."""
+    return _connections.get(number) if isinstance(number, int) else None
+
+
+def forget(number: int) -> None:
+    """The hconn is no longer one."""
+    _connections.pop(number, None)
+
+
+def own_user() -> str:
+    """The user of this process, as MQMD.UserIdentifier has it."""
+    try:
+        return getpass.getuser()[:12]
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def application_name() -> str:
+    """The program's name, as MQMD.PutApplName has it: the last 28 characters of its path."""
+    program = sys.argv[0] if sys.argv and sys.argv[0] not in ("", "-c", "-m") else sys.executable or "python"
+    return os.fspath(Path(program).absolute())[-28:]
+
+
+def _before_fork() -> None:
+    """No thread is inside the store when the process is copied: a child must not inherit SQLite's own locks held."""
+    _gate.acquire()
+    _stopped[:] = list(_connections.values())
+    for connection in _stopped:
+        connection.inside.acquire()
+
+
+def _in_parent() -> None:
+    for connection in _stopped:
+        connection.inside.release()
+    _stopped.clear()
+    _gate.release()
+
+
+def _in_child() -> None:
+    """A forked child has no connection: neither SQLite's files nor the locks may be used in two processes.
+
+    The copies are never freed, because freeing would close the parent's files.
+    """
+    global _gate  # noqa: PLW0603
+    _gate = threading.RLock()
+    for connection in _connections.values():
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection.store))
+    _stopped.clear()
+    _leaked.append(dict(_connections))
+    _connections.clear()
+    alive.forget()
+    store.forget()
+    events.renew()
+
+
+_stopped: list[Connection] = []
+os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -1,0 +1,35 @@
+"""MQGMO_CONVERT: the data in the encoding and character set that the application asked for, where it is known how."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mqlite import descriptor as d
+from mqlite.channels.conversion import NotConverted, converted
+from mqlite.channels.delivery import Transmitted
+from mqlite.get import GetRequest, Got
+from mqlite.manager import Manager
+from mqwire import constants as c
+from mqwire.structures import MQMD
+
+
+def convert(got: Got, request: GetRequest, manager: Manager) -> Got:
+    """The message converted; unconverted with a warning (2110, 2119) where that cannot be done without loss."""
+    if got.comp != c.MQCC_OK:
+        return got
+    fields = d.for_put(request.md)
+    encoding, ccsid = fields[4], fields[5] or manager.ccsid
+    md = MQMD.unpack(bytes(got.md))
+    if (md.encoding, md.coded_char_set_id) == (encoding, ccsid) or not got.body:
+        return got
+    if not md.format:
+        return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_FORMAT_ERROR)
+    message = Transmitted(queue="", queue_manager="", md=md, body=got.body)
+    try:
+        done = converted(message, encoding, ccsid)
+    except NotConverted:
+        return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_NOT_CONVERTED)
+    raw = bytearray(done.md.pack())
+    if len(done.body) > request.room:
+        return replace(got, comp=c.MQCC_WARNING, reason=c.MQRC_CONVERTED_MSG_TOO_BIG)
+    return replace(got, md=raw, body=done.body)

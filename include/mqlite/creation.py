@@ -1,0 +1,54 @@
+"""Making a queue manager whole, and taking one away: `mqlite create` and `mqlite delete`."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import resources
+
+from mqlite import manager as managers
+from mqlite import recovery, service_lock, sql
+from mqlite.alive import alive_file
+from mqlite.engine_administration import EngineAdministration
+from mqlite.manager import Manager
+from mqlite.mqsc.runner import run_script
+from mqlite.store import Store
+
+
+class InUse(Exception):
+    """Applications are connected, or the service is running."""
+
+
+def create(name: str, *, platform: str = "unix", ccsid: int | None = None) -> Manager:
+    """A queue manager with its SYSTEM objects.
+
+    platform: `unix` or `zos` (EBCDIC, big-endian). ccsid: instead of the platform's own.
+    Raises FileExistsError if there is one, ValueError if the name is not one.
+    """
+    made = managers.create(name, platform=platform, ccsid=ccsid)
+    script = resources.files("mqlite").joinpath("system_objects.mqsc").read_text(encoding="utf-8")
+    output: list[str] = []
+    admin = EngineAdministration(made)
+    try:
+        tally = run_script(admin, script.splitlines(), output.append)
+    finally:
+        admin.close()
+    if tally.exit_code:
+        raise RuntimeError("\n".join(output))
+    return made
+
+
+def delete(name: str) -> None:
+    """Delete a queue manager with all its messages.
+
+    Raises Failure (MQRC_Q_MGR_NAME_ERROR) if there is none, InUse if it is running or applications are connected.
+    """
+    found = managers.load(name)
+    store = Store(found.folder)
+    try:
+        recovery.recover(store, alive_file(found.folder))
+        connected = store.all(sql.CONNECTION_IDS)
+    finally:
+        store.close()
+    if connected or service_lock.holder(found.folder):
+        raise InUse(f"AMQ5610E: queue manager {name} is running")
+    shutil.rmtree(found.folder)

@@ -1,0 +1,263 @@
+"""The queue manager as commands see it, on the engine's store: each change is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from mqlite import recovery, service_lock, sql
+from mqlite.alive import alive_file
+from mqlite.attributes import Kind, Value
+from mqlite.channels import control
+from mqlite.channels.status_file import StatusFile
+from mqlite.conditions import CommandError, Condition
+from mqlite.manager import Manager
+from mqlite.objects import Objects
+from mqlite.store import Store
+from mqwire import constants as c
+
+COMMAND_LEVEL = 940
+VERSION = "09040000"
+NEED_FORCE = frozenset({"USAGE", "SHARE", "DEFSOPT"})  # an open handle was given on what they said
+PLATFORM_NUMBERS = {"unix": c.MQPL_UNIX, "zos": c.MQPL_ZOS}
+
+
+class EngineAdministration:
+    """Implements `mqlite.administration.Administration`."""
+
+    def __init__(self, manager: Manager, store: Store | None = None) -> None:
+        self._manager = manager
+        self._own_store = store is None
+        self._store = store or Store(manager.folder)
+        self._objects = Objects(self._store, manager.platform)
+        self._channels: StatusFile | None = None
+        self._recover()
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._channels is not None:
+            self._channels.close()
+        if self._own_store:
+            self._store.close()
+
+    @property
+    def queue_manager(self) -> str:
+        return self._manager.name
+
+    @property
+    def platform(self) -> str:
+        return self._manager.platform
+
+    @property
+    def channels(self) -> StatusFile:
+        if self._channels is None:
+            self._channels = StatusFile(self._manager.folder)
+        return self._channels
+
+    def get(self, kind: Kind, name: str) -> dict[str, Value] | None:
+        return self._objects.get(kind, name)
+
+    def find(self, kinds: Iterable[Kind]) -> list[tuple[Kind, str, dict[str, Value]]]:
+        return list(self._objects.find(kinds))
+
+    def current(self, kind: Kind, name: str, values: Mapping[str, Value]) -> dict[str, Value]:
+        if kind is Kind.QLOCAL:
+            return {**values, **self._figures(name)}
+        if kind is Kind.NAMELIST:
+            listed = values.get("NAMES", [])
+            return {**values, "NAMCOUNT": len(listed) if isinstance(listed, list) else 0}
+        if kind is Kind.QMGR:
+            return {**values, **self._manager_values()}
+        return dict(values)
+
+    def define(self, kind: Kind, name: str, values: dict[str, Value], *, replace: bool) -> None:
+        before = self._objects.get(kind, name) if replace else None
+        if before is not None and kind is Kind.QLOCAL:
+            self._check_open(name, before, values)
+        with self._store.write(durable=True):
+            self._objects.define(kind, name, values, replace=replace)
+
+    def alter(self, kind: Kind, name: str, changes: dict[str, Value], *, force: bool) -> None:
+        before = self._objects.get(kind, name)
+        if before is not None and kind is Kind.QLOCAL and not force:
+            self._check_open(name, before, changes)
+        with self._store.write(durable=True):
+            self._objects.alter(kind, name, changes)
+
+    def delete(self, kind: Kind, name: str, *, purge: bool) -> None:
+        if kind is Kind.CHANNEL:
+            self._check_inactive(name)
+        self._recover()
+        with self._store.write(durable=True):
+            if kind is Kind.QLOCAL:
+                self._empty(name, purge=purge)
+            self._objects.delete(kind, name)
+        if kind is Kind.CHANNEL:
+            self.channels.forget(name)
+
+    def clear(self, kind: Kind, name: str) -> None:
+        self._recover()
+        with self._store.write(durable=True):
+            queue = self._queue(name)
+            self._check_unused(name, queue)
+            self._store.execute(sql.DELETE_ALL, (queue,))
+            self._store.execute(sql.CHANGE_DEPTH, (-self._depth(name), queue))
+
+    def queue_status(self, queue: str) -> dict[str, Value]:
+        number = self._queue(queue)
+        put, got = self._store.one(sql.LAST_TIMES, (number,))
+        oldest = self._store.one(sql.OLDEST, (number,))[0]
+        put_date, put_time = _moment(put)
+        get_date, get_time = _moment(got)
+        return {
+            **self._figures(queue),
+            "LGETDATE": get_date,
+            "LGETTIME": get_time,
+            "LPUTDATE": put_date,
+            "LPUTTIME": put_time,
+            "MEDIALOG": "",
+            "MONQ": 0,
+            "MSGAGE": max(0, int(datetime.now(UTC).timestamp() - oldest / 10)) if oldest else 0,
+            "UNCOM": int(bool(self._store.one(sql.UNCOMMITTED, (number,))[0])),
+        }
+
+    def queue_handles(self, queue: str) -> list[dict[str, Value]]:
+        self._recover()
+        return [_handle(row) for row in self._store.all(sql.HANDLES_ON, (self._queue(queue),))]
+
+    def manager_status(self) -> dict[str, Value]:
+        self._recover()
+        running = self.service_running()
+        return {
+            "CHINIT": 2 if running else 0,
+            "CMDSERV": 2,
+            "CONNS": len(self._store.all(sql.CONNECTION_IDS)),
+            "STATUS": 2,
+        }
+
+    def connections(self) -> list[tuple[str, dict[str, Value]]]:
+        self._recover()
+        return [self._connection(row) for row in self._store.all(sql.CONNECTIONS)]
+
+    def service_running(self) -> bool:
+        return service_lock.holder(self._manager.folder) != 0
+
+    def ping_channel(self, name: str) -> None:
+        control.ping(self._manager, name)
+
+    def reset_channel(self, name: str, number: int) -> None:
+        control.reset(self._manager, name, number)
+
+    def resolve_channel(self, name: str, *, commit: bool) -> None:
+        control.resolve(self._manager, name, commit=commit)
+
+    def _recover(self) -> None:
+        """Nothing of a dead connection is shown or stands in the way."""
+        recovery.recover(self._store, alive_file(self._manager.folder))
+
+    def _connection(self, row: Any) -> tuple[str, dict[str, Value]]:
+        number, pid, user, application, channel, conn_name, _ = row
+        identifier = connection_identifier(self._manager.identity, number)
+        values: dict[str, Value] = {
+            "APPLDESC": "",
+            "APPLTAG": application,
+            "APPLTYPE": c.MQAT_USER,
+            "CHANNEL": channel,
+            "CONNAME": conn_name,
+            "CONNOPTS": 0,
+            "PID": pid,
+            "TID": 1,
+            "USERID": user,
+        }
+        return identifier.hex().upper(), values
+
+    def _queue(self, name: str) -> int:
+        row = self._store.one(sql.QUEUE, (name,))
+        if row is None:
+            raise CommandError(Condition.NOT_FOUND, name=name)
+        return int(row[0])
+
+    def _depth(self, name: str) -> int:
+        row = self._store.one(sql.QUEUE, (name,))
+        return int(row[1]) if row else 0
+
+    def _figures(self, name: str) -> dict[str, Value]:
+        row = self._store.one(sql.QUEUE, (name,))
+        if row is None:
+            return {"CURDEPTH": 0, "IPPROCS": 0, "OPPROCS": 0}
+        inputs, outputs, _ = self._store.one(sql.OPEN_COUNTS, (row[0],))
+        return {"CURDEPTH": int(row[1]), "IPPROCS": int(inputs), "OPPROCS": int(outputs)}
+
+    def _manager_values(self) -> dict[str, Value]:
+        command_queue = "SYSTEM.COMMAND.INPUT" if self.platform == "zos" else "SYSTEM.ADMIN.COMMAND.QUEUE"
+        return {
+            "CMDLEVEL": COMMAND_LEVEL,
+            "COMMANDQ": command_queue,
+            "DISTL": 0,
+            "MAXPRTY": 9,
+            "PLATFORM": PLATFORM_NUMBERS[self.platform],
+            "QMID": f"{self.queue_manager}_{self._manager.identity.hex().upper()}"[:48],
+            "SYNCPT": 1,
+            "VERSION": VERSION,
+        }
+
+    def _check_open(self, name: str, before: Mapping[str, Value], changes: Mapping[str, Value]) -> None:
+        """What an open handle relies on changes only with FORCE; USAGE only while the queue is empty as well."""
+        changed = {keyword for keyword in NEED_FORCE if keyword in changes and changes[keyword] != before.get(keyword)}
+        if not changed:
+            return
+        self._recover()
+        row = self._store.one(sql.QUEUE, (name,))
+        if row and (self._store.one(sql.IS_OPEN, (row[0],)) or ("USAGE" in changed and row[1])):
+            raise CommandError(Condition.IN_USE, name=name, reason=c.MQRCCF_OBJECT_OPEN)
+
+    def _check_unused(self, name: str, queue: int) -> None:
+        if self._store.one(sql.IS_OPEN, (queue,)):
+            raise CommandError(Condition.IN_USE, name=name)
+        if self._store.one(sql.UNCOMMITTED, (queue,))[0]:
+            raise CommandError(Condition.QUEUE_NOT_EMPTY, name=name)
+
+    def _check_inactive(self, name: str) -> None:
+        there = self.channels.read(name)
+        if there is not None and there.active and self.service_running():
+            raise CommandError(Condition.CHANNEL_IN_USE, name=name)
+
+    def _empty(self, name: str, *, purge: bool) -> None:
+        """Take a local queue's messages and row away, in the caller's transaction."""
+        queue = self._queue(name)
+        self._check_unused(name, queue)
+        if self._depth(name) and not purge:
+            raise CommandError(Condition.QUEUE_NOT_EMPTY, name=name)
+        recovery.delete_queue(self._store, queue, name)
+
+
+def connection_identifier(identity: bytes, number: int) -> bytes:
+    """The 24 bytes of a connection identifier: the queue manager's own 8, then the connection's number."""
+    return b"AMQC" + bytes(4) + identity + number.to_bytes(8, "big")
+
+
+def _handle(row: Any) -> dict[str, Value]:
+    _, _, options, inputs, outputs, exclusive, pid, user, application, channel, conn_name = row
+    return {
+        "APPLDESC": "",
+        "APPLTAG": application,
+        "APPLTYPE": c.MQAT_USER,
+        "BROWSE": int(bool(options & c.MQOO_BROWSE)),
+        "CHANNEL": channel,
+        "CONNAME": conn_name,
+        "HSTATE": 0,
+        "INPUT": 0 if not inputs else c.MQQSO_EXCLUSIVE if exclusive else c.MQQSO_SHARED,
+        "INQUIRE": int(bool(options & c.MQOO_INQUIRE)),
+        "OPENOPTS": options,
+        "OUTPUT": int(bool(outputs)),
+        "PID": pid,
+        "SET": int(bool(options & c.MQOO_SET)),
+        "TID": 1,
+        "USERID": user,
+    }
+
+
+def _moment(text: str) -> tuple[str, str]:
+    """Date and time as DISPLAY shows them, from an ISO moment; blank where there is none."""
+    return (text[:10], text[11:19].replace(":", ".")) if text else ("", "")

@@ -1,0 +1,60 @@
+"""Expiry as the queue manager handles it: discard of what has run out, by a get or a scan (E02-E07, E13, E16)."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from mqlite import descriptor as d
+from mqlite import sql
+from mqlite.connection import Connection
+from mqlite.reports import report_expiration
+from mqlite.transmission import EMBEDDED, XQH_LENGTH
+from mqwire import constants as c
+from mqwire.structures import MQMD
+
+INNER = EMBEDDED + MQMD.LAYOUT.offset("Expiry")
+
+
+def inner_counted_down(md: bytearray, body: bytes, stored: int) -> bytes:
+    """The data of a message for transmission with the Expiry in its MQXQH counted down as well (E13).
+
+    Parameters: `stored` when the message was put, tenths of a second since 1970. Data too short to hold the field stay
+    as they are.
+    """
+    if d.format_of(md) != c.MQFMT_XMIT_Q_HEADER or len(body) < XQH_LENGTH:
+        return body
+    inner = int.from_bytes(body[INNER : INNER + 4], "little", signed=True)
+    if inner <= 0:
+        return body
+    left = max(0, inner - int(time.time() * 10 - stored))
+    return body[:INNER] + left.to_bytes(4, "little", signed=True) + body[INNER + 4 :]
+
+
+def discard_expired(connection: Connection, seq: int) -> bool:
+    """Discard one expired message, with its report; False where it is gone already.
+
+    Never part of a unit of work (E07). A message that somebody holds is left alone.
+    """
+    store = connection.store
+    with store.write():
+        row: Any = store.one(sql.STILL_EXPIRED, (seq, int(time.time() * 10)))
+        if row is None:
+            return False
+        store.execute(sql.DELETE, (seq,))
+        store.execute(sql.LOWER_DEPTH, (row[0],))
+        placed = report_expiration(connection, row[1], row[2])
+    if placed is not None:
+        placed.announce(connection, syncpoint=False)
+    return True
+
+
+def candidates(connection: Connection) -> list[int]:
+    """The numbers of the queues that have expired messages: the index of expiries knows (E16)."""
+    return [row[0] for row in connection.store.all(sql.WITH_EXPIRED, (int(time.time() * 10),))]
+
+
+def scan(connection: Connection, queue: int) -> int:
+    """Discard every expired message of a queue; returns how many there were (E16, E18)."""
+    expired = connection.store.all(sql.EXPIRED_ON, (queue, int(time.time() * 10)))
+    return sum(discard_expired(connection, row[0]) for row in expired)

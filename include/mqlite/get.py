@@ -1,0 +1,214 @@
+"""MQGET: find the message, browse or take it, wait for it. Expired messages met on the way are discarded (E03, E04).
+
+1. A browse reads without writing; a destructive get is one transaction.
+2. What was got in a unit of work stays as a hidden row until the unit ends.
+3. A message too long for the buffer stays where it is (2080) unless truncation was accepted (2079).
+4. A waiting get looks again when anybody has written to the store, or when a process has died.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from mqlite import browse as browsing
+from mqlite import events, expiry, sql
+from mqlite.connection import Connection
+from mqlite.failure import Failure
+from mqlite.grouping import advance
+from mqlite.opening import Open, refresh
+from mqlite.placing import Placed
+from mqlite.reports import confirm_delivery
+from mqlite.retrieval import BROWSES, GetRequest, Got, check_match, returned, statement
+from mqlite.unit_of_work import enter
+from mqwire import constants as c
+
+__all__ = ["GetRequest", "Got", "get"]
+
+UNDER_CURSOR = c.MQGMO_MSG_UNDER_CURSOR | c.MQGMO_BROWSE_MSG_UNDER_CURSOR
+PROPERTIES = (
+    c.MQGMO_NO_PROPERTIES | c.MQGMO_PROPERTIES_IN_HANDLE | c.MQGMO_PROPERTIES_FORCE_MQRFH2
+    | c.MQGMO_PROPERTIES_COMPATIBILITY
+)  # fmt: skip
+KNOWN = (
+    BROWSES | PROPERTIES | c.MQGMO_WAIT | c.MQGMO_SYNCPOINT | c.MQGMO_SYNCPOINT_IF_PERSISTENT | c.MQGMO_NO_SYNCPOINT
+    | c.MQGMO_MSG_UNDER_CURSOR | c.MQGMO_LOCK | c.MQGMO_UNLOCK | c.MQGMO_ACCEPT_TRUNCATED_MSG
+    | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_CONVERT | c.MQGMO_LOGICAL_ORDER
+)  # fmt: skip
+SYNCPOINTS = c.MQGMO_SYNCPOINT | c.MQGMO_SYNCPOINT_IF_PERSISTENT | c.MQGMO_NO_SYNCPOINT
+SHORTEST, LONGEST = 0.001, 0.05  # seconds between two looks of a waiting get
+
+
+def get(connection: Connection, opened: Open, request: GetRequest) -> Got | None:
+    """Get or browse one message; None where only a lock was released (MQGMO_UNLOCK).
+
+    Raises Failure (MQRC_NO_MSG_AVAILABLE ...).
+    """
+    options = request.options
+    check(opened, request)
+    if options & c.MQGMO_UNLOCK:
+        browsing.unlock_asked(connection, opened)
+        return None
+    connection.look_often_enough()
+    deadline = time.monotonic() + request.wait / 1000 if request.wait >= 0 else None
+    waiting = bool(options & c.MQGMO_WAIT)
+    seen = connection.store.changes if waiting else 0
+    while True:
+        refresh(connection, opened)
+        if opened.local["GET"] == c.MQQA_GET_INHIBITED or opened.definition.get("GET") == c.MQQA_GET_INHIBITED:
+            raise Failure(c.MQRC_GET_INHIBITED, opened.name)
+        found = attempt(connection, opened, request)
+        if found is not None:
+            return found
+        if options & UNDER_CURSOR:
+            raise Failure(c.MQRC_NO_MSG_UNDER_CURSOR)
+        if connection.look_for_dead():
+            continue
+        if not waiting:
+            raise Failure(c.MQRC_NO_MSG_AVAILABLE, opened.name)
+        seen = wait(connection, opened, seen, deadline)
+
+
+def wait(connection: Connection, opened: Open, seen: int, deadline: float | None) -> int:
+    """Wait until somebody has written to the store after it had the number `seen`; returns its new number.
+
+    Parameters: `deadline` on the monotonic clock, None for ever.
+    Raises Failure (MQRC_NO_MSG_AVAILABLE) at the deadline.
+    """
+    pause = SHORTEST
+    while True:
+        left = LONGEST if deadline is None else deadline - time.monotonic()
+        if left <= 0:
+            raise Failure(c.MQRC_NO_MSG_AVAILABLE, opened.name)
+        with connection.outside():
+            events.wait(min(pause, left))
+        now = connection.store.changes
+        if now != seen:
+            return now
+        if pause == LONGEST and connection.look_for_dead():
+            return now
+        pause = min(pause * 1.5, LONGEST)
+
+
+def check(opened: Open, request: GetRequest) -> None:
+    """Raises Failure for options that do not go together or that the handle was not opened for."""
+    options = request.options
+    if options & ~KNOWN:
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    check_match(request.match, request.version)
+    if options & c.MQGMO_LOGICAL_ORDER and request.version < 2:
+        raise Failure(c.MQRC_WRONG_MD_VERSION)
+    for exclusive in (BROWSES, SYNCPOINTS, PROPERTIES):
+        if (options & exclusive).bit_count() > 1:
+            raise Failure(c.MQRC_OPTIONS_ERROR)
+    browse = options & BROWSES
+    if browse and options & (c.MQGMO_SYNCPOINT | c.MQGMO_SYNCPOINT_IF_PERSISTENT | c.MQGMO_MSG_UNDER_CURSOR):
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if options & c.MQGMO_LOCK and not browse:
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if options & c.MQGMO_UNLOCK and options & ~(c.MQGMO_UNLOCK | c.MQGMO_NO_SYNCPOINT):
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if options & c.MQGMO_WAIT:
+        if options & UNDER_CURSOR:
+            raise Failure(c.MQRC_OPTIONS_ERROR)
+        if request.wait < c.MQWI_UNLIMITED:
+            raise Failure(c.MQRC_WAIT_INTERVAL_ERROR)
+    if (browse or options & (c.MQGMO_UNLOCK | c.MQGMO_MSG_UNDER_CURSOR)) and not opened.options & c.MQOO_BROWSE:
+        raise Failure(c.MQRC_NOT_OPEN_FOR_BROWSE)
+    if not browse and not options & c.MQGMO_UNLOCK and not opened.input:
+        raise Failure(c.MQRC_NOT_OPEN_FOR_INPUT)
+
+
+def attempt(connection: Connection, opened: Open, request: GetRequest) -> Got | None:
+    """One look at the queue; None where it has no message that fits."""
+    if request.options & BROWSES:
+        return browsing.browse(connection, opened, request)
+    if request.options & c.MQGMO_MSG_UNDER_CURSOR:
+        return take_under_cursor(connection, opened, request)
+    return take(connection, opened, request)
+
+
+def take(connection: Connection, opened: Open, request: GetRequest) -> Got | None:
+    """A destructive get, in one transaction."""
+    text, values = statement(connection, opened, request)
+    text += sql.IN_ORDER
+    while True:
+        row, got = attempt_take(connection, opened, request, text, values)
+        if got is not None or row is None:
+            return got
+        expiry.discard_expired(connection, row[0])
+
+
+def take_under_cursor(connection: Connection, opened: Open, request: GetRequest) -> Got | None:
+    """MQGMO_MSG_UNDER_CURSOR: the message that the browse cursor is on, if it is still there (E10)."""
+    there = browsing.under_cursor(connection, opened)
+    if there is None:
+        return None
+    text = sql.HELD_MESSAGE if opened.cursor.locked == there[0] else sql.NEXT + sql.BY_SEQ
+    row, got = attempt_take(connection, opened, request, text, [opened.queue, there[0]])
+    if got is not None:
+        if got.reason != c.MQRC_TRUNCATED_MSG_FAILED:
+            opened.cursor.locked = 0
+        return got
+    if row is not None:
+        browsing.unlock(connection, opened)
+        expiry.discard_expired(connection, row[0])
+    return None
+
+
+def attempt_take(
+    connection: Connection, opened: Open, request: GetRequest, text: str, values: list[Any], *, durable: bool = False
+) -> tuple[Any, Got | None]:
+    """Find a row and take it in one transaction; the row alone where it has expired, nothing where there is none."""
+    store, got, taken, confirmed, syncpoint = connection.store, None, False, None, False
+    store.begin(durable=durable)
+    try:
+        row = store.one(text, values)
+        alive = row is not None and row[1] > time.time() * 10
+        if alive:
+            syncpoint = syncpoint_of(connection, request.options, row[4])
+            if durable or syncpoint or not row[4]:
+                got = returned(connection, request, row)
+                taken = got.reason != c.MQRC_TRUNCATED_MSG_FAILED
+                if taken:
+                    confirmed = remove(connection, opened, got, row, syncpoint=syncpoint)
+    except BaseException:
+        store.undo()
+        raise
+    if not taken:
+        store.undo()
+        if alive and got is None:  # a persistent message taken for good: once more, waiting for the disk
+            return attempt_take(connection, opened, request, text, values, durable=True)
+        return row, got
+    store.end()
+    if syncpoint:
+        enter(connection, opened.queue, gets=1, persistent=bool(row[4]))
+    if confirmed is not None:
+        confirmed.announce(connection, syncpoint=syncpoint)
+    if request.options & c.MQGMO_LOGICAL_ORDER:
+        advance(connection, opened.getting, row[5], len(row[6]), syncpoint=syncpoint)
+    if got is not None and opened.options & c.MQOO_SAVE_ALL_CONTEXT:
+        opened.saved = bytes(got.md)
+    return row, got
+
+
+def syncpoint_of(connection: Connection, options: int, persistent: int) -> bool:
+    """Whether a get belongs to the unit of work; said by no option, the platform decides."""
+    if options & c.MQGMO_SYNCPOINT_IF_PERSISTENT:
+        return bool(persistent)
+    if options & SYNCPOINTS:
+        return bool(options & c.MQGMO_SYNCPOINT)
+    return connection.manager.platform == "zos"
+
+
+def remove(connection: Connection, opened: Open, got: Got, row: Any, *, syncpoint: bool) -> Placed | None:
+    """Take a row off the queue in the caller's transaction; returns the report that confirms it, if one was made."""
+    store = connection.store
+    if syncpoint:
+        if connection.unit.messages >= int(str(connection.objects.manager(opened.objects)["MAXUMSGS"])):
+            raise Failure(c.MQRC_SYNCPOINT_LIMIT_REACHED)
+        store.execute(sql.TAKE, (connection.id, row[0]))
+    else:
+        store.execute(sql.DELETE, (row[0],))
+    store.execute(sql.LOWER_DEPTH, (opened.queue,))
+    return confirm_delivery(connection, row[5], row[6], syncpoint=syncpoint)

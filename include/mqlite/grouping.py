@@ -1,0 +1,99 @@
+"""Groups and segments as a put sees them: where in its group a message stands, and what an MQMDE says of it.
+
+In physical order the application says it, and what does not apply is reset; in logical order (MQPMO_LOGICAL_ORDER,
+MQGMO_LOGICAL_ORDER) the queue manager knows it from the message before, for each handle.
+"""
+
+from __future__ import annotations
+
+from mqlite import descriptor as d
+from mqlite.connection import Connection
+from mqlite.failure import Failure
+from mqlite.opening import Open, Place
+from mqwire import constants as c
+from mqwire.errors import WireError
+from mqwire.structures import MQMDE
+
+IN_GROUP = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP
+SEGMENT = c.MQMF_SEGMENT | c.MQMF_LAST_SEGMENT
+KNOWN_FLAGS = IN_GROUP | SEGMENT | c.MQMF_SEGMENTATION_ALLOWED
+LARGEST = 999_999_999
+
+
+def set_place_in_group(connection: Connection, md: bytearray) -> None:
+    """Check the version 2 fields and set those that the queue manager sets.
+
+    Raises Failure (MQRC_MSG_FLAGS_ERROR, MQRC_MSG_SEQ_NUMBER_ERROR, MQRC_OFFSET_ERROR, MQRC_ORIGINAL_LENGTH_ERROR).
+    """
+    _, _, group_id, sequence, offset, flags, original = d.version_2(md)
+    if flags & ~KNOWN_FLAGS:
+        raise Failure(c.MQRC_MSG_FLAGS_ERROR)
+    if flags & c.MQMF_LAST_MSG_IN_GROUP:
+        flags |= c.MQMF_MSG_IN_GROUP
+    if flags & c.MQMF_LAST_SEGMENT:
+        flags |= c.MQMF_SEGMENT
+    if not flags & IN_GROUP:
+        sequence = 1
+    if not flags & SEGMENT:
+        offset, original = 0, c.MQOL_UNDEFINED
+    if not 1 <= sequence <= LARGEST:
+        raise Failure(c.MQRC_MSG_SEQ_NUMBER_ERROR)
+    if not 0 <= offset <= LARGEST:
+        raise Failure(c.MQRC_OFFSET_ERROR)
+    if original != c.MQOL_UNDEFINED and original < 0:
+        raise Failure(c.MQRC_ORIGINAL_LENGTH_ERROR)
+    if not flags & (IN_GROUP | SEGMENT | c.MQMF_SEGMENTATION_ALLOWED):
+        group_id = c.MQGI_NONE
+    elif group_id == c.MQGI_NONE:
+        group_id = connection.new_msg_id()
+    d.set_version_2(md, group_id, sequence, offset, flags, original)
+
+
+def next_in_logical_order(opened: Open, md: bytearray, options: int, version: int) -> None:
+    """MQPMO_LOGICAL_ORDER: the queue manager says where in its group the message stands, by the one before it.
+
+    Raises Failure (MQRC_WRONG_MD_VERSION, MQRC_INCOMPLETE_GROUP).
+    """
+    if not options & c.MQPMO_LOGICAL_ORDER:
+        return
+    if version < 2:
+        raise Failure(c.MQRC_WRONG_MD_VERSION)
+    flags, place = d.version_2(md)[5], opened.putting
+    if place.group and not flags & (IN_GROUP | SEGMENT):
+        raise Failure(c.MQRC_INCOMPLETE_GROUP)
+    d.set_version_2(md, place.group or c.MQGI_NONE, place.sequence, place.offset, flags, c.MQOL_UNDEFINED)
+
+
+def advance(connection: Connection, place: Place, md: bytes | bytearray, length: int, *, syncpoint: bool) -> None:
+    """The message was put, got or browsed: what comes next in its group. A back-out of its unit of work undoes it."""
+    before = (place.group, place.sequence, place.offset)
+    _, _, group_id, sequence, offset, flags, _ = d.version_2(md)
+    more_segments = flags & c.MQMF_SEGMENT and not flags & c.MQMF_LAST_SEGMENT
+    if more_segments:
+        place.move(group_id, sequence, offset + length)
+    elif flags & c.MQMF_MSG_IN_GROUP and not flags & c.MQMF_LAST_MSG_IN_GROUP:
+        place.move(group_id, sequence + 1, 0)
+    else:
+        place.move(b"", 1, 0)
+    if syncpoint:
+        connection.unit.undo.append(lambda: place.move(*before))
+
+
+def unfold_extension(md: bytearray, body: bytes) -> bytes:
+    """Take an MQMDE in front of the data of a version 1 putter into the descriptor; returns the data behind it.
+
+    An MQMDE that is not valid is data like any other.
+    """
+    if d.format_of(md) != c.MQFMT_MD_EXTENSION:
+        return body
+    _, _, _, _, encoding, ccsid, *_ = d.for_put(md)
+    try:
+        found = MQMDE.unpack(body, encoding=encoding, ccsid=ccsid or 819)
+    except WireError:
+        return body
+    if found.struc_length != MQMDE.LAYOUT.size:
+        return body
+    d.set_version_2(md, found.group_id, found.msg_seq_number, found.offset, found.msg_flags, found.original_length)
+    d.set_encoding(md, found.encoding, found.coded_char_set_id)
+    d.set_format(md, found.format)
+    return body[MQMDE.LAYOUT.size :]

@@ -1,0 +1,141 @@
+"""MQINQ and MQSET: attributes of open objects by selector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mqlite import sql
+from mqlite.attributes import QUEUE_TYPES, Kind, UnknownAttribute, Value, by_selector
+from mqlite.connection import Connection
+from mqlite.events import message_available
+from mqlite.failure import Failure
+from mqlite.opening import Open, refresh
+from mqwire import constants as c
+
+INTEGERS = range(c.MQIA_FIRST, c.MQIA_LAST + 1)
+TEXTS = range(c.MQCA_FIRST, c.MQCA_LAST + 1)
+SETTABLE = frozenset(
+    {
+        c.MQIA_INHIBIT_GET, c.MQIA_INHIBIT_PUT, c.MQIA_DIST_LISTS, c.MQIA_TRIGGER_CONTROL, c.MQIA_TRIGGER_DEPTH,
+        c.MQIA_TRIGGER_MSG_PRIORITY, c.MQIA_TRIGGER_TYPE, c.MQCA_TRIGGER_DATA,
+    }
+)  # fmt: skip
+NAME_LENGTH = 48
+DEFINITION_ONLY = frozenset({Kind.QALIAS, Kind.QREMOTE})
+ALIAS_OWN = frozenset({c.MQIA_INHIBIT_GET, c.MQIA_INHIBIT_PUT, c.MQCA_TRIGGER_DATA})
+
+
+def inquire(connection: Connection, opened: Open, selectors: Sequence[int]) -> tuple[list[int], list[tuple[str, int]]]:
+    """The integers, and the texts with their lengths in bytes, in the selectors' order.
+
+    Raises Failure (MQRC_NOT_OPEN_FOR_INQUIRE, MQRC_SELECTOR_ERROR).
+    """
+    if not opened.options & c.MQOO_INQUIRE:
+        raise Failure(c.MQRC_NOT_OPEN_FOR_INQUIRE)
+    if opened.queue:
+        refresh(connection, opened)
+    integers: list[int] = []
+    texts: list[tuple[str, int]] = []
+    for selector in selectors:
+        if selector in INTEGERS:
+            integers.append(integer(connection, opened, selector))
+        elif selector in TEXTS:
+            texts += character(connection, opened, selector)
+        else:
+            raise Failure(c.MQRC_SELECTOR_ERROR, str(selector))
+    return integers, texts
+
+
+def integer(connection: Connection, opened: Open, selector: int) -> int:
+    """One integer attribute as it is now; MQIAV_NOT_APPLICABLE where this kind of queue has none of it."""
+    names = opened.definition.get("NAMES")
+    if selector == c.MQIA_NAME_COUNT and isinstance(names, list):
+        return len(names)
+    special = live(connection, opened, selector)
+    if special is not None:
+        return special
+    try:
+        row = by_selector(opened.kind if opened.kind is not Kind.QMODEL else Kind.QLOCAL, selector)
+    except UnknownAttribute:
+        if opened.kind in DEFINITION_ONLY:
+            return c.MQIAV_NOT_APPLICABLE
+        raise Failure(c.MQRC_SELECTOR_ERROR, str(selector)) from None
+    value = opened.definition.get(row.keyword)
+    if not isinstance(value, int):
+        return c.MQIAV_NOT_APPLICABLE
+    return value
+
+
+def live(connection: Connection, opened: Open, selector: int) -> int | None:
+    """Figures that change by themselves, and what an object is."""
+    if opened.kind is Kind.QMGR:
+        platform = c.MQPL_ZOS if connection.manager.platform == "zos" else c.MQPL_UNIX
+        fixed = {c.MQIA_PLATFORM: platform, c.MQIA_COMMAND_LEVEL: 940, c.MQIA_SYNCPOINT: 1, c.MQIA_MAX_PRIORITY: 9}
+        return fixed.get(selector)
+    if selector == c.MQIA_Q_TYPE and opened.queue:
+        return QUEUE_TYPES[Kind.QLOCAL if opened.kind is Kind.QMODEL else opened.kind]
+    if opened.kind in DEFINITION_ONLY:
+        return None
+    if selector == c.MQIA_CURRENT_Q_DEPTH:
+        return int(connection.store.one(sql.QUEUE_BY_ID, (opened.queue,))[1])
+    if selector in (c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT):
+        inputs, outputs, _ = connection.store.one(sql.OPEN_COUNTS, (opened.queue,))
+        return int(inputs if selector == c.MQIA_OPEN_INPUT_COUNT else outputs)
+    return None
+
+
+def character(connection: Connection, opened: Open, selector: int) -> list[tuple[str, int]]:
+    """One text attribute (a name list: several), with its length in bytes."""
+    if selector == c.MQCA_Q_NAME and opened.queue:
+        return [(opened.definition_name, NAME_LENGTH)]
+    if selector == c.MQCA_Q_MGR_NAME:
+        return [(connection.manager.name, NAME_LENGTH)]
+    if selector == c.MQCA_NAMELIST_NAME or (selector == c.MQCA_PROCESS_NAME and opened.kind is Kind.PROCESS):
+        return [(opened.name, NAME_LENGTH)]
+    try:
+        row = by_selector(opened.kind if opened.kind is not Kind.QMODEL else Kind.QLOCAL, selector)
+    except UnknownAttribute:
+        if opened.kind in DEFINITION_ONLY:
+            return [("*" * NAME_LENGTH, NAME_LENGTH)]
+        raise Failure(c.MQRC_SELECTOR_ERROR, str(selector)) from None
+    value: Value | None = opened.definition.get(row.keyword)
+    length = int(getattr(row.type, "length", 0) or NAME_LENGTH)
+    if isinstance(value, list):
+        return [(str(name), NAME_LENGTH) for name in value]
+    return [("" if value is None else str(value), length)]
+
+
+def change(connection: Connection, opened: Open, selectors: Sequence[int], ints: Sequence[int], texts: bytes) -> None:
+    """MQSET: change attributes of an open local queue, alias or remote queue.
+
+    Raises Failure (MQRC_NOT_OPEN_FOR_SET, MQRC_SELECTOR_ERROR ...).
+    """
+    if not opened.options & c.MQOO_SET:
+        raise Failure(c.MQRC_NOT_OPEN_FOR_SET)
+    if not opened.queue:
+        raise Failure(c.MQRC_SELECTOR_NOT_FOR_TYPE)
+    changes: dict[str, Value] = {}
+    remaining = list(ints)
+    kind = opened.kind if opened.kind is not Kind.QMODEL else Kind.QLOCAL
+    for selector in selectors:
+        if selector not in SETTABLE:
+            raise Failure(c.MQRC_SELECTOR_ERROR, str(selector))
+        try:
+            row = by_selector(kind, selector)
+        except UnknownAttribute:
+            raise Failure(c.MQRC_SELECTOR_NOT_FOR_TYPE, str(selector)) from None
+        if selector in INTEGERS:
+            if not remaining:
+                raise Failure(c.MQRC_INT_ATTR_COUNT_TOO_SMALL)
+            raw: int | str = remaining.pop(0)
+        else:
+            raw, texts = texts[:64].rstrip(b" \0").decode("latin-1"), texts[64:]
+        try:
+            changes[row.keyword] = row.type.canonical(row.keyword, raw)
+        except Exception as error:
+            raise Failure(c.MQRC_INHIBIT_VALUE_ERROR, str(error)) from error
+    name = opened.definition_name
+    with connection.store.write(durable=True):
+        connection.objects.alter(kind, name, changes)
+    refresh(connection, opened)
+    message_available(connection, "")

@@ -1,0 +1,101 @@
+"""A queue manager's home: a folder of $MQLITE_HOME that holds `qm.db` and its lock files, private to its owner."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+
+from mqlite import sql
+from mqlite.attributes import Kind, valid_name
+from mqlite.failure import Failure
+from mqlite.objects import Objects
+from mqlite.store import DATABASE, Store
+from mqwire import constants as c
+
+# platform -> CCSID, encoding
+PLATFORMS = {"unix": (1208, c.MQENC_NATIVE), "zos": (500, c.MQENC_S390)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manager:
+    """What does not change in the life of a queue manager.
+
+    Parameters: `identity` 8 bytes that make its message identifiers and tokens unlike any other's.
+    """
+
+    folder: Path
+    name: str
+    platform: str
+    ccsid: int
+    encoding: int
+    identity: bytes
+
+
+def home() -> Path:
+    """The folder of queue managers.
+
+    Raises Failure (MQRC_Q_MGR_NOT_AVAILABLE) where MQLITE_HOME is not set.
+    """
+    place = os.environ.get("MQLITE_HOME")
+    if not place:
+        raise Failure(c.MQRC_Q_MGR_NOT_AVAILABLE, "MQLITE_HOME is not set")
+    return Path(place)
+
+
+def names() -> list[str]:
+    """The queue managers there are, sorted."""
+    return sorted(path.parent.name for path in home().glob(f"*/{DATABASE}"))
+
+
+def folder_of(name: str) -> Path:
+    """Where a queue manager lives; a slash or percent sign of its name is escaped."""
+    return home() / name.replace("%", "%25").replace("/", "%2F")
+
+
+def create(name: str, *, platform: str = "unix", ccsid: int | None = None) -> Manager:
+    """Make a queue manager without its SYSTEM objects.
+
+    Raises FileExistsError if it is there, ValueError if the name is no MQ name.
+    """
+    if not valid_name(name):
+        raise ValueError(f"{name!r} is not a queue manager name: 1 to 48 of A-Z a-z 0-9 . / _ %")
+    folder = folder_of(name)
+    folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.mkdir(mode=0o700)
+    own_ccsid, encoding = PLATFORMS[platform]
+    os.close(os.open(folder / DATABASE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    draft = sqlite3.connect(folder / DATABASE, isolation_level=None)
+    draft.execute(sql.JOURNAL)
+    draft.executescript(sql.SCHEMA)
+    identity = secrets.token_bytes(8)
+    draft.execute(sql.ADD_MANAGER, (name, platform, ccsid or own_ccsid, encoding, identity))
+    draft.close()
+    store = Store(folder)
+    with store.write(durable=True):
+        Objects(store, platform).define(Kind.QMGR, name, {"CCSID": ccsid or own_ccsid, "QMNAME": name})
+    store.close()
+    return load(name)
+
+
+def load(name: str) -> Manager:
+    """The queue manager of that name; blank for the only one there is.
+
+    Raises Failure (MQRC_Q_MGR_NAME_ERROR).
+    """
+    if not name:
+        there = names()
+        if len(there) != 1:
+            raise Failure(c.MQRC_Q_MGR_NAME_ERROR, "no default queue manager")
+        name = there[0]
+    folder = folder_of(name)
+    if not (folder / DATABASE).exists():
+        raise Failure(c.MQRC_Q_MGR_NAME_ERROR, name)
+    store = Store(folder)
+    try:
+        row = store.one(sql.MANAGER)
+    finally:
+        store.close()
+    return Manager(folder=folder, name=row[0], platform=row[1], ccsid=row[2], encoding=row[3], identity=row[4])

@@ -1,0 +1,124 @@
+"""The objects of a queue manager: definitions by kind and name, and the queues that hold messages.
+
+Attributes are values by MQSC keyword, as `mqlite.attributes` has them. Callers hold a write transaction of the store
+for whatever changes something.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from mqlite import sql
+from mqlite.attributes import QUEUE_KINDS, Kind, Value, defaults
+from mqlite.failure import Failure
+from mqlite.store import Store
+from mqwire import constants as c
+
+Attributes = dict[str, Value]
+
+
+class Objects:
+    """The object table as one connection sees it."""
+
+    def __init__(self, store: Store, platform: str) -> None:
+        self._store = store
+        self._platform = platform
+        self._manager: Attributes = {}
+        self._manager_version = 0
+
+    def get(self, kind: Kind, name: str) -> Attributes | None:
+        """The stored attributes of an object, None if there is none."""
+        row = self._store.one(sql.OBJECT, (kind, name))
+        return None if row is None else json.loads(row[0])
+
+    def find(self, kinds: Iterable[Kind]) -> Iterator[tuple[Kind, str, Attributes]]:
+        """Every object of these kinds, by name within each kind."""
+        for kind in kinds:
+            for name, text in self._store.all(sql.OBJECTS_OF_KIND, (kind,)):
+                yield kind, name, json.loads(text)
+
+    def manager(self, version: int | None = None) -> Attributes:
+        """The queue manager's own attributes, read again only after some object has changed.
+
+        Parameters: `version` of the objects, where the caller has just read it.
+        """
+        if version is None:
+            version = self._store.one(sql.MANAGER_VERSION)[0]
+        if version != self._manager_version:
+            self._manager = json.loads(self._store.all(sql.OBJECTS_OF_KIND, (Kind.QMGR,))[0][1])
+            self._manager_version = version
+        return self._manager
+
+    def queue(self, name: str) -> tuple[Kind, Attributes] | None:
+        """The definition that MQOPEN finds under a queue's name."""
+        for kind in QUEUE_KINDS:
+            found = self.get(kind, name)
+            if found is not None:
+                return kind, found
+        return None
+
+    def define(self, kind: Kind, name: str, values: Mapping[str, Value], *, replace: bool = False) -> None:
+        """Make an object; what `values` leaves out has its default. With `replace` the one that is there becomes so.
+
+        Raises Failure (MQRC_OBJECT_ALREADY_EXISTS).
+        """
+        before = self.get(kind, name)
+        if before is not None and not replace:
+            raise Failure(c.MQRC_OBJECT_ALREADY_EXISTS, name)
+        now = _stamps()
+        attributes: Attributes = {**defaults(kind, platform=self._platform), **values, **now}
+        if kind is Kind.QLOCAL:
+            attributes.setdefault("DEFTYPE", c.MQQDT_PREDEFINED)
+            made = before or {}
+            attributes["CRDATE"] = made.get("CRDATE", now["ALTDATE"])
+            attributes["CRTIME"] = made.get("CRTIME", now["ALTTIME"])
+            self._queue_row(name, int(str(attributes["DEFTYPE"])), 0)
+        self._save(kind, name, attributes)
+
+    def define_dynamic(self, name: str, values: Mapping[str, Value], creator: int) -> int:
+        """Make a dynamic queue of a model's attributes; returns its queue number."""
+        dynamic = int(str(values["DEFTYPE"]))
+        temporary = dynamic == c.MQQDT_TEMPORARY_DYNAMIC
+        now = _stamps()
+        attributes = {**defaults(Kind.QLOCAL, platform=self._platform), **values, **now}
+        attributes |= {"CRDATE": now["ALTDATE"], "CRTIME": now["ALTTIME"]}
+        self._save(Kind.QLOCAL, name, attributes)
+        return self._queue_row(name, dynamic, creator if temporary else 0)
+
+    def alter(self, kind: Kind, name: str, changes: Mapping[str, Value]) -> Attributes:
+        """Change attributes of an object and return them all.
+
+        Raises Failure (MQRC_UNKNOWN_OBJECT_NAME).
+        """
+        before = self.get(kind, name)
+        if before is None:
+            raise Failure(c.MQRC_UNKNOWN_OBJECT_NAME, name)
+        after = {**before, **changes, **_stamps()}
+        self._save(kind, name, after)
+        return after
+
+    def delete(self, kind: Kind, name: str) -> None:
+        """Delete a definition; the messages of a queue are the caller's business."""
+        self._store.execute(sql.DELETE_OBJECT, (kind, name))
+        self._store.execute(sql.TOUCH_MANAGER)
+
+    def _save(self, kind: Kind, name: str, attributes: Attributes) -> None:
+        self._store.execute(sql.SET_OBJECT, (kind, name, json.dumps(attributes, ensure_ascii=False)))
+        self._store.execute(sql.TOUCH_MANAGER)
+        if kind is Kind.QLOCAL:
+            row = self._store.one(sql.QUEUE, (name,))
+            if row:
+                self._store.execute(sql.TOUCH_QUEUE, (row[0],))
+
+    def _queue_row(self, name: str, dynamic: int, creator: int) -> int:
+        row = self._store.one(sql.QUEUE, (name,))
+        if row:
+            return int(row[0])
+        return int(self._store.execute(sql.ADD_QUEUE, (name, dynamic, creator)).lastrowid or 0)
+
+
+def _stamps() -> dict[str, Value]:
+    now = datetime.now(UTC)
+    return {"ALTDATE": now.strftime("%Y-%m-%d"), "ALTTIME": now.strftime("%H.%M.%S")}

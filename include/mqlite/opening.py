@@ -1,0 +1,289 @@
+"""MQOPEN and MQCLOSE: what is open, for what, and who else has it."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+
+from mqlite import sql
+from mqlite.attributes import Kind, Value, valid_name
+from mqlite.connection import Connection
+from mqlite.failure import Failure
+from mqlite.objects import Attributes
+from mqlite.recovery import delete_queue
+from mqlite.resolve import Resolved, resolve
+from mqwire import constants as c
+
+INPUT = c.MQOO_INPUT_AS_Q_DEF | c.MQOO_INPUT_SHARED | c.MQOO_INPUT_EXCLUSIVE
+CONTEXT_PUTS = (
+    c.MQOO_PASS_IDENTITY_CONTEXT | c.MQOO_PASS_ALL_CONTEXT | c.MQOO_SET_IDENTITY_CONTEXT | c.MQOO_SET_ALL_CONTEXT
+)
+KNOWN = (
+    INPUT | CONTEXT_PUTS | c.MQOO_BROWSE | c.MQOO_OUTPUT | c.MQOO_INQUIRE | c.MQOO_SET | c.MQOO_SAVE_ALL_CONTEXT
+    | c.MQOO_ALTERNATE_USER_AUTHORITY | c.MQOO_FAIL_IF_QUIESCING | c.MQOO_BIND_ON_OPEN | c.MQOO_BIND_NOT_FIXED
+    | c.MQOO_BIND_ON_GROUP | c.MQOO_RESOLVE_LOCAL_Q | c.MQOO_NO_READ_AHEAD | c.MQOO_READ_AHEAD
+)  # fmt: skip
+DYNAMIC = (c.MQQDT_TEMPORARY_DYNAMIC, c.MQQDT_PERMANENT_DYNAMIC)
+OBJECT_KINDS = {c.MQOT_Q_MGR: Kind.QMGR, c.MQOT_PROCESS: Kind.PROCESS, c.MQOT_NAMELIST: Kind.NAMELIST}
+
+
+@dataclass(slots=True, kw_only=True)
+class Cursor:
+    """A browse cursor: the rank and number of the message it is on; `locked` its number while locked."""
+
+    rank: int = -1
+    seq: int = 0
+    locked: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """Where a handle is in a group that it puts, gets or browses in logical order; no group: between two of them.
+
+    Attributes: `sequence` and `offset` of the message that comes next.
+    """
+
+    group: bytes = b""
+    sequence: int = 1
+    offset: int = 0
+
+    def move(self, group: bytes, sequence: int, offset: int) -> None:
+        """Be somewhere else."""
+        self.group, self.sequence, self.offset = group, sequence, offset
+
+
+@dataclass(slots=True, kw_only=True)
+class Open:
+    """An open object.
+
+    Attributes: `queue` its number (0 for what holds no messages) and `name`; `definition` what was opened; `local` the
+    attributes of the local queue behind it, `version` when they were read, `objects` the version of all objects then;
+    `puts` the PUT attributes of every definition on the way; `resolved` how the name was resolved; `saved` context of
+    the last message got (for the pass-context options); `user` whose authority counts.
+    """
+
+    kind: Kind
+    name: str
+    options: int
+    queue: int = 0
+    version: int = -1
+    objects: int = -1
+    puts: tuple[Value, ...] = ()
+    definition: Attributes = field(default_factory=dict)
+    local: Attributes = field(default_factory=dict)
+    resolved: Resolved | None = None
+    cursor: Cursor = field(default_factory=Cursor)
+    putting: Place = field(default_factory=Place)
+    getting: Place = field(default_factory=Place)
+    browsing: Place = field(default_factory=Place)
+    saved: bytes | None = None
+    user: str = ""
+    handle: int = 0
+
+    @property
+    def definition_name(self) -> str:
+        """The name of the definition that was opened, which for an alias is not the queue's."""
+        return self.resolved.name if self.resolved is not None and self.resolved.model is None else self.name
+
+    @property
+    def input(self) -> bool:
+        """Open for destructive gets."""
+        return bool(self.options & INPUT)
+
+
+def check_options(options: int, *, kind: int) -> None:
+    """Raises Failure (MQRC_OPTIONS_ERROR, MQRC_OPTION_NOT_VALID_FOR_TYPE) for what MQOPEN refuses at sight."""
+    if options & ~KNOWN or (options & INPUT).bit_count() > 1 or not options & ~c.MQOO_FAIL_IF_QUIESCING:
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if options & c.MQOO_SAVE_ALL_CONTEXT and not options & INPUT:
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if options & CONTEXT_PUTS and not options & c.MQOO_OUTPUT:
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if not options & (INPUT | c.MQOO_BROWSE | c.MQOO_OUTPUT | c.MQOO_INQUIRE | c.MQOO_SET):
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if kind != c.MQOT_Q and options & (INPUT | c.MQOO_BROWSE | c.MQOO_OUTPUT):
+        raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+
+
+def open_object(connection: Connection, *, kind: int, name: str, options: int) -> Open:
+    """Open the queue manager, a process or a namelist, for inquiry."""
+    if kind not in OBJECT_KINDS:
+        raise Failure(c.MQRC_OBJECT_TYPE_ERROR)
+    check_options(options, kind=kind)
+    word = OBJECT_KINDS[kind]
+    if options & c.MQOO_SET and word is not Kind.QMGR:
+        raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
+    found = connection.objects.get(word, connection.manager.name if word is Kind.QMGR else name)
+    if found is None or (word is Kind.QMGR and name not in ("", connection.manager.name)):
+        raise Failure(c.MQRC_UNKNOWN_OBJECT_NAME, name)
+    opened = Open(kind=word, name=name or connection.manager.name, options=options, definition=found)
+    opened.handle = connection.new_handle(opened)
+    return opened
+
+
+def open_queue(
+    connection: Connection, *, name: str, queue_manager: str, dynamic_name: str, options: int, user: str = ""
+) -> Open:
+    """Open a queue by name.
+
+    Parameters: `dynamic_name` of the MQOD, for model queues; `user` the alternate user where one is asked for.
+    Raises Failure.
+    """
+    check_options(options, kind=c.MQOT_Q)
+    connection.look_for_dead()
+    store = connection.store
+    with store.write():
+        gone = store.one(sql.QUEUE, (name,))
+        if gone and gone[5]:
+            raise Failure(c.MQRC_Q_DELETED, name)
+        found = resolve(connection.objects, connection.manager.name, name, queue_manager)
+        if found.remote_queue_manager and options & (INPUT | c.MQOO_BROWSE):
+            raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
+        queue = found.queue
+        if found.model is not None:
+            queue = make_dynamic(connection, found.model, dynamic_name)
+        row = store.one(sql.QUEUE, (queue,))
+        if row is None or row[5]:
+            raise Failure(c.MQRC_Q_DELETED if row else c.MQRC_UNKNOWN_OBJECT_NAME, queue)
+        local = connection.objects.get(Kind.QLOCAL, queue) or {}
+        opened = Open(
+            kind=found.kind, name=queue, options=options, queue=row[0], local=local, resolved=found,
+            definition=local if found.model is not None or found.kind is Kind.QLOCAL else found.attributes,
+            user=user or connection.user,
+        )  # fmt: skip
+        opened.options = with_default_input(opened, options)
+        check_sharing(connection, opened)
+        opened.handle = connection.new_handle(opened)
+        exclusive = bool(opened.options & c.MQOO_INPUT_EXCLUSIVE)
+        figures = (opened.input, bool(options & c.MQOO_OUTPUT), exclusive)
+        store.execute(sql.ADD_HANDLE, (connection.id, opened.handle, row[0], options, *map(int, figures)))
+    return opened
+
+
+def with_default_input(opened: Open, options: int) -> int:
+    """MQOO_INPUT_AS_Q_DEF as what the queue's DEFSOPT says."""
+    if not options & c.MQOO_INPUT_AS_Q_DEF:
+        return options
+    return (options & ~c.MQOO_INPUT_AS_Q_DEF) | int(str(opened.local["DEFSOPT"]))
+
+
+def check_sharing(connection: Connection, opened: Open) -> None:
+    """Raises Failure (MQRC_OBJECT_IN_USE) where an exclusive open meets another open for input."""
+    if not opened.input:
+        return
+    inputs, _, exclusive = connection.store.one(sql.OPEN_COUNTS, (opened.queue,))
+    alone = opened.options & c.MQOO_INPUT_EXCLUSIVE or not opened.local["SHARE"]
+    if exclusive or (alone and inputs):
+        raise Failure(c.MQRC_OBJECT_IN_USE, opened.name)
+
+
+def make_dynamic(connection: Connection, model: Attributes, wanted: str) -> str:
+    """Make a dynamic queue; a name that ends with an asterisk is made unique.
+
+    Raises Failure (MQRC_DYNAMIC_Q_NAME_ERROR, MQRC_OBJECT_ALREADY_EXISTS).
+    """
+    name = wanted
+    if wanted.endswith("*"):
+        prefix = wanted[:-1]
+        if len(prefix) > 33:
+            raise Failure(c.MQRC_DYNAMIC_Q_NAME_ERROR, wanted)
+        name = prefix
+        while name == prefix or connection.objects.queue(name):
+            name = f"{prefix}{secrets.token_hex(8).upper()}"[:48]
+    if not valid_name(name):
+        raise Failure(c.MQRC_DYNAMIC_Q_NAME_ERROR, wanted)
+    if connection.objects.queue(name):
+        raise Failure(c.MQRC_OBJECT_ALREADY_EXISTS, name)
+    connection.objects.define_dynamic(name, model, connection.id)
+    return name
+
+
+def close(connection: Connection, handle: int, options: int) -> None:
+    """MQCLOSE; MQCO_DELETE and MQCO_DELETE_PURGE delete dynamic queues, a temporary one goes with its creator's handle.
+
+    Raises Failure.
+    """
+    opened = connection.handles.get(handle)
+    if not isinstance(opened, Open):
+        raise Failure(c.MQRC_HOBJ_ERROR)
+    if options not in (c.MQCO_NONE, c.MQCO_DELETE, c.MQCO_DELETE_PURGE):
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if opened.queue:
+        _close_queue(connection, opened, options)
+    elif options:
+        raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE)
+    del connection.handles[handle]
+
+
+def _close_queue(connection: Connection, opened: Open, options: int) -> None:
+    store = connection.store
+    with store.write():
+        row = store.one(sql.QUEUE_BY_ID, (opened.queue,))
+        name, depth, _, dynamic, creator, deleted = row or (opened.name, 0, 0, 0, 0, 1)
+        if options and dynamic not in DYNAMIC:
+            raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
+        if options == c.MQCO_DELETE and (depth or uncommitted(connection, opened.queue)):
+            raise Failure(c.MQRC_Q_NOT_EMPTY, name)
+        if opened.cursor.locked:
+            store.execute(sql.UNLOCK, (opened.cursor.locked, connection.id))
+        store.execute(sql.DELETE_HANDLE, (connection.id, opened.handle))
+        own = creator == connection.id and created_here(opened)
+        goes = bool(options) or (dynamic == c.MQQDT_TEMPORARY_DYNAMIC and own)
+        if row and (goes or (deleted and not store.one(sql.IS_OPEN, (opened.queue,)))):
+            delete_queue(store, opened.queue, name)
+
+
+def created_here(opened: Open) -> bool:
+    """Whether this handle is the one whose MQOPEN made the dynamic queue."""
+    return opened.resolved is not None and opened.resolved.model is not None
+
+
+def uncommitted(connection: Connection, queue: int) -> bool:
+    """Whether messages of a queue are in somebody's unit of work."""
+    return bool(connection.store.one(sql.UNCOMMITTED, (queue,))[0])
+
+
+def queue_of(connection: Connection, handle: int) -> Open:
+    """The open queue of a handle.
+
+    Raises Failure (MQRC_HOBJ_ERROR).
+    """
+    opened = connection.handles.get(handle)
+    if not isinstance(opened, Open):
+        raise Failure(c.MQRC_HOBJ_ERROR)
+    return opened
+
+
+def refresh(connection: Connection, opened: Open) -> None:
+    """Read the attributes of the queue, and of the definitions that led to it, again where they have changed.
+
+    Raises Failure (MQRC_Q_DELETED, MQRC_OBJECT_CHANGED).
+    """
+    row = connection.store.one(sql.VERSIONS, (opened.queue,))
+    if row is None or row[1]:
+        raise Failure(c.MQRC_Q_DELETED, opened.name)
+    if row[2] == opened.objects and row[0] == opened.version:
+        return
+    opened.version, opened.objects = row[0], row[2]
+    opened.local = connection.objects.get(Kind.QLOCAL, opened.name) or {}
+    opened.puts = (opened.local.get("PUT", 0),)
+    resolved = opened.resolved
+    if resolved is None or opened.kind in (Kind.QLOCAL, Kind.QMODEL):
+        opened.definition = opened.local
+    elif resolved.kind is Kind.QREMOTE and connection.objects.get(Kind.QREMOTE, resolved.name) is None:
+        opened.puts += tuple(through.get("PUT", 0) for through in (resolved.attributes, *resolved.through))
+    else:
+        follow(connection, opened, resolved)
+
+
+def follow(connection: Connection, opened: Open, before: Resolved) -> None:
+    """Resolve the name of an alias or remote queue again. Raises Failure (MQRC_OBJECT_CHANGED)."""
+    try:
+        now = resolve(connection.objects, connection.manager.name, before.name, "")
+    except Failure as failure:
+        raise Failure(c.MQRC_OBJECT_CHANGED, before.name) from failure
+    leads = (now.kind, now.queue, now.remote_queue, now.remote_queue_manager)
+    if leads != (before.kind, before.queue, before.remote_queue, before.remote_queue_manager):
+        raise Failure(c.MQRC_OBJECT_CHANGED, before.name)
+    opened.resolved, opened.definition = now, now.attributes
+    opened.puts += tuple(through.get("PUT", 0) for through in (now.attributes, *now.through))

@@ -1,0 +1,101 @@
+"""PCF command numbers → verb and noun of the one command table, with the parameters that are not attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mqlite.attributes import Kind
+from mqlite.commands.nouns import CHANNEL_NAME, NOUNS, QUEUE_NAME, QUEUES, Noun
+from mqwire import constants as c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PcfCommand:
+    """One PCF command.
+
+    name: parameter with the object's name (0: there is none). wanted: the list of attributes to return. like: the
+    parameter that names LIKE's object (COPY). options: parameter → option and the words of its values.
+    optional_name: an inquiry without a name means all. names: answer with one list of names, under this parameter.
+    """
+
+    verb: str
+    noun: str
+    name: int = 0
+    optional_name: bool = False
+    wanted: int = 0
+    like: int = 0
+    names: int = 0
+    options: Mapping[int, tuple[str, Mapping[int, str]]] = field(default_factory=dict)
+
+
+YES_NO = {0: "NO", 1: "YES"}
+REPLACE = {c.MQIACF_REPLACE: ("REPLACE", YES_NO)}
+FORCE = {c.MQIACF_FORCE: ("FORCE", YES_NO)}
+PURGE = {c.MQIACF_PURGE: ("PURGE", YES_NO)}
+STATUS_TYPE = {c.MQIACF_Q_STATUS_TYPE: ("TYPE", {c.MQIACF_Q_STATUS: "QUEUE", c.MQIACF_Q_HANDLE: "HANDLE"})}
+STOPPING = {
+    c.MQIACF_MODE: ("MODE", {c.MQMODE_QUIESCE: "QUIESCE", c.MQMODE_FORCE: "FORCE", c.MQMODE_TERMINATE: "TERMINATE"}),
+    c.MQIACF_QUIESCE: ("MODE", {c.MQQO_YES: "QUIESCE", c.MQQO_NO: "FORCE"}),
+    c.MQIACH_CHANNEL_STATUS: ("STATUS", {c.MQCHS_STOPPED: "STOPPED", c.MQCHS_INACTIVE: "INACTIVE"}),
+}
+RESOLVING = {c.MQIACH_IN_DOUBT: ("ACTION", {c.MQIDO_COMMIT: "COMMIT", c.MQIDO_BACKOUT: "BACKOUT"})}
+
+
+def _object_commands(kind: Kind, noun: Noun) -> dict[int, PcfCommand]:
+    """CREATE, CHANGE, COPY, DELETE, INQUIRE and INQUIRE ... NAMES of one kind of object."""
+    word = "QUEUE" if noun is QUEUES else str(kind)
+    name = 0 if kind is Kind.QMGR else noun.name.selector
+    numbers = noun.pcf
+    found = {
+        numbers.change: PcfCommand(verb="ALTER", noun=word, name=name, options=FORCE),
+        numbers.inquire: PcfCommand(verb="DISPLAY", noun=word, name=name, wanted=numbers.attributes_parameter),
+    }
+    if numbers.create:
+        found[numbers.create] = PcfCommand(verb="DEFINE", noun=word, name=name, options=REPLACE)
+        found[numbers.delete] = PcfCommand(verb="DELETE", noun=word, name=name, options=PURGE)
+        found[numbers.copy] = PcfCommand(
+            verb="DEFINE", noun=word, name=numbers.to_parameter, like=numbers.from_parameter, options=REPLACE
+        )
+    if numbers.names:
+        found[numbers.names] = PcfCommand(verb="DISPLAY", noun=word, name=name, names=numbers.names_parameter)
+    return found
+
+
+PCF_COMMANDS: Mapping[int, PcfCommand] = {
+    **{number: command for kind, noun in NOUNS.items() for number, command in _object_commands(kind, noun).items()},
+    c.MQCMD_PING_Q_MGR: PcfCommand(verb="PING", noun="QMGR"),
+    c.MQCMD_CLEAR_Q: PcfCommand(verb="CLEAR", noun="QLOCAL", name=QUEUE_NAME.selector),
+    c.MQCMD_RESET_Q_STATS: PcfCommand(verb="RESET", noun="QSTATS", name=QUEUE_NAME.selector),
+    c.MQCMD_INQUIRE_Q_STATUS: PcfCommand(
+        verb="DISPLAY",
+        noun="QSTATUS",
+        name=QUEUE_NAME.selector,
+        wanted=c.MQIACF_Q_STATUS_ATTRS,
+        options=STATUS_TYPE,
+    ),
+    c.MQCMD_INQUIRE_Q_MGR_STATUS: PcfCommand(verb="DISPLAY", noun="QMSTATUS", wanted=c.MQIACF_Q_MGR_STATUS_ATTRS),
+    c.MQCMD_INQUIRE_CONNECTION: PcfCommand(
+        verb="DISPLAY",
+        noun="CONN",
+        name=c.MQBACF_GENERIC_CONNECTION_ID,
+        optional_name=True,
+        wanted=c.MQIACF_CONNECTION_ATTRS,
+        options={c.MQIACF_CONN_INFO_TYPE: ("TYPE", {c.MQIACF_CONN_INFO_CONN: "CONN", c.MQIACF_CONN_INFO_ALL: "ALL"})},
+    ),
+    c.MQCMD_INQUIRE_CHANNEL_STATUS: PcfCommand(
+        verb="DISPLAY",
+        noun="CHSTATUS",
+        name=CHANNEL_NAME.selector,
+        wanted=c.MQIACH_CHANNEL_INSTANCE_ATTRS,
+        options={c.MQIACH_CHANNEL_INSTANCE_TYPE: ("INSTANCE", {1011: "CURRENT", 1012: "SAVED", 1013: "SHORT"})},
+    ),
+    c.MQCMD_START_CHANNEL: PcfCommand(verb="START", noun="CHANNEL", name=CHANNEL_NAME.selector),
+    c.MQCMD_STOP_CHANNEL: PcfCommand(verb="STOP", noun="CHANNEL", name=CHANNEL_NAME.selector, options=STOPPING),
+    c.MQCMD_PING_CHANNEL: PcfCommand(verb="PING", noun="CHANNEL", name=CHANNEL_NAME.selector),
+    c.MQCMD_RESET_CHANNEL: PcfCommand(
+        verb="RESET", noun="CHANNEL", name=CHANNEL_NAME.selector, options={c.MQIACH_MSG_SEQUENCE_NUMBER: ("SEQNUM", {})}
+    ),
+    c.MQCMD_RESOLVE_CHANNEL: PcfCommand(verb="RESOLVE", noun="CHANNEL", name=CHANNEL_NAME.selector, options=RESOLVING),
+    c.MQCMD_REFRESH_SECURITY: PcfCommand(verb="REFRESH", noun="SECURITY"),
+}

@@ -1,0 +1,35 @@
+"""Make the embedded library answer programs that know nothing of it (`import pymqi; pymqi.connect("QM1")`).
+
+A .pth file imports this at every interpreter start, so it is small: it only puts a finder in front, which loads the
+library when `pymqi`, `pymqe` or `ibmmq` is first imported. The file of the library is found by its SONAME from then on.
+$MQLITE_PREFIX names another build; $MQLITE_OFF leaves the machine's own IBM MQ client alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+CLIENTS = frozenset({"pymqi", "pymqe", "ibmmq"})
+
+
+class Finder:
+    """Loads the library before the first client package; finds no module itself."""
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name in CLIENTS:
+            sys.meta_path.remove(cls)
+            from mqlite import bridge  # noqa: PLC0415
+
+            bridge.load()
+        return None
+
+
+if not os.environ.get("MQLITE_OFF") and Finder not in sys.meta_path:
+    sys.meta_path.insert(0, Finder)

@@ -1,0 +1,155 @@
+"""The service of a queue manager (`mqlite start`): it runs channels and timers, and holds `service.lock` for life.
+
+It learns what is wanted of channels from `channels.db`, so that START CHANNEL is the same from MQSC, from PCF and from
+any process. A sender that ran when the service ended is started again with it.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from mqlite import manager as managers
+from mqlite import pcf_server, service_lock
+from mqlite.channels.binding import bind, channel_values
+from mqlite.channels.partner import PartnerMissing
+from mqlite.channels.runner import Runner
+from mqlite.channels.status_file import ChannelStatus, StatusFile
+from mqlite.manager import Manager
+from mqlite.service_lock import AlreadyRunning, ServiceLock
+from mqwire import constants as c
+
+LOOK_SECONDS = 0.1
+LOG_BYTES, LOG_FILES = 2_000_000, 3
+STARTED, ALREADY, SERVICE_FAILED = "started", "is running already", "failed"
+log = logging.getLogger("mqlite.service")
+
+
+class Service:
+    """Channels of one queue manager, as many threads as channels run. It ends when `stop` is set."""
+
+    def __init__(self, manager: Manager, stop: threading.Event) -> None:
+        self._manager = manager
+        self._status = StatusFile(manager.folder)
+        self._runners: dict[str, Runner] = {}
+        self._seen: dict[str, int] = {}
+        self._stop = stop
+
+    def run(self) -> None:
+        """Until stopped, or the queue manager is gone: start and stop channels as commands want."""
+        changes = -1
+        while not self._stop.is_set() and self._manager.folder.exists():
+            now = self._status.changes()
+            if now != changes:
+                changes = now
+                self._look()
+            self._stop.wait(LOOK_SECONDS)
+        for runner in self._runners.values():
+            runner.stop(stopped=False)
+        for runner in self._runners.values():
+            runner.join()
+        self._status.close()
+
+    def _look(self) -> None:
+        try:
+            for status in self._status.read_all():
+                self._consider(status)
+        except sqlite3.Error:
+            log.exception("AMQ9999E: channel status cannot be read")
+
+    def _consider(self, status: ChannelStatus) -> None:
+        """Do what the last command about a channel wants, once."""
+        first = status.name not in self._seen
+        if self._seen.get(status.name) == status.generation or status.channel_type not in {"SDR", "SVR"}:
+            return
+        self._seen[status.name] = status.generation
+        runner = self._runners.get(status.name)
+        if status.wanted == "START" and not (first and status.state == c.MQCHS_STOPPED):
+            if runner is None or not runner.alive:
+                self._start(status.name)
+        elif runner is not None and runner.alive:
+            runner.stop(stopped=status.wanted == "STOP")
+        elif first and status.state != c.MQCHS_STOPPED:
+            state = c.MQCHS_STOPPED if status.wanted == "STOP" else c.MQCHS_INACTIVE
+            self._status.set_state(status.name, status.channel_type, state, status.figures)
+
+    def _start(self, name: str) -> None:
+        try:
+            values = channel_values(self._manager, name)
+        except PartnerMissing:
+            return
+        self._runners[name] = Runner(name, values, self._manager.folder, lambda: bind(self._manager, name))
+        self._runners[name].start()
+
+
+def serve(manager: Manager, ready: int = -1) -> int:
+    """Run the service here until SIGTERM or SIGINT; returns the exit code.
+
+    ready: a file descriptor to which a byte is written once the lock is held.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        lock = ServiceLock(manager.folder)
+    except AlreadyRunning:
+        return 1
+    _log_to(manager.folder / "errors.log")
+    pcf_server.install()
+    service = Service(manager, stop)
+    log.info("AMQ8003I: queue manager %s started", manager.name)
+    if ready >= 0:
+        os.write(ready, b"\n")
+        os.close(ready)
+    try:
+        service.run()
+    finally:
+        log.info("AMQ8004I: queue manager %s ended", manager.name)
+        lock.release()
+    return 0
+
+
+def launch(manager: Manager) -> str:
+    """Start the service in the background and wait until it holds the lock. Says how that went."""
+    if service_lock.holder(manager.folder):
+        return ALREADY
+    reading, writing = os.pipe()
+    command = [sys.executable, "-m", "mqlite.service", os.fspath(manager.folder.parent), manager.name, str(writing)]
+    with (manager.folder / "errors.log").open("ab") as errors:
+        os.chmod(errors.fileno(), 0o600)
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, pass_fds=(writing,), start_new_session=True
+        )
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read(1)
+    if told:
+        return STARTED
+    return ALREADY if service_lock.holder(manager.folder) else SERVICE_FAILED
+
+
+def _log_to(path: Path) -> None:
+    handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    path.chmod(0o600)
+    root = logging.getLogger("mqlite")
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+
+
+def main() -> None:
+    """`python -m mqlite.service HOME NAME READY`: what `launch` starts."""
+    home, name, ready = sys.argv[1:4]
+    os.environ["MQLITE_HOME"] = home
+    sys.exit(serve(managers.load(name), int(ready)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""Every statement of the engine, by name. `qm.db` is SQLite in WAL mode and can be read with `sqlite3`.
+
+State of a message: 0 available, 1 put in a unit of work that has not ended, 2 got in one, 3 locked by a browse.
+`owner` is the connection whose unit of work or lock it is. `rank` orders delivery: 9 minus the priority, 0 for all on a
+queue with MSGDLVSQ(FIFO); then `seq`, the order of arrival. `expires` is in tenths of a second since 1970, far away for
+messages that never expire. `queue.depth` counts as CURDEPTH does: uncommitted puts yes, uncommitted gets no.
+"""
+
+from __future__ import annotations
+
+SCHEMA = """
+CREATE TABLE manager (
+    name TEXT NOT NULL, platform TEXT NOT NULL, ccsid INTEGER NOT NULL, encoding INTEGER NOT NULL,
+    identity BLOB NOT NULL,
+    version INTEGER NOT NULL DEFAULT 1     -- counts changes of any object
+);
+CREATE TABLE object (
+    kind TEXT NOT NULL, name TEXT NOT NULL, attributes TEXT NOT NULL,  -- JSON by MQSC keyword
+    PRIMARY KEY (kind, name)
+) WITHOUT ROWID;
+CREATE TABLE queue (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, depth INTEGER NOT NULL DEFAULT 0,
+    version INTEGER NOT NULL DEFAULT 1,    -- counts changes of the definition
+    dynamic INTEGER NOT NULL DEFAULT 0,    -- MQQDT_* of a dynamic queue
+    creator INTEGER NOT NULL DEFAULT 0,    -- connection that made a temporary dynamic queue
+    deleted INTEGER NOT NULL DEFAULT 0,    -- logically deleted, still open somewhere
+    last_put TEXT NOT NULL DEFAULT '', last_get TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE message (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, queue INTEGER NOT NULL, state INTEGER NOT NULL, rank INTEGER NOT NULL,
+    owner INTEGER NOT NULL, expires INTEGER NOT NULL, persistent INTEGER NOT NULL, backouts INTEGER NOT NULL DEFAULT 0,
+    msg_id BLOB NOT NULL, correl_id BLOB, group_id BLOB, msg_seq_number INTEGER NOT NULL, msg_offset INTEGER NOT NULL,
+    stored INTEGER NOT NULL,               -- tenths of a second since 1970
+    md BLOB NOT NULL, body BLOB NOT NULL
+);
+CREATE INDEX message_order ON message (queue, state, rank, seq);
+CREATE INDEX message_msg_id ON message (queue, msg_id, rank);
+CREATE INDEX message_correl_id ON message (queue, correl_id, rank) WHERE correl_id IS NOT NULL;
+CREATE INDEX message_group ON message (queue, group_id, msg_seq_number) WHERE group_id IS NOT NULL;
+CREATE INDEX message_expires ON message (queue, expires) WHERE expires < 9000000000000000000;
+CREATE TABLE connection (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, pid INTEGER NOT NULL, user TEXT NOT NULL, application TEXT NOT NULL,
+    channel TEXT NOT NULL, conn_name TEXT NOT NULL, started TEXT NOT NULL
+);
+CREATE TABLE handle (
+    connection INTEGER NOT NULL, handle INTEGER NOT NULL, queue INTEGER NOT NULL, options INTEGER NOT NULL,
+    input INTEGER NOT NULL, output INTEGER NOT NULL, exclusive INTEGER NOT NULL, PRIMARY KEY (connection, handle)
+) WITHOUT ROWID;
+CREATE INDEX handle_queue ON handle (queue);
+"""
+NEVER = 9_000_000_000_000_000_000
+
+JOURNAL = "PRAGMA journal_mode = WAL"
+SYNC_NORMAL = "PRAGMA synchronous = NORMAL"
+SYNC_FULL = "PRAGMA synchronous = FULL"
+CHECKPOINT_PAGES = "PRAGMA wal_autocheckpoint = 4000"
+CACHE = "PRAGMA cache_size = -16000"
+BUSY = "PRAGMA busy_timeout = 60000"
+CHANGES = "PRAGMA data_version"
+BEGIN = "BEGIN IMMEDIATE"
+COMMIT = "COMMIT"
+ROLLBACK = "ROLLBACK"
+
+MANAGER = "SELECT name, platform, ccsid, encoding, identity FROM manager"
+MANAGER_VERSION = "SELECT version FROM manager"
+ADD_MANAGER = "INSERT INTO manager (name, platform, ccsid, encoding, identity) VALUES (?, ?, ?, ?, ?)"
+TOUCH_MANAGER = "UPDATE manager SET version = version + 1"
+
+OBJECT = "SELECT attributes FROM object WHERE kind = ? AND name = ?"
+OBJECTS_OF_KIND = "SELECT name, attributes FROM object WHERE kind = ? ORDER BY name"
+SET_OBJECT = "INSERT OR REPLACE INTO object (kind, name, attributes) VALUES (?, ?, ?)"
+DELETE_OBJECT = "DELETE FROM object WHERE kind = ? AND name = ?"
+
+QUEUE = "SELECT id, depth, version, dynamic, creator, deleted FROM queue WHERE name = ?"
+QUEUE_BY_ID = "SELECT name, depth, version, dynamic, creator, deleted FROM queue WHERE id = ?"
+VERSIONS = "SELECT q.version, q.deleted, m.version FROM queue q, manager m WHERE q.id = ?"
+ADD_QUEUE = "INSERT INTO queue (name, dynamic, creator) VALUES (?, ?, ?)"
+TOUCH_QUEUE = "UPDATE queue SET version = version + 1 WHERE id = ?"
+MARK_DELETED = "UPDATE queue SET deleted = 1, version = version + 1 WHERE id = ?"
+DELETE_QUEUE = "DELETE FROM queue WHERE id = ?"
+TEMPORARY_OF = "SELECT id, name FROM queue WHERE creator = ? AND dynamic = 3"
+LAST_TIMES = "SELECT last_put, last_get FROM queue WHERE id = ?"
+RAISE_DEPTH = "UPDATE queue SET depth = depth + 1 WHERE id = ? AND version = ? AND depth < ?"
+LOWER_DEPTH = "UPDATE queue SET depth = depth - 1 WHERE id = ?"
+RAISE_DEPTH_BELOW = "UPDATE queue SET depth = depth + 1 WHERE id = ? AND depth < ?"
+CHANGE_DEPTH = "UPDATE queue SET depth = depth + ? WHERE id = ?"
+
+PUT = """INSERT INTO message (queue, state, rank, owner, expires, persistent, msg_id, correl_id, group_id,
+    msg_seq_number, msg_offset, stored, md, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+FOUND = "seq, expires, backouts, stored, persistent, md, body"
+NEXT = f"SELECT {FOUND}, rank FROM message WHERE queue = ? AND state = 0"
+# Left to itself SQLite goes through the whole queue in order, looking for an identifier.
+NEXT_BY_MSG_ID = NEXT.replace("FROM message", "FROM message INDEXED BY message_msg_id")
+NEXT_BY_CORREL_ID = NEXT.replace("FROM message", "FROM message INDEXED BY message_correl_id")
+IN_ORDER = " ORDER BY rank, seq LIMIT 1"
+# Two searches, because "(rank, seq) > (?, ?)" makes no use of seq in an index: it is the rowid.
+AFTER_IN_RANK = " AND rank = ? AND seq > ?"
+IN_LATER_RANK = " AND rank > ?"
+BY_MSG_ID = " AND msg_id = ?"
+BY_CORREL_ID = " AND correl_id = ?"
+BY_GROUP_ID = " AND group_id = ?"
+BY_SEQUENCE = " AND msg_seq_number = ?"
+BY_OFFSET = " AND msg_offset = ?"
+STARTS_GROUP = " AND (group_id IS NULL OR (msg_seq_number = 1 AND msg_offset = 0))"
+BY_SEQ = " AND seq = ?"
+UNDER_CURSOR = f"SELECT {FOUND}, rank, state, owner FROM message WHERE seq = ? AND queue = ?"
+HELD_MESSAGE = f"SELECT {FOUND}, rank FROM message WHERE queue = ? AND seq = ? AND state = 3"
+TAKE = "UPDATE message SET state = 2, owner = ? WHERE seq = ?"
+LOCK = "UPDATE message SET state = 3, owner = ? WHERE seq = ? AND state = 0"
+UNLOCK = "UPDATE message SET state = 0, owner = 0 WHERE seq = ? AND state = 3 AND owner = ?"
+DELETE = "DELETE FROM message WHERE seq = ?"
+DELETE_ALL = "DELETE FROM message WHERE queue = ?"
+STILL_EXPIRED = "SELECT queue, md, body, stored FROM message WHERE seq = ? AND state = 0 AND expires <= ?"
+EXPIRED_ON = "SELECT seq FROM message WHERE queue = ? AND expires <= ? AND state = 0"
+WITH_EXPIRED = "SELECT DISTINCT queue FROM message WHERE expires <= ? AND state = 0 AND expires < 9000000000000000000"
+UNCOMMITTED = "SELECT COUNT(*) FROM message WHERE queue = ? AND state IN (1, 2)"
+OLDEST = "SELECT MIN(stored) FROM message WHERE queue = ? AND state = 0"
+
+COMMIT_PUTS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 1 AND owner = ?"
+COMMIT_GETS = "DELETE FROM message WHERE queue = ? AND state = 2 AND owner = ?"
+BACK_OUT_PUTS = "DELETE FROM message WHERE queue = ? AND state = 1 AND owner = ?"
+BACK_OUT_GETS = """UPDATE message SET state = 0, owner = 0, backouts = backouts + 1
+    WHERE queue = ? AND state = 2 AND owner = ?"""
+UNLOCK_ALL = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 3 AND owner = ?"
+HELD = "SELECT DISTINCT queue FROM message WHERE state > 0 AND owner = ?"
+QUEUE_IDS = "SELECT id FROM queue"
+HELD_ON = "SELECT 1 FROM message WHERE queue = ? AND state = ? AND owner = ? LIMIT 1"
+
+ADD_CONNECTION = """INSERT INTO connection (pid, user, application, channel, conn_name, started)
+    VALUES (?, ?, ?, ?, ?, ?)"""
+CONNECTIONS = "SELECT id, pid, user, application, channel, conn_name, started FROM connection ORDER BY id"
+CONNECTION_IDS = "SELECT id FROM connection"
+DELETE_CONNECTION = "DELETE FROM connection WHERE id = ?"
+
+ADD_HANDLE = """INSERT INTO handle (connection, handle, queue, options, input, output, exclusive)
+    VALUES (?, ?, ?, ?, ?, ?, ?)"""
+DELETE_HANDLE = "DELETE FROM handle WHERE connection = ? AND handle = ?"
+HANDLES_OF = "SELECT handle, queue FROM handle WHERE connection = ?"
+DELETE_HANDLES = "DELETE FROM handle WHERE connection = ?"
+OPEN_COUNTS = """SELECT COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(exclusive), 0) FROM handle
+    WHERE queue = ?"""
+IS_OPEN = "SELECT 1 FROM handle WHERE queue = ? LIMIT 1"
+HANDLES_ON = """SELECT h.connection, h.handle, h.options, h.input, h.output, h.exclusive, c.pid, c.user, c.application,
+    c.channel, c.conn_name FROM handle h JOIN connection c ON c.id = h.connection WHERE h.queue = ?"""

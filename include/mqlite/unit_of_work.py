@@ -1,0 +1,90 @@
+"""MQCMIT, MQBACK and MQDISC: how a unit of work ends.
+
+A unit of work is the rows that its connection has put (hidden) and got (hidden, to be deleted). Ending it is one
+transaction, waited for on disk where persistent messages are in it.
+"""
+
+from __future__ import annotations
+
+from mqlite import sql
+from mqlite.connection import Connection, UnitOfWork, forget
+from mqlite.events import message_available
+from mqlite.failure import Failure
+from mqlite.recovery import back_out_all, drop_handles
+from mqwire import constants as c
+
+
+def commit(connection: Connection) -> None:
+    """MQCMIT: what was put becomes available, what was got is gone."""
+    unit = connection.unit
+    if not unit.queues:
+        return
+    store = connection.store
+    try:
+        with store.write(durable=unit.persistent):
+            for queue, (puts, gets) in unit.queues.items():
+                whole = not gets or store.execute(sql.COMMIT_GETS, (queue, connection.id)).rowcount == gets
+                if puts:
+                    whole = store.execute(sql.COMMIT_PUTS, (queue, connection.id)).rowcount == puts and whole
+                if not whole and exists(connection, queue):  # another process took this one for dead
+                    raise Failure(c.MQRC_BACKED_OUT, "the unit of work is not whole")
+    except Failure:
+        back_out(connection)
+        raise
+    connection.unit = UnitOfWork()
+    for name in unit.names:
+        message_available(connection, name)
+
+
+def exists(connection: Connection, queue: int) -> bool:
+    """Whether a queue is still there: one deleted with messages of a unit of work takes them with it."""
+    row = connection.store.one(sql.QUEUE_BY_ID, (queue,))
+    return row is not None and not row[5]
+
+
+def back_out(connection: Connection) -> None:
+    """MQBACK: what was put is gone, what was got is back in its place, its BackoutCount one higher (P07, K01)."""
+    unit = connection.unit
+    if not unit.queues:
+        return
+    store = connection.store
+    with store.write():  # not waited for: what a power failure takes of it is backed out afterwards
+        for queue in unit.queues:
+            puts = store.execute(sql.BACK_OUT_PUTS, (queue, connection.id)).rowcount
+            gets = store.execute(sql.BACK_OUT_GETS, (queue, connection.id)).rowcount
+            if puts != gets:
+                store.execute(sql.CHANGE_DEPTH, (gets - puts, queue))
+    connection.unit = UnitOfWork()
+    for undo in reversed(unit.undo):
+        undo()
+    message_available(connection, "")
+
+
+def disconnect(connection: Connection, number: int, *, keep: bool = True) -> None:
+    """MQDISC: commits the unit of work (`keep`; an ending process backs out), closes every handle."""
+    try:
+        if keep:
+            commit(connection)
+    finally:
+        with connection.store.write():
+            back_out_all(connection.store, connection.id)
+            drop_handles(connection.store, connection.id)
+        connection.handles.clear()
+        connection.leave()
+        forget(number)
+        message_available(connection, "")
+
+
+def enter(
+    connection: Connection, queue: int, name: str = "", *, puts: int = 0, gets: int = 0, persistent: bool
+) -> None:
+    """Note that the unit of work now holds one more put (on the queue of that name) or get."""
+    unit = connection.unit
+    counts = unit.queues.setdefault(queue, [0, 0])
+    counts[0] += puts
+    counts[1] += gets
+    unit.messages += 1
+    if puts:
+        unit.names.add(name)
+    if persistent:
+        unit.persistent = True

@@ -1,0 +1,50 @@
+"""Fixtures that several folders of tests share: a queue manager of one's own, one Spark session a test run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+if TYPE_CHECKING:
+    from mq_support import Manager
+
+
+@pytest.fixture
+def queue_manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Manager]:
+    """Makes queue managers below the test's folder: `queue_manager(mqsc="DEFINE ...", name="QM1")`."""
+    from mq_support import create  # noqa: PLC0415
+
+    home = tmp_path / "queue_managers"
+    monkeypatch.setenv("MQLITE_HOME", str(home))
+
+    def make(*, mqsc: str = "", name: str = "QM1") -> Manager:
+        return create(home, name, mqsc)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """One small local Spark session for the whole run."""
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("mqops tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()

@@ -1,0 +1,173 @@
+"""What tests of the operations need of a queue manager: one of their own, messages on its queues, a look at them.
+
+Everything goes through genuine pymqi and the `mqlite` command, as an application and an administrator would.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pymqi
+from pymqi import CMQC
+
+from mqops.mq.connection import MqConnection
+from mqwire.constants import MQENC_NATIVE
+from mqwire.structures import MQDLH
+
+DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
+BASE = f"""\
+DEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES) MAXDEPTH(999999)
+ALTER QLOCAL({DLQ}) MAXDEPTH(999999)
+ALTER QMGR DEADQ({DLQ})
+"""
+EVERYTHING = CMQC.MQGMO_NO_SYNCPOINT | CMQC.MQGMO_BROWSE_NEXT
+
+
+@dataclass(frozen=True)
+class Manager:
+    """A queue manager of the test's own."""
+
+    name: str
+    home: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process needs to reach it."""
+        return {**os.environ, "MQLITE_HOME": str(self.home)}
+
+    @property
+    def connection(self) -> MqConnection:
+        """How the operations reach it."""
+        return MqConnection(queue_manager=self.name, environment={"MQLITE_HOME": str(self.home)})
+
+    def mqlite(self, *arguments: str, text: str = "") -> str:
+        """Run an `mqlite` command."""
+        command = [sys.executable, "-m", "mqlite.cli", *arguments]
+        done = subprocess.run(command, input=text, text=True, capture_output=True, env=self.environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def mqsc(self, text: str) -> None:
+        """Run MQSC commands."""
+        self.mqlite("mqsc", self.name, text=text)
+
+    @contextmanager
+    def connected(self) -> Iterator[Any]:
+        """A pymqi connection."""
+        os.environ["MQLITE_HOME"] = str(self.home)
+        queue_manager = pymqi.connect(self.name)
+        try:
+            yield queue_manager
+        finally:
+            queue_manager.disconnect()
+
+    def put(self, queue: str, messages: list[tuple[dict[str, Any], bytes]], *, options: int = 0) -> list[bytes]:
+        """Put messages (MQMD fields, body), persistent unless they say otherwise; returns their MsgIds."""
+        given = []
+        with self.connected() as queue_manager:
+            handle = pymqi.Queue(queue_manager, queue, CMQC.MQOO_OUTPUT | options)
+            for number, (fields, body) in enumerate(messages):
+                md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, **{"Persistence": 1, **_padded(fields)})
+                pmo_options = CMQC.MQPMO_SYNCPOINT
+                if options & CMQC.MQOO_SET_ALL_CONTEXT:
+                    pmo_options |= CMQC.MQPMO_SET_ALL_CONTEXT
+                handle.put(body, md, pymqi.PMO(Options=pmo_options))
+                given.append(md.MsgId)
+                if number % 200 == 199:
+                    queue_manager.commit()
+            queue_manager.commit()
+            handle.close()
+        return given
+
+    def messages(self, queue: str) -> list[tuple[dict[str, Any], bytes]]:
+        """All messages of a queue (MQMD fields, body), browsed."""
+        found = []
+        with self.connected() as queue_manager:
+            handle = pymqi.Queue(queue_manager, queue, CMQC.MQOO_BROWSE)
+            while True:
+                md, gmo = pymqi.MD(Version=CMQC.MQMD_VERSION_2), pymqi.GMO(Options=EVERYTHING)
+                try:
+                    body = handle.get(None, md, gmo)
+                except pymqi.MQMIError as error:
+                    if error.reason == CMQC.MQRC_NO_MSG_AVAILABLE:
+                        break
+                    raise
+                found.append((md.get(), body))
+            handle.close()
+        return found
+
+    def bodies(self, queue: str) -> list[bytes]:
+        """The bodies of a queue's messages, in its order."""
+        return [body for _md, body in self.messages(queue)]
+
+    def depth(self, queue: str) -> int:
+        """Current depth."""
+        with self.connected() as queue_manager:
+            handle = pymqi.Queue(queue_manager, queue, CMQC.MQOO_INQUIRE)
+            number = handle.inquire(CMQC.MQIA_CURRENT_Q_DEPTH)
+            handle.close()
+            return int(number)
+
+
+def _padded(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.encode() if isinstance(value, str) else value for name, value in fields.items()}
+
+
+def create(home: Path, name: str = "QM1", mqsc: str = "") -> Manager:
+    """A new queue manager with a ledger queue, a deep dead-letter queue, and what `mqsc` defines."""
+    home.mkdir(parents=True, exist_ok=True)
+    manager = Manager(name, home)
+    manager.mqlite("create", name)
+    manager.mqsc(BASE + mqsc)
+    return manager
+
+
+def dead_letter(
+    dest_q: str,
+    body: bytes,
+    *,
+    reason: int = 2053,
+    dest_q_mgr: str = "QM1",
+    encoding: int = MQENC_NATIVE,
+    ccsid: int = 1208,
+    inner: tuple[str, int, int] = ("MQSTR", MQENC_NATIVE, 1208),
+    **fields: Any,
+) -> tuple[dict[str, Any], bytes]:
+    """A message as it lies on a dead-letter queue.
+
+    Parameters: `encoding` and `ccsid` of the MQDLH itself; `inner` Format, Encoding and CCSID of the body behind it.
+    """
+    header = MQDLH(
+        reason=reason,
+        dest_q_name=dest_q,
+        dest_q_mgr_name=dest_q_mgr,
+        format=inner[0],
+        encoding=inner[1],
+        coded_char_set_id=inner[2],
+        put_appl_type=28,
+        put_appl_name="test",
+        put_date="20260102",
+        put_time="03040506",
+    )
+    raw = header.pack(encoding=encoding, ccsid=ccsid)
+    return {"Format": "MQDEAD", "Encoding": encoding, "CodedCharSetId": ccsid, **fields}, raw + body
+
+
+def digests(bodies: list[bytes]) -> Counter[str]:
+    """How often which body is there."""
+    return Counter(hashlib.sha256(body).hexdigest()[:16] for body in bodies)
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines()]

@@ -1,0 +1,132 @@
+"""The embedded queue manager as an application sees it: genuine pymqi on a queue manager of the test's own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pymqi
+import pytest
+from pymqi import CMQC
+
+from mqlite.creation import create
+from mqlite.engine_administration import EngineAdministration
+from mqlite.manager import load
+from mqlite.mqsc.runner import run_script
+
+BROWSE = CMQC.MQOO_BROWSE
+INPUT = CMQC.MQOO_INPUT_SHARED
+OUTPUT = CMQC.MQOO_OUTPUT
+_templates = tempfile.TemporaryDirectory(prefix="mqlite")
+
+
+class Application:
+    """One connection and the calls that tests make on it.
+
+    Parameters: `name` of the queue manager.
+    """
+
+    def __init__(self, name: str = "QM1") -> None:
+        self.manager = connected(name)
+
+    def open(self, name: str, options: int = INPUT | BROWSE | OUTPUT | CMQC.MQOO_INQUIRE, **fields: Any) -> Any:
+        """An open queue; `fields` of the MQOD."""
+        od = pymqi.OD(ObjectName=name.encode(), **fields)
+        return pymqi.Queue(self.manager, od, options)
+
+    def put(self, queue: str, body: bytes = b"x", *, options: int = CMQC.MQPMO_NO_SYNCPOINT, **fields: Any) -> Any:
+        """MQPUT1; returns the descriptor."""
+        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, **fields)
+        self.manager.put1(queue.encode(), body, md, pymqi.PMO(Options=options))
+        return md
+
+    def get(self, queue: Any, options: int = CMQC.MQGMO_NO_SYNCPOINT, **match: Any) -> tuple[Any, bytes]:
+        """MQGET on an open queue or on a name; `match` fields of the descriptor. Returns descriptor and data."""
+        opened = self.open(queue, INPUT | BROWSE) if isinstance(queue, str) else queue
+        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, **match)
+        body = opened.get(None, md, pymqi.GMO(Options=options))
+        if isinstance(queue, str):
+            opened.close()
+        return md, body
+
+    def bodies(self, queue: str) -> list[bytes]:
+        """All that can be seen on a queue, in its order."""
+        opened = self.open(queue, BROWSE)
+        found = []
+        with refused(CMQC.MQRC_NO_MSG_AVAILABLE):
+            while True:
+                found.append(self.get(opened, CMQC.MQGMO_BROWSE_NEXT)[1])
+        opened.close()
+        return found
+
+    def depth(self, queue: str) -> int:
+        """CURDEPTH."""
+        opened = self.open(queue, CMQC.MQOO_INQUIRE)
+        depth = int(opened.inquire(CMQC.MQIA_CURRENT_Q_DEPTH))
+        opened.close()
+        return depth
+
+
+def connected(name: str) -> Any:
+    """A connection that any thread may use, as client programs have it."""
+    manager = pymqi.QueueManager(None)
+    manager.connect_with_options(name, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK)
+    return manager
+
+
+def make(name: str = "QM1", mqsc: str = "", *, platform: str = "unix") -> None:
+    """A queue manager below $MQLITE_HOME, with what the MQSC defines; a copy of one that is made once a run."""
+    home = os.environ["MQLITE_HOME"]
+    template = Path(_templates.name, platform)
+    if not (template / name).exists():
+        os.environ["MQLITE_HOME"] = str(template)
+        try:
+            create(name, platform=platform)
+        finally:
+            os.environ["MQLITE_HOME"] = home
+    shutil.copytree(template / name, Path(home, name))
+    if mqsc:
+        run_mqsc(mqsc, name)
+
+
+def run_mqsc(text: str, name: str = "QM1") -> list[str]:
+    """Run MQSC commands, all of which must work; returns their output."""
+    output: list[str] = []
+    admin = EngineAdministration(load(name))
+    try:
+        tally = run_script(admin, text.splitlines(), output.append)
+    finally:
+        admin.close()
+    assert not tally.exit_code, "\n".join(output)
+    return output
+
+
+@contextmanager
+def refused(reason: int) -> Iterator[pytest.ExceptionInfo[Any]]:
+    """The calls inside end with this reason code."""
+    with pytest.raises(pymqi.MQMIError) as caught:
+        yield caught
+    assert caught.value.reason == reason, f"{caught.value.errorAsString()} where {reason} was expected"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder of queue managers."""
+    place = tmp_path / "queue_managers"
+    monkeypatch.setenv("MQLITE_HOME", str(place))
+    return place
+
+
+@pytest.fixture
+def application(home: Path) -> Iterator[Application]:
+    """A connection to a new QM1 that has QLOCAL(Q1)."""
+    make("QM1", "DEFINE QLOCAL(Q1)")
+    made = Application()
+    yield made
+    if made.manager.is_connected:
+        made.manager.disconnect()

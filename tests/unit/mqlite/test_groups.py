@@ -1,0 +1,96 @@
+"""Message groups and segments in logical order."""
+
+from __future__ import annotations
+
+import pymqi
+from mqlite_support import Application, refused
+from pymqi import CMQC
+
+LOGICAL = CMQC.MQGMO_LOGICAL_ORDER
+PUT = CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_SYNCPOINT
+IN_GROUP, LAST = CMQC.MQMF_MSG_IN_GROUP, CMQC.MQMF_LAST_MSG_IN_GROUP
+
+
+def put_group(application: Application, bodies: list[bytes]) -> list[pymqi.MD]:
+    """One group, put in logical order and committed."""
+    opened = application.open("Q1", CMQC.MQOO_OUTPUT)
+    given = []
+    for body in bodies:
+        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=LAST if body is bodies[-1] else IN_GROUP)
+        opened.put(body, md, pymqi.PMO(Options=PUT))
+        given.append(md)
+    application.manager.commit()
+    return given
+
+
+def test_the_queue_manager_numbers_the_messages(application: Application) -> None:
+    given = put_group(application, [b"a", b"b", b"c"])
+    assert len({md.GroupId for md in given}) == 1
+    assert given[0].GroupId != bytes(24)
+    assert [md.MsgSeqNumber for md in given] == [1, 2, 3]
+
+
+def test_segments_are_given_their_offsets(application: Application) -> None:
+    opened = application.open("Q1", CMQC.MQOO_OUTPUT)
+    offsets = []
+    for body, flags in ((b"12345", CMQC.MQMF_SEGMENT), (b"678", CMQC.MQMF_SEGMENT), (b"9", CMQC.MQMF_LAST_SEGMENT)):
+        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=flags)
+        opened.put(body, md, pymqi.PMO(Options=PUT))
+        offsets.append((md.MsgSeqNumber, md.Offset))
+    application.manager.commit()
+    assert offsets == [(1, 0), (1, 5), (1, 8)]
+
+
+def test_a_group_is_got_in_its_order_wherever_its_messages_stand(application: Application) -> None:
+    for sequence in (3, 1, 2):
+        flags = LAST if sequence == 3 else IN_GROUP
+        application.put("Q1", b"%d" % sequence, GroupId=b"G" * 24, MsgSeqNumber=sequence, MsgFlags=flags)
+    application.put("Q1", b"single")
+    opened = application.open("Q1")
+    options = LOGICAL | CMQC.MQGMO_BROWSE_NEXT
+    assert [application.get(opened, options)[1] for _ in range(3)] == [b"1", b"2", b"3"]
+    options = LOGICAL | CMQC.MQGMO_NO_SYNCPOINT
+    assert [application.get(opened, options)[1] for _ in range(4)] == [b"1", b"2", b"3", b"single"]
+
+
+def test_group_status_is_returned(application: Application) -> None:
+    put_group(application, [b"a", b"b"])
+    opened = application.open("Q1")
+    statuses = []
+    for _ in range(2):
+        gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_2, Options=LOGICAL, MatchOptions=CMQC.MQMO_NONE)
+        opened.get(None, pymqi.MD(Version=CMQC.MQMD_VERSION_2), gmo)
+        statuses.append(gmo.GroupStatus)
+    assert statuses == [CMQC.MQGS_MSG_IN_GROUP, CMQC.MQGS_LAST_MSG_IN_GROUP]
+
+
+def test_the_rest_of_a_group_is_waited_for(application: Application) -> None:
+    application.put("Q1", b"1", GroupId=b"G" * 24, MsgSeqNumber=1, MsgFlags=IN_GROUP)
+    application.put("Q1", b"other group's second", GroupId=b"H" * 24, MsgSeqNumber=2, MsgFlags=IN_GROUP)
+    opened = application.open("Q1")
+    assert application.get(opened, LOGICAL)[1] == b"1"
+    with refused(CMQC.MQRC_NO_MSG_AVAILABLE):
+        application.get(opened, LOGICAL)
+
+
+def test_back_out_goes_back_to_the_beginning_of_the_group(application: Application) -> None:
+    put_group(application, [b"a", b"b", b"c"])
+    opened = application.open("Q1")
+    options = LOGICAL | CMQC.MQGMO_SYNCPOINT
+    assert [application.get(opened, options)[1] for _ in range(2)] == [b"a", b"b"]
+    application.manager.backout()
+    assert [application.get(opened, options)[1] for _ in range(3)] == [b"a", b"b", b"c"]
+
+
+def test_a_message_of_no_group_cannot_come_between(application: Application) -> None:
+    opened = application.open("Q1", CMQC.MQOO_OUTPUT)
+    opened.put(b"a", pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=IN_GROUP), pymqi.PMO(Options=PUT))
+    with refused(CMQC.MQRC_INCOMPLETE_GROUP):
+        opened.put(b"x", pymqi.MD(Version=CMQC.MQMD_VERSION_2), pymqi.PMO(Options=PUT))
+
+
+def test_descriptor_for_output_only(application: Application) -> None:
+    options = CMQC.MQPMO_MD_FOR_OUTPUT_ONLY | CMQC.MQPMO_NO_SYNCPOINT
+    md = application.put("Q1", Priority=7, MsgId=b"M" * 24, options=options)
+    assert md.MsgId != b"M" * 24
+    assert application.get("Q1")[0].Priority == 0

@@ -1,0 +1,114 @@
+"""MQINQ and MQSET."""
+
+from __future__ import annotations
+
+import pymqi
+import pytest
+from mqlite_support import INPUT, OUTPUT, Application, refused, run_mqsc
+from pymqi import CMQC
+
+INQUIRE, SET = CMQC.MQOO_INQUIRE, CMQC.MQOO_SET
+
+
+def test_P10_backout_attributes_through_mqinq(application: Application) -> None:
+    run_mqsc("ALTER QLOCAL(Q1) BOTHRESH(3) BOQNAME(Q1.BACKOUT)")
+    opened = application.open("Q1", INQUIRE)
+    assert opened.inquire(CMQC.MQIA_BACKOUT_THRESHOLD) == 3
+    assert opened.inquire(CMQC.MQCA_BACKOUT_REQ_Q_NAME).strip() == b"Q1.BACKOUT"
+
+
+@pytest.mark.parametrize(
+    ("selector", "value"),
+    [
+        (CMQC.MQIA_CURRENT_Q_DEPTH, 0),
+        (CMQC.MQIA_MAX_Q_DEPTH, 5000),
+        (CMQC.MQIA_MAX_MSG_LENGTH, 4194304),
+        (CMQC.MQIA_Q_TYPE, CMQC.MQQT_LOCAL),
+        (CMQC.MQIA_USAGE, CMQC.MQUS_NORMAL),
+        (CMQC.MQIA_DEFINITION_TYPE, CMQC.MQQDT_PREDEFINED),
+        (CMQC.MQIA_INHIBIT_PUT, CMQC.MQQA_PUT_ALLOWED),
+        (CMQC.MQIA_OPEN_INPUT_COUNT, 0),
+        (CMQC.MQIA_MSG_DELIVERY_SEQUENCE, CMQC.MQMDS_PRIORITY),
+        (CMQC.MQCA_Q_NAME, b"Q1"),
+    ],
+)
+def test_attributes_of_a_new_queue(application: Application, selector: int, value: object) -> None:
+    found = application.open("Q1", INQUIRE).inquire(selector)
+    assert (found.strip() if isinstance(found, bytes) else found) == value
+
+
+def test_open_counts(application: Application) -> None:
+    kept = [application.open("Q1", INPUT), application.open("Q1", INPUT | OUTPUT)]
+    opened = application.open("Q1", INQUIRE)
+    assert opened.inquire(CMQC.MQIA_OPEN_INPUT_COUNT) == 2
+    assert opened.inquire(CMQC.MQIA_OPEN_OUTPUT_COUNT) == 1
+    del kept[:]
+
+
+def test_queue_manager_attributes(application: Application) -> None:
+    assert application.manager.inquire(CMQC.MQCA_Q_MGR_NAME).strip() == b"QM1"
+    assert application.manager.inquire(CMQC.MQIA_PLATFORM) == CMQC.MQPL_UNIX
+    assert application.manager.inquire(CMQC.MQIA_CODED_CHAR_SET_ID) == 1208
+
+
+def test_alias_says_its_own_name(application: Application) -> None:
+    run_mqsc("DEFINE QALIAS(A) TARGET(Q1) DESCR('an alias')")
+    opened = application.open("A", INQUIRE)
+    assert opened.inquire(CMQC.MQIA_Q_TYPE) == CMQC.MQQT_ALIAS
+    assert opened.inquire(CMQC.MQCA_Q_NAME).strip() == b"A"
+    assert opened.inquire(CMQC.MQCA_BASE_Q_NAME).strip() == b"Q1"
+
+
+def test_set_inhibits_and_says_so(application: Application) -> None:
+    opened = application.open("Q1", INQUIRE | SET | OUTPUT)
+    opened.set(CMQC.MQIA_INHIBIT_PUT, CMQC.MQQA_PUT_INHIBITED)
+    assert opened.inquire(CMQC.MQIA_INHIBIT_PUT) == CMQC.MQQA_PUT_INHIBITED
+    with refused(CMQC.MQRC_PUT_INHIBITED):
+        opened.put(b"x")
+
+
+def test_set_on_an_alias_changes_the_alias(application: Application) -> None:
+    run_mqsc("DEFINE QALIAS(A) TARGET(Q1)\nDEFINE QALIAS(B) TARGET(Q1)")
+    application.open("B", SET).set(CMQC.MQIA_INHIBIT_GET, CMQC.MQQA_GET_INHIBITED)
+    application.put("Q1")
+    application.get("A")
+    application.put("Q1")
+    with refused(CMQC.MQRC_GET_INHIBITED):
+        application.get("B")
+
+
+@pytest.mark.parametrize(
+    ("selector", "reason"),
+    [(CMQC.MQIA_MAX_Q_DEPTH, CMQC.MQRC_SELECTOR_ERROR), (1, CMQC.MQRC_SELECTOR_ERROR)],
+)
+def test_what_cannot_be_set(application: Application, selector: int, reason: int) -> None:
+    with refused(reason):
+        application.open("Q1", SET).set(selector, 1)
+
+
+def test_value_that_cannot_be_set(application: Application) -> None:
+    with refused(CMQC.MQRC_INHIBIT_VALUE_ERROR):
+        application.open("Q1", SET).set(CMQC.MQIA_INHIBIT_PUT, 7)
+
+
+def test_not_open_for_it(application: Application) -> None:
+    opened = application.open("Q1", OUTPUT)
+    with refused(CMQC.MQRC_NOT_OPEN_FOR_INQUIRE):
+        opened.inquire(CMQC.MQIA_MAX_Q_DEPTH)
+    with refused(CMQC.MQRC_NOT_OPEN_FOR_SET):
+        opened.set(CMQC.MQIA_INHIBIT_PUT, 1)
+
+
+def test_unknown_selector(application: Application) -> None:
+    with refused(CMQC.MQRC_SELECTOR_ERROR):
+        application.open("Q1", INQUIRE).inquire(1900)
+
+
+def test_process_and_namelist(application: Application) -> None:
+    run_mqsc("DEFINE PROCESS(P) APPLICID('run me')\nDEFINE NAMELIST(N) NAMES(A,B)")
+    process = pymqi.Queue(application.manager, pymqi.OD(ObjectType=CMQC.MQOT_PROCESS, ObjectName=b"P"), INQUIRE)
+    assert process.inquire(CMQC.MQCA_APPL_ID).strip() == b"run me"
+    names = pymqi.Queue(application.manager, pymqi.OD(ObjectType=CMQC.MQOT_NAMELIST, ObjectName=b"N"), INQUIRE)
+    assert names.inquire(CMQC.MQIA_NAME_COUNT) == 2
+    with refused(CMQC.MQRC_UNKNOWN_OBJECT_NAME):
+        pymqi.Queue(application.manager, pymqi.OD(ObjectType=CMQC.MQOT_PROCESS, ObjectName=b"X"), INQUIRE)

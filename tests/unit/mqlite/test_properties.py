@@ -1,0 +1,68 @@
+"""Message properties through message handles, and the MQRFH2 that carries them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pymqi
+import pytest
+from mqlite_support import Application, refused
+from pymqi import CMQC
+
+from mqwire.rfh2 import MQRFH2
+
+
+def handle_of(application: Application) -> Any:
+    return pymqi.MessageHandle(application.manager, pymqi.CMHO())
+
+
+def put(application: Application, body: bytes, **properties: str) -> None:
+    handle = handle_of(application)
+    for name, value in properties.items():
+        handle.properties.set(name.encode(), value)
+    pmo = pymqi.PMO(Version=CMQC.MQPMO_VERSION_3, Options=CMQC.MQPMO_NO_SYNCPOINT)
+    pmo.OriginalMsgHandle = handle.msg_handle
+    opened = application.open("Q1", CMQC.MQOO_OUTPUT)
+    opened.put(body, pymqi.MD(Format=CMQC.MQFMT_STRING), pmo)
+
+
+def test_properties_come_back_in_a_handle_and_the_data_without_them(application: Application) -> None:
+    put(application, b"data", colour="red & blue")
+    handle = handle_of(application)
+    gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
+    gmo.MsgHandle = handle.msg_handle
+    md = pymqi.MD()
+    assert application.open("Q1").get(None, md, gmo) == b"data"
+    assert md.Format == CMQC.MQFMT_STRING
+    assert handle.properties.get(b"colour") == "red & blue"
+    assert handle.properties.get(b"usr.colour") == "red & blue"
+    with refused(CMQC.MQRC_PROPERTY_NOT_AVAILABLE):
+        handle.properties.get(b"shape")
+
+
+def test_properties_are_an_mqrfh2_for_whom_does_not_ask(application: Application) -> None:
+    put(application, b"data", colour="red")
+    md, body = application.get("Q1")
+    assert md.Format == CMQC.MQFMT_RF_HEADER_2
+    header = MQRFH2.unpack(body)
+    assert header.format == "MQSTR"
+    assert header.texts()[0].rstrip() == "<usr><colour>red</colour></usr>"
+    assert body[header.struc_length :] == b"data"
+
+
+def test_properties_not_wanted(application: Application) -> None:
+    put(application, b"data", colour="red")
+    md, body = application.get("Q1", CMQC.MQGMO_NO_PROPERTIES)
+    assert (md.Format, body) == (CMQC.MQFMT_STRING, b"data")
+
+
+@pytest.mark.parametrize("name", [b"", b"two words", b"<tag>"])
+def test_names_no_property_can_have(application: Application, name: bytes) -> None:
+    with refused(CMQC.MQRC_PROPERTY_NAME_ERROR):
+        handle_of(application).properties.set(name, "value")
+
+
+def test_handle_that_is_none(application: Application) -> None:
+    gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
+    with refused(CMQC.MQRC_HMSG_ERROR):
+        application.open("Q1").get(None, pymqi.MD(), gmo)

@@ -1,0 +1,125 @@
+"""The `mqlite` command: queue managers, their service, users, messages."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mqlite import service_lock, users
+
+if TYPE_CHECKING:
+    from .conftest import Mqlite
+
+
+def folder(name: str) -> Path:
+    return Path(os.environ["MQLITE_HOME"]) / name
+
+
+def listed(mqlite: Mqlite) -> dict[str, str]:
+    return {row["name"]: row["status"] for row in json.loads(mqlite("list", "--json").output)}
+
+
+def test_create_list_delete(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    mqlite("create", "MVS1", "--platform", "zos", "--ccsid", "1047")
+    rows = {row["name"]: row for row in json.loads(mqlite("list", "--json").output)}
+    assert (rows["QM1"]["platform"], rows["QM1"]["ccsid"]) == ("unix", 1208)
+    assert (rows["MVS1"]["platform"], rows["MVS1"]["ccsid"]) == ("zos", 1047)
+    assert "STATUS(ended)" in mqlite("list").output
+    assert "AMQ8110S" in mqlite("create", "QM1", code=1).output
+    assert "is not a queue manager name" in mqlite("create", "no good", code=1).output
+    mqlite("delete", "QM1")
+    assert listed(mqlite) == {"MVS1": "ended"}
+    assert "MQRC_Q_MGR_NAME_ERROR" in mqlite("delete", "QM1", code=1).output
+
+
+def test_files_are_private_to_their_owner(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    mqlite("start", "QM1")
+    mqlite("user", "add", "QM1", "someone", stdin="secret\n")
+    mqlite("end", "QM1")
+    assert stat.S_IMODE(folder("QM1").stat().st_mode) == 0o700
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder("QM1").iterdir()}
+    assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
+
+
+def test_service_starts_once_and_ends(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    assert "started" in mqlite("start", "QM1").output
+    assert listed(mqlite) == {"QM1": "running"}
+    assert "running already" in mqlite("start", "QM1").output
+    assert "AMQ5610E" in mqlite("delete", "QM1", code=1).output
+    mqlite("end", "QM1")
+    assert listed(mqlite) == {"QM1": "ended"}
+    assert "AMQ8146E" in mqlite("end", "QM1", code=1).output
+
+
+def test_service_that_was_killed_is_seen_as_ended(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    mqlite("start", "QM1")
+    os.kill(service_lock.holder(folder("QM1")), signal.SIGKILL)
+    service_lock.wait_until_ended(folder("QM1"))
+    assert listed(mqlite) == {"QM1": "ended"}
+    assert "started" in mqlite("start", "QM1").output
+    mqlite("end", "QM1")
+
+
+def test_service_in_the_foreground(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    process = subprocess.Popen([sys.executable, "-m", "mqlite.cli", "start", "QM1", "--foreground"])
+    while service_lock.holder(folder("QM1")) != process.pid:
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 0
+
+
+def test_password_is_stored_as_a_salted_hash_and_checked(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    mqlite("user", "add", "QM1", "app", stdin="pass word\n")
+    mqlite("user", "add", "QM1", "other", stdin="pass word\n")
+    text = (folder("QM1") / "users.json").read_text()
+    assert "pass word" not in text
+    stored = json.loads(text)
+    assert stored["app"] != stored["other"]
+    assert users.check(folder("QM1"), "app", "pass word")
+    assert not users.check(folder("QM1"), "app", "pass")
+    assert not users.check(folder("QM1"), "nobody", "pass word")
+    mqlite("user", "add", "QM1", "app", stdin="new\n")
+    assert not users.check(folder("QM1"), "app", "pass word")
+    assert mqlite("user", "list", "QM1").output.split() == ["app", "other"]
+    mqlite("user", "delete", "QM1", "app")
+    assert not users.check(folder("QM1"), "app", "new")
+    assert "has no user" in mqlite("user", "delete", "QM1", "app", code=1).output
+    assert "password" in mqlite("user", "add", "QM1", "app", stdin="\n", code=1).output
+
+
+def test_put_browse_and_get(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    mqlite("mqsc", "QM1", stdin="DEFINE QLOCAL(Q)\n")
+    mqlite("put", "QM1", "Q", "one", "two")
+    mqlite("put", "QM1", "Q", stdin="three\nfour\n")
+    assert mqlite("browse", "QM1", "Q").output.split() == ["one", "two", "three", "four"]
+    (line,) = mqlite("browse", "QM1", "Q", "--limit", "1", "--json").output.splitlines()
+    assert bytes.fromhex(json.loads(line)["body"]) == b"one"
+    assert mqlite("get", "QM1", "Q").output == "one\n"
+    assert mqlite("get", "QM1", "Q", "--all").output.split() == ["two", "three", "four"]
+    mqlite("get", "QM1", "Q", code=1)
+    assert "MQRC_UNKNOWN_OBJECT_NAME (2085)" in mqlite("get", "QM1", "NONE", code=1).output
+
+
+@pytest.mark.parametrize("arguments", [["create"], ["create", "Q", "--platform", "vms"], ["nothing"]])
+def test_wrong_usage_ends_with_2(mqlite: Mqlite, arguments: list[str]) -> None:
+    mqlite(*arguments, code=2)
+
+
+def test_home_can_be_named_on_the_command_line(mqlite: Mqlite, tmp_path: Path) -> None:
+    mqlite("--home", str(tmp_path / "other"), "create", "QM9")
+    assert (tmp_path / "other" / "QM9" / "qm.db").exists()

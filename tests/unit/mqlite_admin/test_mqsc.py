@@ -1,0 +1,201 @@
+"""MQSC as `mqlite mqsc` runs it: what it prints, what it changes, how it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from .conftest import Mqlite, Mqsc
+
+
+def value(output: str, keyword: str) -> str:
+    """The value of the last KEYWORD(value) of an output."""
+    return output.rsplit(f" {keyword}(", 1)[1].split(")", 1)[0]
+
+
+def test_output_is_that_of_runmqsc(mqsc: Mqsc) -> None:
+    output = mqsc("* queues", "DEFINE QLOCAL(A) +", "   MAXDEPTH(7)", "", "dis ql(A) maxdepth curdepth", "end")
+    assert output.splitlines() == [
+        "Starting MQSC for queue manager QM1.",
+        "",
+        "",
+        "       : * queues",
+        "     1 : DEFINE QLOCAL(A) +",
+        "       :    MAXDEPTH(7)",
+        "AMQ8006I: IBM MQ queue created.",
+        "       : ",
+        "     2 : dis ql(A) maxdepth curdepth",
+        "AMQ8409I: Display Queue details.",
+        "   QUEUE(A)                                TYPE(QLOCAL)",
+        "   CURDEPTH(0)                             MAXDEPTH(7)",
+        "     3 : end",
+        "2 MQSC commands read.",
+        "No commands have a syntax error.",
+        "All valid MQSC commands were processed.",
+    ]
+
+
+def test_summary_counts_syntax_errors_and_failures_apart(mqsc: Mqsc) -> None:
+    output = mqsc("NONSENSE", "DELETE QLOCAL(NONE)", "DEFINE QLOCAL(A) WHAT(1)", "DEFINE QLOCAL(A)", code=10)
+    assert output.splitlines()[-3:] == [
+        "4 MQSC commands read.",
+        "2 MQSC commands have a syntax error.",
+        "One valid MQSC command could not be processed.",
+    ]
+
+
+def test_unknown_queue_manager_ends_with_20(mqlite: Mqlite) -> None:
+    assert "AMQ8118E" in mqlite("mqsc", "NONE", stdin="DIS QMGR\n", code=20).output
+
+
+def test_end_stops_reading(mqsc: Mqsc) -> None:
+    assert "No MQSC commands read." in mqsc("END", "DEFINE QLOCAL(A)")
+
+
+@pytest.mark.parametrize(
+    ("commands", "message"),
+    [
+        (["DEFINE QLOCAL(A)", "DEFINE QLOCAL(A)"], "AMQ8150E: IBM MQ object already exists."),
+        (["DEFINE QLOCAL(A)", "DEFINE QALIAS(A)"], "AMQ8150E: IBM MQ object already exists."),  # one name space
+        (["DEFINE QLOCAL(A)", "DEFINE QALIAS(A) REPLACE"], "AMQ8151E: IBM MQ object A has another type."),
+        (["ALTER QLOCAL(NONE) PUT(DISABLED)"], "AMQ8147E: IBM MQ object NONE not found."),
+        (["DELETE QLOCAL(NONE)"], "AMQ8147E: IBM MQ object NONE not found."),
+        (["DISPLAY QLOCAL(NONE)"], "AMQ8147E: IBM MQ object NONE not found."),
+        (["DISPLAY QLOCAL(NONE*)"], "AMQ8147E: IBM MQ object NONE* not found."),
+        (["DEFINE QLOCAL(A) LIKE(NONE)"], "AMQ8147E: IBM MQ object NONE not found."),
+        (["DEFINE QALIAS(A)", "CLEAR QLOCAL(A)"], "AMQ8140E: IBM MQ queue A is of another type."),
+        (["DEFINE QLOCAL('with blank')"], "AMQ8424E: Error detected in a name keyword."),
+        ([f"DEFINE QLOCAL({'X' * 49})"], "AMQ8424E: Error detected in a name keyword."),
+        (["DEFINE QLOCAL(A) MAXDEPTH(-1)"], "AMQ8412E: Numeric Range Error."),
+        (["DEFINE QLOCAL(A) PUT(MAYBE)"], "AMQ8425E: Attribute value error."),
+        ([f"DEFINE QLOCAL(A) DESCR('{'x' * 65}')"], "AMQ8413E: String Length Error."),
+        (["DEFINE QLOCAL(A) CURDEPTH(1)"], "AMQ8405I: Syntax error detected"),
+        (["DEFINE QLOCAL(A) TARGET(B)"], "AMQ8405I: Syntax error detected"),  # of another kind
+        (["DEFINE QLOCAL(A) TRIGGER(YES)"], "AMQ8405I: Syntax error detected"),  # a flag has no value
+        (["DEFINE QLOCAL(A) MAXDEPTH"], "AMQ8405I: Syntax error detected"),
+        (["DEFINE QLOCAL(A) MAXDEPTH()"], "AMQ8405I: Syntax error detected"),
+        (["DEFINE QLOCAL(A) REPLACE(YES)"], "AMQ8405I: Syntax error detected"),
+        (["DEFINE QLOCAL"], "AMQ8421E: A required keyword was not specified."),
+        (["DEFINE CHANNEL(C)"], "AMQ8421E: A required keyword was not specified."),
+        (["DEFINE CHANNEL(C) CHLTYPE(SDR) CONNAME('x')"], "AMQ8421E: A required keyword was not specified."),
+        (["DEFINE CHANNEL(C) CHLTYPE(RCVR) CONNAME('x')"], "AMQ8405I: Syntax error detected"),  # of senders only
+        (["ALTER QMGR EXPRYINT(5)"], "AMQ8405I: Syntax error detected"),  # z/OS only
+        (["DISPLAY QLOCAL(*) WHERE(MAXDEPTH LK 5)"], "AMQ8412E: Error in the WHERE filter."),
+        (["DISPLAY QLOCAL(*) WHERE(WHAT EQ 5)"], "AMQ8412E: Error in the WHERE filter."),
+        (["DISPLAY CHSTATUS(*)"], "AMQ8420I: Channel Status not found."),
+        (["START CHANNEL(NONE)"], "AMQ9519E: Channel 'NONE' not found."),
+        (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "STOP CHANNEL(R) STATUS(INACTIVE)"], "AMQ9533W: Channel 'R' is not"),
+        (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "DEFINE CHANNEL(R) CHLTYPE(RCVR)"], "AMQ8226E"),
+        (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "ALTER CHANNEL(R) CHLTYPE(SVRCONN)"], "AMQ8232E"),
+        (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "PING CHANNEL(R)"], "AMQ8232E"),
+        (["DISPLAY CONN(FFFF*)"], "AMQ8147E"),
+        (["REFRESH QMGR TYPE(EXPIRY) NAME(*)"], "AMQ8101S"),  # not on this platform
+    ],
+)
+def test_command_that_cannot_be_done_says_why(mqsc: Mqsc, commands: list[str], message: str) -> None:
+    assert message in mqsc(*commands, code=10)
+
+
+def test_syntax_error_shows_the_command_up_to_it(mqsc: Mqsc) -> None:
+    lines = mqsc("DEFINE QLOCAL(A) WHAT(1) PUT(ENABLED)", code=10).splitlines()
+    assert lines[5] == "DEFINE QLOCAL(A) WHAT(1)"
+
+
+def test_replace_sets_every_attribute_and_alter_only_the_given_ones(mqsc: Mqsc) -> None:
+    mqsc("DEFINE QLOCAL(A) MAXDEPTH(7) DESCR('first')")
+    assert value(mqsc("ALTER QLOCAL(A) MAXMSGL(9)", "DIS QL(A) MAXDEPTH"), "MAXDEPTH") == "7"
+    assert value(mqsc("DEFINE QLOCAL(A) REPLACE", "DIS QL(A) MAXDEPTH"), "MAXDEPTH") == "5000"
+
+
+def test_like_and_the_default_objects_give_the_starting_values(mqsc: Mqsc) -> None:
+    mqsc("DEFINE QLOCAL(A) MAXDEPTH(7) BOTHRESH(2)", "DEFINE QLOCAL(B) LIKE(A) BOTHRESH(3)")
+    output = mqsc("DIS QL(B) MAXDEPTH BOTHRESH")
+    assert (value(output, "MAXDEPTH"), value(output, "BOTHRESH")) == ("7", "3")
+    mqsc("ALTER QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE) MAXDEPTH(11)", "DEFINE QLOCAL(C)")
+    assert value(mqsc("DIS QL(C) MAXDEPTH"), "MAXDEPTH") == "11"
+
+
+def test_generic_names_show_names_only_unless_attributes_are_asked_for(mqsc: Mqsc) -> None:
+    mqsc("DEFINE QLOCAL(A.1)", "DEFINE QALIAS(A.2) TARGET(A.1)")
+    output = mqsc("DISPLAY QUEUE(A*)")
+    assert "QUEUE(A.1)" in output
+    assert "TYPE(QALIAS)" in output
+    assert "MAXDEPTH" not in output
+    assert "MAXDEPTH(5000)" in mqsc("DISPLAY QUEUE(A*) ALL")
+    assert "A.1" not in mqsc("DISPLAY QUEUE(A*) TYPE(QALIAS) DESCR").split("DISPLAY", 1)[1]
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ("MAXDEPTH GT 5", {"A.2", "A.3"}),
+        ("MAXDEPTH LE 5", {"A.1"}),
+        ("MAXDEPTH NE 5", {"A.2", "A.3"}),
+        ("DESCR LK 'pay*'", {"A.1", "A.2"}),
+        ("DESCR NL 'pay*'", {"A.3"}),
+        ("PUT EQ DISABLED", {"A.3"}),
+        ("TRIGGER EQ TRIGGER", {"A.2"}),
+        ("TYPE EQ QLOCAL", {"A.1", "A.2", "A.3"}),
+    ],
+)
+def test_where_filters(mqsc: Mqsc, where: str, found: set[str]) -> None:
+    mqsc(
+        "DEFINE QLOCAL(A.1) MAXDEPTH(5) DESCR('payments')",
+        "DEFINE QLOCAL(A.2) MAXDEPTH(6) DESCR('pay') TRIGGER",
+        "DEFINE QLOCAL(A.3) MAXDEPTH(7) DESCR('other') PUT(DISABLED)",
+    )
+    output = mqsc(f"DISPLAY QUEUE(A.*) WHERE({where})")
+    assert {name for name in ("A.1", "A.2", "A.3") if f"QUEUE({name})" in output} == found
+
+
+def test_list_filters(mqsc: Mqsc) -> None:
+    mqsc("DEFINE NAMELIST(N1) NAMES(X.1, Y)", "DEFINE NAMELIST(N2) NAMES(Z)")
+    assert "N2" not in mqsc("DISPLAY NAMELIST(N*) WHERE(NAMES CT Y)").split("DISPLAY", 1)[1]
+    assert "NAMELIST(N1)" in mqsc("DISPLAY NAMELIST(N*) WHERE(NAMES CTG 'X*')")
+    assert "NAMELIST(N1)" not in mqsc("DISPLAY NAMELIST(N*) WHERE(NAMES EX Y)")
+
+
+@pytest.mark.parametrize(
+    ("define", "display", "shown"),
+    [
+        ("DEFINE QREMOTE(R) RNAME(X) RQMNAME(Y) XMITQ(Z)", "DIS QR(R) RNAME RQMNAME XMITQ", "RQMNAME(Y)"),
+        ("DEFINE QMODEL(M) DEFTYPE(PERMDYN)", "DIS QM(M) DEFTYPE", "DEFTYPE(PERMDYN)"),
+        ("DEFINE PROCESS(P) APPLICID('run')", "DIS PROCESS(P)", "APPLICID(run)"),
+        ("DEFINE NAMELIST(N) NAMES(A,B)", "DIS NL(N)", "NAMES(A, B)"),
+        ("DEFINE LISTENER(L) TRPTYPE(TCP) PORT(1414)", "DIS LISTENER(L)", "PORT(1414)"),
+        ("DEFINE TOPIC(T) TOPICSTR('a/b')", "DIS TOPIC(T)", "TOPICSTR(a/b)"),
+        ("DEFINE AUTHINFO(I) AUTHTYPE(IDPWOS)", "DIS AUTHINFO(I)", "AUTHTYPE(IDPWOS)"),
+        ("DEFINE CHANNEL(S) CHLTYPE(SVRCONN) MAXINST(5)", "DIS CHL(S) MAXINST", "MAXINST(5)"),
+    ],
+)
+def test_each_kind_of_object(mqsc: Mqsc, define: str, display: str, shown: str) -> None:
+    assert shown in mqsc(define, display)
+    kind, name = define.split()[1].split("(", 1)[0], define.split()[1]
+    subtype = "".join(f" {word}" for word in define.split() if word.startswith(("CHLTYPE", "AUTHTYPE", "TRPTYPE")))
+    assert "changed" in mqsc(f"ALTER {name}{subtype} DESCR('x')")
+    assert "deleted" in mqsc(f"DELETE {name}")
+    assert "AMQ8147E" in mqsc(f"DISPLAY {kind}(*) WHERE(DESCR EQ 'x')", code=10)
+
+
+def test_passwords_are_not_shown(mqsc: Mqsc) -> None:
+    output = mqsc("DEFINE CHANNEL(S) CHLTYPE(SDR) CONNAME('x') XMITQ(Q) PASSWORD('secret')", "DIS CHL(S)")
+    assert "PASSWORD(********)" in output.split("DIS CHL", 1)[1]
+    assert "secret" not in output.split("DIS CHL", 1)[1]
+
+
+def test_zos_queue_manager_has_its_own_attributes_and_defaults(mqlite: Mqlite) -> None:
+    mqlite("create", "Z", "--platform", "zos")
+    output = mqlite("mqsc", "Z", stdin="ALTER QMGR EXPRYINT(5)\nDIS QMGR EXPRYINT CCSID PLATFORM\n").output
+    assert "EXPRYINT(5)" in output
+    assert "CCSID(500)" in output
+    assert "PLATFORM(MVS)" in output
+
+
+def test_what_display_shows_defines_the_same_again(mqsc: Mqsc) -> None:
+    mqsc("DEFINE QLOCAL(A) MAXDEPTH(7) DESCR('it''s') TRIGGER TRIGTYPE(DEPTH) BOQNAME(B)")
+    lines = mqsc("DISPLAY QLOCAL(A)").split("details.\n", 1)[1].split("1 MQSC")[0].splitlines()
+    assert "   DEFTYPE(PREDEFINED)                     DESCR(it's)" in lines
+    assert any("TRIGTYPE(DEPTH)" in line for line in lines)
+    assert any("TRIGGER" in line.split() for line in lines)
