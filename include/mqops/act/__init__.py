@@ -1,0 +1,19 @@
+"""Acting on an approved plan: which messages make a unit of work, what its marker says, where a lane resumes.
+
+Pure: the queue manager is reached through `mqops.act.port.Port` alone.
+
+The protocol, which makes every unit of work happen exactly once whoever is killed and however often it is repeated:
+
+1. A plan's rows with an action are dealt into lanes by their destination (`lanes.lane_of`), so a destination's messages
+   keep their order. A row's place in its lane is its *position*, 0 to the lane's length.
+2. Each lane has one *ticket*, a persistent message on the ledger queue whose body is the next position. All tickets of
+   a plan are put in one unit of work together with a marker of kind "issued", once.
+3. A unit of work gets the ticket, deals with the rows of [first, next), puts its marker, puts the ticket with the new
+   position, and commits. Whoever does not get the ticket does nothing. A killed process gives back ticket and messages.
+4. The marker lists what was done ("acted") and, apart, what was tried and failed ("failed"). The identity of either
+   follows from the plan, the lane and the first position, so that it can be looked for and is recorded once.
+5. When a put fails, the unit is backed out and done again up to the row before; the offender is recorded as failed
+   instead of being touched. Where the destination is to blame, all rows for it are, to the end of the lane.
+6. The last ticket of a lane is not put back, and the last marker has an identity of its own (`last_id`). The ranges of
+   the markers then tile the lane from 0 to its end.
+"""

@@ -1,0 +1,63 @@
+"""Lanes: which rows of a plan follow each other, and the row as the mover needs it."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+ACTED = ("RETRY", "FWD", "DISCARD")
+"""The actions that touch a message; rows with any other stay where they are."""
+
+DEFAULT_LANES = 16
+DEFAULT_UNIT_SIZE = 200
+
+
+def lane_of(unit_group: str, lanes: int) -> int:
+    """The lane of a destination. Spark computes the same: `pmod(crc32(unit_group), lanes)`."""
+    return zlib.crc32(unit_group.encode()) % lanes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of the plan that is to be acted on.
+
+    Parameters: `row` its number in the plan; `position` its place in its lane; `queue` where it is taken from;
+    `body_length` in bytes (DLH included); `body_sha256` of the same bytes, for the ledger;
+    `header` whether the MQDLH goes along (FWD HEADER(YES)); `alternate_user` the user whose authority puts it
+    (PUTAUT(CTX)) or ""; `twin` whether another row has the same MsgId and CorrelId.
+    """
+
+    row: int
+    position: int
+    queue: str
+    msg_key: str
+    msg_id: bytes
+    correl_id: bytes
+    body_length: int
+    action: str
+    rule_key: str
+    dest_q: str = ""
+    dest_q_mgr: str = ""
+    header: bool = True
+    alternate_user: str = ""
+    twin: bool = False
+    body_sha256: bytes = b""
+
+    @property
+    def target(self) -> Target:
+        """Where it goes, and by whose authority."""
+        return Target(queue=self.dest_q, queue_manager=self.dest_q_mgr, alternate_user=self.alternate_user)
+
+    @property
+    def strips_header(self) -> bool:
+        """Whether the MQDLH is taken off and the original format restored (D08)."""
+        return self.action == "RETRY" or (self.action == "FWD" and not self.header)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A destination as it is opened: queue, queue manager (blank: local) and alternate user (blank: own)."""
+
+    queue: str
+    queue_manager: str = ""
+    alternate_user: str = ""

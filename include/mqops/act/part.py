@@ -1,0 +1,55 @@
+"""The rows of one unit of work that is about to be tried, and what becomes of them when a try does not come off.
+
+| what happened            | next try                                                                        |
+|--------------------------|---------------------------------------------------------------------------------|
+| put failed               | the rows up to the offender, which is recorded as failed and not touched        |
+| another message came     | the same rows; that one is looked for by browsing (same MsgId and CorrelId)     |
+| handle out of date       | the same rows with a new handle; the second time it counts as a failed put      |
+
+(A unit of work that is too large is the mover's business: it takes fewer rows from then on.) Each line
+shortens the rows or adds to what is known of them, so the tries come to an end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from mqops.act.lanes import Row, Target
+from mqops.act.scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Parameters: `rows` in consecutive positions; `failed` position → reason code; `careful` positions whose message
+    is looked for by browsing; `reopened` positions for which the target's handle was renewed; `closed` targets that
+    take no more messages once these rows are done, with the reason code.
+    """
+
+    rows: tuple[Row, ...]
+    failed: dict[int, int] = field(default_factory=dict)
+    careful: frozenset[int] = frozenset()
+    reopened: frozenset[int] = frozenset()
+    closed: dict[Target, int] = field(default_factory=dict)
+
+    @property
+    def first(self) -> int:
+        """Position of the first row."""
+        return self.rows[0].position
+
+    @property
+    def next(self) -> int:
+        """Position after the last row."""
+        return self.rows[-1].position + 1
+
+    def after_failure(self, row: Row, reason: int, scope: Scope) -> Part:
+        """The next try after a put failed with a reason code of this scope (not `Scope.EVERYTHING`)."""
+        if scope is Scope.STALE_HANDLE and row.position not in self.reopened:
+            return replace(self, reopened=self.reopened | {row.position})
+        kept = self.rows[: row.position - self.first + 1]
+        closed = {row.target: reason} if scope is Scope.DESTINATION else {}
+        failed = {**self.failed, row.position: reason}
+        return replace(self, rows=kept, failed=failed, closed={**self.closed, **closed})
+
+    def after_other_message(self, row: Row) -> Part:
+        """The next try after the get by MsgId and CorrelId gave another message than the plan's."""
+        return replace(self, careful=self.careful | {row.position})

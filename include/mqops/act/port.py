@@ -1,0 +1,55 @@
+"""What acting needs of a queue manager: one connection, the queues, the ledger queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from mqops.act.lanes import Row, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A message that was got in the unit of work: its MQMD (364 bytes), all that follows, and its identity."""
+
+    md: bytes
+    body: bytes
+    key: str
+
+
+class Port(Protocol):
+    """All calls are part of the current unit of work. Every method raises `MQError` for what is not said here."""
+
+    def take_ticket(self, correl_id: bytes, *, wait_ms: int) -> bytes | None:
+        """Get the ticket with this CorrelId; None where there is none to be had within `wait_ms` milliseconds."""
+
+    def put_ticket(self, correl_id: bytes, body: bytes) -> None:
+        """Put a ticket."""
+
+    def put_marker(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
+        """Put a marker with this MsgId."""
+
+    def has_marker(self, msg_id: bytes) -> bool:
+        """Whether a committed marker with this MsgId is on the ledger queue."""
+
+    def open_target(self, target: Target) -> int:
+        """Have a handle for the target; returns 0 or the reason code of the MQOPEN."""
+
+    def forget_target(self, target: Target) -> None:
+        """Close the target's handle: its definition was changed."""
+
+    def take(self, row: Row, *, careful: bool) -> Taken | None:
+        """Get the row's message by MsgId and CorrelId, or None where there is none.
+
+        Without `careful` it is the first with these identifiers and its key is for the caller to check; with it, the
+        first that has the row's key, found by browsing.
+        """
+
+    def put(self, row: Row, taken: Taken) -> int:
+        """Put the message just taken where the row says; returns 0 or the reason code of the MQPUT."""
+
+    def commit(self) -> None:
+        """End the unit of work. Raises `OutcomeUnknown` where the connection broke meanwhile."""
+
+    def backout(self) -> None:
+        """Undo the unit of work."""

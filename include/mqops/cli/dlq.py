@@ -1,0 +1,61 @@
+"""`mqops dlq`: the dead-letter queue handler on the command line, without Spark and without a JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+import click
+
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.passes import (
+    dry_run_option,
+    read_table,
+    rules_option,
+    show_plan,
+    show_summary,
+    source_of,
+    unit_size_option,
+)
+
+
+@click.group()
+def dlq() -> None:
+    """Deal with dead-letter queues by a rules table."""
+
+
+@dlq.command()
+@click.argument("queue", default="")
+@click.argument("queue_manager", metavar="[QMGR]", default="")
+@rules_option
+@dry_run_option
+@unit_size_option
+@lake_option
+@json_option
+@known_errors
+def run(
+    *, queue: str, queue_manager: str, rules_file: IO[bytes], dry_run: bool, unit_size: int, lake: Path, as_json: bool
+) -> None:
+    """One pass over QUEUE of queue manager QMGR with the rules table on standard input, as runmqdlq takes it.
+
+    QUEUE and QMGR beat INPUTQ and INPUTQM of the table; with neither it is the dead-letter queue of the default queue
+    manager. Every message is copied to the lake before anything is moved, and the pass is proved at its end.
+    """
+    from mqops.workflow.dlq import Pass, carry_out, plan_pass  # noqa: PLC0415
+
+    table, text = read_table(rules_file)
+    what = Pass(
+        connection=connection_to(queue_manager.strip() or table.control.inputqm.strip()),
+        lake=lake,
+        table=table,
+        text=text,
+        source=source_of(rules_file),
+        queue=queue.strip() or table.control.inputq.strip(),
+        unit_size=unit_size,
+    )
+    folder, plan = plan_pass(what)
+    if dry_run:
+        show_json({"run": str(folder.path), "plan": plan.to_json()}) if as_json else show_plan(plan)
+        return
+    summary = carry_out(what, folder, plan)
+    show_json(summary.to_json()) if as_json else show_summary(summary)

@@ -1,0 +1,83 @@
+"""`mqops estate`: check the estate file, every rules table and suite that it names, before Airflow does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from mqops.errors import SettingsError
+from mqops.estate import EstateFile, as_plain, parse
+
+DEFAULT = Path(__file__).resolve().parents[2] / "estate.yaml"
+
+
+@click.group()
+def estate() -> None:
+    """The estate file: queue managers and workflows."""
+
+
+@estate.command()
+@click.argument("file", type=click.Path(path_type=Path), default=DEFAULT, envvar="MQOPS_ESTATE")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+@click.pass_context
+def check(ctx: click.Context, file: Path, as_json: bool) -> None:
+    """Check the estate FILE (default: the project's): every error with file, line and field."""
+    problems, plain = examine(file)
+    if as_json:
+        click.echo(json.dumps({"ok": not problems, "estate": plain, "errors": problems}))
+    else:
+        for problem in problems:
+            click.echo(problem)
+        click.echo(f"{file}: {len(problems)} errors" if problems else f"{file}: valid")
+    ctx.exit(1 if problems else 0)
+
+
+def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
+    """Everything wrong with an estate file and the files it names, and the estate where it is readable."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return [f"{file}: cannot be read: {error}"], None
+    found, document = parse(text, source=str(file))
+    if found is None:
+        return [str(problem) for problem in document.problems], None
+    estate_file = EstateFile(file, found, document)
+    problems = [str(problem) for problem in estate_file.missing_files()]
+    return problems + rules_problems(estate_file) + suite_problems(estate_file), as_plain(found)
+
+
+def rules_problems(estate_file: EstateFile) -> list[str]:
+    """The errors of the rules tables that the estate names, as `file:line:column: what`."""
+    from mqops.rules import parse as parse_rules  # noqa: PLC0415
+
+    managers = estate_file.estate.queue_managers.values()
+    tables = {(item.dlq_rules.rules, False) for item in managers if item.dlq_rules}
+    tables |= {(item.backout_reprocess.rules, True) for item in managers if item.backout_reprocess}
+    problems = []
+    for relative, origins in sorted(tables):
+        try:
+            text = estate_file.rules(relative).read_bytes().decode("utf-8", "surrogateescape")
+        except (OSError, SettingsError):
+            continue  # reported by missing_files
+        for error in parse_rules(text, source=relative, origins=origins).errors:
+            problems.append(f"{estate_file.path.parent / relative}:{error.line}:{error.column}: {error.message}")
+    return problems
+
+
+def suite_problems(estate_file: EstateFile) -> list[str]:
+    """The errors of the suites of expectations that the estate names, as `file:line: field: what`."""
+    from mqops.quality.suite_file import load_suites  # noqa: PLC0415
+
+    problems: list[str] = []
+    for queue_manager in estate_file.estate.queue_managers.values():
+        quality = queue_manager.snapshot_quality
+        paths = [estate_file.suite(suite) for suite in (quality.suites if quality else ())]
+        there = [path for path in paths if path.is_file()]  # the others are reported by missing_files
+        try:
+            if there:
+                load_suites(there)
+        except SettingsError as error:
+            problems += [line for line in str(error).splitlines() if line not in problems]
+    return problems

@@ -1,0 +1,61 @@
+"""What the commands that talk to a queue manager share: their options, their connection, and errors as one line."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import click
+
+from mqops.errors import MqopsError, SettingsError
+from mqops.mq.connection import VARIABLE, MqConnection
+
+P = ParamSpec("P")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+lake_option = click.option(
+    "--lake",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="MQOPS_LAKE",
+    default=lambda: Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mqops" / "lake",
+    help="Folder of snapshots, plans and ledgers; else $MQOPS_LAKE, else mqops/lake in the user's data folder.",
+)
+
+
+def known_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """Make a known error one line on standard error and exit code 1."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except MqopsError as error:
+            click.echo(f"mqops: {error}", err=True)
+            sys.exit(1)
+
+    return wrapped
+
+
+def connection_to(queue_manager: str) -> MqConnection:
+    """The connection in MQOPS_CONNECTION, else a local one to the queue manager (blank: the default one).
+
+    Raises:
+        SettingsError: MQOPS_CONNECTION is for another queue manager, or not valid.
+    """
+    if not os.environ.get(VARIABLE):
+        return MqConnection(queue_manager=queue_manager)
+    connection = MqConnection.from_environment()
+    if queue_manager and connection.queue_manager and connection.queue_manager != queue_manager:
+        raise SettingsError(f"{VARIABLE} is for queue manager {connection.queue_manager}, not for {queue_manager}")
+    return replace(connection, queue_manager=connection.queue_manager or queue_manager)
+
+
+def show_json(value: Any) -> None:
+    """Print one JSON object."""
+    click.echo(json.dumps(value, ensure_ascii=True))

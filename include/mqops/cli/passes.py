@@ -1,0 +1,66 @@
+"""What the commands that make one pass over queues share: reading the rules table, showing a plan and an outcome."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO
+
+import click
+
+from mqops.model import RunSummary
+from mqops.plan import PlanSummary
+from mqops.rules import Table, parse
+
+rules_option = click.option(
+    "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table; else standard input."
+)
+unit_size_option = click.option(
+    "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages a unit of work."
+)
+dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done and move nothing.")
+
+
+def source_of(file: IO[bytes]) -> str:
+    """A file's name, for messages and the plan."""
+    return str(getattr(file, "name", "<standard input>"))
+
+
+def read_table(file: IO[bytes], *, origins: bool = False) -> tuple[Table, str]:
+    """The rules table in a file and its text; ends the command with 1 where it is not valid."""
+    text = file.read().decode("utf-8", "surrogateescape")
+    parsed = parse(text, source=source_of(file), origins=origins)
+    if parsed.table is None:
+        for problem in parsed.errors:
+            click.echo(problem.render(), err=True)
+        click.echo(f"mqops: the rules table has {len(parsed.errors)} errors; nothing was done", err=True)
+        sys.exit(1)
+    return parsed.table, text
+
+
+def show_plan(plan: PlanSummary) -> None:
+    """What would be done."""
+    click.echo(f"{plan.queue} of {plan.queue_manager}: {plan.rows} messages, {plan.bytes} bytes; plan {plan.digest}")
+    for count in plan.counts:
+        rule = f"line {count.rule_line}" if count.rule_line else "no rule"
+        target = f" to {count.dest_q}@{count.dest_q_mgr}" if count.dest_q else ""
+        origin = f"{count.symbol or 'no MQDLH'} {count.origin_q or ''}".rstrip()
+        click.echo(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin})")
+    for remark in plan.remarks:
+        click.echo(remark)
+    click.echo("dry run: nothing was moved")
+
+
+def show_summary(summary: RunSummary) -> None:
+    """What was done."""
+    click.echo(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
+    for rule in summary.rules:
+        name = f"line {rule.rule_line}" if rule.rule_line else "no rule"
+        counts = f"{rule.moved} moved, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
+        failed = f", {rule.failed} tries failed" if rule.failed else ""
+        click.echo(f"{rule.planned:8}  {name}: {rule.action}: {counts}{failed}")
+    for reason, count in summary.reasons.items():
+        click.echo(f"{count:8}  tries failed with {reason}")
+    for remark in summary.remarks:
+        click.echo(remark)
+    totals = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
+    click.echo(f"{summary.planned} planned = {totals}: balances")

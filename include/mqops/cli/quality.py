@@ -1,0 +1,141 @@
+"""`mqops quality`: check a snapshot against suites, check the suites themselves, list what a suite can say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mqops.errors import MqopsError
+
+if TYPE_CHECKING:
+    from mqops.quality.suite import Suite
+    from mqops.quality.summary import QualitySummary
+
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+
+
+@click.group()
+def quality() -> None:
+    """Data quality of messages: suites of expectations on snapshots."""
+
+
+@quality.command()
+@click.option("--snapshot", type=_FOLDER, required=True, help="A run's folder in the lake, or a snapshot's own folder.")
+@click.option("--suite", "suites", type=_FILE, required=True, multiple=True, help="A suite; may be repeated.")
+@click.option("--out", type=_FOLDER, help="Where the table of failures and the summary go; default: RUN/quality.")
+@click.option("--docs", type=_FOLDER, help="Build Data Docs in this folder.")
+@_JSON
+@click.pass_context
+def check(
+    ctx: click.Context, snapshot: Path, suites: tuple[Path, ...], *, out: Path | None, docs: Path | None, as_json: bool
+) -> None:
+    """Run suites on a snapshot by Spark. Exit 1 if a critical expectation failed; warnings are told only."""
+    try:
+        summary = _checked(snapshot, suites, out, docs)
+    except MqopsError as error:
+        _tell_error(error, as_json=as_json)
+        ctx.exit(1)
+    if as_json:
+        click.echo(json.dumps({"ok": summary.ok, **summary.to_json()}))
+    else:
+        _tell(summary)
+    ctx.exit(0 if summary.ok else 1)
+
+
+@quality.command()
+@click.argument("files", type=_FILE, nargs=-1, required=True)
+@_JSON
+@click.pass_context
+def suite(ctx: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
+    """Check suites without a snapshot: every error with file, line and field."""
+    from mqops.quality.suite_file import load_suites  # noqa: PLC0415
+
+    try:
+        suites = load_suites(files)
+    except MqopsError as error:
+        _tell_error(error, as_json=as_json)
+        ctx.exit(1)
+    if as_json:
+        click.echo(json.dumps({"ok": True, "suites": [_suite_document(suite) for suite in suites]}))
+    for one in () if as_json else suites:
+        click.echo(f"{one.source}: valid, suite {one.name}, {len(one.checks)} expectations")
+
+
+@quality.command()
+@_JSON
+def vocabulary(as_json: bool) -> None:
+    """List the columns and expectations that a suite can use."""
+    from mqops.quality.columns import COLUMNS  # noqa: PLC0415
+    from mqops.quality.vocabulary import EXPECTATIONS  # noqa: PLC0415
+
+    columns = [{"name": c.name, "kind": c.kind.value, "meaning": c.meaning} for c in COLUMNS.values()]
+    expectations = [
+        {"name": e.name, "columns": list(e.domain), "arguments": {k: v.value for k, v in e.arguments.items()}}
+        for e in EXPECTATIONS.values()
+    ]
+    if as_json:
+        click.echo(json.dumps({"columns": columns, "expectations": expectations}))
+        return
+    for column in columns:
+        click.echo(f"{column['name']:24} {column['kind']:14} {column['meaning']}".rstrip())
+    click.echo()
+    for expectation in EXPECTATIONS.values():
+        click.echo(f"{expectation.name}: {', '.join([*expectation.domain, *expectation.arguments])}".rstrip(": "))
+
+
+def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
+    from mqops.quality.check import Place, check  # noqa: PLC0415
+    from mqops.quality.suite_file import load_suites  # noqa: PLC0415
+
+    loaded = load_suites(suites)
+    place = Place.of(snapshot, folder=out, docs=docs)
+    from mqops.spark.job import session  # noqa: PLC0415 - a JVM only for what is worth one
+    from mqops.workflow.clock import utc_now  # noqa: PLC0415
+
+    return check(session("mqops quality"), place, loaded, now=utc_now())
+
+
+def _suite_document(suite: Suite) -> dict[str, Any]:
+    return {
+        "suite": suite.name,
+        "source": suite.source,
+        "queues": list(suite.queues),
+        "expectations": [
+            {
+                "id": c.id,
+                "expect": c.expectation.name,
+                "columns": list(c.columns),
+                "severity": c.severity,
+                "line": c.line,
+            }
+            for c in suite.checks
+        ],
+    }
+
+
+def _tell_error(error: MqopsError, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps({"ok": False, "error": type(error).__name__, "errors": str(error).splitlines()}))
+    else:
+        click.echo(str(error), err=True)
+
+
+def _tell(summary: QualitySummary) -> None:
+    from mqops.quality.summary import describe  # noqa: PLC0415
+    from mqops.quality.vocabulary import SEVERITIES  # noqa: PLC0415
+
+    for severity in SEVERITIES:
+        for failed in summary.not_met(severity):
+            click.echo(describe(failed))
+    for queue in summary.queues:
+        click.echo(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings")
+    for problem in summary.problems:
+        click.echo(f"does not balance: {problem}")
+    click.echo(f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}")
+    if summary.docs:
+        click.echo(f"Data Docs: {summary.docs}")

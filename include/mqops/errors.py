@@ -1,0 +1,178 @@
+"""What can go wrong, by what the caller should do about it.
+
+Every error of the operations is an `MqopsError`. The class says what to do: repeat (`TransientMQError`), look first
+(`OutcomeUnknown`), mend something and repeat (all others). One table, `CLASS_OF_REASON`, gives each MQRC its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mqwire import constants
+from mqwire.names import reason_name
+
+
+class MqopsError(Exception):
+    """Something went wrong in mqops."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or self.default_message())
+
+    @classmethod
+    def default_message(cls) -> str:
+        """The docstring as one line."""
+        return " ".join((cls.__doc__ or MqopsError.__doc__ or "").split())
+
+
+class MQError(MqopsError):
+    """A call to the queue manager failed.
+
+    Attributes: `comp` completion code, `reason` reason code, `symbol` its MQRC name, `verb` the MQI call, `object_name`
+    the queue or queue manager it was for. Use `mq_error` to get the class that fits the reason code.
+    """
+
+    def __init__(self, comp: int, reason: int, *, verb: str, object_name: str = "", advice: str = "") -> None:
+        self.comp = comp
+        self.reason = reason
+        self.symbol = reason_name(reason)
+        self.verb = verb
+        self.object_name = object_name
+        self.advice = advice or ADVICE.get(reason, "")
+        place = f" on {object_name}" if object_name else ""
+        text = f"{verb}{place} failed: {self.symbol} ({reason})"
+        super().__init__(f"{text}. {self.advice}" if self.advice else text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), (self.comp, self.reason), (self.verb, self.object_name), self.advice)
+
+
+class TransientMQError(MQError):
+    """The queue manager or the way to it was not available; nothing was done, the same call may work later."""
+
+
+class PermanentMQError(MQError):
+    """The queue manager refused; the same call fails again until somebody changes a definition, right or option."""
+
+
+class OutcomeUnknown(MQError):
+    """The connection broke during a commit: look at the queue whether it was made, never repeat it blindly."""
+
+
+class RulesError(MqopsError):
+    """The rules table is not valid; correct the lines that are named and start again."""
+
+
+class SettingsError(MqopsError):
+    """A setting, an argument or the installation is wrong; correct what is named and start again."""
+
+
+class PlanChanged(MqopsError):
+    """The plan is not the one that was approved; let the new one be approved."""
+
+
+class Unbalanced(MqopsError):
+    """Plan, ledger and queue contradict each other; look into it before anything else is done."""
+
+
+class LedgerBroken(MqopsError):
+    """The ledger file has been changed or damaged; restore it from a copy, and keep this one for the inquiry."""
+
+
+class LakeError(MqopsError):
+    """The lake cannot be read or written; mend the disk or the folder and repeat, no message was lost."""
+
+
+class InProgress(MqopsError):
+    """Another process is at work on the same run; wait for it to end and repeat."""
+
+
+def _rebuild(kind: type[MQError], codes: tuple[int, int], names: tuple[str, str], advice: str) -> MQError:
+    return kind(*codes, verb=names[0], object_name=names[1], advice=advice)
+
+
+ADVICE: Mapping[int, str] = {
+    constants.MQRC_Q_MGR_NAME_ERROR: "Check the queue manager's name in the connection",
+    constants.MQRC_Q_MGR_NOT_AVAILABLE: "Start the queue manager, or correct host, port and channel of the connection",
+    constants.MQRC_HOST_NOT_AVAILABLE: "Correct host and port of the connection, or start the listener",
+    constants.MQRC_UNKNOWN_CHANNEL_NAME: "Check the channel's name in the connection",
+    constants.MQRC_NOT_AUTHORIZED: "Check user and password of the connection and the authority records",
+    constants.MQRC_UNKNOWN_OBJECT_NAME: "Define it, or correct the name",
+    constants.MQRC_GET_INHIBITED: "Allow gets on the queue (GET(ENABLED))",
+    constants.MQRC_STORAGE_MEDIUM_FULL: "Make room on the queue manager's disk",
+}
+
+TRANSIENT: frozenset[int] = frozenset(
+    {
+        constants.MQRC_BACKED_OUT,
+        constants.MQRC_CALL_IN_PROGRESS,
+        constants.MQRC_CHANNEL_NOT_AVAILABLE,
+        constants.MQRC_CONNECTION_BROKEN,
+        constants.MQRC_CONNECTION_ERROR,
+        constants.MQRC_CONNECTION_NOT_AVAILABLE,
+        constants.MQRC_CONNECTION_QUIESCING,
+        constants.MQRC_CONNECTION_STOPPED,
+        constants.MQRC_CONNECTION_STOPPING,
+        constants.MQRC_HCONN_ERROR,
+        constants.MQRC_HOST_NOT_AVAILABLE,
+        constants.MQRC_MAX_CONNS_LIMIT_REACHED,
+        constants.MQRC_OBJECT_CHANGED,
+        constants.MQRC_OBJECT_IN_USE,
+        constants.MQRC_Q_MGR_NOT_AVAILABLE,
+        constants.MQRC_Q_MGR_QUIESCING,
+        constants.MQRC_Q_MGR_STOPPING,
+        constants.MQRC_RECONNECT_FAILED,
+        constants.MQRC_RECONNECT_TIMED_OUT,
+        constants.MQRC_RECONNECTED,
+        constants.MQRC_RECONNECTING,
+        constants.MQRC_RESOURCE_PROBLEM,
+        constants.MQRC_STORAGE_NOT_AVAILABLE,
+        constants.MQRC_SYNCPOINT_LIMIT_REACHED,
+        constants.MQRC_UOW_IN_PROGRESS,
+        constants.MQRC_UOW_NOT_AVAILABLE,
+    }
+)
+"""Reason codes that pass by themselves."""
+
+UNKNOWN: frozenset[int] = frozenset(
+    {constants.MQRC_CALL_INTERRUPTED, constants.MQRC_OUTCOME_MIXED, constants.MQRC_OUTCOME_PENDING}
+)
+"""Reason codes that leave open what happened, whatever the call."""
+
+LOST_CONNECTION: frozenset[int] = frozenset(
+    {
+        constants.MQRC_CALL_INTERRUPTED,
+        constants.MQRC_CONNECTION_BROKEN,
+        constants.MQRC_CONNECTION_STOPPED,
+        constants.MQRC_CONNECTION_STOPPING,
+        constants.MQRC_HCONN_ERROR,
+        constants.MQRC_Q_MGR_NOT_AVAILABLE,
+        constants.MQRC_Q_MGR_STOPPING,
+    }
+)
+"""Reason codes that end a connection. An MQCMIT that ends so may or may not have been made."""
+
+
+def _class_of(reason: int) -> type[MQError]:
+    if reason in UNKNOWN:
+        return OutcomeUnknown
+    return TransientMQError if reason in TRANSIENT else PermanentMQError
+
+
+CLASS_OF_REASON: Mapping[int, type[MQError]] = {
+    value: _class_of(value)
+    for name, value in vars(constants).items()
+    if name.startswith("MQRC_") and isinstance(value, int)
+}
+"""The one table: every reason code that has a name, and its class."""
+
+
+def mq_error(comp: int, reason: int, *, verb: str, object_name: str = "", advice: str = "") -> MQError:
+    """The error for a completion and reason code.
+
+    Parameters: `verb` the MQI call ("MQPUT"); `object_name` what it was for. A reason code without a name is
+    permanent. An MQCMIT that lost its connection is `OutcomeUnknown`.
+    """
+    kind = CLASS_OF_REASON.get(reason, PermanentMQError)
+    if verb == "MQCMIT" and reason in LOST_CONNECTION:
+        kind = OutcomeUnknown
+    return kind(comp, reason, verb=verb, object_name=object_name, advice=advice)

@@ -1,0 +1,82 @@
+"""Which queues are worth a scan for expired messages (E16): by their depth now, and by what earlier scans taught.
+
+| the queue                                              | scan                    |
+|--------------------------------------------------------|-------------------------|
+| is empty                                               | no                      |
+| was never scanned                                      | yes                     |
+| has a message whose time has run out since             | yes                     |
+| has another depth, or another last put, than it had    | yes                     |
+| was not looked at for a long time (`recheck`)          | yes                     |
+| otherwise                                              | no                      |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueNow:
+    """A local queue at this moment. `last_put` as the queue manager tells it, blank where it does not (MONQ(OFF))."""
+
+    name: str
+    depth: int
+    get_allowed: bool = True
+    last_put: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the last scan of a queue taught.
+
+    Parameters: `scanned_at` and `next_expiry` ISO 8601, UTC; `next_expiry` blank where nothing there expires; `depth`
+    after the scan; `last_put` before it.
+    """
+
+    scanned_at: str
+    depth: int
+    next_expiry: str = ""
+    last_put: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+
+def worth_scanning(
+    queues: Iterable[QueueNow], known: Mapping[str, Known], *, now: datetime, recheck: timedelta
+) -> dict[str, str]:
+    """Queue → why it is worth a scan, of those that are."""
+    reasons = {queue.name: _why(queue, known.get(queue.name), now, recheck) for queue in queues}
+    return {name: why for name, why in reasons.items() if why}
+
+
+def _why(queue: QueueNow, known: Known | None, now: datetime, recheck: timedelta) -> str:
+    if not queue.depth or not queue.get_allowed:
+        return ""
+    if known is None:
+        return "never scanned"
+    due = bool(known.next_expiry) and now >= datetime.fromisoformat(known.next_expiry)
+    reasons = (
+        (due, f"a message expired at {known.next_expiry}"),
+        (queue.depth != known.depth, f"{queue.depth} messages, {known.depth} after the last scan"),
+        (queue.last_put != known.last_put, "messages were put since the last scan"),
+        (now - datetime.fromisoformat(known.scanned_at) >= recheck, f"last scanned at {known.scanned_at}"),
+    )
+    return next((text for holds, text in reasons if holds), "")
+
+
+def selected(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a queue is one of those named: by its name, or a beginning and `*`.
+
+    `SYSTEM.` and `MQOPS.` queues are selected only by patterns that name them so.
+    """
+    for pattern in patterns:
+        beginning, star, _ = pattern.partition("*")
+        fits = name.startswith(beginning) if star else name == pattern
+        if fits and (not name.startswith(("SYSTEM.", "MQOPS.")) or beginning.startswith(("SYSTEM.", "MQOPS."))):
+            return True
+    return False

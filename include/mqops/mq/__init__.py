@@ -1,0 +1,1 @@
+"""The MQI through pymqi: connections, messages as raw bytes, browsing, inquiries, and the port of the mover."""

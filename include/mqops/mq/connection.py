@@ -1,0 +1,130 @@
+"""How to reach a queue manager, and the connection itself. Which queue manager answers is decided here alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from mqops.errors import SettingsError, mq_error
+from mqops.mq.session import Session
+
+if TYPE_CHECKING:
+    import pymqi
+
+VARIABLE = "MQOPS_CONNECTION"
+"""The environment variable that carries a connection, as JSON, to a process (never an argument, never a log)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MqConnection:
+    """Where a queue manager is and who asks.
+
+    Parameters: with `channel` and `conn_name` ("host(port)") a client connection, else a local one; `tls_cipher` and
+    `tls_key_repository` as MQ names them (SSLCipherSpec, key repository without suffix); `environment` variables that
+    the process needs before it connects (MQLITE_HOME, MQSERVER ...).
+    """
+
+    queue_manager: str
+    channel: str = ""
+    conn_name: str = ""
+    user: str = ""
+    password: str = field(default="", repr=False)
+    tls_cipher: str = ""
+    tls_key_repository: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """JSON text, password included: for the environment of a process, nothing else."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> MqConnection:
+        """The connection that `to_json` wrote.
+
+        Raises:
+            SettingsError: not JSON, or keys that are not a connection's. The text itself is not shown.
+        """
+        try:
+            return cls(**json.loads(text))
+        except (TypeError, ValueError) as error:
+            raise SettingsError(f"{VARIABLE} is not a connection as JSON: {type(error).__name__}") from None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> MqConnection:
+        """The connection in MQOPS_CONNECTION.
+
+        Raises:
+            SettingsError: it is not set or not valid.
+        """
+        if not environment.get(VARIABLE):
+            raise SettingsError(f'Set {VARIABLE} to the connection as JSON, such as {{"queue_manager": "QM1"}}')
+        return cls.from_json(environment[VARIABLE])
+
+
+def load_pymqi() -> Any:
+    """The pymqi module.
+
+    Raises:
+        SettingsError: pymqi or the MQ library under it cannot be loaded.
+    """
+    try:
+        import pymqi  # noqa: PLC0415
+    except ImportError as error:
+        raise SettingsError(
+            f"The MQ library cannot be loaded ({error}); run the set-up, or install the IBM MQ client and pymqi"
+        ) from error
+    return pymqi
+
+
+@contextmanager
+def connect(connection: MqConnection) -> Iterator[Session]:
+    """A session with the queue manager, ended on leaving; a unit of work still open then is backed out.
+
+    Raises:
+        MQError: the queue manager refused (2058 its name, 2035 user or password, 2059 not running ...).
+        SettingsError: no MQ library.
+    """
+    session = open_session(connection)
+    try:
+        yield session
+    finally:
+        session.disconnect()
+
+
+def open_session(connection: MqConnection) -> Session:
+    """A session that the caller disconnects. Raises as `connect` does."""
+    for name, value in connection.environment.items():
+        os.environ[name] = value
+    pymqi = load_pymqi()
+    # An MQDISC commits. Left to pymqi it would come with any end of the process, half a unit of work or not.
+    queue_manager = pymqi.QueueManager(None, disconnect_on_exit=False)
+    try:
+        _connect(pymqi, queue_manager, connection)
+    except pymqi.MQMIError as error:
+        raise mq_error(error.comp, error.reason, verb="MQCONNX", object_name=connection.queue_manager) from None
+    return Session(queue_manager, connection.queue_manager)
+
+
+def _connect(pymqi: Any, queue_manager: pymqi.QueueManager, connection: MqConnection) -> None:
+    options: dict[str, Any] = {}
+    if connection.user:
+        options |= {"user": connection.user, "password": connection.password}
+    if connection.channel and connection.conn_name:
+        cd = pymqi.CD()
+        cd.ChannelName = connection.channel.encode()
+        cd.ConnectionName = connection.conn_name.encode()
+        cd.ChannelType = pymqi.CMQC.MQCHT_CLNTCONN
+        cd.TransportType = pymqi.CMQC.MQXPT_TCP
+        if connection.tls_cipher:
+            cd.SSLCipherSpec = connection.tls_cipher.encode()
+            sco = pymqi.SCO()
+            sco.KeyRepository = connection.tls_key_repository.encode()
+            options["sco"] = sco
+        options["cd"] = cd
+    elif connection.channel or connection.conn_name:
+        raise SettingsError("A client connection needs both channel and conn_name; a local one has neither")
+    queue_manager.connect_with_options(connection.queue_manager, **options)

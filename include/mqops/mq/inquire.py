@@ -1,0 +1,167 @@
+"""Attributes of the queue manager and its queues, by MQINQ and PCF."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from mqops.backout.origin import QueueDefinition
+from mqops.errors import SettingsError, mq_error
+from mqops.mq.session import Session
+from mqwire import constants as c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueState:
+    """A local queue as it is now. `depth` and `max_depth` in messages, `max_msg_length` in bytes."""
+
+    name: str
+    depth: int
+    max_depth: int
+    max_msg_length: int
+    put_allowed: bool
+    get_allowed: bool
+    open_input: int
+    backout_threshold: int
+    backout_queue: str
+
+
+@contextmanager
+def _opened(session: Session, name: str, kind: int) -> Iterator[int]:
+    handle = session.open(name, c.MQOO_INQUIRE | c.MQOO_FAIL_IF_QUIESCING, kind=kind)
+    try:
+        yield handle
+    finally:
+        session.close(handle)
+
+
+def queue_manager_attribute(session: Session, selector: int) -> int | str:
+    """An attribute of the queue manager, MQIA_* or MQCA_*. Raises `MQError`."""
+    with _opened(session, "", c.MQOT_Q_MGR) as handle:
+        return session.inquire(handle, selector)
+
+
+def queue_manager_name(session: Session) -> str:
+    """The name of the queue manager that answers. Raises `MQError`."""
+    return str(queue_manager_attribute(session, c.MQCA_Q_MGR_NAME))
+
+
+def dead_letter_queue(session: Session) -> str:
+    """The queue manager's DEADQ.
+
+    Raises:
+        MQError: the queue manager cannot be inquired.
+        SettingsError: it names none.
+    """
+    with _opened(session, "", c.MQOT_Q_MGR) as handle:
+        name = str(session.inquire(handle, c.MQCA_DEAD_LETTER_Q_NAME))
+    if not name:
+        raise SettingsError(f"{session.name} has no dead-letter queue: ALTER QMGR DEADQ(name), or name the queue")
+    return name
+
+
+def depth(session: Session, queue: str) -> int:
+    """Current depth of a queue, in messages, those of unfinished units of work included. Raises `MQError`."""
+    with _opened(session, queue, c.MQOT_Q) as handle:
+        return int(session.inquire(handle, c.MQIA_CURRENT_Q_DEPTH))
+
+
+def queue_state(session: Session, queue: str) -> QueueState:
+    """What a local queue would do with a message. Raises `MQError`."""
+    with _opened(session, queue, c.MQOT_Q) as handle:
+
+        def number(selector: int) -> int:
+            return int(session.inquire(handle, selector))
+
+        return QueueState(
+            name=queue,
+            depth=number(c.MQIA_CURRENT_Q_DEPTH),
+            max_depth=number(c.MQIA_MAX_Q_DEPTH),
+            max_msg_length=number(c.MQIA_MAX_MSG_LENGTH),
+            put_allowed=number(c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED,
+            get_allowed=number(c.MQIA_INHIBIT_GET) == c.MQQA_GET_ALLOWED,
+            open_input=number(c.MQIA_OPEN_INPUT_COUNT),
+            backout_threshold=number(c.MQIA_BACKOUT_THRESHOLD),
+            backout_queue=str(session.inquire(handle, c.MQCA_BACKOUT_REQ_Q_NAME)),
+        )
+
+
+def base_queue(session: Session, queue: str) -> str:
+    """The local queue that an alias stands for, else the name itself (an alias of an alias does not exist).
+
+    Raises:
+        MQError: the queue is not there or may not be inquired.
+    """
+    with _opened(session, queue, c.MQOT_Q) as handle:
+        if int(session.inquire(handle, c.MQIA_Q_TYPE)) != c.MQQT_ALIAS:
+            return queue
+        return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
+
+
+_KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}
+_DEFINITION = (
+    *(c.MQIA_Q_TYPE, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
+    *(c.MQCA_BASE_Q_NAME, c.MQIA_INHIBIT_PUT, c.MQIA_CURRENT_Q_DEPTH),
+)
+
+
+def queue_definitions(session: Session) -> tuple[QueueDefinition, ...]:
+    """The definitions of all queues of the queue manager, of every kind, by PCF. Raises `MQError`."""
+    return tuple(
+        QueueDefinition(
+            name=row[c.MQCA_Q_NAME],
+            kind=_KINDS.get(row[c.MQIA_Q_TYPE], "other"),
+            base=row.get(c.MQCA_BASE_Q_NAME, ""),
+            threshold=row.get(c.MQIA_BACKOUT_THRESHOLD, 0),
+            backout_queue=row.get(c.MQCA_BACKOUT_REQ_Q_NAME, ""),
+            put_allowed=row.get(c.MQIA_INHIBIT_PUT, c.MQQA_PUT_ALLOWED) == c.MQQA_PUT_ALLOWED,
+            depth=row.get(c.MQIA_CURRENT_Q_DEPTH, 0),
+        )
+        for row in inquire_queues(session, "*", _DEFINITION, kind=c.MQQT_ALL)
+    )
+
+
+def inquire_queues(
+    session: Session, generic_name: str, selectors: tuple[int, ...] = (), *, kind: int = c.MQQT_LOCAL
+) -> list[dict[int, Any]]:
+    """Attributes of all queues whose name fits, by PCF MQCMD_INQUIRE_Q: selector → value, text stripped.
+
+    Parameters: `generic_name` a name or a beginning with `*`; `selectors` MQIA_* and MQCA_* that are wanted, none for
+    all; `kind` of queues, MQQT_*. A name that fits no queue gives an empty list.
+
+    Raises:
+        MQError: the command server refused.
+    """
+    import pymqi  # noqa: PLC0415
+
+    arguments: dict[int, Any] = {c.MQCA_Q_NAME: generic_name.encode(), c.MQIA_Q_TYPE: kind}
+    if selectors:
+        arguments[c.MQIACF_Q_ATTRS] = [c.MQCA_Q_NAME, *selectors]
+    try:
+        replies = pymqi.PCFExecute(session.pymqi_manager).MQCMD_INQUIRE_Q(arguments)
+    except pymqi.MQMIError as error:
+        if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
+            return []
+        raise mq_error(error.comp, error.reason, verb="MQCMD_INQUIRE_Q", object_name=generic_name) from None
+    return [{key: _text(value) for key, value in reply.items()} for reply in replies]
+
+
+def last_puts(session: Session) -> dict[str, str]:
+    """Queue → date and time of its last put, as the queue manager tells them; without those it does not monitor."""
+    import pymqi  # noqa: PLC0415
+
+    wanted = [c.MQCA_Q_NAME, c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME]
+    arguments: dict[int, Any] = {c.MQCA_Q_NAME: b"*", c.MQIACF_Q_STATUS_ATTRS: wanted}
+    try:
+        replies = pymqi.PCFExecute(session.pymqi_manager).MQCMD_INQUIRE_Q_STATUS(arguments)
+    except pymqi.MQMIError:
+        return {}  # knowing less, a scan looks at more
+    rows = [{key: _text(value) for key, value in reply.items()} for reply in replies]
+    put = {row[c.MQCA_Q_NAME]: [row.get(selector, "") for selector in wanted[1:]] for row in rows}
+    return {name: " ".join(texts).strip() for name, texts in put.items()}
+
+
+def _text(value: Any) -> Any:
+    return value.rstrip(b" \0").decode("latin-1") if isinstance(value, bytes) else value

@@ -1,0 +1,176 @@
+"""One connection and the MQI calls on it, with messages as raw bytes: pymqi's extension module without its classes.
+
+The extension module writes into the very bytes it is given, so every structure passed to it is made anew.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from mqops.errors import MQError, mq_error
+from mqwire import constants as c
+from mqwire.mqi import MQGMO, MQOD, MQPMO
+from mqwire.structures import MQMD_LAYOUT
+
+FIRST_BUFFER = 32 * 1024
+"""Bytes of the first buffer for a message of unknown length; it grows when a message does not fit."""
+
+_MD = MQMD_LAYOUT.pack({"version": c.MQMD_VERSION_2})
+_IDS = MQMD_LAYOUT.offset("msg_id")
+_AFTER_IDS = MQMD_LAYOUT.offset("backout_count")
+_MD_HEAD, _MD_TAIL = _MD[:_IDS], _MD[_AFTER_IDS:]
+_NO_IDS = bytes(_AFTER_IDS - _IDS)
+MATCH_BOTH = c.MQMO_MATCH_MSG_ID | c.MQMO_MATCH_CORREL_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """A message: its MQMD (version 2, 364 bytes) and everything that follows."""
+
+    md: bytes
+    body: bytes
+
+
+@lru_cache(maxsize=64)
+def _gmo(options: int, match: int, wait_ms: int) -> bytes:
+    values = {"version": c.MQGMO_VERSION_4, "options": options, "match_options": match, "wait_interval": wait_ms}
+    return MQGMO.pack(values)
+
+
+@lru_cache(maxsize=64)
+def _pmo(options: int, context: int) -> bytes:
+    return MQPMO.pack({"version": c.MQPMO_VERSION_3, "options": options, "context": context})
+
+
+def _fresh(structure: bytes) -> bytes:
+    return bytes(bytearray(structure))
+
+
+class Session:
+    """The calls of one connection. It belongs to the thread that made it.
+
+    Parameters: `queue_manager` a connected `pymqi.QueueManager`; `name` what it was asked for, for messages.
+    """
+
+    def __init__(self, queue_manager: Any, name: str) -> None:
+        from pymqi import pymqe  # noqa: PLC0415
+
+        self.pymqi_manager = queue_manager
+        self.name = name
+        self._calls = pymqe
+        self._connection: int = queue_manager.get_handle()
+        self._buffers: dict[int, int] = {}
+
+    def disconnect(self) -> None:
+        """Back out what is not committed (an MQDISC alone would commit it), then MQDISC. Errors are passed over."""
+        comp, _reason = self._calls.MQBACK(self._connection)
+        if comp != c.MQCC_FAILED:
+            with suppress(Exception):
+                self.pymqi_manager.disconnect()
+
+    def open(
+        self, name: str, options: int, *, queue_manager: str = "", alternate_user: str = "", kind: int = c.MQOT_Q
+    ) -> int:
+        """MQOPEN; returns the handle.
+
+        Raises:
+            MQError: with the object's name.
+        """
+        od = MQOD.pack(
+            {
+                "version": c.MQOD_VERSION_4,
+                "object_type": kind,
+                "object_name": name,
+                "object_q_mgr_name": queue_manager,
+                "alternate_user_id": alternate_user,
+            }
+        )
+        handle, _od, comp, reason = self._calls.MQOPEN(self._connection, od, options)
+        if comp == c.MQCC_FAILED:
+            raise mq_error(comp, reason, verb="MQOPEN", object_name=name or self.name)
+        return int(handle)
+
+    def close(self, handle: int, options: int = c.MQCO_NONE) -> None:
+        """MQCLOSE. Raises `MQError`."""
+        self._buffers.pop(handle, None)
+        comp, reason = self._calls.MQCLOSE(self._connection, handle, options)
+        if comp == c.MQCC_FAILED:
+            raise mq_error(comp, reason, verb="MQCLOSE")
+
+    def get(
+        self,
+        handle: int,
+        options: int,
+        *,
+        match: int = c.MQMO_NONE,
+        ids: bytes = _NO_IDS,
+        wait_ms: int = 0,
+        length: int = 0,
+        room: int | None = None,
+        name: str = "",
+    ) -> Got | None:
+        """MQGET of a whole message, however long; None where there is none.
+
+        Parameters: `ids` MsgId and CorrelId, 48 bytes, where `match` (MQMO_*) asks for them; `wait_ms` milliseconds to
+        wait (MQGMO_WAIT is set for it); `length` bytes the body is expected to have, 0 if not known; `room` bytes of
+        the buffer where MQGMO_ACCEPT_TRUNCATED_MSG cuts the body to it; `name` of the queue, for messages.
+
+        Raises:
+            MQError: any failure but MQRC_NO_MSG_AVAILABLE.
+        """
+        if wait_ms:
+            options |= c.MQGMO_WAIT
+        if room is None:
+            room = max(length, self._buffers.get(handle, FIRST_BUFFER))
+        while True:
+            md = _MD_HEAD + ids + _MD_TAIL
+            gmo = _fresh(_gmo(options, match, wait_ms))
+            body, md, _gmo_out, actual, comp, reason = self._calls.MQGET(self._connection, handle, md, gmo, room)
+            if comp == c.MQCC_OK:
+                return Got(md, body)
+            if reason == c.MQRC_NO_MSG_AVAILABLE:
+                return None
+            if reason == c.MQRC_TRUNCATED_MSG_FAILED and actual > room:
+                room = self._buffers[handle] = 1 << (actual - 1).bit_length()
+            elif comp == c.MQCC_FAILED:
+                raise mq_error(comp, reason, verb="MQGET", object_name=name)
+            else:
+                return Got(md, body)
+
+    def put(self, handle: int, md: bytes, body: bytes, options: int, *, context: int = 0) -> int:
+        """MQPUT; returns 0 or the reason code. `md` is written into: give bytes that nothing else uses."""
+        pmo = _fresh(_pmo(options, context))
+        _md, _pmo_out, comp, reason = self._calls.MQPUT(self._connection, handle, md, pmo, body)
+        return int(reason) if comp == c.MQCC_FAILED else 0
+
+    def commit(self) -> None:
+        """MQCMIT.
+
+        Raises:
+            OutcomeUnknown: the connection broke: it may have been made or not.
+            MQError: it was not made.
+        """
+        comp, reason = self._calls.MQCMIT(self._connection)
+        if comp:
+            raise mq_error(comp, reason, verb="MQCMIT", object_name=self.name)
+
+    def backout(self) -> None:
+        """MQBACK. Raises `MQError`."""
+        comp, reason = self._calls.MQBACK(self._connection)
+        if comp == c.MQCC_FAILED:
+            raise mq_error(comp, reason, verb="MQBACK", object_name=self.name)
+
+    def inquire(self, handle: int, selector: int) -> int | str:
+        """MQINQ of one attribute: a number, or text without trailing blanks. Raises `MQError`."""
+        value, comp, reason = self._calls.MQINQ(self._connection, handle, selector)
+        if comp == c.MQCC_FAILED:
+            raise mq_error(comp, reason, verb="MQINQ")
+        return value.rstrip(b" \0").decode("latin-1") if isinstance(value, bytes) else int(value)
+
+
+def is_gone(error: MQError) -> bool:
+    """Whether an error says that the object is not there (any more)."""
+    return error.reason in {c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_Q_DELETED}

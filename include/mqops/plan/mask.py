@@ -1,0 +1,46 @@
+"""A message shown without what it says (DESIGN law 9): its shape, and when it was put."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from mqwire.ccsid import codec_for
+from mqwire.errors import WireError
+
+SHOWN_BYTES = 48
+
+
+def masked(body: bytes, ccsid: int, encoding: int) -> str:
+    """The shape of a body's first bytes: letters as `x`, digits as `9`, blanks and punctuation as they are.
+
+    Parameters: `body` behind its MQDLH; `ccsid` and `encoding` of its text. Returns one `.` a byte where the bytes are
+    no text in that character set, so nothing is ever guessed.
+    """
+    head = body[:SHOWN_BYTES]
+    try:
+        codec = codec_for(ccsid, encoding=encoding)
+    except WireError:
+        return "." * len(head)
+    for cut in range(min(4, len(head) + 1)):  # the last character may be cut in two
+        try:
+            return "".join(map(_masked, codec.decode(head[: len(head) - cut])))
+        except UnicodeError:
+            continue
+    return "." * len(head)
+
+
+def _masked(character: str) -> str:
+    if character.isalpha():
+        return "x"
+    if character.isnumeric():
+        return "9"
+    return character if character.isprintable() else "."
+
+
+def put_instant(put_date: str, put_time: str) -> str:
+    """PutDate (YYYYMMDD) and PutTime (HHMMSSTH, UTC) as ISO 8601; empty where they are no date and time."""
+    try:
+        instant = datetime.strptime(put_date + put_time[:6], "%Y%m%d%H%M%S")
+    except ValueError:
+        return ""
+    return f"{instant.isoformat()}.{put_time[6:8]:0<2}Z"

@@ -1,0 +1,145 @@
+"""What a suite can speak about: the columns of the frame that Great Expectations sees. Knows no Spark.
+
+1. Message bytes, and texts that may quote them, are not among them: no payload reaches a result, a page or a table.
+2. Identifiers and digests are lower-case hexadecimal text.
+3. A column about the body is null where its question does not arise, and an expectation passes over null.
+4. Where such a column says false, its `problem` column says where in the message, never what stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+from mqops.snapshot.columns import SNAPSHOT_COLUMNS
+
+
+class Kind(Enum):
+    """What values a column holds, in a user's words."""
+
+    NUMBER = "a number"
+    TEXT = "text"
+    FLAG = "true or false"
+    TIME = "a time"
+
+
+class Source(Enum):
+    """Where a column comes from, and so what it costs."""
+
+    SNAPSHOT = "snapshot"
+    HEX = "snapshot, in hexadecimal"
+    DERIVED = "derived from the snapshot's columns"
+    BODY = "found by reading the body"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column.
+
+    Attributes: `meaning` for people, with units; `problem` the column that says where a message is at fault, if any.
+    """
+
+    name: str
+    kind: Kind
+    source: Source
+    meaning: str = ""
+    problem: str | None = None
+
+
+WITHHELD = frozenset({"md", "body", "dlh_error"})
+"""Columns of the snapshot that are payload, or may quote it."""
+_KINDS = {"string": Kind.TEXT, "binary": Kind.TEXT, "long": Kind.NUMBER, "integer": Kind.NUMBER, "timestamp": Kind.TIME}
+_MEANING = {
+    "position": "place on the queue as browsed, from 0",
+    "body_length": "bytes after the MQMD, headers included",
+    "body_sha256": "digest of everything after the MQMD",
+    "msg_key": "the message's identity in the lake",
+    "expiry": "tenths of a second that were left, -1 for unlimited",
+    "jms_destination": "where a JMS sender put it (MQRFH2 `jms/Dst`)",
+}
+
+
+def _snapshot() -> Iterable[Column]:
+    for name, kind, _nullable in SNAPSHOT_COLUMNS:
+        if name not in WITHHELD:
+            source = Source.HEX if kind == "binary" else Source.SNAPSHOT
+            yield Column(name=name, kind=_KINDS[kind], source=source, meaning=_MEANING.get(name, ""))
+
+
+def _body(name: str, kind: Kind, meaning: str, problem: str | None = None) -> Column:
+    return Column(name=name, kind=kind, source=Source.BODY, meaning=meaning, problem=problem)
+
+
+_DERIVED = (
+    Column(
+        name="age_seconds",
+        kind=Kind.NUMBER,
+        source=Source.DERIVED,
+        meaning="seconds from PutDate and PutTime to the snapshot; null where these are no time",
+    ),
+    Column(
+        name="expires_in_seconds",
+        kind=Kind.NUMBER,
+        source=Source.DERIVED,
+        meaning="seconds that were left of the message's life; null for unlimited",
+    ),
+    Column(
+        name="dlh_valid",
+        kind=Kind.FLAG,
+        source=Source.DERIVED,
+        meaning="the body begins with a valid MQDLH",
+        problem="dlh_problem",
+    ),
+    Column(
+        name="dlh_problem",
+        kind=Kind.TEXT,
+        source=Source.DERIVED,
+        meaning="structure, field and byte where the body is not a valid MQDLH",
+    ),
+)
+
+_BODY = (
+    _body("headers", Kind.TEXT, "MQ headers before the payload, such as MQDLH MQRFH2; empty for none"),
+    _body("headers_valid", Kind.FLAG, "every header is as its format says", "headers_problem"),
+    _body("headers_problem", Kind.TEXT, "structure, field and byte where the headers are at fault"),
+    _body("rfh2_valid", Kind.FLAG, "the MQRFH2 is well-formed; null where none is announced", "rfh2_problem"),
+    _body("rfh2_problem", Kind.TEXT, "structure, field and byte where the MQRFH2 is at fault"),
+    _body("payload_format", Kind.TEXT, "format of what follows the headers; empty for MQFMT_NONE"),
+    _body("payload_ccsid", Kind.NUMBER, "CCSID of what follows the headers"),
+    _body("payload_length", Kind.NUMBER, "bytes after the headers"),
+    _body(
+        "body_text_valid",
+        Kind.FLAG,
+        "a payload of format MQSTR is text in its CCSID; null for other formats",
+        "body_text_problem",
+    ),
+    _body("body_text_problem", Kind.TEXT, "byte of the body where it is not text, or the CCSID that is unknown"),
+    _body("payload_kind", Kind.TEXT, "empty, binary, json, xml or text, by what the payload begins with"),
+    _body(
+        "payload_parses",
+        Kind.FLAG,
+        "a payload that begins as JSON or XML is one; null for other kinds",
+        "payload_problem",
+    ),
+    _body("payload_problem", Kind.TEXT, "line and column where such a payload breaks off or is at fault"),
+    _body("payload_json_valid", Kind.FLAG, "the payload is JSON (RFC 8259) in its CCSID", "payload_json_problem"),
+    _body("payload_json_problem", Kind.TEXT, "line and column where the payload is not JSON"),
+    _body("payload_xml_valid", Kind.FLAG, "the payload is well-formed XML in its CCSID", "payload_xml_problem"),
+    _body("payload_xml_problem", Kind.TEXT, "line and column where the payload is not XML"),
+)
+
+COLUMNS: Mapping[str, Column] = MappingProxyType({column.name: column for column in (*_snapshot(), *_DERIVED, *_BODY)})
+"""Every column, by name."""
+
+
+def problem_columns(names: Iterable[str]) -> set[str]:
+    """The columns that explain these, where there are any."""
+    return {problem for name in names if (problem := COLUMNS[name].problem)}
+
+
+def of_source(names: Iterable[str], source: Source) -> list[str]:
+    """Those of the named columns that come from `source`, in the order of `COLUMNS`."""
+    wanted = set(names)
+    return [name for name, column in COLUMNS.items() if name in wanted and column.source is source]

@@ -1,0 +1,62 @@
+"""Which queues of a queue manager are looked at: those that are named, or begin so, and have messages to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mqops.errors import mq_error
+from mqwire import constants as c
+
+if TYPE_CHECKING:
+    from mqops.mq.session import Session
+
+OWN = ("SYSTEM.", "MQOPS.")
+"""Queues of the queue manager and of mqops, which are meant only by patterns that begin so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueChoice:
+    """The queues that patterns stand for.
+
+    Attributes: `depths` queue → messages, for those that have any; `inhibited` queues that cannot be read at the moment
+    (GET(DISABLED)); `empty` how many have no message.
+    """
+
+    depths: dict[str, int]
+    inhibited: tuple[str, ...] = ()
+    empty: int = 0
+
+
+def choose_queues(session: Session, patterns: Iterable[str]) -> QueueChoice:
+    """Inquire the local queues that patterns (names, or beginnings and `*`) stand for.
+
+    Raises:
+        PermanentMQError: a queue that is named in full is not there, or is no local queue (MQRC_UNKNOWN_OBJECT_NAME).
+        MQError: the queue manager cannot be inquired.
+    """
+    from mqops.mq.inquire import inquire_queues  # noqa: PLC0415 - loads the MQ library
+
+    found: dict[str, tuple[int, int]] = {}
+    for pattern in patterns:
+        rows = inquire_queues(session, pattern, (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET))
+        if not rows and not pattern.endswith("*"):
+            advice = "Define it as a local queue, or correct the name in the estate or the form"
+            unknown = c.MQRC_UNKNOWN_OBJECT_NAME
+            raise mq_error(c.MQCC_FAILED, unknown, verb="MQCMD_INQUIRE_Q", object_name=pattern, advice=advice)
+        for row in rows:
+            name = str(row[c.MQCA_Q_NAME])
+            if meant(name, pattern):
+                found[name] = (int(row[c.MQIA_CURRENT_Q_DEPTH]), int(row[c.MQIA_INHIBIT_GET]))
+    readable = {name: depth for name, (depth, get) in sorted(found.items()) if get == c.MQQA_GET_ALLOWED}
+    return QueueChoice(
+        depths={name: depth for name, depth in readable.items() if depth},
+        inhibited=tuple(sorted(set(found) - set(readable))),
+        empty=sum(not depth for depth in readable.values()),
+    )
+
+
+def meant(name: str, pattern: str) -> bool:
+    """Whether a queue that fits a pattern is meant by it."""
+    return not any(name.startswith(own) and not pattern.startswith(own) for own in OWN)

@@ -1,0 +1,76 @@
+"""A suite as a value: what is expected of the messages of some queues. `suite_file` reads one from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from mqops.quality.columns import problem_columns
+from mqops.quality.vocabulary import Expectation
+from mqops.quality.where import Condition, Value
+
+Argument = Value | tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One expectation of a suite.
+
+    Attributes:
+        id: its name in tables and reports, unique in the suite.
+        columns: what it is about: one for most, two for a pair, none for the whole table.
+        arguments: GX's arguments but the columns.
+        mostly: share of messages, 0 to 1, that must satisfy it.
+        where: which messages it is about; all where empty.
+        why: what a failure means, for the person who reads the report.
+        line: where it stands in its file.
+    """
+
+    id: str
+    expectation: Expectation
+    columns: tuple[str, ...] = ()
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    mostly: float = 1.0
+    severity: str = "critical"
+    where: tuple[Condition, ...] = ()
+    why: str = ""
+    line: int = 0
+
+    def domain(self) -> dict[str, str | list[str]]:
+        """The columns as GX's arguments."""
+        names = self.expectation.domain
+        if names == ("column_list",):
+            return {"column_list": list(self.columns)}
+        return dict(zip(names, self.columns, strict=True))
+
+    def sentence(self) -> str:
+        """The check in words, for the pages: name, severity, what is expected of which messages, and why."""
+        given = ", ".join(f"{name} {_shown(value)}" for name, value in self.arguments.items())
+        share = "" if self.mostly == 1 else f" of {self.mostly:.4g} of the messages"
+        about = f" where {' and '.join(map(str, self.where))}" if self.where else ""
+        expected = f"{self.expectation.name.replace('_', ' ')} {given}".strip() + share + about
+        return f"{self.id} ({self.severity}): {expected}{f' – {self.why}' if self.why else ''}"
+
+
+def _shown(value: Argument) -> str:
+    return ", ".join(str(one) or "''" for one in value) if isinstance(value, tuple) else str(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """Expectations under one name. `queues` are names with `*` and `?`; empty for every queue."""
+
+    name: str
+    source: str
+    checks: tuple[Check, ...]
+    description: str = ""
+    queues: tuple[str, ...] = ()
+
+
+def columns_of(suites: Iterable[Suite]) -> set[str]:
+    """Every column that the suites need, with those that explain a failure."""
+    named: set[str] = set()
+    for suite in suites:
+        for check in suite.checks:
+            named.update(check.columns, (condition.column for condition in check.where))
+    return named | problem_columns(named)

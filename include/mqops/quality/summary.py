@@ -1,0 +1,125 @@
+"""What a quality run reports: frozen values that are logged, stored as JSON, put in XCom and shown on pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mqops.errors import MqopsError
+from mqops.quality.vocabulary import SEVERITIES
+
+WORKFLOW = "snapshot_quality"
+NOTHING: Mapping[str, int] = dict.fromkeys(SEVERITIES, 0)
+
+
+class QualityFailed(MqopsError):
+    """A critical expectation failed: look up the messages in the table of failures and mend what sends them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """One expectation of one suite on one snapshot.
+
+    Attributes:
+        met: whether it holds, its `mostly` considered.
+        checked: messages that it was about and that had a value to look at.
+        failed: messages that do not satisfy it; None for an aggregate.
+        observed: what an aggregate found.
+        skipped: why it was not evaluated, empty if it was.
+    """
+
+    suite: str
+    expectation: str
+    expect: str
+    columns: tuple[str, ...]
+    severity: str
+    met: bool
+    checked: int = 0
+    failed: int | None = None
+    observed: str = ""
+    skipped: str = ""
+    where: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueQuality:
+    """One queue: `found` messages = `done` without a failed check + `left` with one. `failed` severity → messages."""
+
+    queue: str
+    found: int
+    done: int
+    left: int
+    failed: Mapping[str, int] = field(default_factory=lambda: dict(NOTHING))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualitySummary:
+    """The outcome of all suites on one snapshot.
+
+    Attributes:
+        found: messages in the snapshot.
+        done: messages without a failed check.
+        left: messages with one.
+        balanced: the table of failures, Great Expectations' own counts and the snapshot agree.
+        failed: severity → expectations that are not met.
+        messages: severity → messages with a failed check of it.
+        failures: folder of the table of failures; `docs` the first page of the Data Docs, empty if none were built.
+    """
+
+    run: str
+    queue_manager: str
+    queue: str
+    workflow: str = WORKFLOW
+    found: int = 0
+    done: int = 0
+    left: int = 0
+    balanced: bool = True
+    failed: Mapping[str, int] = field(default_factory=lambda: dict(NOTHING))
+    messages: Mapping[str, int] = field(default_factory=lambda: dict(NOTHING))
+    suites: tuple[str, ...] = ()
+    checks: tuple[CheckResult, ...] = ()
+    queues: tuple[QueueQuality, ...] = ()
+    problems: tuple[str, ...] = ()
+    failures: str = ""
+    docs: str = ""
+    checked_at: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no critical expectation failed and everything adds up."""
+        return self.balanced and not self.failed["critical"]
+
+    def not_met(self, severity: str) -> tuple[CheckResult, ...]:
+        """The expectations of a severity that are not met."""
+        return tuple(check for check in self.checks if check.severity == severity and not check.met)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object, of JSON's own types only: XCom would keep a tuple as something else."""
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> QualitySummary:
+        """The summary that `to_json` made."""
+        checks = tuple(CheckResult(**{**check, "columns": tuple(check["columns"])}) for check in value["checks"])
+        queues = tuple(QueueQuality(**queue) for queue in value["queues"])
+        texts = {name: tuple(value[name]) for name in ("suites", "problems")}
+        return cls(**{**value, **texts, "checks": checks, "queues": queues})
+
+
+def verdict(summary: QualitySummary) -> None:
+    """Raise `QualityFailed` if a critical expectation failed or the counts do not agree; the text names each."""
+    if summary.ok:
+        return
+    lines = [describe(check) for check in summary.not_met("critical")]
+    raise QualityFailed("\n".join([f"Quality of {summary.queue_manager}: not met", *lines, *summary.problems]))
+
+
+def describe(check: CheckResult) -> str:
+    """One expectation that is not met, in a line without any value of a message."""
+    count = f"{check.failed} of {check.checked} messages" if check.failed is not None else f"found {check.observed}"
+    why = f" ({check.why})" if check.why else ""
+    return f"{check.severity}: {check.suite}.{check.expectation}: {count}{why}"

@@ -1,0 +1,240 @@
+"""Runs suites by Great Expectations on Spark and keeps, for each failed row expectation, GX's own condition.
+
+1. GX is imported here, inside functions, and told to be quiet first: the import takes seconds and prints hundreds of
+   lines (never at the parse of a DAG).
+2. Which rows fail is GX's own answer: the Spark condition it counted by is taken from it, not written a second time.
+3. What GX could not evaluate is an error. Left alone, it would be one more failed expectation.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from mqops.errors import MqopsError, SettingsError
+from mqops.quality.suite import Check, Suite
+from mqops.quality.summary import CheckResult
+from mqops.quality.where import queues_sql, sql_of
+
+if TYPE_CHECKING:
+    from great_expectations.core import ExpectationValidationResult
+    from great_expectations.data_context.data_context.ephemeral_data_context import EphemeralDataContext
+    from great_expectations.datasource.fluent.interfaces import Batch
+
+SITE = "mqops"
+ID = "mqops_id"
+SAMPLES = 10  # values of a failed expectation that are shown on its page
+_REGEX_ERROR = "is not a regular expression to Java"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """The rows of the frame that do not satisfy a check, and what GX counted."""
+
+    check: Check
+    result: CheckResult
+    rows: DataFrame
+
+
+def quiet_import() -> Any:
+    """The module `great_expectations`, its loggers told to say warnings only.
+
+    Raises:
+        SettingsError: the program has no main module (`python -c`): PySpark takes it for a test of its own and exits.
+    """
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)
+    try:
+        import great_expectations  # noqa: PLC0415
+    except SystemExit as error:
+        raise SettingsError(
+            "Great Expectations with PySpark cannot run under python -c; put the program in a file"
+        ) from error
+    return great_expectations
+
+
+class Validator:
+    """One in-memory GX context for the suites of one snapshot.
+
+    :param queue_manager: names the data source on the pages.
+    :param run: names the run on the pages.
+    """
+
+    def __init__(self, queue_manager: str, run: str) -> None:
+        self._gx = quiet_import()
+        from great_expectations.data_context.types.base import ProgressBarsConfig  # noqa: PLC0415
+
+        self._run = run
+        self._context: EphemeralDataContext = self._gx.get_context(mode="ephemeral")
+        self._context.variables.progress_bars = ProgressBarsConfig(globally=False)
+        self._source = self._context.data_sources.add_spark(queue_manager, persist=False)
+
+    def validate(self, frame: DataFrame, suite: Suite) -> tuple[list[CheckResult], list[Failing]]:
+        """The results of a suite's checks in their order, and the failing rows of those that have any.
+
+        Parameters: `frame` with the suite's columns, cached: it is read many times.
+
+        Raises:
+            SettingsError: a regular expression that Java does not take.
+            MqopsError: GX could not evaluate an expectation.
+        """
+        queues = queues_sql(suite.queues)
+        rows = frame.where(queues) if queues else frame
+        check_regexes(rows, suite)
+        counts = _counts(rows, suite)
+        skipped = {check.id for check in suite.checks if check.expectation.needs_values and not counts[check.id]}
+        evaluated = [check for check in suite.checks if check.id not in skipped]
+        batch, answers = self._answers(rows, suite, evaluated)
+        results, failing = [], []
+        for check in suite.checks:
+            if check.id in skipped:
+                results.append(_result(suite, check, met=True, skipped="no message has a value"))
+                continue
+            result = _read(suite, check, answers[check.id], counts[check.id])
+            results.append(result)
+            if result.failed:
+                failing.append(Failing(check=check, result=result, rows=_failing_rows(batch, check)))
+        return results, failing
+
+    def _answers(self, rows: DataFrame, suite: Suite, checks: list[Check]) -> tuple[Batch, Mapping[str, Any]]:
+        from great_expectations.core.run_identifier import RunIdentifier  # noqa: PLC0415
+
+        definition = self._source.add_dataframe_asset(suite.name).add_batch_definition_whole_dataframe(suite.name)
+        expectations = [expectation_of(check) for check in checks]
+        gx_suite = self._gx.ExpectationSuite(
+            name=suite.name, expectations=expectations, notes=suite.description or None
+        )
+        gx_suite = self._context.suites.add(gx_suite)
+        validation = self._gx.ValidationDefinition(name=suite.name, data=definition, suite=gx_suite)
+        given = {"dataframe": rows}
+        outcome = self._context.validation_definitions.add(validation).run(
+            batch_parameters=given,
+            result_format={"result_format": "BASIC", "partial_unexpected_count": SAMPLES},
+            run_id=RunIdentifier(run_name=self._run),
+        )
+        answers = {
+            answer.expectation_config.meta[ID]: answer for answer in outcome.results if answer.expectation_config
+        }
+        return definition.get_batch(given), answers
+
+    def build_docs(self, folder: Path) -> Path:
+        """Build the Data Docs of everything validated so far into `folder`; returns their first page."""
+        store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
+        site: Any = {
+            "class_name": "SiteBuilder",
+            "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+            "store_backend": store,
+        }
+        self._context.add_data_docs_site(SITE, site)
+        self._context.build_data_docs(site_names=[SITE])
+        return folder / "index.html"
+
+
+def expectation_of(check: Check) -> Any:
+    """The GX expectation of a check."""
+    quiet_import()
+    from great_expectations import expectations  # noqa: PLC0415
+    from great_expectations.expectations.row_conditions import PassThroughCondition  # noqa: PLC0415
+
+    arguments: dict[str, Any] = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in check.arguments.items()
+    }
+    condition = sql_of(check.where)
+    if condition:
+        arguments["row_condition"] = PassThroughCondition(pass_through_filter=condition)
+    if check.expectation.of_rows:
+        arguments["mostly"] = check.mostly
+    kind = getattr(expectations, check.expectation.gx_class)
+    return kind(
+        **check.domain(), **arguments, severity=check.severity, meta={ID: check.id}, description=check.sentence()
+    )
+
+
+def check_regexes(rows: DataFrame, suite: Suite) -> None:
+    """Let Java compile the suite's regular expressions, so that a bad one is told by its place.
+
+    Raises:
+        SettingsError: with one line for every bad one.
+    """
+    problems = []
+    for check in suite.checks:
+        regex = check.arguments.get("regex")
+        if regex is None:
+            continue
+        try:
+            rows.sparkSession.range(1).select(F.lit("").rlike(str(regex))).collect()
+        except Exception:
+            problems.append(f"{suite.source}:{check.line}: {check.id}.regex: {_REGEX_ERROR}")
+    if problems:
+        raise SettingsError("\n".join(problems))
+
+
+def _counts(rows: DataFrame, suite: Suite) -> Mapping[str, int]:
+    """For each check: messages that it is about and that have a value in its columns."""
+    columns = []
+    for index, check in enumerate(suite.checks):
+        named = [f"{name} IS NOT NULL" for name in check.columns if check.expectation.needs_values]
+        condition = " AND ".join([*named, *filter(None, [sql_of(check.where)])]) or "true"
+        columns.append(F.count_if(F.expr(condition)).alias(str(index)))
+    row = rows.agg(*columns).first()
+    assert row is not None
+    return {check.id: row[str(index)] for index, check in enumerate(suite.checks)}
+
+
+def _read(suite: Suite, check: Check, answer: ExpectationValidationResult, count: int) -> CheckResult:
+    raised = _raised(answer.exception_info)
+    if raised is not None:
+        raise MqopsError(f"Great Expectations could not evaluate {suite.name}.{check.id}: {raised}")
+    found = answer.result
+    if not check.expectation.of_rows:
+        return _result(suite, check, met=bool(answer.success), checked=count, observed=str(found["observed_value"]))
+    checked = found["element_count"] - (found.get("missing_count") or 0)
+    return _result(suite, check, met=bool(answer.success), checked=checked, failed=found["unexpected_count"])
+
+
+def _raised(info: Mapping[str, Any] | None) -> str | None:
+    """What went wrong in GX in one line, or None. GX has one such entry, or one for each metric."""
+    entries = [info or {}, *(value for value in (info or {}).values() if isinstance(value, Mapping))]
+    for entry in entries:
+        if entry.get("raised_exception"):
+            return (str(entry.get("exception_message") or "").strip() or "no reason given").splitlines()[0]
+    return None
+
+
+def _result(suite: Suite, check: Check, *, met: bool, **found: Any) -> CheckResult:
+    return CheckResult(
+        suite=suite.name,
+        expectation=check.id,
+        expect=check.expectation.name,
+        columns=check.columns,
+        severity=check.severity,
+        met=met,
+        where=" and ".join(map(str, check.where)),
+        why=check.why,
+        **found,
+    )
+
+
+def _failing_rows(batch: Batch, check: Check) -> DataFrame:
+    """The rows that GX's own condition of this expectation picks."""
+    from great_expectations.expectations.registry import get_metric_kwargs  # noqa: PLC0415
+    from great_expectations.validator.metric_configuration import MetricConfiguration  # noqa: PLC0415
+    from great_expectations.validator.metrics_calculator import MetricsCalculator  # noqa: PLC0415
+
+    expectation = expectation_of(check)
+    configuration = expectation.configuration
+    configuration.kwargs["batch_id"] = batch.id
+    metric = f"{expectation.map_metric}.condition"
+    arguments = get_metric_kwargs(metric, configuration=configuration)
+    engine = batch.data.execution_engine
+    wanted = MetricConfiguration(
+        metric, arguments["metric_domain_kwargs"], metric_value_kwargs=arguments["metric_value_kwargs"]
+    )
+    condition, domain, _accessor = MetricsCalculator(engine).get_metric(wanted)
+    rows: DataFrame = engine.get_domain_records(domain)
+    return rows.withColumn("_fails", condition).where("_fails").drop("_fails")

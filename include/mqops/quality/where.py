@@ -1,0 +1,89 @@
+"""Which messages an expectation is about: conditions on columns, all of which must hold. Knows no Spark.
+
+where:
+  msg_type: MQMT_REQUEST             equal
+  format: [MQSTR, MQHRF2]            one of
+  queue: {like: "PAYMENTS.*"}        * any text, ? one character
+  expiry: {not: -1}                  different, and not null
+  payload_length: {at_least: 1, at_most: 1000}
+  dlh_reason: {is_set: true}         not null
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from mqops.quality.columns import Kind
+
+Value = str | int | float | bool
+
+OPERATORS: Mapping[str, frozenset[Kind]] = MappingProxyType(
+    {
+        "equals": frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG}),
+        "one_of": frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG}),
+        "not": frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG}),
+        "like": frozenset({Kind.TEXT}),
+        "at_least": frozenset({Kind.NUMBER}),
+        "at_most": frozenset({Kind.NUMBER}),
+        "is_set": frozenset(Kind),
+    }
+)
+"""Operator → kinds of column it can be about."""
+
+_ESCAPE = "!"
+_COMPARISON = {"equals": "=", "not": "<>", "at_least": ">=", "at_most": "<="}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One condition. `value` is a tuple for `one_of` only."""
+
+    column: str
+    operator: str
+    value: Value | tuple[Value, ...]
+
+    def sql(self) -> str:
+        """The condition as a Spark SQL expression."""
+        if isinstance(self.value, tuple):
+            return f"{self.column} IN ({', '.join(literal(value) for value in self.value)})"
+        if self.operator == "is_set":
+            return f"{self.column} IS {'NOT ' if self.value else ''}NULL"
+        if self.operator == "like":
+            return f"{self.column} LIKE {literal(like(str(self.value)))} ESCAPE '{_ESCAPE}'"
+        return f"{self.column} {_COMPARISON[self.operator]} {literal(self.value)}"
+
+    def __str__(self) -> str:
+        if isinstance(self.value, tuple):
+            return f"{self.column} is one of {', '.join(map(str, self.value))}"
+        if self.operator == "is_set":
+            return f"{self.column} is {'' if self.value else 'not '}set"
+        return f"{self.column} {self.operator.replace('_', ' ')} {self.value}"
+
+
+def sql_of(conditions: tuple[Condition, ...]) -> str | None:
+    """All conditions as one Spark SQL expression; None for no condition."""
+    return " AND ".join(condition.sql() for condition in conditions) or None
+
+
+def queues_sql(patterns: tuple[str, ...]) -> str | None:
+    """The messages of the queues that fit one of the patterns; None if every queue does."""
+    if not patterns or "*" in patterns:
+        return None
+    return " OR ".join(Condition(column="queue", operator="like", value=pattern).sql() for pattern in patterns)
+
+
+def like(pattern: str) -> str:
+    """An SQL LIKE pattern (escape `!`) for one with `*` and `?`."""
+    special = {"*": "%", "?": "_", "%": f"{_ESCAPE}%", "_": f"{_ESCAPE}_", _ESCAPE: _ESCAPE * 2}
+    return "".join(special.get(character, character) for character in pattern)
+
+
+def literal(value: Value) -> str:
+    """A Spark SQL literal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return repr(value)

@@ -1,0 +1,71 @@
+"""From text to entries: comments, blank lines and continuation. Knows nothing of keywords.
+
+1. A line whose first column is `*` is a comment, between continued lines too. A line of blanks is ignored likewise.
+2. `+` as the last character that is not blank: the entry goes on at the first character of the next line that is not
+   blank. `-` there: it goes on at column 1 of the next line. Both split keywords and values; nothing is put between.
+3. Any other line end finishes the entry.
+
+Every character of an entry remembers its line and column, so that an error points at what was typed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mqops.rules.model import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryText:
+    """One entry joined to a single text; `places[i]` is the (line, column) of its i-th character."""
+
+    text: str
+    places: tuple[tuple[int, int], ...]
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Line and column of a character; one past the last character for an index at or after the end."""
+        if index < len(self.places):
+            return self.places[index]
+        line, column = self.places[-1]
+        return line, column + 1
+
+
+class Source:
+    """The lines of a table's text, and how to point into them."""
+
+    def __init__(self, text: str) -> None:
+        lines = text.split("\n")
+        self.lines = tuple(line.removesuffix("\r") for line in lines)
+
+    def problem(self, place: tuple[int, int], message: str) -> Problem:
+        """A problem at (line, column)."""
+        line, column = place
+        return Problem(line=line, column=column, message=message, text=self.lines[line - 1])
+
+    def entries(self) -> tuple[list[EntryText], list[Problem]]:
+        """The entries in order, and the continuations that lead nowhere."""
+        entries: list[EntryText] = []
+        text = ""
+        places: list[tuple[int, int]] = []
+        mark = ""
+        dangling = (1, 1)
+        for number, line in enumerate(self.lines, start=1):
+            significant = line.rstrip(" ")
+            if not significant or line.startswith("*"):
+                continue
+            begin = 0 if mark == "-" else len(line) - len(line.lstrip(" "))
+            mark = significant[-1] if significant[-1] in "+-" else ""
+            end = len(significant) - len(mark)
+            text += line[begin:end]
+            places += [(number, column + 1) for column in range(begin, end)]
+            dangling = (number, end + 1)
+            if not mark and text:
+                entries.append(EntryText(text=text, places=tuple(places)))
+                text, places = "", []
+        if not mark:
+            return entries, []
+        if text:
+            entries.append(EntryText(text=text, places=tuple(places)))
+        return entries, [
+            self.problem(dangling, f"nothing follows this {mark!r}: remove it, or add the line it promises")
+        ]

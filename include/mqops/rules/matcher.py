@@ -1,0 +1,44 @@
+"""Which rule a message gets (D01-D06). Pure: a rule, a message and its failed tries go in, a rule comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.rules.model import Rule, Table
+from mqops.rules.pattern import wild_match
+
+
+def matches(rule: Rule, message: Mapping[str, str | int]) -> bool:
+    """Whether every pattern of a rule matches.
+
+    Parameters: `message` maps pattern keywords to the message's fields (trailing blanks do not matter; a missing one is
+    blank or 0). A rule without patterns matches every message (D06).
+    """
+    return all(_holds(keyword, value, message) for keyword, value in rule.conditions().items())
+
+
+def _holds(name: str, wanted: str | int, message: Mapping[str, str | int]) -> bool:
+    keyword = PATTERN_KEYWORDS[name]
+    if keyword.kind is Kind.NUMBER:
+        return message.get(name, 0) == wanted
+    return wild_match(str(wanted), str(message.get(name, "")), keyword.length)
+
+
+def matching(table: Table, message: Mapping[str, str | int]) -> list[Rule]:
+    """Every rule that matches, in the order of the table."""
+    return [rule for rule in table.rules if matches(rule, message)]
+
+
+def choose(table: Table, message: Mapping[str, str | int], tries: Mapping[str, int]) -> Rule | None:
+    """The rule whose action is taken now: the first that matches and has tries left (D01-D03).
+
+    Parameters: `tries` maps a rule's key to how often it has failed for this message. Returns None where every matching
+    rule is exhausted or none matches: the message is ignored (D04). An ACTION(IGNORE) rule is never exhausted, so it
+    hides those behind it.
+    """
+    for rule in table.rules:
+        left = rule.action == "IGNORE" or tries.get(rule.key, 0) < rule.retry
+        if left and matches(rule, message):
+            return rule
+    return None

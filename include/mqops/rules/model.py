@@ -1,0 +1,108 @@
+"""The values of the rules language: a table, its rules, and what is wrong with a text.
+
+Everything here is frozen; names are stripped of trailing blanks; no value knows how it was written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Action: TypeAlias = Literal["DISCARD", "IGNORE", "RETRY", "FWD"]
+ANY = "*"
+"""The value of a pattern keyword that was written but matches everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """An error or a warning at one place: `line` and `column` count from 1, `text` is that whole line."""
+
+    line: int
+    column: int
+    message: str
+    text: str = ""
+
+    def render(self, kind: str = "") -> str:
+        """Three lines: where and what (`kind` stands before it), the line itself, a caret under the place."""
+        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in self.text)
+        return f"{self.line}:{self.column}: {kind}{self.message}\n    {shown}\n    {' ' * (self.column - 1)}^"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """Control data. Blank names mean the default queue manager and its dead-letter queue; times are in seconds."""
+
+    inputq: str = ""
+    inputqm: str = ""
+    retryint: int = 60
+    wait: Literal["YES", "NO"] | int = "YES"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule.
+
+    Parameters: `index` from 0; `line` where the rule begins; `key` names the rule in retry counts (see `rule_keys`);
+    `patterns` the pattern keywords as written (`*` where everything matches); `fwdq` and `fwdqm` a name, an &-name, or
+    blank; `retry` the number of tries, at least 1.
+    """
+
+    index: int
+    line: int
+    key: str
+    patterns: Mapping[str, str | int]
+    action: Action
+    fwdq: str = ""
+    fwdqm: str = ""
+    header: bool = True
+    putaut: Literal["DEF", "CTX"] = "DEF"
+    retry: int = 1
+
+    def conditions(self) -> dict[str, str | int]:
+        """The patterns that can fail: those other than `*`."""
+        return {name: value for name, value in self.patterns.items() if value != ANY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A valid rules table. `digest` is the SHA-256 (hex) of its text, so any edit makes another version (D07)."""
+
+    control: Control
+    rules: tuple[Rule, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """What `parse` found: a table, or errors; and warnings about a valid table."""
+
+    source: str
+    table: Table | None
+    errors: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+def rule_digest(rule: Rule) -> str:
+    """A digest of what the rule says, whatever its place, spelling and RETRY.
+
+    RETRY is left out so that a message keeps the tries it has had when somebody raises the number.
+    """
+    conditions = sorted(rule.conditions().items())
+    said = (conditions, rule.action, rule.fwdq, rule.fwdqm, rule.header, rule.putaut)
+    return hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def rule_keys(rules: list[Rule]) -> list[str]:
+    """One key a rule: its digest and which occurrence of the same text it is, `0123456789abcdef-1`.
+
+    The key stays when rules above it come, go or move, so retry counts of earlier passes still belong to it.
+    """
+    seen: dict[str, int] = {}
+    keys = []
+    for rule in rules:
+        digest = rule_digest(rule)
+        seen[digest] = seen.get(digest, 0) + 1
+        keys.append(f"{digest}-{seen[digest]}")
+    return keys

@@ -1,0 +1,173 @@
+"""From text to table: every entry is parsed, typed and checked; nothing stops at the first error (D07, D09)."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mqops.rules.keywords import KEYWORDS, Entry, Keyword
+from mqops.rules.lines import EntryText, Source
+from mqops.rules.linter import Written, warnings_of
+from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
+from mqops.rules.syntax import EntryParser, Pair
+from mqops.rules.values import BadValue, typed
+
+_FORWARD_ONLY = ("FWDQ", "FWDQM", "HEADER")
+_WITH_ORIGINS: Mapping[str, Keyword] = KEYWORDS | {
+    "FWDQ": replace(KEYWORDS["FWDQ"], choices=(*KEYWORDS["FWDQ"].choices, "&ORIGQ"))
+}
+
+
+def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: bool = False) -> Parsed:
+    """Reads a rules table.
+
+    Parameters: `source` names the text in messages; `strict` refuses everything that is not IBM's; `origins` whether
+    FWDQ may be &ORIGQ, as in tables for backout queues (`mqops.backout.origin`), unless `strict`. Returns a table, or
+    every error in the order of the text; warnings only for a valid table. Raises nothing.
+    """
+    keywords = _WITH_ORIGINS if origins and not strict else KEYWORDS
+    lines = Source(text)
+    entries, problems = lines.entries()
+    control = Control()
+    written: list[Written] = []
+    for number, entry in enumerate(entries):
+        reader = _EntryReader(entry, lines, keywords, first=number == 0)
+        problems += reader.problems
+        if reader.is_control:
+            control = reader.control()
+        else:
+            written.append(reader.rule(index=len(written)))
+    if not written:
+        problems.append(lines.problem((len(lines.lines), 1), "no rule: a rules table needs at least one"))
+    if problems:
+        return Parsed(source=source, table=None, errors=_in_order(problems), warnings=())
+    keys = rule_keys([w.rule for w in written])
+    written = [replace(w, rule=replace(w.rule, key=key)) for w, key in zip(written, keys, strict=True)]
+    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    table = Table(control=control, rules=tuple(w.rule for w in written), digest=digest)
+    return Parsed(source=source, table=table, errors=(), warnings=_in_order(warnings_of(written, lines)))
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Given:
+    place: tuple[int, int]
+    value: str | int | None
+
+
+class _EntryReader:
+    """One entry: its pairs typed, then checked together."""
+
+    def __init__(self, entry: EntryText, source: Source, keywords: Mapping[str, Keyword], *, first: bool) -> None:
+        self._source = source
+        self._keywords = keywords
+        self._place = entry.place(0)
+        self._given: dict[str, _Given] = {}
+        self._meant: set[str] = set()
+        parser = EntryParser(entry, source)
+        pairs = parser.pairs()
+        self.problems = parser.problems
+        parts = [part for part in map(_part, pairs) if part is not None]
+        self.is_control = bool(parts) and all(part is Entry.CONTROL for part in (parts[:1] if first else parts))
+        if self.is_control and not first:
+            self._error(self._place, "control data must be the first entry of the table")
+        for pair in pairs:
+            self._take(pair)
+        if not self.is_control:
+            self._check_rule()
+
+    def _error(self, place: tuple[int, int], message: str) -> None:
+        self.problems.append(self._source.problem(place, message))
+
+    def _take(self, pair: Pair) -> None:
+        keyword = self._keywords.get(pair.keyword)
+        if keyword is None:
+            self._unknown(pair)
+            return
+        if (keyword.entry is Entry.CONTROL) is not self.is_control:
+            other = "control data" if self.is_control else "a rule"
+            self._error(pair.place, f"{pair.keyword} belongs to {keyword.entry.value} and cannot stand in {other}")
+        given = _Given(place=pair.place, value=self._typed(keyword, pair))
+        if self._given.setdefault(pair.keyword, given) is not given:
+            self._error(pair.place, f"{pair.keyword} stands in this entry twice")
+
+    def _unknown(self, pair: Pair) -> None:
+        nearest = _nearest(pair.keyword)
+        self._meant.update(nearest)
+        hint = f"; did you mean {nearest[0]}?" if nearest else ""
+        self._error(pair.place, f"{pair.keyword!r} is not a keyword of a rules table{hint}")
+
+    def _typed(self, keyword: Keyword, pair: Pair) -> str | int | None:
+        if pair.value is None:
+            return None
+        try:
+            return typed(keyword, pair.value.text)
+        except BadValue as bad:
+            self._error(pair.value.place, str(bad))
+            return None
+
+    def _check_rule(self) -> None:
+        """Combinations. A keyword whose value was wrong, or that was misspelt, is not reported missing as well."""
+        action = self._value("ACTION")
+        if "ACTION" not in self._given and "ACTION" not in self._meant and (self._given or self._meant):
+            self._error(self._place, "this rule has no ACTION: add ACTION(DISCARD), (IGNORE), (RETRY) or (FWD)")
+        if action is None:
+            return
+        if action == "FWD" and "FWDQ" not in self._given and "FWDQ" not in self._meant:
+            self._error(self._given["ACTION"].place, "ACTION(FWD) needs FWDQ: the queue to forward to")
+        if action != "FWD":
+            self._only_with(_FORWARD_ONLY, "ACTION(FWD)", action)
+        if action not in ("FWD", "RETRY"):
+            self._only_with(("PUTAUT",), "an action that puts: ACTION(FWD) or ACTION(RETRY)", action)
+
+    def _only_with(self, keywords: tuple[str, ...], wanted: str, action: str | int) -> None:
+        for name in keywords:
+            if name in self._given:
+                self._error(self._given[name].place, f"{name} is only for {wanted}, and this is ACTION({action})")
+
+    def _value(self, keyword: str) -> Any:
+        given = self._given.get(keyword)
+        return None if given is None else given.value
+
+    def control(self) -> Control:
+        """The control data as far as it was valid."""
+        values = {name.lower(): given.value for name, given in self._given.items() if given.value is not None}
+        return Control(**{name: value for name, value in values.items() if name in Control.__slots__})  # type: ignore[arg-type]
+
+    def rule(self, *, index: int) -> Written:
+        """The rule as far as it was valid, its key still to be given."""
+        patterns = {
+            name: given.value
+            for name, given in self._given.items()
+            if given.value is not None and KEYWORDS[name].entry is Entry.PATTERN
+        }
+        rule = Rule(
+            index=index,
+            line=self._place[0],
+            key="",
+            patterns=patterns,
+            action=self._value("ACTION") or "IGNORE",
+            fwdq=self._value("FWDQ") or "",
+            fwdqm=self._value("FWDQM") or "",
+            header=self._value("HEADER") != "NO" and self._value("ACTION") == "FWD",
+            putaut=self._value("PUTAUT") or "DEF",
+            retry=self._value("RETRY") or 1,
+        )
+        action = self._given.get("ACTION")
+        return Written(rule=rule, place=self._place, action_place=action.place if action else self._place)
+
+
+def _nearest(word: str) -> list[str]:
+    return difflib.get_close_matches(word, KEYWORDS, n=1)
+
+
+def _part(pair: Pair) -> Entry | None:
+    """Which part of the table a pair belongs to; a misspelt keyword counts as the one it is nearest to."""
+    name = pair.keyword if pair.keyword in KEYWORDS else next(iter(_nearest(pair.keyword)), "")
+    return KEYWORDS[name].entry if name else None

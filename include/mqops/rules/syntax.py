@@ -1,0 +1,216 @@
+"""From an entry to keyword/value pairs: `KEYWORD ( value )`, separated by blanks or one comma.
+
+One method a grammar rule. After an error the parser goes on at the next place a pair can begin, so that the errors
+behind it are found as well (D09). It knows which words are keywords only to guess where a missing bracket belongs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from mqops.rules.keywords import KEYWORDS, Kind
+from mqops.rules.lines import EntryText, Source
+from mqops.rules.model import Problem
+
+_WORD = re.compile(r"[A-Za-z0-9_]+")
+_PAIR_AHEAD = re.compile(r"([A-Za-z]+) *\(")
+_RESUME = re.compile(rf"\)(?= *(?:$|[, ]))|(?<=[ ,])(?:{'|'.join(KEYWORDS)}) *\(", re.IGNORECASE)
+_BARE_SPECIALS = "./_%*?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """A value as meant: quotes removed and `''` made one quote, or folded to upper case where it was not quoted."""
+
+    text: str
+    place: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A keyword (upper case) and its value; None where the value could not be read, which is already reported."""
+
+    keyword: str
+    place: tuple[int, int]
+    value: Value | None
+
+
+class EntryParser:
+    """Reads one entry; `pairs()` once, then `problems`."""
+
+    def __init__(self, entry: EntryText, source: Source) -> None:
+        self.problems: list[Problem] = []
+        self._entry = entry
+        self._text = entry.text
+        self._source = source
+        self._at = 0
+        self._separated = True
+        self._resumed = False
+
+    def pairs(self) -> list[Pair]:
+        """Every pair of the entry, in order."""
+        found: list[Pair] = []
+        if self._text.startswith("*"):
+            self._error(0, "a comment begins in column 1: move the asterisk there")
+            return found
+        while self._more():
+            self._separator(first=not found)
+            if not self._more():
+                break
+            pair = self._pair()
+            if pair is not None:
+                found.append(pair)
+        return found
+
+    def _more(self) -> bool:
+        return self._at < len(self._text)
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _error(self, index: int, message: str) -> None:
+        self.problems.append(self._source.problem(self._entry.place(index), message))
+
+    def _blanks(self) -> None:
+        while self._peek() == " ":
+            self._at += 1
+
+    def _known_pair_ahead(self) -> bool:
+        ahead = _PAIR_AHEAD.match(self._text, self._at)
+        return ahead is not None and ahead.group(1).upper() in KEYWORDS
+
+    def _separator(self, *, first: bool) -> None:
+        """separator := blank+ | blank* ',' blank*"""
+        start = self._at
+        self._blanks()
+        commas = 0
+        while self._peek() == ",":
+            comma = self._at
+            self._at += 1
+            commas += 1
+            self._blanks()
+            if first or commas > 1 or not self._more():
+                self._error(comma, "stray comma: a comma stands between two keywords, and only one of it")
+        if not (first or self._separated) and start == self._at and _WORD.match(self._text, start):
+            self._error(start, "a blank or a comma is missing before this")
+        self._separated = False
+
+    def _pair(self) -> Pair | None:
+        """pair := word blank* '(' blank* value blank* ')'"""
+        start = self._at
+        word = _WORD.match(self._text, start)
+        if word is None:
+            self._junk()
+            return None
+        self._at = word.end()
+        keyword = word.group().upper()
+        self._blanks()
+        if self._peek() != "(":
+            self._at, self._separated = word.end(), True
+            if keyword not in KEYWORDS:
+                self._error(start, f"{word.group()!r} is neither a keyword nor in brackets after one")
+                return None
+            self._error(start, f"{keyword} has no value: write {keyword}(value)")
+            return Pair(keyword=keyword, place=self._entry.place(start), value=None)
+        self._at += 1
+        self._blanks()
+        return Pair(keyword=keyword, place=self._entry.place(start), value=self._value(keyword))
+
+    def _junk(self) -> None:
+        self._error(self._at, f"{_shown(self._peek())} where a keyword should begin")
+        while self._more() and self._peek() not in " ,'" and not _WORD.match(self._text, self._at):
+            self._at += 1
+        if self._peek() == "'":
+            self._quoted("this")
+        self._separated, self._resumed = True, False
+
+    def _value(self, keyword: str) -> Value | None:
+        """value := quoted | bare, and the bracket that ends it"""
+        start = self._at
+        if self._peek() == ")" or not self._more():
+            self._at += 1
+            self._error(start, f"{keyword} has an empty value: at least one character is needed, a blank as ' '")
+            return None
+        if self._known_pair_ahead():
+            self._separated = True
+            self._error(start, f"{keyword} has no value, and the bracket behind it is missing")
+            return None
+        value = self._quoted(keyword) if self._peek() == "'" else self._bare(keyword)
+        return value if self._close(keyword) else None
+
+    def _quoted(self, keyword: str) -> Value | None:
+        """quoted := "'" (any character but "'" | "''")+ "'" """
+        start = self._at
+        content = ""
+        self._at += 1
+        while self._more():
+            if self._text.startswith("''", self._at):
+                content += "'"
+                self._at += 2
+            elif self._peek() == "'":
+                self._at += 1
+                if content:
+                    return self._checked(start, content)
+                self._error(start, f"{keyword} has an empty value: quotes alone are not significant, a blank is ' '")
+                return None
+            else:
+                content += self._peek()
+                self._at += 1
+        self._error(start, "this quote is not closed: add a ' at the end of the value (one inside a value is '')")
+        resume = _RESUME.search(self._text, start)
+        self._at = resume.start() if resume else len(self._text)
+        if self._peek() == ")":
+            self._at += 1
+        self._separated = self._resumed = True
+        return None
+
+    def _bare(self, keyword: str) -> Value | None:
+        """bare := (letter | digit | one of . / _ % * ?)+, folded to upper case; what else a name or a number may not
+        hold is said where it is typed"""
+        start = self._at
+        while self._more() and self._peek() not in " )":
+            self._at += 1
+        content = self._text[start : self._at]
+        if keyword in KEYWORDS and KEYWORDS[keyword].kind is Kind.WILD:
+            for offset, character in enumerate(content):
+                if not (character.isascii() and character.isalnum()) and character not in _BARE_SPECIALS:
+                    remedy = "put the value in single quotes" if character.isprintable() else "remove it"
+                    self._error(start + offset, f"{_shown(character)} in the value of {keyword}: {remedy}")
+                    return None
+        return self._checked(start, content.upper())
+
+    def _checked(self, start: int, content: str) -> Value | None:
+        bad = next((c for c in content if not c.isprintable()), None)
+        if bad is None:
+            return Value(text=content, place=self._entry.place(start))
+        self._error(start, f"{_shown(bad)} cannot stand in a value: remove it")
+        return None
+
+    def _close(self, keyword: str) -> bool:
+        """The bracket after a value; where it is missing, find out what was meant."""
+        if self._resumed:  # an unclosed quote has been reported, and the next pair found
+            self._resumed = False
+            return False
+        end = self._at
+        self._blanks()
+        if self._peek() == ")":
+            self._at += 1
+            return True
+        self._separated = True
+        if not self._more() or self._known_pair_ahead():
+            self._error(end, f"the bracket after the value of {keyword} is missing")
+            return False
+        self._error(self._at, f"unexpected text after the value of {keyword}: put a value with blanks in single quotes")
+        close = self._text.find(")", self._at)
+        self._at = close + 1 if close >= 0 else len(self._text)
+        return False
+
+
+def _shown(character: str) -> str:
+    """A character for a message; control characters and undecodable bytes by name."""
+    if character == "\t":
+        return "a tab (it is not a blank here: use blanks)"
+    if "\udc80" <= character <= "\udcff":
+        return f"the byte X'{ord(character) - 0xDC00:02X}' (the table is not UTF-8)"
+    return repr(character) if character.isprintable() else f"the character U+{ord(character):04X}"

@@ -1,0 +1,99 @@
+"""What a value may be: one function a kind of keyword, each returns the typed value or raises `BadValue`.
+
+Choices where IBM's text is open are listed in `mqops.rules`.
+"""
+
+from __future__ import annotations
+
+import difflib
+
+from mqops.rules.keywords import MAX_NUMBER, Keyword, Kind
+from mqops.rules.model import ANY
+from mqwire.names import values
+
+_NAME_SPECIALS = "./_%"
+
+
+class BadValue(Exception):
+    """This value is not legal for its keyword; the message says what is."""
+
+
+def typed(keyword: Keyword, text: str) -> str | int:
+    """The value of a keyword.
+
+    Parameters: `text` without quotes, folded if it was not quoted. Returns a number for numeric keywords, else a string
+    without trailing blanks. Raises BadValue.
+    """
+    if keyword.kind is Kind.WILD:
+        return _wild(keyword, text)
+    if keyword.kind is Kind.NUMBER:
+        return ANY if text == ANY else _number(keyword, text)
+    if keyword.kind is Kind.NAME:
+        return _name(keyword, text)
+    if text in keyword.choices:
+        return text
+    if keyword.kind is Kind.CHOICE:
+        raise BadValue(f"{keyword.name} is one of {', '.join(keyword.choices)}, not {text!r}")
+    return _count(keyword, text)
+
+
+def _wild(keyword: Keyword, text: str) -> str:
+    """A pattern: asterisks do not count for its length, trailing blanks do (but are not significant in matching)."""
+    length = len(text) - text.count("*")
+    if length > keyword.length:
+        raise BadValue(
+            f"{length} characters without asterisks, and {keyword.name} is compared with a field of {keyword.length}"
+        )
+    return text.rstrip(" ")
+
+
+def _number(keyword: Keyword, text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return _in_range(keyword, text)
+    if "*" in text or "?" in text:
+        raise BadValue(f"a number takes no wildcards: {keyword.name} takes a number, a symbolic name, or * alone")
+    symbols = values(*keyword.prefixes)
+    if text in symbols:
+        return symbols[text]
+    wanted = " or ".join(f"{prefix}_*" for prefix in keyword.prefixes)
+    nearest = difflib.get_close_matches(text, symbols, n=1)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    raise BadValue(f"{text!r} is no number from 0 to {MAX_NUMBER} and no symbolic name {wanted}{hint}")
+
+
+def _count(keyword: Keyword, text: str) -> int:
+    if text.isascii() and text.isdigit():
+        return _in_range(keyword, text)
+    words = "".join(f"{word}, " for word in keyword.choices)
+    raise BadValue(f"{keyword.name} is {words}{_range(keyword)}, not {text!r}")
+
+
+def _in_range(keyword: Keyword, digits: str) -> int:
+    value = int(digits) if len(digits.lstrip("0")) <= len(str(MAX_NUMBER)) else MAX_NUMBER + 1
+    if keyword.least <= value <= MAX_NUMBER:
+        return value
+    raise BadValue(f"{digits} is out of range: {keyword.name} is {_range(keyword)}")
+
+
+def _range(keyword: Keyword) -> str:
+    return f"a number from {keyword.least} to {MAX_NUMBER}"
+
+
+def _name(keyword: Keyword, text: str) -> str:
+    """A name of an MQ object, or one of the &-names that stand for a field of the message."""
+    stripped = text.rstrip(" ")
+    if stripped.startswith("&"):
+        if stripped in keyword.choices:
+            return stripped
+        known = f"only {' and '.join(keyword.choices)}" if keyword.choices else "no &-name"
+        raise BadValue(f"{stripped!r} is unknown: {keyword.name} knows {known}")
+    if not stripped and not keyword.blank:
+        raise BadValue(f"{keyword.name} needs the name of a queue")
+    if len(text) > keyword.length:
+        raise BadValue(f"{len(text)} characters, and {keyword.name} holds {keyword.length}")
+    bad = next((c for c in stripped if not (c.isascii() and c.isalnum()) and c not in _NAME_SPECIALS), None)
+    if bad is None:
+        return stripped
+    if bad in "*?":
+        raise BadValue(f"{keyword.name} takes no wildcards")
+    raise BadValue(f"{bad!r} cannot stand in the name of a queue or queue manager")

@@ -1,0 +1,189 @@
+"""A YAML settings file whose every value knows its line: loaded safely, duplicate keys refused, checked by pydantic.
+
+It knows nothing of what the settings mean (that is `mqops.estate`); it turns whatever is wrong with a file into
+`Problem`s that name file, line and field, all of them at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+Place = tuple[str, ...]
+
+# pydantic's error type → our wording; {found} is the value, the other names come from pydantic's own context.
+WORDING = {
+    "missing": "is required",
+    "string_type": "must be text (found {found}); put it in quotes",
+    "int_type": "must be a whole number (found {found})",
+    "bool_type": "must be true or false (found {found})",
+    "greater_than_equal": "must be at least {ge} (found {found})",
+    "less_than_equal": "must be at most {le} (found {found})",
+    "literal_error": "must be one of {expected} (found {found})",
+    "model_type": "must be a block of keys (found {found})",
+    "dict_type": "must be a block of keys (found {found})",
+    "tuple_type": "must be a list (found {found})",
+    "too_short": "must not be empty",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with a settings file. `line` counts from 1; `field` is the dotted path of the value."""
+
+    source: str
+    line: int
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.source}:{self.line}"
+        return f"{where}: {self.field}: {self.message}" if self.field else f"{where}: {self.message}"
+
+
+@dataclass(slots=True)
+class Document:
+    """The values of one YAML text, with the line of each key and value.
+
+    Attributes:
+        source: name of the file, for messages.
+        value: what the text holds (safe types only), or None where it could not be read.
+        lines: path of a value → its line, from 1.
+        problems: what was wrong with the YAML itself.
+    """
+
+    source: str
+    value: Any = None
+    lines: dict[Place, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def problem(self, path: Place, message: str) -> Problem:
+        """A problem at `path`, with the line of the nearest value that the file has."""
+        known = next((path[:n] for n in range(len(path), -1, -1) if path[:n] in self.lines), None)
+        line = self.lines[known] if known is not None else 1
+        return Problem(source=self.source, line=line, field=".".join(path), message=message)
+
+    def check(self, model: type[BaseModel]) -> BaseModel | None:
+        """The document as `model`; None, and every error among `problems`, where it does not fit."""
+        if self.problems:
+            return None
+        try:
+            return model.model_validate(self.value if self.value is not None else {})
+        except ValidationError as error:
+            for item in error.errors(include_url=False):
+                path = tuple(str(part) for part in item["loc"] if part != "[key]")
+                self.problems.append(self.problem(path, wording(dict(item), path, model)))
+            self.problems.sort(key=lambda problem: problem.line)
+            return None
+
+
+def read(text: str, *, source: str) -> Document:
+    """The document in `text`. Only plain YAML types are made; no tag can run code.
+
+    Args:
+        text: the file's content.
+        source: its name, for messages.
+    """
+    document = Document(source=source)
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is None:
+            return document
+        walk(node, (), document, ())
+        if not document.problems:
+            document.value = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = " ".join(filter(None, (error.context, error.problem)))
+        line = mark.line + 1 if mark else 1
+        document.problems.append(Problem(source=source, line=line, field="", message=f"not valid YAML: {what}"))
+    except yaml.YAMLError as error:
+        document.problems.append(Problem(source=source, line=1, field="", message=f"not valid YAML: {error}"))
+    except ValueError as error:  # a well-formed scalar that is no value, such as the date 2026-13-01
+        document.problems.append(Problem(source=source, line=1, field="", message=f"not a valid value: {error}"))
+    return document
+
+
+def walk(node: yaml.Node, path: Place, document: Document, above: tuple[yaml.Node, ...]) -> None:
+    """Note the line of `node` and of all below it; refuse duplicate keys and references to a value's own parent."""
+    document.lines.setdefault(path, node.start_mark.line + 1)
+    if any(node is parent for parent in above):
+        document.problems.append(document.problem(path, "refers to itself"))
+        return
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            walk(item, (*path, str(index)), document, (*above, node))
+    elif isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in node.value:
+            name = str(key.value)
+            here = (*path, name)
+            if name in seen:
+                again = Problem(
+                    source=document.source,
+                    line=key.start_mark.line + 1,
+                    field=".".join(here),
+                    message="stands here a second time",
+                )
+                document.problems.append(again)
+            seen.add(name)
+            document.lines[here] = key.start_mark.line + 1
+            walk(value, here, document, (*above, node))
+
+
+def wording(item: Mapping[str, Any], path: Place, model: type[BaseModel]) -> str:
+    """What to tell the user about one pydantic error."""
+    kind, context = item["type"], dict(item.get("ctx") or {})
+    if kind == "extra_forbidden":
+        return unknown_key(path[-1], sorted(known_keys(model, path[:-1])))
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in WORDING:
+        return WORDING[kind].format(**context, found=found(item["input"]))
+    return f"{item['msg']} (found {found(item['input'])})"
+
+
+def found(value: object) -> str:
+    """The offending value, short."""
+    if isinstance(value, dict):
+        return "a block of keys"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if value is None:
+        return "nothing"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def unknown_key(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else f"; known here: {', '.join(known)}"
+    return f"is not a known key{hint}"
+
+
+def known_keys(model: type[BaseModel], path: Place) -> Iterator[str]:
+    """Keys that the model at `path` below `model` has."""
+    current: type[BaseModel] | None = model
+    for part in path:
+        if current is None:
+            return
+        if part in current.model_fields:
+            annotation = current.model_fields[part].annotation
+            nested = list(models_in(annotation))
+            current = nested[0] if nested else None
+        # else: a key of a mapping whose values are that model
+    if current is not None:
+        yield from current.model_fields
+
+
+def models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """Model classes inside a type such as `dict[str, Model]` or `Model | None`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in getattr(annotation, "__args__", ()):
+        yield from models_in(argument)

@@ -1,0 +1,57 @@
+"""The two tables that travel between the steps: SNAPSHOT (observe → decide) and PLAN (decide → act)."""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from mqops.snapshot.columns import SNAPSHOT_COLUMNS, ColumnType
+
+
+def _fields(kind: DataType, names: str, *, nullable: bool = False) -> list[StructField]:
+    return [StructField(name, kind, nullable) for name in names.split()]
+
+
+_TYPES: dict[ColumnType, DataType] = {
+    "string": StringType(),
+    "binary": BinaryType(),
+    "long": LongType(),
+    "integer": IntegerType(),
+    "timestamp": TimestampType(),
+}
+
+SNAPSHOT = StructType([StructField(name, _TYPES[kind], nullable) for name, kind, nullable in SNAPSHOT_COLUMNS])
+"""One row a message, whole: `md` is the MQMD as it was got, `body` all that follows it. MQDLH columns are null where
+there is none, and then `dlh_error` says why."""
+
+PLAN = StructType(
+    [
+        *_fields(LongType(), "row"),
+        *_fields(StringType(), "queue msg_key"),
+        *_fields(BinaryType(), "msg_id correl_id"),
+        *_fields(StringType(), "put_date put_time"),
+        *_fields(BinaryType(), "body_sha256"),
+        *_fields(LongType(), "body_length"),
+        *_fields(IntegerType(), "dlh_reason", nullable=True),
+        *_fields(StringType(), "dlh_dest_q dlh_dest_q_mgr", nullable=True),
+        *_fields(StringType(), "put_appl_name"),
+        *_fields(IntegerType(), "rule_line", nullable=True),
+        *_fields(StringType(), "rule_key", nullable=True),
+        *_fields(StringType(), "action dest_q dest_q_mgr"),
+        *_fields(BooleanType(), "header"),
+        *_fields(StringType(), "putaut alternate_user"),
+        *_fields(IntegerType(), "tries"),
+        *_fields(StringType(), "unit_group"),
+    ]
+)
+"""One row a message of the frozen set, in browse order. `rule_line` is null where no rule was chosen; texts that do not
+apply to the action are empty."""

@@ -1,0 +1,59 @@
+"""Earlier replays of a snapshot's messages: counted from the ledger, kept in RUN/replays.jsonl beside the snapshot.
+
+A line of the file is `{"msg_key": ..., "replays": number}`, one for each message that was put back before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from mqops.backout.replay import replay_key, replays
+from mqops.ledger.marker import BODY_DIGITS
+from mqops.store.arrow import read_parquet
+from mqops.store.files import lake_errors, write_bytes
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+
+_COLUMNS = ["msg_key", "msg_id", "body_sha256"]
+
+
+def current(lake_folder: Path) -> Mapping[str, int]:
+    """Replay key → replays so far, of a queue manager.
+
+    Parameters: `lake_folder` LAKE/<queue manager>.
+
+    Raises:
+        LakeError: the ledger cannot be read.
+        LedgerBroken: a line is not readable.
+    """
+    ledger = LedgerFile(lake_folder, str)
+    return replays(ledger.markers(kind="issued"), ledger.markers(kind="acted"))
+
+
+def write(run: RunFolder) -> int:
+    """Write RUN/replays.jsonl for the messages of the run's snapshot; gives the number of lines.
+
+    Raises as `current`.
+    """
+    counted = current(run.lake_folder)
+    here: dict[str, int] = {}
+    if counted:
+        for batch in read_parquet(run.snapshot, _COLUMNS):
+            for key, msg_id, digest in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                number = counted.get(replay_key(msg_id.hex(), digest.hex()[:BODY_DIGITS]), 0)
+                if number:
+                    here[key] = number
+    lines = [json.dumps({"msg_key": key, "replays": here[key]}) for key in sorted(here)]
+    write_bytes(run.replays, "".join(line + "\n" for line in lines).encode())
+    return len(lines)
+
+
+def read(run: RunFolder) -> dict[str, int]:
+    """What `write` wrote: msg_key → replays; empty where there is no such file. Raises `LakeError`."""
+    if not run.replays.exists():
+        return {}
+    with lake_errors(run.replays):
+        text = run.replays.read_text(encoding="utf-8")
+    return {row["msg_key"]: int(row["replays"]) for row in map(json.loads, text.splitlines())}

@@ -1,0 +1,196 @@
+"""Act in one process: the lanes of the approved plan one after the other, without Spark."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from mqops.act.lanes import ACTED, DEFAULT_UNIT_SIZE, Row, lane_of
+from mqops.act.mover import LaneResult, Mover
+from mqops.act.port import Port
+from mqops.errors import InProgress
+from mqops.model import ActSummary
+from mqops.mq.connection import MqConnection, connect, open_session
+from mqops.mq.mover_port import MoverPort
+from mqops.mq.session import Session
+from mqops.store.arrow import read_parquet
+from mqops.store.files import write_json
+from mqops.store.run import RunFolder
+from mqops.workflow.clock import utc_now
+from mqops.workflow.tickets import Order, about_plan, issue_once, read_order, unfinished_lanes
+
+ROW_COLUMNS = (
+    *("row", "queue", "msg_key", "msg_id", "correl_id", "body_length", "action", "rule_key"),
+    *("dest_q", "dest_q_mgr", "header", "alternate_user", "unit_group", "body_sha256"),
+)
+"""What acting reads of a plan."""
+PATIENCE = 10
+"""Rounds without any progress, each with half a second's wait for a ticket, before somebody else's lanes are left."""
+
+
+class LaneWorker:
+    """Does lanes on one connection, made when first needed and made anew when lost."""
+
+    def __init__(self, connection: MqConnection, order: Order, unit_size: int) -> None:
+        self._connection = connection
+        self._order = order
+        self._unit_size = unit_size
+        self._session: Session | None = None
+        self._port: Port | None = None
+
+    def __enter__(self) -> LaneWorker:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._drop()
+
+    def run(self, lane: int, length: int, rows: Iterable[Row]) -> LaneResult:
+        """Act on a lane (see `Mover.run`)."""
+        ports = self._ports()
+        mover = Mover(
+            lambda: next(ports), self._order.plan, lane=lane, length=length, unit_size=self._unit_size, now=utc_now
+        )
+        return mover.run(rows)
+
+    def _ports(self) -> Iterator[Port]:
+        if self._port is None:
+            self._port = self._connect()
+        yield self._port
+        while True:
+            self._drop()
+            self._port = self._connect()
+            yield self._port
+
+    def _connect(self) -> Port:
+        self._session = open_session(self._connection)
+        return MoverPort(self._session, self._order.queues)
+
+    def _drop(self) -> None:
+        if self._session is not None:
+            self._session.disconnect()
+        self._session = self._port = None
+
+
+def act(
+    connection: MqConnection,
+    run: RunFolder,
+    *,
+    unit_size: int = DEFAULT_UNIT_SIZE,
+    approved: str = "",
+    about: Mapping[str, Any] | None = None,
+) -> ActSummary:
+    """Act on a run's plan, or finish what an earlier execution began.
+
+    Parameters: `unit_size` most messages a unit of work; `approved` digest of the approved plan.
+
+    Raises:
+        MqopsError: what was committed stays, everything else is as before; call again to go on.
+    """
+    started = time.monotonic()
+    order = read_order(run, approved)
+    with run.lock():
+        rows = _rows(run)
+        lanes = issue_once(connection, run, order, lambda: [len(rows)], about_plan(order, **(about or {})))
+        by_lane = _dealt(rows, len(lanes))
+
+        def visit(unfinished: Sequence[int]) -> list[LaneResult]:
+            with LaneWorker(connection, order, unit_size) as worker:
+                return [worker.run(lane, lanes[lane], by_lane[lane]) for lane in unfinished]
+
+        results = rounds(connection, run, order, lanes, visit)
+        summary = summarise(order, results, time.monotonic() - started)
+        write_json(run.act_json, summary.to_json())
+    return summary
+
+
+def rounds(
+    connection: MqConnection,
+    run: RunFolder,
+    order: Order,
+    lanes: Sequence[int],
+    visit: Callable[[Sequence[int]], list[LaneResult]],
+) -> list[LaneResult]:
+    """Visit the unfinished lanes until there are none; again those that somebody else held, for a while.
+
+    Raises:
+        InProgress: another process still holds lanes, or died and the queue manager has not backed out its work.
+        MQError: as `visit`.
+    """
+    results: list[LaneResult] = []
+    held = 0
+    while unfinished := _unfinished(connection, run, order, lanes):
+        if held == PATIENCE:
+            raise InProgress(
+                f"Another process is at work on {len(unfinished)} lanes of run {order.plan.run}; act again later"
+            )
+        visits = visit(unfinished)
+        results += visits
+        held = 0 if any(result.units for result in visits) else held + 1
+    return results
+
+
+def _unfinished(connection: MqConnection, run: RunFolder, order: Order, lanes: Sequence[int]) -> list[int]:
+    with connect(connection) as session:
+        return unfinished_lanes(session, run, order.plan, lanes)
+
+
+def _rows(run: RunFolder) -> list[dict[str, Any]]:
+    """The plan's rows with an action, each told whether another row of the plan has its identifiers."""
+    plan: list[dict[str, Any]] = []
+    for batch in read_parquet(run.plan, list(ROW_COLUMNS)):
+        plan += batch.to_pylist()
+    same = Counter((row["msg_id"], row["correl_id"]) for row in plan)
+    return [row | {"twin": same[row["msg_id"], row["correl_id"]] > 1} for row in plan if row["action"] in ACTED]
+
+
+def _dealt(rows: list[dict[str, Any]], lanes: int) -> list[list[Row]]:
+    """The rows of each lane in order, as `mqops.spark.act` deals them."""
+    ordered = sorted(rows, key=lambda row: (lane_of(row["unit_group"], lanes), row["unit_group"].encode(), row["row"]))
+    dealt: list[list[Row]] = [[] for _ in range(lanes)]
+    for lane, group in groupby(ordered, key=lambda row: lane_of(row["unit_group"], lanes)):
+        dealt[lane] = [make_row(position, row) for position, row in enumerate(group)]
+    return dealt
+
+
+def make_row(position: int, row: Mapping[str, Any]) -> Row:
+    """A row for the mover from the plan's columns and `twin`."""
+    return Row(
+        row=row["row"],
+        position=position,
+        queue=row["queue"],
+        msg_key=row["msg_key"],
+        msg_id=row["msg_id"],
+        correl_id=row["correl_id"],
+        body_length=row["body_length"],
+        action=row["action"],
+        rule_key=row["rule_key"] or "",
+        dest_q=row["dest_q"] or "",
+        dest_q_mgr=row["dest_q_mgr"] or "",
+        header=row["header"],
+        alternate_user=row["alternate_user"] or "",
+        twin=row["twin"],
+        body_sha256=bytes(row["body_sha256"]),
+    )
+
+
+def summarise(order: Order, results: Iterable[LaneResult], seconds: float) -> ActSummary:
+    """The summary of an execution from the reports of its lanes."""
+    reports = list(results)
+    finished = {report.lane for report in reports if report.state == "finished"}
+    held = {report.lane for report in reports} - finished
+    return ActSummary(
+        run=order.plan.run,
+        plan=order.plan.digest,
+        moved=sum(report.moved for report in reports),
+        discarded=sum(report.discarded for report in reports),
+        failed=sum(report.failed for report in reports),
+        absent=sum(report.absent for report in reports),
+        units=sum(report.units for report in reports),
+        backouts=sum(report.backouts for report in reports),
+        lanes_finished=len(finished),
+        lanes_held=len(held),
+        seconds=round(seconds, 3),
+    )

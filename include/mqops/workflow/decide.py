@@ -1,0 +1,248 @@
+"""Decide in one process, without Spark: the plain matcher on a run's snapshot gives the same plan and digest.
+
+`mqops.spark.decide` is the same for many messages; a test holds the two equal, digest included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from mqops.backout.decision import settled, with_origin
+from mqops.backout.origin import Setting
+from mqops.errors import PlanChanged
+from mqops.plan import PlanCount, PlanSummary, RuleCount, plan_digest, row_digest
+from mqops.plan.mask import put_instant
+from mqops.rules import Rule, Table, choose
+from mqops.store import backout
+from mqops.store.arrow import PLAN, read_parquet, write_parquet
+from mqops.store.files import make_durable, make_folder, read_json, write_json
+from mqops.store.replays import read as read_replays
+from mqops.store.run import RunFolder
+from mqwire.names import feedback_name, reason_name
+
+PATTERN_COLUMNS: Mapping[str, str] = {
+    "APPLIDAT": "appl_identity_data",
+    "APPLNAME": "put_appl_name",
+    "APPLTYPE": "put_appl_type",
+    "DESTQ": "dlh_dest_q",
+    "DESTQM": "dlh_dest_q_mgr",
+    "FEEDBACK": "feedback",
+    "FORMAT": "dlh_format",
+    "MSGTYPE": "msg_type",
+    "PERSIST": "persistence",
+    "REASON": "dlh_reason",
+    "REPLYQ": "reply_to_q",
+    "REPLYQM": "reply_to_q_mgr",
+    "USERID": "user_identifier",
+}
+"""Pattern keyword → column of the snapshot."""
+
+_FIELDS: Mapping[str, str] = {
+    "&DESTQ": "dlh_dest_q",
+    "&DESTQM": "dlh_dest_q_mgr",
+    "&ORIGQ": "dlh_dest_q",
+    "&REPLYQ": "reply_to_q",
+    "&REPLYQM": "reply_to_q_mgr",
+}
+_COPIED = (
+    *("queue", "msg_key", "msg_id", "correl_id", "put_date", "put_time", "body_sha256", "body_length"),
+    *("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name"),
+)
+_READ = sorted({*_COPIED, *PATTERN_COLUMNS.values(), *_FIELDS.values(), "dlh_error", "format", "jms_destination"})
+_BATCH = 2000
+MOST_GROUPS = 1000
+"""Groups in a summary; with &REPLYQ there may be one a message."""
+
+
+def decide(run: RunFolder, table: Table, *, text: str, source: str, workflow: str = "dlq") -> PlanSummary:
+    """Write RUN/plan and RUN/plan.json.
+
+    Parameters: `table` that was made of `text`, which came from `source`.
+
+    Raises:
+        PlanChanged: this run's plan is being acted on already.
+        LakeError: the snapshot is missing or the disk refused.
+    """
+    if run.issued_json.exists():
+        raise PlanChanged(f"The plan of run {run.run} is being acted on; make a new run for a new plan")
+    observed = read_json(run.observe_json)
+    run.plan_json.unlink(missing_ok=True)
+    books = _Books()
+    where = backout.kept(run)
+    make_folder(run.plan)
+    write_parquet(run.plan, PLAN, _batches(books.noting(_plan_rows(run, table, where))))
+    make_durable(run.plan)
+    summary = PlanSummary(
+        run=run.run,
+        workflow=workflow,
+        queue_manager=observed["queue_manager"],
+        queue=",".join(queue["queue"] for queue in observed["queues"]),
+        table_source=source,
+        table_digest=table.digest,
+        table_text=text,
+        digest=plan_digest(books.digests),
+        observed=observed["messages"],
+        rows=len(books.digests),
+        bytes=sum(tally.bytes for tally in books.rules.values()),
+        rules=books.rule_counts(),
+        counts=books.counts(),
+        counts_left_off=max(0, len(books.groups) - MOST_GROUPS),
+        remarks=where.remarks() if where else (),
+    )
+    write_json(run.plan_json, summary.to_json())
+    return summary
+
+
+def _plan_rows(run: RunFolder, table: Table, where: Setting | None) -> Iterator[dict[str, Any]]:
+    tries, replays = _tries(run), read_replays(run)
+    number = 0
+    for batch in read_parquet(run.snapshot, _READ):
+        for message in batch.to_pylist():
+            key = message["msg_key"]
+            if where is None:
+                yield plan_row(number, message, table, tries.get(key, {}))
+            else:
+                row = plan_row(number, with_origin(message, where), table, tries.get(key, {}))
+                yield settled(row, where, replays.get(key, 0))
+            number += 1
+
+
+def _tries(run: RunFolder) -> dict[str, dict[str, int]]:
+    if not run.tries.exists():
+        return {}
+    return {row["msg_key"]: row["tries"] for row in map(json.loads, run.tries.read_text().splitlines())}
+
+
+def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mapping[str, int]) -> dict[str, Any]:
+    """The row of the plan for one message of the snapshot.
+
+    Parameters: `number` of the row; `message` column → value; `tries` rule key → failed tries so far.
+    """
+    copied = {name: message[name] for name in _COPIED}
+    if message["dlh_error"] is not None:
+        return {"row": number, **copied, **_NO_RULE, "action": "ERROR", "unit_group": "ERROR"}
+    rule = choose(table, {keyword: message[column] for keyword, column in PATTERN_COLUMNS.items()}, tries)
+    if rule is None:
+        return {"row": number, **copied, **_NO_RULE, "action": "IGNORE", "unit_group": "IGNORE"}
+    return {"row": number, **copied, **_decision(rule, message, tries)}
+
+
+_NO_RULE: Mapping[str, Any] = {
+    "rule_line": None,
+    "rule_key": None,
+    "dest_q": "",
+    "dest_q_mgr": "",
+    "header": False,
+    "putaut": "",
+    "alternate_user": "",
+    "tries": 0,
+}
+
+
+def _decision(rule: Rule, message: Mapping[str, Any], tries: Mapping[str, int]) -> dict[str, Any]:
+    puts = rule.action in {"RETRY", "FWD"}
+    queue = "&DESTQ" if rule.action == "RETRY" else rule.fwdq
+    queue_manager = "&DESTQM" if rule.action == "RETRY" else rule.fwdqm
+    decision = {
+        "rule_line": rule.line,
+        "rule_key": rule.key,
+        "action": rule.action,
+        "dest_q": _resolved(queue, message),
+        "dest_q_mgr": _resolved(queue_manager, message),
+        "header": rule.header,
+        "putaut": rule.putaut if puts else "",
+        "alternate_user": message["user_identifier"] if puts and rule.putaut == "CTX" else "",
+        "tries": tries.get(rule.key, 0),
+    }
+    user = f"!{decision['alternate_user']}" if decision["alternate_user"] else ""
+    target = f"{decision['dest_q']}@{decision['dest_q_mgr']}{user}"
+    return decision | {"unit_group": target if puts else rule.action}
+
+
+def _resolved(name: str, message: Mapping[str, Any]) -> str:
+    """A name, or the field an &-name stands for (`ibm_mq_facts` 1.6)."""
+    return (message[_FIELDS[name]] or "") if name in _FIELDS else name
+
+
+def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
+    waiting: list[dict[str, Any]] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) == _BATCH:
+            yield pa.RecordBatch.from_pylist(waiting, schema=PLAN)
+            waiting = []
+    yield pa.RecordBatch.from_pylist(waiting, schema=PLAN)
+
+
+@dataclass(slots=True)
+class _Tally:
+    messages: int = 0
+    bytes: int = 0
+    oldest: str = ""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        self.messages += 1
+        self.bytes += row["body_length"]
+        put = row["put_date"] + row["put_time"]
+        if put.isdigit() and (not self.oldest or put < self.oldest):
+            self.oldest = put
+
+    def values(self) -> dict[str, Any]:
+        oldest = put_instant(self.oldest[:8], self.oldest[8:])
+        return {"messages": self.messages, "bytes": self.bytes, "oldest": oldest}
+
+
+_RULE = ("rule_line", "rule_key", "action")
+_GROUP = (*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_q_mgr")
+
+
+@dataclass(slots=True)
+class _Books:
+    """Digests and counts, taken while the rows go by."""
+
+    digests: list[str] = field(default_factory=list)
+    rules: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
+    groups: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
+
+    def noting(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for row in rows:
+            self.digests.append(row_digest(row))
+            self.rules.setdefault(tuple(row[name] for name in _RULE), _Tally()).add(row)
+            self.groups.setdefault(tuple(row[name] for name in _GROUP), _Tally()).add(row)
+            yield row
+
+    def rule_counts(self) -> tuple[RuleCount, ...]:
+        order = sorted(self.rules, key=lambda rule: (rule[0] is None, rule[0] or 0, rule[2]))
+        return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
+
+    def counts(self) -> tuple[PlanCount, ...]:
+        largest = Counter({group: tally.messages for group, tally in self.groups.items()}).most_common(MOST_GROUPS)
+        return tuple(self._count(group) for group, _messages in largest)
+
+    def _count(self, group: tuple[Any, ...]) -> PlanCount:
+        line, key, action, reason, origin_q, origin_q_mgr, dest_q, dest_q_mgr = group
+        return PlanCount(
+            rule_line=line,
+            rule_key=key,
+            action=action,
+            reason=reason,
+            symbol=_symbol(reason),
+            origin_q=origin_q,
+            origin_q_mgr=origin_q_mgr,
+            dest_q=dest_q,
+            dest_q_mgr=dest_q_mgr,
+            **self.groups[group].values(),
+        )
+
+
+def _symbol(reason: int | None) -> str:
+    if reason is None:
+        return ""
+    name = reason_name(reason)
+    return name if name.startswith("MQRC_") else feedback_name(reason)

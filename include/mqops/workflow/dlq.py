@@ -1,0 +1,66 @@
+"""One pass over a dead-letter queue in one process: observe, decide, act, prove (`mqops dlq run`)."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from mqops.act.lanes import DEFAULT_UNIT_SIZE
+from mqops.model import RunSummary
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import dead_letter_queue, queue_manager_name
+from mqops.plan import PlanSummary
+from mqops.rules import Table
+from mqops.store.run import RunFolder
+from mqops.workflow.act import act
+from mqops.workflow.clock import utc_now
+from mqops.workflow.decide import decide
+from mqops.workflow.observe import observe
+from mqops.workflow.prove import prove
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What to do in a pass.
+
+    Parameters: `queue` blank for the queue manager's DEADQ; `text` and `source` of the table; `unit_size` most messages
+    a unit of work.
+    """
+
+    connection: MqConnection
+    lake: Path
+    table: Table
+    text: str
+    source: str = "<standard input>"
+    queue: str = ""
+    unit_size: int = DEFAULT_UNIT_SIZE
+
+
+def plan_pass(what: Pass) -> tuple[RunFolder, PlanSummary]:
+    """Observe and decide; nothing is moved. Returns the run's folder and its plan.
+
+    Raises:
+        MqopsError: nothing was moved.
+    """
+    with connect(what.connection) as session:
+        name = queue_manager_name(session)
+        queue = what.queue or dead_letter_queue(session)
+    run = RunFolder.at(what.lake, name, new_run_key())
+    observe(what.connection, run, [queue])
+    return run, decide(run, what.table, text=what.text, source=what.source)
+
+
+def carry_out(what: Pass, run: RunFolder, plan: PlanSummary) -> RunSummary:
+    """Act on a plan and prove what came of it.
+
+    Raises:
+        MqopsError: what was committed is in the ledger or on the ledger queue; nothing is lost.
+    """
+    act(what.connection, run, unit_size=what.unit_size, approved=plan.digest)
+    return prove(what.connection, run)
+
+
+def new_run_key() -> str:
+    """A key for a run started by hand: the time, and something that tells it from another of the same moment."""
+    return f"cli-{utc_now().replace(':', '').replace('.', '-')}-{secrets.token_hex(3)}"

@@ -1,0 +1,139 @@
+"""Prove: drain the markers into the ledger, look at the queues, balance (DESIGN law 5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from mqops.act.identity import PlanIdentity
+from mqops.errors import InProgress, Unbalanced
+from mqops.ledger.account import Account, account
+from mqops.ledger.balance import Place, PlannedRow, balance
+from mqops.ledger.marker import Marker
+from mqops.model import RunSummary
+from mqops.mq.browse import browse
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import depth
+from mqops.mq.ledger_queue import LedgerQueue
+from mqops.mq.mover_port import key_of
+from mqops.mq.session import Session
+from mqops.store.arrow import read_parquet
+from mqops.store.files import write_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+from mqops.workflow.clock import utc_now
+from mqops.workflow.tickets import Order, issued_lanes, note_issued, read_order, waiting_lanes
+from mqwire.names import reason_name
+
+PICTURES = 3
+"""How often the queue is looked at again because somebody was at work meanwhile."""
+_ROW_COLUMNS = ["row", "queue", "msg_key", "action", "rule_line", "rule_key"]
+
+
+def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = utc_now) -> RunSummary:
+    """Prove what became of a run's plan; writes summary.json. May be repeated at any time.
+
+    Raises:
+        Unbalanced: the ledger, the plan and the queue contradict each other; summary.json says how.
+        InProgress: a process still acts on the plan (or died with units of work that the queue manager has not backed
+            out yet), so what is on the queue is no proof.
+        MqopsError: the queue manager or the lake failed; nothing is lost, call again.
+    """
+    order = read_order(run)
+    ledger = LedgerFile(run.lake_folder, now)
+    with run.lock(), connect(connection) as session:
+        sums, on_queue = _still_picture(session, ledger, run, order)
+        summary = balance(_empty(order, now()), lambda: _planned(run), sums, on_queue, reason_names=_names(sums))
+    write_json(run.summary_json, summary.to_json())
+    if not summary.balanced:
+        raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(summary.problems)}")
+    return summary
+
+
+def _still_picture(
+    session: Session, ledger: LedgerFile, run: RunFolder, order: Order
+) -> tuple[Account, Counter[Place]]:
+    """The ledger's account and the queue's messages, of a time when nobody acted on the plan."""
+    drain(session, ledger, run, order.plan)
+    for _ in range(PICTURES):
+        sums = account(ledger.markers(plan=order.plan))
+        _nobody_at_work(session, order, sums)
+        on_queue = _on_queues(session, order.queues)
+        _nobody_at_work(session, order, sums)
+        if not drain(session, ledger, run, order.plan):
+            return sums, on_queue
+    raise InProgress(f"Run {order.plan.run} is being acted on by another process; wait for it to end and prove again")
+
+
+def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: PlanIdentity) -> int:
+    """Move a plan's markers from the ledger queue to the ledger; returns the number of lines added.
+
+    A marker is committed off the queue when its line is on disk. That tickets were issued is noted in the run's folder
+    before the marker that says so can go (`run` None: the run's folder is gone, so that it can not be resumed anyway).
+
+    Raises:
+        MqopsError: call again; nothing is recorded twice.
+    """
+    added = 0
+    queue = LedgerQueue(session)
+    try:
+        if run is not None:
+            _note_issue(queue, run, plan)
+        with ledger.writer() as writer:
+            while markers := queue.take_markers(plan):
+                added += writer.add(markers)
+                session.commit()
+    finally:
+        queue.close()
+    return added
+
+
+def _note_issue(queue: LedgerQueue, run: RunFolder, plan: PlanIdentity) -> None:
+    if issued_lanes(run, plan) is not None:
+        return
+    body = queue.look(msg_id=plan.issued_id())
+    if body is not None:
+        note_issued(run, plan, Marker.unpack(body).lanes)
+
+
+def _nobody_at_work(session: Session, order: Order, sums: Account) -> None:
+    """A lane is finished, or its ticket lies on the queue, or somebody has it."""
+    waiting = set(waiting_lanes(session, order.plan, sums.lengths))
+    taken = [lane for lane in sums.open_lanes if lane not in waiting]
+    if taken:
+        raise InProgress(
+            f"Run {order.plan.run}: {len(taken)} of {len(sums.lengths)} lanes are being worked on by another process; "
+            "wait for it to end, or for the queue manager to back out what it left, and prove again"
+        )
+
+
+def _on_queues(session: Session, queues: Iterable[str]) -> Counter[Place]:
+    """(queue, msg_key) → number of such messages there. An empty queue is not browsed."""
+    found: Counter[Place] = Counter()
+    for queue in queues:
+        if depth(session, queue):
+            found.update((queue, key_of(got.md, got.body)) for got in browse(session, queue))
+    return found
+
+
+def _planned(run: RunFolder) -> Iterator[PlannedRow]:
+    for batch in read_parquet(run.plan, _ROW_COLUMNS):
+        columns = [batch.column(name).to_pylist() for name in _ROW_COLUMNS]
+        for row, queue, key, action, line, rule_key in zip(*columns, strict=True):
+            yield PlannedRow(row, queue, key, action, line, rule_key or "")
+
+
+def _empty(order: Order, at: str) -> RunSummary:
+    return RunSummary(
+        run=order.plan.run,
+        workflow=str(order.document.get("workflow", "dlq_rules")),
+        queue_manager=order.queue_manager,
+        queue=",".join(order.queues),
+        plan=order.plan.digest,
+        remarks=tuple(order.document.get("remarks", ())),
+        proved_at=at,
+    )
+
+
+def _names(sums: Account) -> dict[int, str]:
+    return {reason: reason_name(reason) for reason in set(sums.failed.values())}

@@ -1,0 +1,134 @@
+"""Before anything is moved: is it the approved plan, is the snapshot still there, are the tickets issued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mqops.act.identity import PlanIdentity
+from mqops.act.issue import issue
+from mqops.errors import LakeError, OutcomeUnknown, PlanChanged
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.ledger_queue import LedgerQueue
+from mqops.mq.mover_port import MoverPort
+from mqops.mq.session import Session
+from mqops.store.files import missing_files, read_json, write_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+from mqops.workflow.clock import utc_now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be acted on: the plan's identity, the queues it takes from, and plan.json as it stands."""
+
+    plan: PlanIdentity
+    queues: tuple[str, ...]
+    queue_manager: str
+    document: Mapping[str, Any]
+
+
+def read_order(run: RunFolder, approved: str = "") -> Order:
+    """The order of a run's plan.
+
+    Parameters: `approved` the digest that was approved, "" where no approval was needed.
+
+    Raises:
+        PlanChanged: the plan has another digest than the approved one.
+        LakeError: plan or snapshot are not there, or no longer as they were written (DESIGN law 4).
+    """
+    document = read_json(run.plan_json)
+    if approved and document["digest"] != approved:
+        raise PlanChanged(f"The plan has digest {document['digest']}, approved was {approved}; let it be approved anew")
+    missing = missing_files(run.snapshot, read_json(run.observe_json)["files"])
+    if missing:
+        raise LakeError(f"The snapshot of run {run.run} has lost {missing[0]}: nothing is moved without its copy")
+    return Order(
+        plan=PlanIdentity(run=document["run"], digest=document["digest"]),
+        queues=tuple(document["queue"].split(",")),
+        queue_manager=document["queue_manager"],
+        document=document,
+    )
+
+
+def issued_lanes(run: RunFolder, plan: PlanIdentity) -> list[int] | None:
+    """Rows of each lane if it is noted that the plan's tickets were issued, else None."""
+    if not run.issued_json.exists():
+        return None
+    noted = read_json(run.issued_json)
+    return [int(rows) for rows in noted["lanes"]] if noted["plan"] == plan.digest else None
+
+
+def note_issued(run: RunFolder, plan: PlanIdentity, lanes: Sequence[int]) -> None:
+    """Note it. From then on the marker that says so may be drained. Raises `LakeError`."""
+    write_json(run.issued_json, {"run": plan.run, "plan": plan.digest, "lanes": list(lanes)})
+
+
+def issue_once(
+    connection: MqConnection,
+    run: RunFolder,
+    order: Order,
+    lengths: Callable[[], Sequence[int]],
+    about: Mapping[str, Any],
+) -> list[int]:
+    """Issue the plan's tickets unless they are; the run's lock is held. Returns the rows of each lane.
+
+    Parameters: `lengths` counts the rows of each lane, asked only when nothing was issued; `about` who and why.
+
+    Raises:
+        MQError, SettingsError, LakeError: nothing was moved.
+    """
+    lanes = issued_lanes(run, order.plan)
+    if lanes is None:
+        lanes = list(lengths())
+        if not any(lanes):
+            return lanes  # nothing to act on: nothing to issue, nothing for the ledger
+        _issue(connection, order, lanes, about)
+        note_issued(run, order.plan, lanes)
+    else:
+        with connect(connection) as session:
+            MoverPort(session, order.queues)  # a queue that is gone is better told here than by every task
+    return lanes
+
+
+def _issue(connection: MqConnection, order: Order, lanes: Sequence[int], about: Mapping[str, Any]) -> None:
+    for last_try in (False, True):
+        try:
+            with connect(connection) as session:
+                issue(MoverPort(session, order.queues), order.plan, lanes, about=about, now=utc_now)
+            return
+        except OutcomeUnknown:
+            if last_try:
+                raise  # the next execution looks for the marker
+
+
+def unfinished_lanes(session: Session, run: RunFolder, plan: PlanIdentity, lanes: Sequence[int]) -> list[int]:
+    """The lanes whose last marker is neither on the ledger queue nor in the ledger. Raises `MQError`, `LakeError`."""
+    recorded = LedgerFile(run.lake_folder, utc_now).units()
+    ledger = LedgerQueue(session)
+    try:
+        return [
+            lane
+            for lane, rows in enumerate(lanes)
+            if rows and plan.last_id(lane).hex() not in recorded and ledger.look(msg_id=plan.last_id(lane)) is None
+        ]
+    finally:
+        ledger.close()
+
+
+def waiting_lanes(session: Session, plan: PlanIdentity, lanes: Sequence[int]) -> list[int]:
+    """The lanes whose ticket lies on the ledger queue: not finished, and nobody at work on them. Raises `MQError`."""
+    ledger = LedgerQueue(session)
+    try:
+        return [
+            lane for lane, rows in enumerate(lanes) if rows and ledger.look(correl_id=plan.ticket(lane)) is not None
+        ]
+    finally:
+        ledger.close()
+
+
+def about_plan(order: Order, **more: Any) -> dict[str, Any]:
+    """What the "issued" marker tells of a plan: table, queue, who."""
+    names = ("workflow", "queue_manager", "queue", "table_digest", "rows", "requested_by", "approved_by")
+    return {name: order.document[name] for name in names if name in order.document} | more

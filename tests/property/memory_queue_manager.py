@@ -1,0 +1,172 @@
+"""Queues and units of work in memory, behind the mover's port, with deaths and broken connections at chosen calls.
+
+An independent statement of what a queue manager promises: a unit of work is all or nothing, its messages are hidden
+from others until it ends, and the death of its owner backs it out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mqops.act.lanes import Row, Target
+from mqops.act.port import Taken
+from mqops.errors import OutcomeUnknown, TransientMQError
+from mqwire import constants as c
+
+
+class Death(BaseException):
+    """The process is killed: nothing of it runs any more."""
+
+
+@dataclass
+class Message:
+    msg_id: bytes
+    correl_id: bytes
+    key: str
+    body: bytes = b""
+    size: int = 1
+
+
+@dataclass
+class TargetQueue:
+    """A destination: how many messages it takes, and how long they may be."""
+
+    room: int = 10**9
+    longest: int = 10**9
+    missing: bool = False
+    messages: list[Message] = field(default_factory=list)
+
+
+@dataclass
+class QueueManager:
+    sources: dict[str, list[Message]]
+    targets: dict[str, TargetQueue]
+    ledger: list[Message] = field(default_factory=list)
+    discarded: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Trouble:
+    """What happens at which call, counted over all processes: "death", "unmade" or "made" (a commit), "broken"."""
+
+    at: dict[int, str]
+    calls: Iterator[int]
+
+    def next(self) -> str:
+        return self.at.pop(next(self.calls), "")
+
+
+class MemoryPort:
+    """One process's connection. `end` is what the queue manager does when it notices that the process is gone."""
+
+    def __init__(self, manager: QueueManager, trouble: Trouble, limit: int = 10**9) -> None:
+        self.manager = manager
+        self.trouble = trouble
+        self.limit = limit
+        self.got: list[tuple[list[Message], int, Message]] = []
+        self.puts: list[tuple[list[Message], Message]] = []
+        self.opened: set[Target] = set()
+        self.cursor: tuple[list[Message], int, Message] | None = None
+
+    # the calls
+
+    def _call(self) -> str:
+        trouble = self.trouble.next()
+        if trouble == "death":
+            raise Death
+        if trouble == "broken":
+            self.end()
+            raise TransientMQError(2, c.MQRC_CONNECTION_BROKEN, verb="MQGET")
+        return trouble
+
+    def _room_in_unit(self) -> None:
+        if len(self.got) + len(self.puts) >= self.limit:
+            raise TransientMQError(2, c.MQRC_SYNCPOINT_LIMIT_REACHED, verb="MQPUT")
+
+    def _take(self, queue: list[Message], index: int) -> Message:
+        self._room_in_unit()
+        message = queue.pop(index)
+        self.got.append((queue, index, message))
+        return message
+
+    def take_ticket(self, correl_id: bytes, *, wait_ms: int) -> bytes | None:
+        self._call()
+        ledger = self.manager.ledger
+        for index, message in enumerate(ledger):
+            if message.correl_id == correl_id:
+                return self._take(ledger, index).body
+        return None
+
+    def put_ticket(self, correl_id: bytes, body: bytes) -> None:
+        self._put(self.manager.ledger, Message(b"", correl_id, "ticket", body))
+
+    def put_marker(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
+        self._put(self.manager.ledger, Message(msg_id, correl_id, "marker", body))
+
+    def has_marker(self, msg_id: bytes) -> bool:
+        self._call()
+        return any(message.msg_id == msg_id for message in self.manager.ledger)
+
+    def _put(self, queue: list[Message], message: Message) -> None:
+        self._call()
+        self._room_in_unit()
+        self.puts.append((queue, message))
+
+    def open_target(self, target: Target) -> int:
+        self._call()
+        if self.manager.targets[target.queue].missing:
+            return c.MQRC_UNKNOWN_OBJECT_NAME
+        self.opened.add(target)
+        return 0
+
+    def forget_target(self, target: Target) -> None:
+        self.opened.discard(target)
+
+    def take(self, row: Row, *, careful: bool) -> Taken | None:
+        self._call()
+        queue = self.manager.sources[row.queue]
+        for index, message in enumerate(queue):
+            fits = (message.msg_id, message.correl_id) == (row.msg_id, row.correl_id)
+            if fits and (not careful or message.key == row.msg_key):
+                self._take(queue, index)
+                return Taken(md=b"", body=message.body, key=message.key)
+        return None
+
+    def put(self, row: Row, taken: Taken) -> int:
+        assert row.target in self.opened
+        _queue, _index, message = self.got[-1]
+        target = self.manager.targets[row.dest_q]
+        waiting = sum(queue is target.messages for queue, _message in self.puts)
+        if message.size > target.longest:
+            return c.MQRC_MSG_TOO_BIG_FOR_Q
+        if len(target.messages) + waiting >= target.room:
+            return c.MQRC_Q_FULL
+        self._put(target.messages, message)
+        return 0
+
+    def commit(self) -> None:
+        trouble = self._call()
+        if trouble == "unmade":
+            self.end()
+            raise OutcomeUnknown(2, c.MQRC_CONNECTION_BROKEN, verb="MQCMIT")
+        for queue, message in self.puts:
+            queue.append(message)
+        moved = {id(message) for _queue, message in self.puts}
+        for queue, _index, message in self.got:
+            if queue is not self.manager.ledger and id(message) not in moved:
+                self.manager.discarded[message.key] += 1
+        self.got, self.puts = [], []
+        if trouble == "made":
+            raise OutcomeUnknown(2, c.MQRC_CONNECTION_BROKEN, verb="MQCMIT")
+
+    def backout(self) -> None:
+        self._call()
+        self.end()
+
+    def end(self) -> None:
+        """Undo the unit of work."""
+        for queue, index, message in reversed(self.got):
+            queue.insert(index, message)
+        self.got, self.puts = [], []

@@ -1,0 +1,286 @@
+"""The poison-aware consumer on a real queue manager: every message ends in one place, for the right reason."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+import pymqi
+import pytest
+from mq_support import DLQ, Manager
+from pymqi import CMQC
+
+from mqops.backout.consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareConsumer, PoisonStuck
+from mqops.mq.session import Session
+from mqwire.headers import split_dlh
+from mqwire.structures import MQDLH
+
+MESSAGES = int(os.environ.get("MQOPS_CONSUMER_MESSAGES", "400"))
+QUEUES = """\
+DEFINE QLOCAL(IN) BOTHRESH(3) BOQNAME(IN.BOQ) MAXDEPTH(100000)
+DEFINE QLOCAL(IN.BOQ) MAXDEPTH(100000)
+DEFINE QLOCAL(OUT) MAXDEPTH(100000)
+DEFINE QLOCAL(REPLIES) MAXDEPTH(100000)
+DEFINE QALIAS(IN.ALIAS) TARGET(IN)
+"""
+
+
+@pytest.fixture
+def manager(queue_manager: Any) -> Manager:
+    return queue_manager(mqsc=QUEUES)
+
+
+@pytest.fixture(params=["mark", "plain"])
+def marking(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With MQGMO_MARK_SKIP_BACKOUT where the queue manager has it, and on one that refuses it (K07)."""
+    if request.param == "plain":
+        real = Session.get
+
+        def without(self: Session, handle: int, options: int, **rest: Any) -> Any:
+            if options & CMQC.MQGMO_MARK_SKIP_BACKOUT:
+                options |= CMQC.MQGMO_LOCK  # contradicts a destructive get: MQRC_OPTIONS_ERROR from the queue manager
+            return real(self, handle, options, **rest)
+
+        monkeypatch.setattr(Session, "get", without)
+    return str(request.param)
+
+
+def failing(body: bytes) -> bool:
+    return body.startswith(b"bad")
+
+
+class Broken(Exception):
+    """What the application raises."""
+
+
+def consume(manager: Manager, queue: str = "IN") -> list[Handled]:
+    """Run an application that copies messages to OUT and cannot bear those that begin with `bad`."""
+    with manager.connected() as connection:
+        out = pymqi.Queue(connection, "OUT", CMQC.MQOO_OUTPUT)
+
+        def process(delivery: Delivery) -> None:
+            out.put(delivery.body, pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+            if failing(delivery.body):
+                raise Broken
+
+        with PoisonAwareConsumer(connection, queue) as consumer:
+            return list(consumer.run(process))
+
+
+def header(body: bytes) -> MQDLH:
+    split = split_dlh("MQDEAD", 546, 1208, body)
+    assert split is not None
+    return split[0]
+
+
+def whats(handled: list[Handled]) -> Counter[str]:
+    return Counter(one.what for one in handled)
+
+
+def test_P08_K08_requeued_to_the_backout_queue_at_the_threshold(manager, marking):
+    [good, bad] = manager.put("IN", [({}, b"good"), ({"CorrelId": b"c" * 24, "ReplyToQ": "REPLIES"}, b"bad one")])
+    handled = consume(manager)
+    assert whats(handled) == {"done": 1, "redelivered": 2, "requeued": 1}
+    assert [h.backout_count for h in handled if h.msg_id == bad] == [1, 2, 3]
+    assert isinstance(handled[-1].error, Broken)
+    [(md, body)] = manager.messages("IN.BOQ")
+    assert (md["MsgId"], md["CorrelId"], md["ReplyToQ"].strip(), body) == (bad, b"c" * 24, b"REPLIES", b"bad one")
+    assert manager.depth("IN") == 0
+    assert manager.bodies("OUT") == [b"good"], "what a failed delivery put is undone"
+    assert (handled[0].msg_id, manager.depth(DLQ), manager.depth("REPLIES")) == (good, 0, 0)
+
+
+def test_P08_context_is_passed(manager, marking):
+    manager.put(
+        "IN",
+        [({"UserIdentifier": "alice", "PutApplName": "till", "PutDate": "20260102", "PutTime": "03040506"}, b"bad")],
+        options=CMQC.MQOO_SET_ALL_CONTEXT,
+    )
+    consume(manager)
+    [(md, _body)] = manager.messages("IN.BOQ")
+    assert [md[name].strip() for name in ("UserIdentifier", "PutApplName", "PutDate", "PutTime")] == [
+        *(b"alice", b"till", b"20260102", b"03040506")
+    ]
+
+
+def test_P13_threshold_zero_leaves_the_message(manager, marking):
+    manager.mqsc("ALTER QLOCAL(IN) BOTHRESH(0)")
+    manager.put("IN", [({}, b"bad")])
+    with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
+
+        def fail(_delivery: Delivery) -> None:
+            raise Broken
+
+        handled = [consumer.consume(fail) for _ in range(7)]
+    assert [one.backout_count for one in handled if one] == [1, 2, 3, 4, 5, 6, 7]
+    assert manager.bodies("IN") == [b"bad"]
+    assert manager.depth("IN.BOQ") == manager.depth(DLQ) == 0
+
+
+@pytest.mark.parametrize(
+    ("mqsc", "reason"),
+    [
+        ("ALTER QLOCAL(IN) BOQNAME(' ')", 2362),  # none defined
+        ("ALTER QLOCAL(IN) BOQNAME(IN)", 2362),  # itself: the message would begin again
+        ("ALTER QLOCAL(IN) BOQNAME(NO.SUCH.QUEUE)", 2085),
+        ("ALTER QLOCAL(IN.BOQ) PUT(DISABLED)", 2051),
+        ("ALTER QLOCAL(IN.BOQ) MAXMSGL(2)", 2030),
+        ("ALTER QLOCAL(IN.BOQ) MAXDEPTH(0)", 2053),
+    ],
+)
+def test_P09_requeue_fails_so_it_is_dead_lettered(manager, marking, mqsc, reason):
+    manager.mqsc(mqsc)
+    [msg_id] = manager.put("IN", [({"Format": "MQSTR", "CodedCharSetId": 819, "Encoding": 273}, b"bad")])
+    handled = consume(manager)
+    assert (handled[-1].what, handled[-1].reason, handled[-1].queue) == ("dead-lettered", reason, DLQ)
+    [(md, body)] = manager.messages(DLQ)
+    dlh = header(body)
+    assert (dlh.reason, dlh.dest_q_name, dlh.dest_q_mgr_name) == (reason, "IN", "QM1")
+    assert (dlh.format, dlh.encoding, dlh.coded_char_set_id) == ("MQSTR", 273, 819)
+    assert dlh.put_appl_name == "mqops consumer"
+    assert (dlh.put_date + dlh.put_time).isdigit()
+    assert (len(dlh.put_date), len(dlh.put_time)) == (8, 8)
+    assert (md["MsgId"], md["Format"].strip(), body[172:]) == (msg_id, b"MQDEAD", b"bad")
+    assert manager.depth("IN") == manager.depth("IN.BOQ") == manager.depth("OUT") == 0
+
+
+def test_P09_discarded_where_the_report_options_say_so(manager, marking):
+    manager.mqsc("ALTER QLOCAL(IN) BOQNAME(' ')")
+    report = CMQC.MQRO_DISCARD_MSG | CMQC.MQRO_EXCEPTION
+    [msg_id] = manager.put("IN", [({"Report": report, "ReplyToQ": "REPLIES"}, b"bad")])
+    assert consume(manager)[-1].what == "discarded"
+    assert [manager.depth(queue) for queue in ("IN", "IN.BOQ", DLQ, "OUT")] == [0, 0, 0, 0]
+    [(md, body)] = manager.messages("REPLIES")
+    assert (md["MsgType"], md["Feedback"], md["CorrelId"], body) == (CMQC.MQMT_REPORT, 2362, msg_id, b"")
+
+
+@pytest.mark.parametrize(
+    ("report", "length"),
+    [
+        (CMQC.MQRO_EXCEPTION, 0),
+        (CMQC.MQRO_EXCEPTION_WITH_DATA, 100),
+        (CMQC.MQRO_EXCEPTION_WITH_FULL_DATA, 303),
+    ],
+)
+def test_P09_exception_report_with_the_data_asked_for(manager, marking, report, length):
+    manager.mqsc("ALTER QLOCAL(IN) BOQNAME(NO.SUCH.QUEUE)")
+    fields = {"Report": report, "ReplyToQ": "REPLIES", "Format": "MQSTR"}
+    [msg_id] = manager.put("IN", [(fields, b"bad" + b"x" * 300)])
+    consume(manager)
+    [(md, body)] = manager.messages("REPLIES")
+    assert (md["Feedback"], len(body), md["CorrelId"]) == (2085, length, msg_id)
+    assert md["MsgId"] != msg_id
+    assert md["Persistence"] == CMQC.MQPER_PERSISTENT
+    assert manager.depth(DLQ) == 1
+
+
+def test_P09_report_passes_the_identifiers_asked_for(manager, marking):
+    manager.mqsc("ALTER QLOCAL(IN) BOQNAME(' ')")
+    report = CMQC.MQRO_EXCEPTION | CMQC.MQRO_PASS_MSG_ID | CMQC.MQRO_PASS_CORREL_ID
+    [msg_id] = manager.put("IN", [({"Report": report, "ReplyToQ": "REPLIES", "CorrelId": b"c" * 24}, b"bad")])
+    consume(manager)
+    [(md, _body)] = manager.messages("REPLIES")
+    assert (md["MsgId"], md["CorrelId"]) == (msg_id, b"c" * 24)
+
+
+def test_P09_no_report_unless_asked_and_a_report_that_cannot_be_sent_is_dead_lettered(manager, marking):
+    manager.mqsc("ALTER QLOCAL(IN) BOQNAME(' ')")
+    exception = CMQC.MQRO_EXCEPTION
+    manager.put(
+        "IN",
+        [
+            ({"ReplyToQ": "REPLIES"}, b"bad 1"),
+            ({"ReplyToQ": "GONE", "Report": exception}, b"bad 2"),
+            ({"ReplyToQ": "GONE", "Report": exception, "Persistence": 0}, b"bad 3"),
+        ],
+    )
+    consume(manager)
+    assert manager.depth("REPLIES") == 0
+    found = [(header(body).reason, header(body).dest_q_name, body[172:]) for _md, body in manager.messages(DLQ)]
+    assert sorted(found) == [(2085, "GONE", b""), *((2362, "IN", b"bad %d" % n) for n in (1, 2, 3))]
+
+
+def test_K08_nothing_takes_it_so_it_stays(manager, marking):
+    manager.mqsc(f"ALTER QLOCAL(IN) BOQNAME(' ')\nALTER QLOCAL({DLQ}) PUT(DISABLED)")
+    manager.put("IN", [({}, b"bad"), ({}, b"good")])
+    with pytest.raises(PoisonStuck, match=r"MQRC_BACKOUT_THRESHOLD_REACHED.*MQRC_PUT_INHIBITED"):
+        consume(manager)
+    assert sorted(manager.bodies("IN")) == [b"bad", b"good"]
+    manager.mqsc("ALTER QMGR DEADQ(' ')")
+    with pytest.raises(PoisonStuck, match="no dead-letter queue"):
+        consume(manager)
+    manager.mqsc(f"ALTER QMGR DEADQ({DLQ})\nALTER QLOCAL({DLQ}) PUT(ENABLED)")
+    assert whats(consume(manager)) == {"dead-lettered": 1, "done": 1}, "at the threshold it is not delivered again"
+
+
+def test_P08_limits_of_the_base_queue_count_behind_an_alias(manager, marking):
+    manager.put("IN.ALIAS", [({}, b"bad")])
+    assert consume(manager, "IN.ALIAS")[-1].what == "requeued"
+    assert manager.bodies("IN.BOQ") == [b"bad"]
+
+
+def test_K07_same_message_is_found_again_among_its_twins(manager, marking):
+    same = {"MsgId": b"m" * 24, "CorrelId": b"c" * 24}
+    manager.put("IN", [(same, b"good 1"), (same, b"bad"), (same, b"good 2")])
+    handled = consume(manager)
+    assert whats(handled) == {"done": 2, "redelivered": 2, "requeued": 1}
+    assert manager.bodies("IN.BOQ") == [b"bad"]
+    assert sorted(manager.bodies("OUT")) == [b"good 1", b"good 2"]
+
+
+def test_E11_remaining_expiry_goes_along(manager, marking):
+    manager.put("IN", [({"Expiry": 36000}, b"bad")])
+    consume(manager)
+    [(md, _body)] = manager.messages("IN.BOQ")
+    assert 0 < md["Expiry"] <= 36000
+
+
+def test_interrupted_application_loses_nothing(manager, marking):
+    manager.put("IN", [({}, b"bad")])
+    with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
+
+        def interrupt(_delivery: Delivery) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            consumer.consume(interrupt)
+    [(md, body)] = manager.messages("IN")
+    assert (md["BackoutCount"], body) == (1, b"bad")
+
+
+def test_unknown_queue_is_told(manager):
+    with manager.connected() as connection, pytest.raises(Exception, match=r"NO\.SUCH\.QUEUE failed: MQRC_UNKNOWN"):
+        PoisonAwareConsumer(connection, "NO.SUCH.QUEUE")
+
+
+def test_P08_P09_five_percent_poison_and_a_backout_queue_that_fills_up(manager, marking):
+    """The proof of issue 5; MQOPS_CONSUMER_MESSAGES=5000 is its full size."""
+    poison = MESSAGES // 20
+    room = poison // 2
+    manager.mqsc(f"ALTER QLOCAL(IN.BOQ) MAXDEPTH({room})")
+    bodies = [b"%s %06d" % (b"bad" if number % 20 == 7 else b"good", number) for number in range(MESSAGES)]
+    manager.put("IN", [({}, body) for body in bodies])
+    handled = consume(manager)
+    bad, good = [b for b in bodies if failing(b)], [b for b in bodies if not failing(b)]
+    assert whats(handled) == {
+        "done": len(good),
+        "redelivered": 2 * poison,
+        "requeued": room,
+        "dead-lettered": poison - room,
+    }
+    dead = manager.bodies(DLQ)
+    assert manager.bodies("OUT") == good
+    assert manager.bodies("IN.BOQ") == bad[:room]
+    assert [body[172:] for body in dead] == bad[room:]
+    assert {header(body).reason for body in dead} == {CMQC.MQRC_Q_FULL}
+    assert manager.depth("IN") == 0
+
+
+def test_K07_the_option_is_asked_for_until_it_is_refused(manager, marking):
+    with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
+        assert consumer.marks
+        assert consumer.consume(lambda _delivery: None) is None
+        if marking == "plain":
+            assert not consumer.marks
+    assert not GET_OPTIONS & CMQC.MQGMO_MARK_SKIP_BACKOUT

@@ -1,0 +1,240 @@
+"""Backout reprocessing on a real queue manager: origins, the rules, the replay cap, what is set up wrongly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from mq_support import DLQ, Manager, dead_letter
+
+from mqops.backout.consumer import PoisonAwareConsumer
+from mqops.cli import main
+from mqops.errors import SettingsError, TransientMQError
+from mqops.mq.connection import MqConnection
+from mqops.rules import parse
+from mqops.store.arrow import read_parquet
+from mqops.workflow.backout import BackoutPass, carry_out, plan_pass
+from mqwire.rfh2 import MQRFH2
+
+QUEUES = """\
+DEFINE QLOCAL(MQOPS.QUARANTINE)
+DEFINE QLOCAL(PAY) BOTHRESH(2) BOQNAME(PAY.BOQ)
+DEFINE QLOCAL(PAY.BOQ)
+DEFINE QLOCAL(ONE) BOTHRESH(2) BOQNAME(SHARED.BOQ)
+DEFINE QLOCAL(TWO) BOTHRESH(2) BOQNAME(SHARED.BOQ)
+DEFINE QALIAS(TWO.ALIAS) TARGET(TWO)
+DEFINE QLOCAL(SHARED.BOQ)
+DEFINE QLOCAL(ELSEWHERE)
+"""
+
+
+@pytest.fixture
+def manager(queue_manager: Any) -> Manager:
+    return queue_manager(mqsc=QUEUES)
+
+
+@pytest.fixture
+def work(manager: Manager, tmp_path: Path) -> Any:
+    def run(text: str = "ACTION(RETRY)", *, queues: tuple[str, ...] = (), dry_run: bool = False, cap: int = 2) -> Any:
+        parsed = parse(text, origins=True)
+        assert parsed.table, parsed.errors
+        what = BackoutPass(
+            connection=manager.connection,
+            lake=tmp_path / "lake",
+            table=parsed.table,
+            text=text,
+            queues=queues,
+            replay_cap=cap,
+        )
+        found, folder, plan = plan_pass(what)
+        if folder is None or plan is None:
+            return found
+        return (folder, plan) if dry_run else carry_out(what, folder, plan)
+
+    return run
+
+
+def jms(destination: str) -> bytes:
+    """A body with an MQRFH2 as JMS writes it."""
+    header = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(f"<jms><Dst>{destination}</Dst></jms>")
+    return header.pack() + b"text"
+
+
+RFH2 = {"Format": "MQHRF2", "CodedCharSetId": 1208, "Encoding": 546}
+
+
+def test_P08_put_back_on_the_queue_that_names_the_backout_queue(manager, work):
+    fields = {"CorrelId": b"c" * 24, "ReplyToQ": "ANSWERS", "Format": "MQSTR"}
+    ids = manager.put("PAY.BOQ", [(fields, b"one"), ({"Format": "MQSTR"}, b"two")])
+    summary = work()
+    assert (summary.planned, summary.moved, summary.left, summary.balanced) == (2, 2, 0, True)
+    assert summary.workflow == "backout_reprocess"
+    [(first, body), (second, _)] = manager.messages("PAY")
+    assert (first["MsgId"], second["MsgId"]) == tuple(ids)
+    assert (first["CorrelId"], first["ReplyToQ"].rstrip(), first["Format"].rstrip(), body) == (
+        *(b"c" * 24, b"ANSWERS", b"MQSTR", b"one"),
+    )
+
+
+def test_P08_shared_backout_queue_origin_from_rfh2_else_ambiguous(manager, work):
+    manager.put(
+        "SHARED.BOQ",
+        [
+            (RFH2, jms("queue:///ONE")),
+            (RFH2, jms("queue://QM1/TWO.ALIAS?targetClient=1")),
+            (RFH2, jms("queue://QM9/TWO")),  # another queue manager's
+            (RFH2, jms("queue:///ELSEWHERE")),  # does not name this backout queue
+            (RFH2, jms("topic://prices")),
+            ({}, b"no header at all"),
+        ],
+    )
+    summary = work()
+    assert (manager.bodies("ONE"), manager.bodies("TWO")) == (
+        *([jms("queue:///ONE")], [jms("queue://QM1/TWO.ALIAS?targetClient=1")]),
+    )
+    assert (summary.planned, summary.moved, summary.left, summary.balanced) == (6, 2, 4, True)
+    assert {rule.action: rule.left for rule in summary.rules} == {"RETRY": 0, "AMBIGUOUS": 4}
+    assert manager.depth("SHARED.BOQ") == 4
+
+
+def test_P08_a_rule_places_what_is_ambiguous(manager, work):
+    manager.put("SHARED.BOQ", [({"Format": "MINE"}, b"mine"), ({}, b"not"), (RFH2, jms("queue:///TWO"))])
+    summary = work(
+        "DESTQ(' ') FORMAT(MINE) ACTION(FWD) FWDQ(ELSEWHERE) HEADER(NO)\n"
+        "DESTQ(?*) REASON(0) ACTION(FWD) FWDQ(&ORIGQ)\nACTION(FWD) FWDQ(&ORIGQ)"
+    )
+    assert manager.bodies("ELSEWHERE") == [b"mine"]
+    assert manager.bodies("TWO") == [jms("queue:///TWO")]
+    assert manager.bodies("SHARED.BOQ") == [b"not"]
+    assert (summary.moved, summary.left) == (2, 1)
+
+
+def test_a_dead_letter_header_says_where_it_was_to_go(manager, work):
+    manager.put("PAY.BOQ", [dead_letter("ELSEWHERE", b"text")])
+    work()
+    assert manager.bodies("ELSEWHERE") == [b"text"]
+
+
+def test_queue_given_by_name_takes_the_jms_destination(manager, work):
+    manager.put("ELSEWHERE", [(RFH2, jms("queue:///PAY")), (RFH2, jms("queue:///ELSEWHERE")), ({}, b"?")])
+    assert work(queues=("ELSEWHERE",)).moved == 1
+    assert manager.bodies("PAY") == [jms("queue:///PAY")]
+
+
+def fail_all(manager: Manager, queue: str) -> None:
+    """An application that bears nothing: everything ends on the backout queue."""
+
+    def fail(_delivery: object) -> None:
+        raise ValueError
+
+    with manager.connected() as connection, PoisonAwareConsumer(connection, queue) as consumer:
+        list(consumer.run(fail))
+
+
+def test_replay_cap_by_msg_id_and_body_then_quarantine(manager, work):
+    [msg_id] = manager.put("PAY", [({}, b"poison")])
+    for _ in range(2):
+        fail_all(manager, "PAY")
+        assert work().moved == 1
+        assert manager.bodies("PAY") == [b"poison"]
+    manager.put("PAY", [({"MsgId": msg_id}, b"same id, another body")])
+    fail_all(manager, "PAY")
+    summary = work()
+    assert (summary.moved, summary.balanced) == (2, True)
+    assert manager.bodies("MQOPS.QUARANTINE") == [b"poison"]
+    assert manager.bodies("PAY") == [b"same id, another body"]
+    assert {(rule.rule_key, rule.action, rule.moved) for rule in summary.rules if rule.rule_line is None} == {
+        ("replay-cap", "FWD", 1)
+    }
+
+
+def test_replay_cap_counts_also_what_was_requeued_without_its_context(manager, work):
+    [msg_id] = manager.put("PAY.BOQ", [({}, b"poison")])
+    assert work(cap=1).moved == 1
+    fields = {"MsgId": msg_id, "PutDate": "20200101", "PutTime": "00000000"}
+    manager.put("PAY.BOQ", [(fields, b"poison")], options=0x800)  # MQOO_SET_ALL_CONTEXT: put at another time
+    work(cap=1)
+    assert manager.bodies("MQOPS.QUARANTINE") == [b"poison"]
+
+
+def test_a_failed_put_is_a_try_and_no_replay(manager, work):
+    manager.mqsc("ALTER QLOCAL(PAY) PUT(DISABLED)")
+    manager.put("PAY.BOQ", [({}, b"one")])
+    for tries in (1, 2):
+        summary = work("ACTION(RETRY) RETRY(3)", cap=1)
+        assert (summary.failed, summary.left, summary.reasons) == (1, 1, {"MQRC_PUT_INHIBITED": 1}), tries
+    manager.mqsc("ALTER QLOCAL(PAY) PUT(ENABLED)")
+    assert work("ACTION(RETRY) RETRY(3)", cap=1).moved == 1
+    assert manager.bodies("PAY") == [b"one"]
+
+
+def test_P11_misconfigured_queues_are_in_the_summary(manager, work):
+    manager.mqsc(
+        "DEFINE QLOCAL(BAD.NONE) BOTHRESH(1)\nDEFINE QLOCAL(BAD.GONE) BOTHRESH(1) BOQNAME(NOT.THERE)\n"
+        "DEFINE QLOCAL(BAD.SELF) BOTHRESH(1) BOQNAME(BAD.SELF)\nDEFINE QLOCAL(CLOSED.BOQ) PUT(DISABLED)\n"
+        "DEFINE QLOCAL(BAD.SHUT) BOTHRESH(1) BOQNAME(CLOSED.BOQ)\nDEFINE QLOCAL(FINE) BOTHRESH(0) BOQNAME(NOT.THERE)"
+    )
+    nothing = work()
+    assert nothing.filled == ()
+    told = nothing.setting.remarks()
+    assert [text.split(":")[1].strip() for text in told] == ["BAD.GONE", "BAD.NONE", "BAD.SELF", "BAD.SHUT"]
+    manager.put("PAY.BOQ", [({}, b"one")])
+    _folder, plan = work(dry_run=True)
+    assert plan.remarks == told
+    assert work().remarks == told
+
+
+def test_dlq_named_as_backout_queue_is_left_to_its_own_workflow(manager, work):
+    manager.mqsc(f"ALTER QLOCAL(PAY) BOQNAME({DLQ})")
+    manager.put(DLQ, [dead_letter("PAY", b"x")])
+    assert list(work().depths) == ["SHARED.BOQ"]
+    assert manager.depth(DLQ) == 1
+
+
+def test_dry_run_moves_nothing_and_tells_the_origin(manager, work):
+    manager.put("PAY.BOQ", [({"Format": "MQSTR"}, b"one")])
+    folder, plan = work(dry_run=True)
+    [row] = [
+        row for batch in read_parquet(folder.plan, ["action", "dest_q", "dlh_dest_q"]) for row in batch.to_pylist()
+    ]
+    assert row == {"action": "RETRY", "dest_q": "PAY", "dlh_dest_q": "PAY"}
+    assert plan.counts[0].origin_q == "PAY"
+    assert manager.depth("PAY.BOQ") == 1
+
+
+def test_wrong_input_is_told_and_loses_nothing(manager, work, tmp_path):
+    manager.put("PAY.BOQ", [({}, b"one")])
+    with pytest.raises(Exception, match=r"NO\.SUCH of QM1 failed: MQRC_UNKNOWN_OBJECT_NAME"):
+        work(queues=("NO.SUCH",))
+    manager.mqsc("DELETE QLOCAL(MQOPS.QUARANTINE)")
+    with pytest.raises(SettingsError, match=r"QM1 has no queue MQOPS\.QUARANTINE"):
+        work()
+    parsed = parse("ACTION(RETRY)")
+    assert parsed.table
+    gone = MqConnection(queue_manager="GONE", environment=manager.connection.environment)
+    with pytest.raises((TransientMQError, Exception), match="MQRC_Q_MGR_NAME_ERROR"):
+        plan_pass(BackoutPass(connection=gone, lake=tmp_path, table=parsed.table, text="ACTION(RETRY)"))
+    assert manager.bodies("PAY.BOQ") == [b"one"]
+
+
+def test_origq_is_for_backout_tables_only():
+    assert parse("ACTION(FWD) FWDQ(&ORIGQ)").table is None
+    assert parse("ACTION(FWD) FWDQ(&ORIGQ)", origins=True).table
+    assert parse("ACTION(FWD) FWDQ(&ORIGQ)", origins=True, strict=True).table is None
+
+
+def test_command(manager, tmp_path, monkeypatch):
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    arguments = ["backout", "run", "-m", "QM1", "--lake", str(tmp_path / "lake"), "--json"]
+    nothing = CliRunner().invoke(main, arguments, input="ACTION(RETRY)\n")
+    assert json.loads(nothing.output)["planned"] == 0
+    manager.put("PAY.BOQ", [({}, b"one")])
+    dry = CliRunner().invoke(main, [*arguments, "--dry-run"], input="ACTION(RETRY)\n")
+    assert json.loads(dry.output)["plan"]["actions"] == {"RETRY": 1}
+    done = CliRunner().invoke(main, arguments, input="ACTION(RETRY)\n")
+    assert (done.exit_code, json.loads(done.output)["moved"]) == (0, 1)
+    wrong = CliRunner().invoke(main, [*arguments, "NO.SUCH"], input="ACTION(RETRY)\n")
+    assert (wrong.exit_code, "MQRC_UNKNOWN_OBJECT_NAME" in wrong.output) == (1, True)

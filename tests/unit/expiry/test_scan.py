@@ -1,0 +1,149 @@
+"""The scan on a real queue manager: it discards exactly what has expired, the queue manager sends the reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pymqi
+import pytest
+from click.testing import CliRunner
+from mq_support import Manager
+from pymqi import CMQC
+
+from mqops.cli import main
+from mqops.errors import MQError
+from mqops.mq.connection import MqConnection
+from mqops.store.expiry import known
+from mqops.workflow.expiry import Candidates, refresh, run_scan
+
+MESSAGES = int(os.environ.get("MQOPS_EXPIRY_MESSAGES", "400"))
+QUEUES = [f"EXP.{number}" for number in range(10)]
+MQSC = "".join(f"DEFINE QLOCAL({name}) MAXDEPTH(99999)\n" for name in (*QUEUES, "REPORTS", "OTHER"))
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def manager(queue_manager: Any) -> Manager:
+    return queue_manager(mqsc=MQSC)
+
+
+@pytest.fixture
+def scan(manager: Manager, tmp_path: Path) -> Any:
+    def run(*patterns: str, **more: Any) -> tuple[Candidates, Any]:
+        return run_scan(manager.connection, tmp_path / "lake", patterns or ("*",), recheck=HOUR, **more)
+
+    return run
+
+
+def let_expire(tenths: int) -> None:
+    """Until an expiry that was put before has run out: there is no condition to wait for but the clock itself."""
+    end = time.time() + tenths / 10 + 0.1
+    while time.time() < end:
+        time.sleep(0.05)
+
+
+def test_E16_half_of_the_messages_on_ten_queues_have_expired(manager, scan):
+    """The proof of issue 5; MQOPS_EXPIRY_MESSAGES=20000 is its full size."""
+    each = MESSAGES // len(QUEUES)
+    wants_report = CMQC.MQRO_EXPIRATION_WITH_FULL_DATA
+    for queue in QUEUES:
+        messages: list[tuple[dict[str, Any], bytes]] = []
+        for number in range(each):
+            body = b"%s %06d" % (queue.encode(), number)
+            if number % 2:
+                messages.append(({"Expiry": -1 if number % 4 == 1 else 36_000}, body))
+            else:
+                report = {"Report": wants_report, "ReplyToQ": "REPORTS"} if number % 4 == 0 else {}
+                messages.append(({"Expiry": 1, "Persistence": number % 8 == 0, **report}, body))
+        manager.put(queue, messages)
+    let_expire(1)
+    found, summary = scan()
+    assert sorted(found.why) == QUEUES
+    assert (summary.found, summary.done, summary.left, summary.balanced) == (10 * each, 5 * each, 5 * each, True)
+    for one in summary.queues:
+        assert (one.there, one.discarded, one.left, one.exact) == (each, each // 2, each // 2, True)
+        assert one.soon == {"1h": each // 4, "never": each // 4}
+        assert one.next_expiry
+    for queue in QUEUES:
+        assert manager.bodies(queue) == [b"%s %06d" % (queue.encode(), n) for n in range(1, each, 2)]
+    reports = manager.messages("REPORTS")
+    wanted = sorted(b"%s %06d" % (queue.encode(), n) for queue in QUEUES for n in range(0, each, 4))
+    assert sorted(body for _md, body in reports) == wanted
+    assert {md["Feedback"] for md, _body in reports} == {CMQC.MQFB_EXPIRATION}
+
+
+def test_E16_what_a_scan_taught_saves_the_next_one(manager, scan, tmp_path):
+    manager.put("EXP.0", [({"Expiry": 36_000}, b"soon")])
+    manager.put("EXP.1", [({}, b"never")])
+    assert sorted(scan()[0].why) == ["EXP.0", "EXP.1"]
+    assert scan()[0].why == {}
+    assert set(known(tmp_path / "lake" / "QM1")) == {"EXP.0", "EXP.1"}
+    manager.put("EXP.1", [({}, b"one more")])
+    assert list(scan()[0].why) == ["EXP.1"]
+    assert sorted(scan(all_filled=True)[0].why) == ["EXP.0", "EXP.1"]
+
+
+def test_E16_a_message_that_was_due_makes_its_queue_a_candidate(manager, scan):
+    manager.put("EXP.0", [({"Expiry": 8}, b"soon"), ({}, b"never")])
+    _found, first = scan()
+    assert (first.done, first.left) == (0, 2)
+    let_expire(8)
+    found, second = scan()
+    assert found.why["EXP.0"].startswith("a message expired at ")
+    assert (second.done, second.left, second.next_expiry) == (1, 1, "")
+
+
+def test_messages_of_a_unit_of_work_are_in_flight(manager, scan):
+    manager.put("EXP.0", [({}, b"there")])
+    with manager.connected() as connection:
+        queue = pymqi.Queue(connection, "EXP.0", CMQC.MQOO_OUTPUT)
+        queue.put(b"not yet", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        [one] = scan()[1].queues
+        connection.backout()
+    assert (one.there, one.discarded, one.left, one.in_flight, one.exact) == (2, 0, 1, 1, False)
+
+
+def test_inhibited_and_empty_queues_are_left(manager, scan):
+    manager.put("EXP.0", [({}, b"x")])
+    manager.mqsc("ALTER QLOCAL(EXP.0) GET(DISABLED)")
+    found, summary = scan("EXP.*")
+    assert (found.why, found.inhibited, found.looked_at, summary.found) == ({}, ("EXP.0",), 10, 0)
+
+
+def test_E18_refresh_by_generic_name_where_the_platform_lacks_the_command(manager, tmp_path):
+    manager.put("EXP.0", [({"Expiry": 1}, b"gone"), ({}, b"stays")])
+    manager.put("OTHER", [({"Expiry": 1}, b"not named")])
+    let_expire(1)
+    summary = refresh(manager.connection, tmp_path / "lake", "EXP.*")
+    assert (summary.by, summary.found, summary.done, summary.left) == ("scan", 2, 1, 1)
+    assert manager.depth("OTHER") == 1
+
+
+def test_wrong_input_is_told(manager, scan, tmp_path):
+    with pytest.raises(MQError, match=r"NO\.SUCH failed: MQRC_UNKNOWN_OBJECT_NAME"):
+        scan("NO.SUCH")
+    gone = MqConnection(queue_manager="GONE", environment=manager.connection.environment)
+    with pytest.raises(MQError, match="MQRC_Q_MGR_NAME_ERROR"):
+        run_scan(gone, tmp_path, ("*",), recheck=HOUR)
+
+
+def test_commands(manager, tmp_path, monkeypatch):
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    manager.put("EXP.0", [({"Expiry": 1}, b"gone"), ({"Expiry": 3_000}, b"five minutes"), ({}, b"stays")])
+    let_expire(1)
+    common = ["-m", "QM1", "--lake", str(tmp_path / "lake")]
+    told = CliRunner().invoke(main, ["expiry", "scan", *common])
+    assert "3  EXP.0: 1 discarded, 2 left, 0 in flight; next expires" in told.output
+    assert "3 there = 1 discarded + 2 left: balances" in told.output
+    again = json.loads(CliRunner().invoke(main, ["expiry", "scan", *common, "--json"]).output)
+    assert (again["found"], again["candidates"]) == (0, {})
+    soon = json.loads(CliRunner().invoke(main, ["expiry", "forecast", "EXP.*", *common, "--json"]).output)
+    assert {name: count for name, count in soon["EXP.0"].items() if name != "next_expiry"} == {"10m": 1, "never": 1}
+    assert "EXP.0; next expires" in CliRunner().invoke(main, ["expiry", "forecast", *common]).output
+    wrong = CliRunner().invoke(main, ["expiry", "scan", "NO.SUCH", *common])
+    assert (wrong.exit_code, "MQRC_UNKNOWN_OBJECT_NAME" in wrong.output) == (1, True)

@@ -1,0 +1,155 @@
+"""The commands of the pipeline, started as a person starts them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mq_support import DLQ, dead_letter
+
+from mqops.mq.connection import VARIABLE, MqConnection
+from mqops.store.run import RunFolder
+from mqops.workflow.act import act
+
+RETRY = "ACTION(RETRY)\n"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(OTHER.DLQ)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)\n")
+
+
+@pytest.fixture
+def mqops(manager, tmp_path):
+    """Runs `mqops` with the test's queue manager and lake."""
+
+    def run(*arguments: str, text: str = "", expect: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
+        environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake"), **more}
+        command = [sys.executable, "-m", "mqops.cli", *arguments]
+        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def test_a_pass_with_the_arguments_of_runmqdlq(manager, mqops):
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("SHUT", b"y")])
+    said = mqops("dlq", "run", DLQ, "QM1", text=RETRY).stdout.splitlines()
+    assert said[0].startswith(f"{DLQ} of QM1, run cli-")
+    assert said[1:] == [
+        "       2  line 1: RETRY: 1 moved, 0 discarded, 1 left, 0 gone, 1 tries failed",
+        "       1  tries failed with MQRC_PUT_INHIBITED",
+        "2 planned = 1 moved + 0 discarded + 1 left + 0 gone: balances",
+    ]
+    assert manager.bodies("A") == [b"x"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "control", "queue"),
+    [
+        (["", "QM1"], "", DLQ),  # a blank queue is DEADQ
+        (["OTHER.DLQ", "QM1"], "INPUTQ(NOT.THERE)", "OTHER.DLQ"),  # the argument beats the table
+        (["", ""], "INPUTQ(OTHER.DLQ) INPUTQM(QM1)", "OTHER.DLQ"),
+    ],
+)
+def test_the_queue_is_the_arguments_or_the_tables_or_deadq(manager, mqops, arguments, control, queue):
+    manager.put(queue, [dead_letter("A", b"x")])
+    summary = json.loads(mqops("dlq", "run", *arguments, "--json", text=f"{control}\n{RETRY}").stdout)
+    assert (summary["queue"], summary["moved"], summary["balanced"]) == (queue, 1, True)
+
+
+def test_law2_a_dry_run_moves_nothing_and_says_what_it_would(manager, mqops):
+    manager.put(DLQ, [dead_letter("A", b"x")] * 2)
+    said = mqops("dlq", "run", DLQ, "QM1", "--dry-run", text=RETRY).stdout
+    assert "       2  line 1: RETRY to A@QM1  (MQRC_Q_FULL A)\n" in said
+    assert said.endswith("dry run: nothing was moved\n")
+    plan = json.loads(mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json", text=RETRY).stdout)["plan"]
+    assert (plan["rows"], plan["actions"]) == (2, {"RETRY": 2})
+    assert manager.depth(DLQ) == 2
+    assert manager.depth("MQOPS.LEDGER") == 0
+
+
+def test_D07_an_invalid_table_stops_everything(manager, mqops):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    said = mqops("dlq", "run", DLQ, "QM1", text="ACTION(RETRY) ACTION(FWD)\nREASON(NO) ACTION(IGNORE)\n", expect=1)
+    assert said.stderr.splitlines()[-1].endswith("errors; nothing was done")
+    assert "1:15: " in said.stderr
+    assert "2:" in said.stderr
+    assert manager.depth(DLQ) == 1
+
+
+def test_known_errors_are_one_line_and_exit_code_1(manager, mqops):
+    said = mqops("dlq", "run", "NOT.THERE", "QM1", text=RETRY, expect=1)
+    assert said.stderr == (
+        "mqops: MQOPEN on NOT.THERE failed: MQRC_UNKNOWN_OBJECT_NAME (2085). Define it, or correct the name\n"
+    )
+    said = mqops("dlq", "run", DLQ, "NOBODY", text=RETRY, expect=1)
+    assert said.stderr.startswith("mqops: MQCONNX on NOBODY failed: MQRC_Q_MGR_NAME_ERROR (2058).")
+    connection = {VARIABLE: MqConnection(queue_manager="QM2").to_json()}
+    said = mqops("dlq", "run", DLQ, "QM1", text=RETRY, expect=1, **connection)
+    assert said.stderr == f"mqops: {VARIABLE} is for queue manager QM2, not for QM1\n"
+
+
+def test_usage_errors_are_exit_code_2(mqops):
+    assert "No such option" in mqops("dlq", "run", "--nonsense", expect=2).stderr
+
+
+def test_a_snapshot_copies_queues_and_changes_nothing(manager, mqops, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x"), ({}, b"no header")])
+    manager.put("A", [({}, b"%d" % number) for number in range(5)])
+    taken = json.loads(mqops("snapshot", DLQ, "A", "-m", "QM1", "--limit", "3", "--json").stdout)
+    assert [(queue["queue"], queue["messages"]) for queue in taken["queues"]] == [(DLQ, 2), ("A", 3)]
+    folder = Path(taken["folder"])
+    assert folder.is_relative_to(tmp_path / "lake" / "QM1" / "runs")
+    assert (folder / "observe.json").exists()
+    said = mqops("snapshot", "-m", "QM1").stdout.splitlines()
+    assert said[0] == f"       2  {DLQ}: 182 bytes, 1 without an MQDLH"
+    assert (manager.depth(DLQ), manager.depth("A")) == (2, 5)
+
+
+def test_the_ledger_is_checked_and_asked(manager, mqops, tmp_path):
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", b"x")])
+    mqops("dlq", "run", DLQ, "QM1", text=RETRY)
+    assert mqops("ledger", "verify").stdout == "QM1: 2 lines, unbroken\n"
+    shown = json.loads(mqops("ledger", "show", msg_id.hex(), "--json").stdout)["events"]
+    assert [(event["action"], event["dest_q"], event["reason"]) for event in shown] == [("RETRY", "A", "")]
+    assert "  QM1  RETRY A@QM1  run cli-" in mqops("ledger", "show", msg_id.hex()[:20].upper()).stdout
+    mqops("ledger", "show", "ff" * 24, expect=1)
+    ledger = tmp_path / "lake" / "QM1" / "ledger" / "ledger.jsonl"
+    ledger.write_bytes(ledger.read_bytes().replace(b'"RETRY"', b'"FWD"'))
+    said = json.loads(mqops("ledger", "verify", "--json", expect=1).stdout)
+    assert (said["ok"], said["ledgers"][0]["error"]) == (False, "Line 2 of the ledger is damaged or has been changed")
+
+
+def test_markers_that_nobody_proved_are_drained(manager, mqops, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    planned = json.loads(mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json", text=RETRY).stdout)
+    act(manager.connection, RunFolder(Path(planned["run"])))
+    manager.put("MQOPS.LEDGER", [({}, b"something else")])
+    assert json.loads(mqops("ledger", "drain", "-m", "QM1", "--json").stdout) == {"queue_manager": "QM1", "lines": 2}
+    assert mqops("ledger", "drain", "-m", "QM1").stdout == "QM1: 0 lines added\n"
+    assert mqops("ledger", "verify").stdout == "QM1: 2 lines, unbroken\n"
+    assert manager.bodies("MQOPS.LEDGER") == [b"something else"]
+
+
+def test_start_up_needs_neither_pymqi_nor_pyarrow_nor_spark():
+    code = (
+        "import sys, mqops.cli.dlq, mqops.cli.snapshot\n"
+        "print([name for name in ('pymqi', 'pyarrow', 'pyspark') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], text=True, capture_output=True).stdout == "[]\n"
+
+
+def test_a_pass_starts_no_jvm_and_loads_no_spark(manager, tmp_path):
+    code = (
+        "import sys; sys.argv = ['mqops', 'dlq', 'run', 'SYSTEM.DEAD.LETTER.QUEUE', 'QM1']\n"
+        "from mqops.cli import main\n"
+        "try: main()\nexcept SystemExit: print('spark' if any('pyspark' in name for name in sys.modules) else 'none')"
+    )
+    environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
+    done = subprocess.run([sys.executable, "-c", code], input=RETRY, env=environment, text=True, capture_output=True)
+    assert done.stdout.splitlines()[-1] == "none", done.stderr

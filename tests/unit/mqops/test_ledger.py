@@ -1,0 +1,197 @@
+"""The ledger file: what is written stays, a crash loses nothing, a change is seen."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+import multiprocessing
+import os
+import stat
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mqops.act.identity import PlanIdentity
+from mqops.errors import LakeError, LedgerBroken
+from mqops.ledger.marker import Marker, Ticket, is_ticket
+from mqops.store.ledger import LedgerFile
+
+PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
+
+
+def marker(number: int, kind: str = "acted", plan: PlanIdentity = PLAN) -> Marker:
+    msg_id = plan.marker_id(0, number, kind)
+    row = (
+        number,
+        f"key{number}",
+        "00" * 24,
+        "FWD",
+        "rule-1",
+        "Ä.Q",
+        "QM",
+        2053 if kind == "failed" else None,
+        "ab" * 16,
+    )
+    return Marker(
+        **{"unit": msg_id.hex(), "run": plan.run, "plan": plan.digest, "kind": kind, "at": "now"},
+        **{"lane": 0, "first": number, "next": number + 1, "rows": (row,)},
+    )
+
+
+def ledger(tmp_path) -> LedgerFile:
+    clock = itertools.count()
+    return LedgerFile(tmp_path / "QM1", lambda: f"t{next(clock)}")
+
+
+def add(file: LedgerFile, *markers: Marker) -> int:
+    with file.writer() as writer:
+        return writer.add(markers)
+
+
+def test_lines_are_chained_and_read_back(tmp_path):
+    file = ledger(tmp_path)
+    assert add(file, marker(0), marker(1)) == 2
+    assert add(file, marker(2, "failed")) == 1
+    entries = list(file.entries())
+    assert [entry["seq"] for entry in entries] == [1, 2, 3]
+    assert [entry["prev"] for entry in entries[1:]] == [entry["hash"] for entry in entries[:-1]]
+    assert list(file.markers(plan=PLAN)) == [marker(0), marker(1), marker(2, "failed")]
+    assert [found.first for found in file.markers(kind="failed")] == [2]
+    assert list(file.markers(plan=PlanIdentity(run="run 2", digest=PLAN.digest))) == []
+
+
+def test_file_and_folder_are_private(tmp_path):
+    file = ledger(tmp_path)
+    add(file, marker(0))
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.folder.stat().st_mode) == 0o700
+
+
+def test_a_unit_of_work_is_recorded_once(tmp_path):
+    file = ledger(tmp_path)
+    assert add(file, marker(0), marker(0)) == 1
+    assert add(file, marker(0), marker(1)) == 1
+    assert len(list(file.entries())) == 2
+
+
+@pytest.mark.parametrize("cut", [1, 20, 300])
+def test_a_half_written_last_line_is_cut_off(tmp_path, cut):
+    file = ledger(tmp_path)
+    add(file, marker(0), marker(1))
+    whole = file.path.read_bytes()
+    file.path.write_bytes(whole[:-cut])
+    assert [found.first for found in file.markers()] == [0]
+    assert add(file, marker(1)) == 1
+    assert [entry["first"] for entry in file.entries()] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("damage", "text"),
+    [
+        (lambda lines: [lines[0].replace(b"FWD", b"IGN"), *lines[1:]], "Line 1 of the ledger is damaged"),
+        (lambda lines: [lines[0], lines[2]], "Line 2 of the ledger does not follow"),  # one removed
+        (lambda lines: lines[1:], "Line 1 of the ledger does not follow"),  # the first removed
+        (lambda lines: [lines[0], lines[0], *lines[1:]], "Line 2 of the ledger does not follow"),  # one twice
+        (lambda lines: [lines[0], lines[2], lines[1]], "Line 2 of the ledger does not follow"),  # exchanged
+        (lambda lines: [lines[0], b"\n", *lines[1:]], "Line 2 of the ledger is damaged"),  # an empty line
+    ],
+)
+def test_a_change_is_seen(tmp_path, damage, text):
+    file = ledger(tmp_path)
+    add(file, marker(0), marker(1), marker(2))
+    file.path.write_bytes(b"".join(damage(file.path.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(LedgerBroken, match=text):
+        list(file.entries())
+
+
+def test_nothing_is_added_to_a_ledger_whose_last_line_was_changed(tmp_path):
+    file = ledger(tmp_path)
+    add(file, marker(0))
+    file.path.write_bytes(file.path.read_bytes().replace(b"FWD", b"IGN"))
+    with pytest.raises(LedgerBroken, match="its hash is wrong"):
+        add(file, marker(1))
+
+
+def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
+    file = ledger(tmp_path)
+    add(file, marker(0))
+    before = file.path.read_bytes()
+    whole_write = os.write
+
+    def full(descriptor, content):
+        whole_write(descriptor, bytes(content)[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(LakeError, match="No space left on device; make room on the disk, no message was lost"):
+        add(file, marker(1))
+    monkeypatch.undo()
+    assert file.path.read_bytes() == before
+    assert add(file, marker(1)) == 1
+
+
+def _add_many(folder, start):
+    file = LedgerFile(folder, lambda: "t")
+    for number in range(start, start + 25):
+        add(file, marker(number))
+
+
+def test_D11_several_processes_write_one_unbroken_ledger(tmp_path):
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=_add_many, args=(tmp_path / "QM1", start)) for start in (0, 25, 10)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert sorted(entry["first"] for entry in ledger(tmp_path).entries()) == list(range(50))
+
+
+texts = st.text(max_size=20)
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0), *[texts] * 6, st.none() | st.integers(0, 9999), texts),
+        max_size=3,
+    ),
+    absent=st.lists(st.integers(0), max_size=3),
+    run=texts,
+)
+def test_a_marker_comes_back_from_its_message_as_it_was(rows, absent, run):
+    original = Marker(
+        **{"unit": "ab" * 24, "run": run, "plan": "cd" * 32, "kind": "acted", "at": "now", "lane": 3},
+        **{"first": 4, "next": 9, "last": True, "rows": tuple(rows), "absent": tuple(absent)},
+    )
+    assert Marker.unpack(original.pack()) == original
+    assert not is_ticket(original.pack())
+
+
+def test_a_ticket_comes_back_from_its_message_as_it_was():
+    ticket = Ticket(run="r", plan="p", lane=7, next=400)
+    assert Ticket.unpack(ticket.pack()) == ticket
+    assert is_ticket(ticket.pack())
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"", "not JSON"),
+        (b"[]", "not a JSON object"),
+        (b"{}", "not a marker: KeyError"),
+        (json.dumps({**marker(0).to_json(), "v": 2}).encode(), "version 2, kind 'acted': made by another mqops"),
+        (json.dumps({**marker(0).to_json(), "rows": [[1, 2]]}).encode(), "not a marker: ValueError"),
+    ],
+)
+def test_a_message_that_is_no_marker_is_refused(body, text):
+    with pytest.raises(LedgerBroken, match=text):
+        Marker.unpack(body)
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"run":"r","plan":"p","lane":"x","next":0}'])
+def test_a_message_that_is_no_ticket_is_refused(body):
+    with pytest.raises(LedgerBroken, match="not a ticket"):
+        Ticket.unpack(body)

@@ -1,0 +1,105 @@
+"""A message into a row of the snapshot: whatever bytes come, none is lost and none is guessed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mq_support import dead_letter
+
+from mqops.act.identity import PlanIdentity, message_key
+from mqops.act.lanes import lane_of
+from mqops.snapshot.columns import SNAPSHOT_COLUMNS
+from mqops.snapshot.decode import has_native_dlh, md_text, row_maker
+from mqops.store.arrow import SNAPSHOT, batches
+from mqwire.structures import MQMD
+
+NAMES = [name for name, _kind, _null in SNAPSHOT_COLUMNS]
+make = row_maker("QM1", "Q", datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def columns(md: bytes, body: bytes) -> dict:
+    return dict(zip(NAMES, make(7, md, body), strict=True))
+
+
+@settings(deadline=None)
+@given(md=st.binary(min_size=364, max_size=364), body=st.binary(max_size=300))
+def test_law7_any_bytes_make_a_row_that_keeps_them(md, body):
+    row = columns(md, body)
+    assert (row["md"], row["body"], row["body_length"]) == (md, body, len(body))
+    assert row["body_sha256"] == sha256(body).digest()
+    (batch,) = batches([make(7, md, body)])
+    assert batch.schema == SNAPSHOT
+    assert batch.to_pylist()[0]["body"] == body
+
+
+@settings(deadline=None)
+@given(
+    dest=st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=48),
+    body=st.binary(max_size=50),
+    encoding=st.sampled_from([273, 546, 785]),
+    ccsid=st.sampled_from([37, 500, 819, 1208]),
+)
+def test_a_header_is_read_in_any_encoding_and_told_from_what_follows(dest, body, encoding, ccsid):
+    fields, raw = dead_letter(dest, body, encoding=encoding, ccsid=ccsid)
+    md = MQMD(format="MQDEAD", encoding=encoding, coded_char_set_id=ccsid).pack()
+    row = columns(md, raw)
+    assert (row["dlh_error"], row["dlh_dest_q"], row["dlh_reason"], row["dlh_format"]) == (None, dest, 2053, "MQSTR")
+    assert has_native_dlh(encoding, ccsid, raw) == (encoding == 546 and ccsid in {819, 1208})
+    assert fields["Encoding"] == encoding
+
+
+def test_nul_is_kept_and_trailing_blanks_are_not():
+    _fields, raw = dead_letter("A", b"")
+    raw = raw[:12] + b"A.Q\0\0 ".ljust(48) + raw[60:]
+    row = columns(MQMD(format="MQDEAD", coded_char_set_id=1208).pack(), raw)
+    assert row["dlh_dest_q"] == "A.Q\0\0"
+
+
+def test_text_of_a_descriptor_is_utf_8_or_latin_1():
+    assert md_text("Jörg".encode().ljust(12)) == "Jörg"
+    assert md_text("Jörg".encode("latin-1").ljust(12)) == "Jörg"
+    assert md_text(b"a\0b  ") == "a\0b"
+
+
+def test_law3_the_identity_is_of_identifiers_time_and_body():
+    parts = [b"m" * 24, b"c" * 24, b"20260101", b"01020304", sha256(b"x").digest()]
+    key = message_key(*parts)
+    assert key == sha256(b"".join(parts)).hexdigest()
+    for index in range(5):
+        other = [*parts]
+        other[index] = bytes(len(parts[index]))
+        assert message_key(*other) != key
+
+
+def test_identifiers_of_markers_and_tickets_are_all_different_and_always_the_same():
+    plans = [PlanIdentity(run=run, digest=digest) for run in ("r", "r2") for digest in ("d", "e")]
+    found = [
+        identifier
+        for plan in plans
+        for lane in range(3)
+        for identifier in (
+            *(plan.marker_id(lane, first, kind) for first in range(3) for kind in ("acted", "failed")),
+            *(plan.last_id(lane), plan.ticket(lane)),
+        )
+    ]
+    found += [identifier for plan in plans for identifier in (plan.issued_id(), plan.markers())]
+    assert len(set(found)) == len(found)
+    assert {len(identifier) for identifier in found} == {24}
+    assert plans[0].issued_id() == PlanIdentity(run="r", digest="d").issued_id()
+
+
+def test_batches_end_by_rows_or_by_bytes():
+    md = MQMD().pack()
+    small = list(batches(make(number, md, b"") for number in range(4500)))
+    assert [batch.num_rows for batch in small] == [2000, 2000, 500]
+    large = list(batches(make(number, md, bytes(9 << 20)) for number in range(5)))
+    assert [batch.num_rows for batch in large] == [2, 2, 1]
+    assert list(batches([])) == []
+
+
+def test_lanes_are_stable():
+    assert [lane_of(group, 16) for group in ("A@QM1", "B@QM1", "DISCARD", "Ä@")] == [12, 12, 0, 4]
+    assert {lane_of(f"Q.{number}@QM1", 16) for number in range(200)} == set(range(16))

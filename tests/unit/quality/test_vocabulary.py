@@ -1,0 +1,108 @@
+"""The vocabulary is Great Expectations' own, the documentation is the vocabulary, and neither GX nor Spark is imported
+to read a suite."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqops.quality.columns import COLUMNS, WITHHELD, Source, of_source, problem_columns
+from mqops.quality.suite import Check
+from mqops.quality.validation import expectation_of, quiet_import
+from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Takes
+from mqops.quality.where import Condition, like, literal, queues_sql, sql_of
+from mqops.snapshot.columns import SNAPSHOT_COLUMNS
+
+README = (Path(__file__).parents[3] / "include" / "expectations" / "README.md").read_text()
+SAMPLE = {
+    Takes.VALUE: 1,
+    Takes.VALUES: (1, 2),
+    Takes.NUMBER: 1,
+    Takes.COUNT: 1,
+    Takes.SHARE: 0.5,
+    Takes.FLAG: True,
+    Takes.REGEX: "a",
+}
+
+
+@pytest.fixture(scope="module")
+def classes() -> Any:
+    quiet_import()
+    from great_expectations import expectations  # noqa: PLC0415
+
+    return expectations
+
+
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_every_expectation_is_one_of_gx_with_these_arguments(name: str, classes: Any) -> None:
+    expectation = EXPECTATIONS[name]
+    kind = getattr(classes, expectation.gx_class)
+    assert {*expectation.domain, *expectation.arguments} <= set(kind.__fields__)
+    assert expectation.of_rows == hasattr(kind, "map_metric")
+    assert set(expectation.one_of) <= set(expectation.arguments)
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_every_expectation_can_be_made(name: str, severity: str, classes: Any) -> None:
+    expectation = EXPECTATIONS[name]
+    columns = {(): (), ("column",): ("priority",)}.get(expectation.domain, ("priority", "persistence"))
+    check = Check(
+        id="a",
+        expectation=expectation,
+        columns=columns,
+        arguments={name: SAMPLE[takes] for name, takes in expectation.arguments.items()},
+        severity=severity,
+        where=(Condition(column="queue", operator="like", value="A*"),),
+    )
+    made = expectation_of(check)
+    assert made.severity.value == severity
+    assert made.expectation_type == f"expect_{name}"
+
+
+def test_every_column_of_the_snapshot_is_there_but_payload() -> None:
+    assert {name for name, _kind, _null in SNAPSHOT_COLUMNS} - set(COLUMNS) == WITHHELD
+    assert {"md", "body"} <= WITHHELD
+
+
+def test_problem_columns_are_columns_themselves() -> None:
+    named = [name for name, column in COLUMNS.items() if column.problem]
+    assert len(named) >= 7
+    assert problem_columns(named) <= set(COLUMNS)
+    assert of_source(named, Source.BODY)
+
+
+def test_conditions_in_sql() -> None:
+    one = Condition(column="queue", operator="like", value="A_*.?%!")
+    two = Condition(column="format", operator="one_of", value=("MQSTR", "O'B\\"))
+    three = Condition(column="dlh_reason", operator="is_set", value=False)
+    assert sql_of((one, two, three)) == (
+        "queue LIKE 'A!_%._!%!!' ESCAPE '!' AND format IN ('MQSTR', 'O\\'B\\\\') AND dlh_reason IS NULL"
+    )
+    assert sql_of(()) is None
+    assert (literal(True), literal(-1), literal(0.5)) == ("true", "-1", "0.5")
+    assert like("A*") == "A%"
+
+
+def test_queues_in_sql() -> None:
+    assert queues_sql(()) is None
+    assert queues_sql(("A", "*")) is None
+    assert queues_sql(("A*", "B")) == "queue LIKE 'A%' ESCAPE '!' OR queue LIKE 'B' ESCAPE '!'"
+
+
+@pytest.mark.parametrize("name", [*COLUMNS, *EXPECTATIONS])
+def test_the_readme_names_every_column_and_expectation(name: str) -> None:
+    assert f"`{name}`" in README
+
+
+def test_suites_are_read_without_gx_and_spark() -> None:
+    program = (
+        "import sys, mqops.quality.suite_file, mqops.quality.summary, mqops.quality.check\n"
+        "print([name for name in ('great_expectations', 'pyspark', 'airflow', 'pymqi') if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
