@@ -1,0 +1,55 @@
+"""`<queue manager>_backout_reprocess`: the backout queues of each queue manager of the estate, by its rules table."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG
+
+from mqops.estate import MAX_UNIT_OF_WORK, BackoutReprocess, QueueManager, dag_prefix
+from mqops_airflow import params
+from mqops_airflow.backout import BackoutCheckOperator
+from mqops_airflow.documentation import backout_reprocess_page
+from mqops_airflow.pipeline import plan_and_act
+from mqops_airflow.retry import DELAY, RETRIES, mq_retry_policy
+from mqops_airflow.workplace import estate_file, schedule_of
+
+WORKFLOW = "backout_reprocess"
+
+
+def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: str) -> DAG:
+    """The DAG of one queue manager."""
+    with DAG(
+        f"{dag_prefix(name)}_{WORKFLOW}",
+        description=f"Backed-out messages of {name}",
+        doc_md=backout_reprocess_page(name, section),
+        schedule=schedule_of(section.schedule),
+        catchup=False,
+        max_active_runs=1,
+        tags=["mq", WORKFLOW, name],
+        default_args={"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()},
+        params={
+            "dry_run": params.dry_run(),
+            "rules_file": params.rules_file(section.rules),
+            "queues": params.backout_queues(section.queues),
+            "replay_cap": params.replay_cap(section.replay_cap),
+            "limit": params.limit(),
+            "message_ids": params.message_ids(),
+            "unit_of_work": params.unit_of_work(section.unit_of_work, MAX_UNIT_OF_WORK),
+        },
+    ) as dag:
+        plan_and_act(
+            BackoutCheckOperator(task_id="check", queue_manager=name),
+            name=name,
+            workflow=WORKFLOW,
+            mq_conn_id=settings.connection,
+            spark_conn_id=spark,
+            approval=section.approval,
+        )
+    return dag
+
+
+_ESTATE = estate_file().estate
+for _name, _settings in _ESTATE.queue_managers.items():
+    if _settings.backout_reprocess:
+        globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(
+            _name, _settings, _settings.backout_reprocess, _ESTATE.spark_connection(_name)
+        )

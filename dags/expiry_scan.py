@@ -1,0 +1,74 @@
+"""`<queue manager>_expiry_scan` at the interval of the estate, and `mq_refresh_expiry` by hand."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG
+
+from mqops.estate import ExpiryScan, QueueManager, dag_prefix
+from mqops_airflow import params
+from mqops_airflow.assets import workflow_asset
+from mqops_airflow.documentation import REFRESH_EXPIRY, expiry_scan_page
+from mqops_airflow.expiry import ExpiryCheckOperator, ExpiryReportOperator, RefreshExpiryOperator
+from mqops_airflow.pipeline import CHECKED, FOLDER
+from mqops_airflow.retry import DELAY, RETRIES, mq_retry_policy
+from mqops_airflow.spark import MqSparkSubmitOperator
+from mqops_airflow.workplace import estate_file, schedule_of, spark_job
+
+WORKFLOW = "expiry_scan"
+DEFAULTS = {"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()}
+
+
+def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) -> DAG:
+    """The DAG of one queue manager."""
+    prefix = dag_prefix(name)
+    with DAG(
+        f"{prefix}_{WORKFLOW}",
+        description=f"Expired messages of {name}",
+        doc_md=expiry_scan_page(name, section),
+        schedule=schedule_of(section.interval),
+        catchup=False,
+        max_active_runs=1,
+        tags=["mq", WORKFLOW, name],
+        default_args=DEFAULTS,
+        params={"queues": params.queues(section.queues), "all_filled": params.all_filled()},
+    ) as dag:
+        check = ExpiryCheckOperator(task_id="check", queue_manager=name, recheck=section.recheck.total_seconds())
+        scan = MqSparkSubmitOperator(
+            task_id="scan",
+            name=f"{prefix} expiry",
+            application=spark_job("expiry"),
+            application_args=[f"--run={FOLDER}", f"--queue-manager={name}"],
+            repeated={"--queue": CHECKED("queue")},
+            summary=f"{FOLDER}/expiry.json",
+            shown=("run", "queue_manager", "found", "done", "left", "next_expiry"),
+            mq_conn_id=settings.connection,
+            conn_id=spark,
+        )
+        report = ExpiryReportOperator(task_id="report", folder=FOLDER, asset=workflow_asset(name, WORKFLOW, "report"))
+        check >> scan >> report
+    return dag
+
+
+def build_refresh(names: list[str]) -> DAG:
+    """The DAG of the explicit request, for all queue managers."""
+    with DAG(
+        "mq_refresh_expiry",
+        description="Discard expired messages now: REFRESH QMGR TYPE(EXPIRY), or the same by scan",
+        doc_md=REFRESH_EXPIRY,
+        schedule=None,
+        catchup=False,
+        tags=["mq", "refresh_expiry"],
+        default_args=DEFAULTS,
+        params={"queue_manager": params.queue_manager(names), "name": params.generic_name()},
+    ) as dag:
+        RefreshExpiryOperator(task_id="refresh")
+    return dag
+
+
+_ESTATE = estate_file().estate
+for _name, _settings in _ESTATE.queue_managers.items():
+    if _settings.expiry_scan:
+        globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(
+            _name, _settings, _settings.expiry_scan, _ESTATE.spark_connection(_name)
+        )
+mq_refresh_expiry = build_refresh(sorted(_ESTATE.queue_managers))

@@ -1,0 +1,78 @@
+"""`<queue manager>_snapshot_quality`: messages on each queue manager's queues, by suites of expectations."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG
+
+from mqops.estate import QueueManager, SnapshotQuality, dag_prefix
+from mqops_airflow import params
+from mqops_airflow.assets import workflow_asset
+from mqops_airflow.documentation import snapshot_quality_page
+from mqops_airflow.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
+from mqops_airflow.retry import DELAY, RETRIES, mq_retry_policy
+from mqops_airflow.spark import MqSparkSubmitOperator
+from mqops_airflow.workplace import estate_file, schedule_of, spark_job
+
+WORKFLOW = "snapshot_quality"
+CHECKED = "{{{{ ti.xcom_pull(task_ids='check')['{}'] }}}}".format
+FOLDER = CHECKED("folder")
+
+
+def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: str) -> DAG:
+    """The DAG of one queue manager."""
+    prefix = dag_prefix(name)
+    with DAG(
+        f"{prefix}_{WORKFLOW}",
+        description=f"Data quality of the messages on {name}",
+        doc_md=snapshot_quality_page(name, section),
+        schedule=schedule_of(section.schedule),
+        catchup=False,
+        max_active_runs=1,
+        tags=["mq", WORKFLOW, name],
+        default_args={"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()},
+        params={
+            "queues": params.queues(section.queues),
+            "suites": params.suites(section.suites),
+            "limit": params.limit(section.limit),
+        },
+    ) as dag:
+        submitted = {"mq_conn_id": settings.connection, "conn_id": spark}
+        check = QualityCheckOperator(task_id="check", queue_manager=name)
+        observe = MqSparkSubmitOperator(
+            task_id="observe",
+            name=f"{prefix} observe",
+            application=spark_job("observe"),
+            application_args=[f"--run={FOLDER}", f"--queue-manager={name}", f"--limit={CHECKED('limit')}"],
+            repeated={"--queue": CHECKED("queues")},
+            summary=f"{FOLDER}/observe.json",
+            shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),
+            asset=workflow_asset(name, WORKFLOW, "snapshot"),
+            once=True,
+            **submitted,
+        )
+        quality = QualitySubmitOperator(
+            task_id="quality",
+            name=f"{prefix} quality",
+            application=spark_job("quality"),
+            application_args=[f"--run={FOLDER}"],
+            repeated={"--suite": CHECKED("suites")},
+            summary=f"{FOLDER}/quality/quality.json",
+            shown=("run", "queue_manager", "found", "done", "left", "balanced", "failed", "messages", "suites"),
+            **submitted,
+        )
+        report = QualityReportOperator(
+            task_id="report",
+            folder=FOLDER,
+            asset=workflow_asset(name, WORKFLOW, "report"),
+            retries=0,
+        )
+        check >> observe >> quality >> report
+    return dag
+
+
+_ESTATE = estate_file().estate
+for _name, _settings in _ESTATE.queue_managers.items():
+    if _settings.snapshot_quality:
+        globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(
+            _name, _settings, _settings.snapshot_quality, _ESTATE.spark_connection(_name)
+        )

@@ -1,0 +1,79 @@
+"""Make the secrets that docker-compose.yml reads, once, below var/docker/. Standard library only.
+
+    python3 include/docker/make_secrets.py --accept-mq-licence
+
+IBM MQ Advanced for Developers starts only for those who accept its licence (https://ibm.biz/mqdevlicense).
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import secrets
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[2] / "var" / "docker"
+
+
+def write(name: str, text: str, *, mode: int = 0o600) -> None:
+    """Write one file with its final mode from the first byte on; the folder around it is for its owner only."""
+    with open(os.open(FOLDER / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def environment(values: dict[str, str]) -> str:
+    return "".join(f"{key}={value}\n" for key, value in values.items())
+
+
+def make() -> None:
+    """Make every file that docker-compose.yml names."""
+    FOLDER.mkdir(parents=True, mode=0o700)
+    database, application = secrets.token_hex(16), secrets.token_hex(16)
+    connection = {
+        "conn_type": "mq",
+        "host": "mq",
+        "port": 1414,
+        "login": "app",
+        "password": application,
+        "extra": {"queue_manager": "QM1", "channel": "MQOPS.SVRCONN"},
+    }
+    write("postgresql.env", environment({"POSTGRES_PASSWORD": database}))
+    write(
+        "airflow.env",
+        environment(
+            {
+                "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"postgresql+psycopg2://airflow:{database}@postgresql/airflow",
+                "AIRFLOW__CORE__FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+                "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_urlsafe(48),
+                "AIRFLOW__API__SECRET_KEY": secrets.token_urlsafe(32),
+                "AIRFLOW_CONN_MQ_QM1": json.dumps(connection),
+            }
+        ),
+    )
+    write("mq.env", environment({"LICENSE": "accept"}))
+    # Read by the containers' own users, hence 0644; on this machine the folder's 0700 keeps others out.
+    write("airflow_passwords.json", json.dumps({"admin": secrets.token_urlsafe(9)}), mode=0o644)
+    write("mq_app_password", application, mode=0o644)
+    write("mq_admin_password", secrets.token_hex(16), mode=0o644)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--accept-mq-licence", action="store_true", help="you accept IBM's licence for MQ")
+    chosen = parser.parse_args()
+    if FOLDER.exists():
+        print(f"{FOLDER} is there already: nothing changed")
+        return 0
+    if not chosen.accept_mq_licence:
+        print(__doc__, file=sys.stderr)
+        return 2
+    make()
+    print(f"made {FOLDER}; Airflow's login is in {FOLDER / 'airflow_passwords.json'}; now: docker compose up --build")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

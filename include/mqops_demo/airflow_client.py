@@ -1,0 +1,221 @@
+"""Airflow's REST API as a person uses it: log in, start a run, watch its tasks, answer an approval, read a log."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from mqops_demo.airflow_home import AirflowHome
+from mqops_demo.airflow_processes import COMMANDS, AirflowFailed, log_tail, running
+
+POLL = 0.25
+FINISHED = ("success", "failed")
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """A finished DAG run: `state` is success or failed, `tasks` maps task id to its last state."""
+
+    dag_id: str
+    run_id: str
+    state: str
+    tasks: Mapping[str, str] = field(default_factory=dict)
+
+
+class AirflowClient:
+    """One person's session with one Airflow."""
+
+    def __init__(self, home: AirflowHome, user: str = "admin") -> None:
+        self.home = home
+        self.user = user
+        self._http = httpx.Client(base_url=home.address, timeout=30.0)
+
+    def call(self, method: str, path: str, *, missing_ok: bool = False, **kwargs: Any) -> Any:
+        """One request to /api/v2; returns its JSON, or None where it may be missing and is.
+
+        Raises:
+            AirflowFailed: Airflow answers with an error.
+        """
+        answer = self._http.request(method, f"/api/v2{path}", **kwargs)
+        if answer.status_code == httpx.codes.NOT_FOUND and missing_ok:
+            return None
+        if answer.is_error:
+            raise AirflowFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text[:500]}")
+        return answer.json() if answer.content else None
+
+    def wait_until_healthy(self, report: Report = print) -> None:
+        """Wait until all four processes say they are healthy, then log in.
+
+        Raises:
+            AirflowFailed: one of them has ended.
+        """
+        waiting = ""
+        while True:
+            missing = set(COMMANDS) - set(running(self.home))
+            if missing:
+                name = sorted(missing)[0]
+                raise AirflowFailed(f"airflow {name} has ended:\n{log_tail(self.home, name)}")
+            unhealthy = list(self._unhealthy())
+            if not unhealthy:
+                break
+            if (now := ", ".join(unhealthy)) != waiting:
+                report(f"Airflow: waiting for {now}")
+                waiting = now
+            time.sleep(POLL)
+        self.log_in()
+
+    def _unhealthy(self) -> Iterator[str]:
+        try:
+            parts = self._http.get("/api/v2/monitor/health").json()
+        except (httpx.TransportError, json.JSONDecodeError):
+            yield "api-server"
+            return
+        for name in ("metadatabase", "scheduler", "dag_processor", "triggerer"):
+            if parts.get(name, {}).get("status") != "healthy":
+                yield name.replace("_", "-")
+
+    def log_in(self) -> None:
+        """Get a token for `user` with the password that was generated for them."""
+        password = self.home.passwords[self.user]
+        answer = self._http.post("/auth/token", json={"username": self.user, "password": password})
+        if answer.is_error:
+            raise AirflowFailed(f"Airflow does not accept the password of {self.user}: {answer.text[:300]}")
+        self._http.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
+
+    def set_connection(self, conn_id: str, **fields: Any) -> None:
+        """Make or change a connection; Airflow encrypts what is secret in it."""
+        body = {"connection_id": conn_id, **fields}
+        if self.has_connection(conn_id):
+            self.call("PATCH", f"/connections/{conn_id}", json=body)
+        else:
+            self.call("POST", "/connections", json=body)
+
+    def has_connection(self, conn_id: str) -> bool:
+        return self.call("GET", f"/connections/{conn_id}", missing_ok=True) is not None
+
+    def test_connection(self, conn_id: str, **fields: Any) -> tuple[bool, str]:
+        """Press the Test button of a connection's form."""
+        answer = self.call("POST", "/connections/test", json={"connection_id": conn_id, **fields})
+        return bool(answer["status"]), str(answer["message"])
+
+    def wait_for_dag(self, dag_id: str) -> None:
+        """Wait until the DAG can be run.
+
+        Raises:
+            AirflowFailed: a DAG file cannot be imported; the message holds the error.
+        """
+        while self.call("GET", f"/dags/{dag_id}", missing_ok=True) is None:
+            errors = self.call("GET", "/importErrors")["import_errors"]
+            if errors:
+                raise AirflowFailed("\n".join(f"{e['filename']}: {e['stack_trace']}" for e in errors))
+            time.sleep(POLL)
+
+    def dag_ids(self) -> list[str]:
+        """Every DAG that Airflow has found."""
+        return [dag["dag_id"] for dag in self.call("GET", "/dags", params={"limit": 100})["dags"]]
+
+    def unpause(self, dag_id: str) -> None:
+        self.call("PATCH", f"/dags/{dag_id}", json={"is_paused": False})
+
+    def trigger(self, dag_id: str, **params: Any) -> str:
+        """Start a run with the values of its form; returns its run id."""
+        answer = self.call("POST", f"/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": params})
+        return str(answer["dag_run_id"])
+
+    def run_state(self, dag_id: str, run_id: str) -> str:
+        return str(self.call("GET", f"/dags/{dag_id}/dagRuns/{run_id}")["state"])
+
+    def task_instances(self, dag_id: str, run_id: str) -> dict[str, dict[str, Any]]:
+        """Task id → its instance in the run."""
+        rows = self.call("GET", f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances")["task_instances"]
+        return {row["task_id"]: row for row in rows}
+
+    def log(self, dag_id: str, run_id: str, task_id: str, try_number: int = 1) -> str:
+        """The log of one try of a task, one line an event."""
+        path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/logs/{max(try_number, 1)}"
+        events = self.call("GET", path, params={"full_content": True})["content"]
+        return "\n".join(event if isinstance(event, str) else log_line(event) for event in events)
+
+    def xcom(self, dag_id: str, run_id: str, task_id: str) -> Any:
+        """What a task returned, or None."""
+        path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/xcomEntries/return_value"
+        entry = self.call("GET", path, missing_ok=True, params={"deserialize": False})
+        value = entry["value"] if entry else None
+        return json.loads(value) if isinstance(value, str) and value[:1] in ("{", "[") else value
+
+    def question(self, dag_id: str, run_id: str, task_id: str) -> dict[str, Any]:
+        """What an approval task asks: subject, body, options."""
+        path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/-1/hitlDetails"
+        found: dict[str, Any] = self.call("GET", path)
+        return found
+
+    def answer(self, dag_id: str, run_id: str, task_id: str, option: str, *, try_number: int = 1) -> None:
+        """Answer an approval (`Approve` or `Reject`) once Airflow has settled that it waits.
+
+        An answer within the same second as the question is taken by the scheduler for a fault of the task (Airflow
+        3.3.2: the task's process ends, "success", after the answer has queued it again). A person is never so quick;
+        this waits until the scheduler has noted the end of the process.
+        """
+        log = self.home.folder / "logs" / "scheduler.log"
+        marks = (f"task_id={task_id},", f"run_id={run_id},", "state=awaiting_input,", f"try_number={try_number},")
+        while not any(all(mark in line for mark in marks) for line in log.read_text(errors="replace").splitlines()):
+            time.sleep(POLL)
+        path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/-1/hitlDetails"
+        self.call("PATCH", path, json={"chosen_options": [option], "params_input": {}})
+
+    def follow(
+        self,
+        dag_id: str,
+        run_id: str,
+        *,
+        approve: Callable[[dict[str, Any]], bool] | None = None,
+        report: Report = print,
+    ) -> RunResult:
+        """Watch a run to its end, one report a change; `approve` answers its approvals (None: people do)."""
+        seen: dict[str, str] = {}
+        answered: set[tuple[str, int]] = set()
+        while True:
+            state = self.run_state(dag_id, run_id)
+            tasks = self.task_instances(dag_id, run_id)
+            for name, row in tasks.items():
+                now = str(row["state"])
+                if row["state"] and seen.get(name) != now:
+                    seen[name] = now
+                    report(f"{dag_id}: {name} {spoken(row)}")
+                if now == "awaiting_input" and approve and (name, row["try_number"]) not in answered:
+                    answered.add((name, row["try_number"]))
+                    said = "Approve" if approve(self.question(dag_id, run_id, name)) else "Reject"
+                    self.answer(dag_id, run_id, name, said, try_number=row["try_number"])
+                    report(f"{dag_id}: {name} answered by {self.user}: {said}")
+            if state in FINISHED:
+                return RunResult(dag_id=dag_id, run_id=run_id, state=state, tasks=seen)
+            time.sleep(POLL)
+
+    def failures(self, result: RunResult, lines: int = 20) -> str:
+        """The end of the log of each failed task of a run."""
+        parts = []
+        for name, row in self.task_instances(result.dag_id, result.run_id).items():
+            if row["state"] == "failed":
+                text = self.log(result.dag_id, result.run_id, name, row["try_number"]).splitlines()[-lines:]
+                parts.append(f"--- {name} (try {row['try_number']})\n" + "\n".join(text))
+        return "\n".join(parts)
+
+
+def log_line(event: Mapping[str, Any]) -> str:
+    """One event of a task's log as text."""
+    text = f"{event.get('timestamp', '')} {str(event.get('level', '')).upper()} {event.get('event', '')}"
+    for problem in event.get("error_detail") or ():
+        text += f"\n  {problem.get('exc_type')}: {problem.get('exc_value')}"
+    return text.strip()
+
+
+def spoken(row: Mapping[str, Any]) -> str:
+    """A task's state, with its duration once it has ended."""
+    words = str(row["state"]).replace("_", " ")
+    return f"{words} after {row['duration']:.1f} s" if row["state"] in FINISHED and row.get("duration") else words

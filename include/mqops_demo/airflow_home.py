@@ -1,0 +1,165 @@
+"""An Airflow for one person on one machine: its folder, secrets and port, and the environment of its processes.
+
+Everything is reachable from this machine only (127.0.0.1). Secrets are made once, kept in files that only their owner
+can read, and passed in the environment, never as arguments.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mqops_demo.estate import ROOT, variable_folder
+from mqops_demo.spark_archive import write_properties
+
+HOST = "127.0.0.1"
+FIRST_PORT = 8080
+USERS = {"admin": "admin", "operator": "op", "viewer": "viewer"}  # user → Airflow role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AirflowHome:
+    """Where one Airflow lives.
+
+    Parameters: `folder` AIRFLOW_HOME; `queue_managers` the folder of embedded queue managers; `lake` the folder of
+    snapshots, plans and ledgers; `settings` further environment for every process (MQOPS_ESTATE, MQOPS_SCHEDULES ...).
+    """
+
+    folder: Path
+    queue_managers: Path
+    lake: Path
+    settings: Mapping[str, str]
+
+    @property
+    def port(self) -> int:
+        """The port of the UI and the API: remembered, so that the address stays the same."""
+        return int(json.loads((self.folder / "port.json").read_text())["port"])
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def passwords(self) -> dict[str, str]:
+        """User → password, as Airflow's SimpleAuthManager reads them."""
+        found: dict[str, str] = json.loads(self.password_file.read_text())
+        return found
+
+    @property
+    def password_file(self) -> Path:
+        return self.folder / "passwords.json"
+
+    def prepare(self) -> None:
+        """Make the folder, the secrets and the passwords where they are missing; choose another port where taken."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.folder.chmod(0o700)
+        keep(self.folder / "secrets.json", new_secrets)
+        write_properties(self.folder / "spark.properties")
+        keep(self.password_file, lambda: {user: secrets.token_urlsafe(9) for user in USERS})
+
+    @contextlib.contextmanager
+    def chosen_port(self) -> Iterator[int]:
+        """Keep the remembered port where it is free, else take the next free one. Not while Airflow runs.
+
+        Gives the descriptor of a lock on that port, to be handed to the process that will listen: as long as that
+        process lives, no other Airflow of ours (another folder, another start at the same moment) takes the port.
+        """
+        place = self.folder / "port.json"
+        first = self.port if place.exists() else FIRST_PORT
+        port, lock = free_port(first)
+        write_private(place, {"port": port})
+        try:
+            yield lock
+        finally:
+            os.close(lock)
+
+    def environment(self) -> dict[str, str]:
+        """The environment of every Airflow process (and of the Spark jobs that its tasks submit)."""
+        base = self.address
+        own = {
+            "AIRFLOW_HOME": str(self.folder),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+            "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "True",
+            "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{base}/execution/",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in USERS.items()),
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self.password_file),
+            "AIRFLOW__API__HOST": HOST,
+            "AIRFLOW__API__PORT": str(self.port),
+            "AIRFLOW__API__BASE_URL": base,
+            "AIRFLOW__API__WORKERS": "1",
+            "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
+            "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "30",
+            "SPARK_LOCAL_IP": HOST,
+            "MQOPS_SPARK_PROPERTIES": str(self.folder / "spark.properties"),
+            "MQLITE_HOME": str(self.queue_managers),
+            "MQOPS_LAKE": str(self.lake),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        }
+        return {**os.environ, **own, **json.loads((self.folder / "secrets.json").read_text()), **self.settings}
+
+
+def home(folder: Path | None = None, **settings: str) -> AirflowHome:
+    """The Airflow below `folder` ($MQOPS_VAR, else `var/`), with its queue managers and lake beside it."""
+    place = (folder or variable_folder()).resolve()
+    return AirflowHome(
+        folder=place / "airflow",
+        queue_managers=Path(os.environ.get("MQLITE_HOME") or place / "qmgrs"),
+        lake=place / "lake",
+        settings=settings,
+    )
+
+
+def new_secrets() -> dict[str, str]:
+    """Keys for what Airflow encrypts and signs."""
+    return {
+        "AIRFLOW__CORE__FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+        "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_urlsafe(48),
+        "AIRFLOW__API__SECRET_KEY": secrets.token_urlsafe(32),
+    }
+
+
+def keep(path: Path, make: Callable[[], object]) -> None:
+    """Write what `make` makes to `path` unless something is there."""
+    if not path.exists():
+        write_private(path, make())
+
+
+def write_private(path: Path, content: object) -> None:
+    """Write JSON to a file that only its owner can read, from its first byte on."""
+    draft = path.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    draft.replace(path)
+
+
+def free_port(first: int) -> tuple[int, int]:
+    """`first` or the next port that nobody listens on, and the descriptor of a lock on it.
+
+    Raises:
+        RuntimeError: there is none among the next 200.
+    """
+    for port in range(first, first + 200):
+        lock = os.open(Path(tempfile.gettempdir()) / f"mqops-{os.getuid()}-port-{port}", os.O_RDWR | os.O_CREAT, 0o600)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((HOST, port))
+            return port, lock
+        os.close(lock)
+    raise RuntimeError(f"no free port from {first} on")

@@ -1,0 +1,168 @@
+"""Start and stop Airflow's four processes, each in a session of its own. Only what was started here is ended.
+
+1. `processes.json` names each process by pid and start time, so that a number reused by another program is not taken
+   for ours.
+2. A process is ended with its whole process group (the scheduler has worker processes). Whoever still stands after the
+   grace period is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+
+from mqops_demo.airflow_home import AirflowHome, write_private
+
+COMMANDS = {
+    "api-server": ("api-server",),
+    "scheduler": ("scheduler", "--skip-serve-logs"),
+    "dag-processor": ("dag-processor",),
+    "triggerer": ("triggerer", "--skip-serve-logs"),
+}
+GRACE = 20.0  # seconds between asking a process group to end and killing it
+POLL = 0.1
+Report = Callable[[str], None]
+
+
+class AirflowFailed(RuntimeError):
+    """Airflow could not be started; the message holds the end of the log."""
+
+
+def airflow(home: AirflowHome, *arguments: str) -> None:
+    """Run one `airflow` command to its end.
+
+    Raises:
+        AirflowFailed: with what it printed, when it ends with anything but 0.
+    """
+    command = [sys.executable, "-m", "airflow", *arguments]
+    result = subprocess.run(command, env=home.environment(), text=True, capture_output=True)
+    if result.returncode:
+        output = "\n".join((result.stdout + result.stderr).splitlines()[-25:])
+        raise AirflowFailed(f"airflow {' '.join(arguments)} ended with {result.returncode}:\n{output}")
+
+
+def start(home: AirflowHome, report: Report = print) -> None:
+    """Start whatever does not run yet and wait until Airflow says it is healthy."""
+    home.prepare()
+    alive = running(home)
+    if set(alive) == set(COMMANDS):
+        return
+    if alive:
+        stop(home, report)
+    with home.chosen_port() as lock:
+        migrate(home, report)
+        report("Airflow: starting api-server, scheduler, dag-processor and triggerer")
+        spawn(home, lock)
+
+
+def spawn(home: AirflowHome, lock: int) -> None:
+    """Start the processes and write each down at once; the one that listens inherits `lock`."""
+    logs = home.folder / "logs"
+    logs.mkdir(exist_ok=True)
+    started: dict[str, dict[str, float]] = {}
+    for name, arguments in COMMANDS.items():
+        with open(logs / f"{name}.log", "wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "airflow", *arguments],
+                env=home.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=[lock] if name == "api-server" else [],
+            )
+        started[name] = {"pid": process.pid, "started": psutil.Process(process.pid).create_time()}
+        write_private(home.folder / "processes.json", started)
+
+
+def migrate(home: AirflowHome, report: Report) -> None:
+    """Make or update Airflow's database, once for each version of Airflow."""
+    from importlib.metadata import version  # noqa: PLC0415
+
+    stamp = home.folder / "migrated"
+    wanted = version("apache-airflow-core")
+    if stamp.exists() and stamp.read_text() == wanted and (home.folder / "airflow.db").exists():
+        return
+    report("Airflow: preparing its database")
+    airflow(home, "db", "migrate")
+    stamp.write_text(wanted)
+
+
+def running(home: AirflowHome) -> dict[str, int]:
+    """Name → pid of the processes that were started here and are alive."""
+    return {name: pid for name, pid, alive in recorded(home) if alive}
+
+
+def recorded(home: AirflowHome) -> Iterator[tuple[str, int, bool]]:
+    """Each process written down: its name, pid, and whether that very process is alive."""
+    try:
+        rows = json.loads((home.folder / "processes.json").read_text())
+    except FileNotFoundError:
+        return
+    for name, row in rows.items():
+        pid = int(row["pid"])
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            if process.create_time() == row["started"]:
+                yield name, pid, process.status() != psutil.STATUS_ZOMBIE
+                continue
+            # The pid is somebody else's now, so the group of that number is not ours either.
+            continue
+        yield name, pid, False
+
+
+def group_members(group: int) -> list[psutil.Process]:
+    """The live processes of a process group."""
+    members = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(ProcessLookupError, psutil.NoSuchProcess):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                members.append(process)
+    return members
+
+
+def stop(home: AirflowHome, report: Report = print) -> bool:
+    """End exactly what was started here; returns whether anything was there to end."""
+    groups = [pid for _, pid, _ in recorded(home) if group_members(pid)]
+    if groups:
+        report("Airflow: stopping")
+    signal_groups(groups, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE
+    while (groups := [group for group in groups if group_members(group)]) and time.monotonic() < deadline:
+        reap(groups)
+        time.sleep(POLL)
+    signal_groups(groups, signal.SIGKILL)
+    while any(group_members(group) for group in groups):
+        reap(groups)
+        time.sleep(POLL)
+    found = (home.folder / "processes.json").exists()
+    (home.folder / "processes.json").unlink(missing_ok=True)
+    return found
+
+
+def signal_groups(groups: list[int], number: signal.Signals) -> None:
+    for group in groups:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, number)
+
+
+def reap(pids: list[int]) -> None:
+    """Take note of our own children that have ended, so that they do not linger as zombies."""
+    for pid in pids:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def log_tail(home: AirflowHome, name: str, lines: int = 25) -> str:
+    """The last lines of one process's log."""
+    path = Path(home.folder / "logs" / f"{name}.log")
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:]) if path.exists() else ""

@@ -1,0 +1,133 @@
+"""The demonstration's queue managers: made from include/mqsc/, started, repaired, all through the `mqlite` command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MQSC = ROOT / "include" / "mqsc"
+QUEUE_MANAGERS = {"QM1": "unix", "BRANCH": "unix", "MVS1": "zos"}
+SENDERS = {"BRANCH": ("BRANCH.TO.QM1", "BRANCH.TO.MVS1"), "MVS1": ("MVS1.TO.QM1",)}
+# What the operators mend before the dead-letter queue is dealt with. LEDGER.POST gets too little room on purpose.
+REPAIRS = """\
+ALTER QLOCAL(FX.RATES) PUT(ENABLED)
+ALTER QLOCAL(SEPA.BATCH) PUT(ENABLED)
+ALTER QLOCAL(CARDS.AUTH) MAXDEPTH(50000)
+ALTER QLOCAL(LEDGER.POST) MAXDEPTH({ledger_room})
+"""
+
+
+def variable_folder() -> Path:
+    """Where the demonstration keeps everything it makes: $MQOPS_VAR, else `var/` of the project."""
+    return Path(os.environ.get("MQOPS_VAR", ROOT / "var"))
+
+
+def environment() -> dict[str, str]:
+    """The environment of `mqlite` commands: MQLITE_HOME is `qmgrs` of the variable folder unless it is set."""
+    return {"MQLITE_HOME": str(variable_folder() / "qmgrs"), **os.environ}
+
+
+def mqlite(*arguments: str, stdin: str | None = None, also: tuple[int, ...] = ()) -> str:
+    """Run one `mqlite` command, as a person would; returns what it printed. `also`: exit codes that are no failure.
+
+    Raises:
+        RuntimeError: with the command's output, when it ends with anything but 0.
+    """
+    command = [sys.executable, "-m", "mqlite.cli", *arguments]
+    result = subprocess.run(command, input=stdin, text=True, capture_output=True, env=environment())
+    if result.returncode and result.returncode not in also:
+        raise RuntimeError(
+            f"mqlite {' '.join(arguments)} ended with {result.returncode}:\n{result.stdout}{result.stderr}"
+        )
+    return result.stdout
+
+
+def existing() -> dict[str, str]:
+    """Queue manager name → its state, as `mqlite list --json` says."""
+    return {str(row["name"]): str(row["status"]) for row in json.loads(mqlite("list", "--json"))}
+
+
+def create_and_start() -> None:
+    """Make what is missing, bring every definition up to its MQSC file, start the services."""
+    there = existing()
+    for name, platform in QUEUE_MANAGERS.items():
+        if name not in there:
+            mqlite("create", name, "--platform", platform)
+        mqlite("mqsc", name, stdin=(MQSC / f"{name}.mqsc").read_text())
+        if there.get(name) != "running":
+            mqlite("start", name)
+    for name, channels in SENDERS.items():
+        start_channels(name, channels)
+
+
+def start_channels(queue_manager: str, channels: tuple[str, ...]) -> None:
+    """Start the sender channels that are neither running nor about to."""
+    status = mqlite("mqsc", queue_manager, stdin="DISPLAY CHSTATUS(*) STATUS\n", also=(10,))
+    running = set(re.findall(r"CHANNEL\((\S+)\)[^A]*?STATUS\((?:RUNNING|RETRYING|STARTING|BINDING)\)", status))
+    commands = "".join(f"START CHANNEL({channel})\n" for channel in channels if channel not in running)
+    if commands:
+        mqlite("mqsc", queue_manager, stdin=commands)
+
+
+def end() -> None:
+    """Stop the services of the queue managers that are running."""
+    there = existing()
+    for name in QUEUE_MANAGERS:
+        if there.get(name) == "running":
+            mqlite("end", name)
+
+
+def wait_until_empty(queue_manager: str, queue: str) -> None:
+    """Wait for a transmission queue to drain, the batch under way included, as long as it keeps moving.
+
+    Raises:
+        RuntimeError: nothing has moved for a minute.
+    """
+    before, moved = "", time.monotonic()
+    while (now := waiting(queue_manager, queue)) != ("0", "NO"):
+        if str(now) != before:
+            before, moved = str(now), time.monotonic()
+        elif time.monotonic() - moved > 60:
+            raise RuntimeError(f"{now[0]} messages stay on {queue} of {queue_manager}: see DISPLAY CHSTATUS(*) there")
+        time.sleep(0.1)
+
+
+def waiting(queue_manager: str, queue: str) -> tuple[str, str]:
+    """CURDEPTH and UNCOM of a queue; a message got and not yet committed counts in the second only."""
+    status = mqlite("mqsc", queue_manager, stdin=f"DISPLAY QSTATUS({queue}) CURDEPTH UNCOM\n")
+    return re.findall(r"CURDEPTH\((\d+)\)", status)[0], re.findall(r"UNCOM\((\w+)\)", status)[0]
+
+
+def depth_of(connection: object, queue: str) -> int:
+    """Current depth of a local queue, in messages."""
+    import pymqi  # noqa: PLC0415
+
+    handle = pymqi.Queue(connection, queue, pymqi.CMQC.MQOO_INQUIRE)
+    try:
+        return int(handle.inquire(pymqi.CMQC.MQIA_CURRENT_Q_DEPTH))
+    finally:
+        handle.close()
+
+
+def main() -> int:
+    """`python -m mqops_demo.estate up|down`: the queue managers of the demonstration."""
+    if sys.argv[1:] == ["up"]:
+        create_and_start()
+        print(f"Queue managers {', '.join(QUEUE_MANAGERS)} are running (MQLITE_HOME={environment()['MQLITE_HOME']})")
+    elif sys.argv[1:] == ["down"]:
+        end()
+        print("Queue managers: ended")
+    else:
+        print(main.__doc__, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""`make run`: an incident on QM1, dealt with by the workflows under real Airflow and local Spark, and the proof.
+
+Exit 0 only if all runs succeeded and balance. Everything made lies below `var/`; a later run works beside what an
+earlier one left there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+
+from mqops_demo import airflow, airflow_home, airflow_processes, estate, workflows
+from mqops_demo.airflow_client import AirflowClient, RunResult
+
+DAG = "qm1_dlq_rules"
+CONSOLE = Console(highlight=False, soft_wrap=True)
+
+
+class Progress:
+    """One line an event, with the seconds since the start."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        CONSOLE.print(f"[dim]{time.monotonic() - self.started:6.1f} s[/dim]  {text}", markup=True)
+
+
+def show_question(question: Mapping[str, Any]) -> bool:
+    """Print what the approval asks, as the Airflow UI shows it, and approve."""
+    CONSOLE.rule(str(question["subject"]))
+    CONSOLE.print(Markdown(str(question.get("body") or "")))
+    CONSOLE.rule()
+    return True
+
+
+def new_summary(lake: Path, before: set[Path]) -> dict[str, Any]:
+    """The summary that the run has written.
+
+    Raises:
+        RuntimeError: the run wrote none.
+    """
+    new = sorted(set(summaries(lake)) - before, key=lambda path: path.stat().st_mtime)
+    if not new:
+        raise RuntimeError("the run wrote no summary: see the log of its task `prove`")
+    found: dict[str, Any] = json.loads(new[-1].read_text())
+    return found
+
+
+def summaries(lake: Path) -> set[Path]:
+    return set(lake.glob("QM1/runs/*/summary.json"))
+
+
+def show(summary: Mapping[str, Any]) -> None:
+    """What was on the queue, what each rule did, what is left and why, and whether it balances."""
+    columns = ("planned", "moved", "discarded", "left", "gone", "failed")
+    table = Table(title=f"{summary['queue']} of {summary['queue_manager']}: what each rule did")
+    table.add_column("rule")
+    table.add_column("action")
+    for name in columns:
+        table.add_column(name, justify="right")
+    for rule in summary["rules"]:
+        where = (
+            f"line {rule['rule_line']}" if rule["rule_line"] else "no MQDLH" if rule["action"] == "ERROR" else "none"
+        )
+        table.add_row(where, rule["action"], *(str(rule[name]) for name in columns))
+    table.add_section()
+    table.add_row("all", "", *(str(summary[name]) for name in columns))
+    CONSOLE.print(table)
+    left = [rule for rule in summary["rules"] if rule["left"]]
+    CONSOLE.print(f"Left on the queue: {summary['left']}")
+    for rule in left:
+        CONSOLE.print(f"  {rule['left']:5}  {why_left(rule, summary)}")
+    total = " + ".join(f"{summary[name]} {name}" for name in ("moved", "discarded", "left", "gone"))
+    verdict = "balances" if summary["balanced"] else "DOES NOT BALANCE"
+    CONSOLE.print(f"{summary['planned']} planned = {total}: [bold]{verdict}[/bold]")
+    for problem in summary["problems"]:
+        CONSOLE.print(f"  problem: {problem}")
+
+
+def why_left(rule: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    """In words, why a rule's messages stayed."""
+    if rule["action"] == "ERROR":
+        return "do not begin with an MQDLH: somebody has to look at them"
+    if rule["action"] == "IGNORE":
+        return f"ACTION(IGNORE) of line {rule['rule_line']}" if rule["rule_line"] else "no rule matches"
+    causes = ", ".join(f"{name} {count}" for name, count in summary["reasons"].items())
+    return (
+        f"line {rule['rule_line']}, {rule['action']}: {rule['failed']} tries failed ({causes}); tried again next time"
+    )
+
+
+def workflow(client: AirflowClient, report: Progress) -> RunResult:
+    """Start the DAG as a person does, not dry, and follow it to its end, approving its plan."""
+    run_id = client.trigger(DAG, dry_run=False)
+    report(f"Airflow run {run_id} of {DAG}: {client.home.address}/dags/{DAG}/runs/{run_id}")
+    return client.follow(DAG, run_id, approve=show_question, report=report)
+
+
+def main() -> int:
+    report = Progress()
+    home = airflow_home.home(MQOPS_SCHEDULES="off")
+    os.environ["MQLITE_HOME"] = str(home.queue_managers)
+    home.queue_managers.mkdir(parents=True, exist_ok=True, mode=0o700)
+    up_before = bool(airflow_processes.running(home))
+    before = summaries(home.lake)
+    try:
+        airflow_processes.start(home, report)
+        estate.create_and_start()
+        from mqops_demo import incident, poison  # noqa: PLC0415 - pymqi is wanted only now
+
+        incident.happen(report)
+        poison.happen(report)
+        client = airflow.up(home, report)
+        result = workflow(client, report)
+        if result.state != "success":
+            CONSOLE.print(client.failures(result), markup=False)
+            CONSOLE.print(f"[bold]the run ended with: {result.state}[/bold]")
+            return 1
+        summary = new_summary(home.lake, before)
+        show(summary)
+        results = [result, *workflows.run_others(client, show_question, report)]
+        rows = list(workflows.lines(client, results))
+        for failed in results:
+            if failed.state != "success":
+                CONSOLE.print(client.failures(failed), markup=False)
+        CONSOLE.print(workflows.table(rows))
+        # The incident's messages without an MQDLH are a critical failure of the quality suites: that run has to fail.
+        done = [one for one in results if not one.dag_id.endswith("snapshot_quality")]
+        good = all(one.state == "success" for one in done) and all(row.balanced for row in rows)
+        return 0 if good and summary["balanced"] and summary["finished"] else 1
+    finally:
+        if not up_before:
+            airflow_processes.stop(home, report)
+            estate.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Quick starts for small Spark jobs on one machine: an archive of the JVM's classes, and the options that use it.
+
+`python -m mqops_demo.spark_archive` makes the archive once (build/spark.jsa, 180 MB, some 20 s); without it, or where
+the Java has changed since, jobs run all the same and only start more slowly.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from mqops_demo.estate import ROOT
+
+ARCHIVE = ROOT / "build" / "spark.jsa"
+JOB = Path(__file__).with_name("spark_warm_up.py")
+# Jobs of seconds are over before the second compiler pays; one collector thread is enough on two cores.
+SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+def driver_options(archive: Path = ARCHIVE) -> str:
+    """The driver's Java options."""
+    return f"{SHORT_JOBS} -XX:SharedArchiveFile={archive} -Xshare:auto" if archive.exists() else SHORT_JOBS
+
+
+def write_properties(path: Path) -> None:
+    """Write a Spark properties file with these options (MQOPS_SPARK_PROPERTIES names it to the operators)."""
+    path.write_text(f"spark.driver.extraJavaOptions {driver_options()}\n")
+
+
+def make(archive: Path = ARCHIVE) -> bool:
+    """Make the archive by a job that uses what mqops' jobs use; returns whether this Java could."""
+    draft = archive.with_suffix(".new")
+    draft.unlink(missing_ok=True)
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    command = ["spark-submit", "--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+    command += ["--driver-java-options", f"{SHORT_JOBS} -XX:ArchiveClassesAtExit={draft}", str(JOB)]
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    subprocess.run(command, env=environment, capture_output=True, check=False)
+    if not draft.exists():
+        return False
+    draft.replace(archive)
+    return True
+
+
+if __name__ == "__main__":
+    print(f"{ARCHIVE}: made" if make() else "this Java makes no class archive; Spark jobs start more slowly")

@@ -1,0 +1,104 @@
+"""The other workflows of the demonstration, run one after the other, and the table that `make run` ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+
+from mqops_demo.airflow_client import AirflowClient, RunResult
+
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "qm1_expiry_scan": {},
+    "qm1_backout_reprocess": {"dry_run": False},
+    "qm1_snapshot_quality": {},
+}
+"""DAG → the values of its form, in the order in which they run."""
+LAST_TASK = {"dlq_rules": "prove", "backout_reprocess": "prove"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of the table; counts in messages."""
+
+    workflow: str
+    queue: str
+    found: int
+    done: int
+    left: int
+    balanced: bool
+
+
+def run_others(
+    client: AirflowClient, approve: Callable[[Mapping[str, Any]], bool], report: Callable[[str], None]
+) -> list[RunResult]:
+    """Run those of `OTHERS` that Airflow has, each to its end."""
+    there = set(client.dag_ids())
+    results = []
+    for dag_id, form in OTHERS.items():
+        if dag_id in there:
+            run_id = client.trigger(dag_id, **form)
+            report(f"Airflow run {run_id} of {dag_id}")
+            results.append(client.follow(dag_id, run_id, approve=approve, report=report))
+    return results
+
+
+def lines(client: AirflowClient, results: list[RunResult]) -> Iterator[Line]:
+    """The lines of the table, from what the last task of each run returned."""
+    for result in results:
+        workflow = result.dag_id.partition("_")[2]
+        summary = client.xcom(result.dag_id, result.run_id, LAST_TASK.get(workflow, "report"))
+        if not isinstance(summary, Mapping):
+            yield Line(workflow=workflow, queue="(nothing to do)", found=0, done=0, left=0, balanced=True)
+        elif "rules" in summary:
+            yield from _of_plan(workflow, summary)
+        else:
+            yield from _of_queues(workflow, summary)
+
+
+def _of_plan(workflow: str, summary: Mapping[str, Any]) -> Iterator[Line]:
+    for queue in summary["queue"].split(","):
+        rules = [rule for rule in summary["rules"] if rule["queue"] == queue]
+        total = {name: sum(rule[name] for rule in rules) for name in ("planned", "moved", "discarded", "left", "gone")}
+        done, left = total["moved"] + total["discarded"], total["left"]
+        adds_up = total["planned"] == done + left + total["gone"]
+        yield Line(
+            workflow=workflow,
+            queue=queue,
+            found=total["planned"],
+            done=done,
+            left=left,
+            balanced=summary["balanced"] and adds_up,
+        )
+
+
+def _of_queues(workflow: str, summary: Mapping[str, Any]) -> Iterator[Line]:
+    queues = summary["queues"]
+    for queue in queues["__data__"] if isinstance(queues, Mapping) else queues:
+        found = queue.get("found", queue.get("there", 0))
+        done = queue.get("done", queue.get("discarded", 0))
+        left = queue["left"] + queue.get("in_flight", 0)
+        yield Line(
+            workflow=workflow,
+            queue=queue["queue"],
+            found=found,
+            done=done,
+            left=left,
+            balanced=summary["balanced"] and found == done + left,
+        )
+
+
+def table(rows: list[Line]) -> Table:
+    """The lines as a table."""
+    made = Table(title="What the workflows found and did")
+    for name in ("workflow", "queue"):
+        made.add_column(name)
+    for name in ("found", "done", "left"):
+        made.add_column(name, justify="right")
+    made.add_column("balanced")
+    for row in rows:
+        counts = (str(row.found), str(row.done), str(row.left))
+        made.add_row(row.workflow, row.queue, *counts, "yes" if row.balanced else "NO")
+    return made

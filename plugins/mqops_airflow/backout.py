@@ -1,0 +1,68 @@
+"""The first task of backout reprocessing: which backout queues there are, what they hold, what is set up wrongly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.bases.skipmixin import SkipMixin
+
+from mqops_airflow.check import asked, drain_leftovers, end_here, own_folder, valid_table
+from mqops_airflow.reach import connection_for
+from mqops_airflow.workplace import estate_file, lake
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class BackoutCheckOperator(BaseOperator, SkipMixin):
+    """Finds the backout queues by inquiry; checks rules table, quarantine queue and ledger; makes the run's folder.
+
+    Where all of them are empty the run ends here: everything behind is skipped. What is set up wrongly (P11) is logged
+    and in the XCom in either case.
+
+    :param queue_manager: name in the estate.
+    """
+
+    inherits_from_skipmixin = True
+
+    def __init__(self, *, queue_manager: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.queue_manager = queue_manager
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.store import backout  # noqa: PLC0415
+        from mqops.workflow.backout import survey  # noqa: PLC0415
+
+        params, estate = context["params"], estate_file()
+        section = estate.estate.queue_managers[self.queue_manager].backout_reprocess
+        assert section is not None
+        rules = estate.rules(params["rules_file"])
+        table = valid_table(rules, self.queue_manager, self.log, origins=True)
+        with connect(connection_for(self.queue_manager, estate)) as session:
+            drained = drain_leftovers(session, lake(estate), self.queue_manager)
+            surveyed = survey(
+                session,
+                queues=params["queues"] or (),
+                replay_cap=params["replay_cap"],
+                quarantine=section.quarantine,
+            )
+        for remark in surveyed.setting.remarks():
+            self.log.warning("%s", remark)
+        for queue, depth in surveyed.depths.items():
+            named_by = ", ".join(surveyed.setting.named_by[queue]) or "no queue"
+            self.log.info("%s: %d messages; named as BOQNAME by %s", queue, depth, named_by)
+        self.log.info("%d markers of earlier runs drained", drained)
+        found = {
+            "queue": ",".join(surveyed.filled),
+            "messages": sum(surveyed.depths.values()),
+            "remarks": list(surveyed.setting.remarks()),
+            "rules": str(rules),
+            "table_digest": table.digest,
+        }
+        if not surveyed.filled:
+            return end_here(self, context, found)
+        folder = own_folder(context, lake(estate), self.queue_manager)
+        backout.keep(folder, surveyed.setting)
+        return found | asked(params) | {"folder": str(folder.path)}

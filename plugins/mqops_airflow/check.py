@@ -1,0 +1,162 @@
+"""The first task of a workflow: is everything in order, and is there anything to do? Without a JVM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.bases.skipmixin import SkipMixin
+
+from mqops.errors import InProgress, RulesError, SettingsError
+from mqops_airflow.reach import connection_for
+from mqops_airflow.run_folder import run_key, unused
+from mqops_airflow.workplace import estate_file, lake
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from airflow.sdk import Context
+
+    from mqops.mq.session import Session
+    from mqops.rules import Table
+    from mqops.store.run import RunFolder
+
+
+class DlqCheckOperator(BaseOperator, SkipMixin):
+    """Checks settings, rules table, queue manager and lake; drains left-over markers; makes the run's folder.
+
+    An empty queue ends the run here: everything behind is skipped. The XCom says where the run keeps its files and what
+    the form asked for, in the words of the Spark jobs' arguments.
+
+    :param queue_manager: name in the estate.
+    """
+
+    inherits_from_skipmixin = True
+
+    def __init__(self, *, queue_manager: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.queue_manager = queue_manager
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.mq.inquire import depth  # noqa: PLC0415
+
+        params, estate = context["params"], estate_file()
+        settings = estate.estate.queue_managers[self.queue_manager]
+        rules = estate.rules(params["rules_file"])
+        table = valid_table(rules, self.queue_manager, self.log)
+        connection = connection_for(self.queue_manager, estate)
+        named = params["queue"] or (settings.dlq_rules.queue if settings.dlq_rules else "") or table.control.inputq
+        with connect(connection) as session:
+            queue = self._queue(session, named)
+            drained = drain_leftovers(session, lake(estate), self.queue_manager)
+            messages = depth(session, queue)
+        self.log.info("%s: %d messages; %d markers of earlier runs drained", queue, messages, drained)
+        found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
+        if not messages:
+            return end_here(self, context, found)
+        folder = own_folder(context, lake(estate), self.queue_manager)
+        return found | asked(params) | {"folder": str(folder.path)}
+
+    def _queue(self, session: Session, named: str) -> str:
+        """The queue to work on, which can be read, and the ledger queue beside it, which is there.
+
+        Raises:
+            MQError: one of them is not there or not allowed.
+            SettingsError: no queue is named and the queue manager has no DEADQ.
+        """
+        from mqops.mq.browse import OPEN_OPTIONS  # noqa: PLC0415
+        from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415
+
+        queue = named or dead_letter_queue(session)
+        session.close(session.open(queue, OPEN_OPTIONS))
+        return queue
+
+
+def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> RunFolder:
+    """Make the run's own folder.
+
+    Raises:
+        LakeError: the disk refuses.
+    """
+    run = context["dag_run"]
+    return unused(lake_folder, queue_manager, run_key(run.dag_id, run.run_id)).create()
+
+
+def end_here(operator: BaseOperator, context: Context, found: dict[str, Any]) -> dict[str, Any]:
+    """Skip everything behind the task: there is nothing to do."""
+    operator.log.info("Nothing to do")
+    context["ti"].xcom_push(key="return_value", value=found)
+    SkipMixin().skip(context["ti"], context["task"].get_flat_relatives(upstream=False))
+    return found
+
+
+def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = False) -> Table:
+    """The rules table in `path`; every error and warning goes to the log first.
+
+    Parameters: `origins` whether it is for backout queues (see `mqops.rules.parse`).
+
+    Raises:
+        RulesError: it is not valid.
+        SettingsError: it cannot be read, or it is for another queue manager.
+    """
+    from mqops.rules import parse  # noqa: PLC0415
+
+    try:
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise SettingsError(f"rules file {path} cannot be read: {error.strerror}") from error
+    parsed = parse(text, source=path.name, origins=origins)
+    for level, problems in (("warning", parsed.warnings), ("error", parsed.errors)):
+        for problem in problems:
+            getattr(log, level)("%s:%s", path.name, problem.render())
+    if parsed.table is None:
+        places = ", ".join(f"{problem.line}:{problem.column}" for problem in parsed.errors)
+        raise RulesError(f"{path.name} is not valid: {len(parsed.errors)} errors, at {places}; see the lines above")
+    target = parsed.table.control.inputqm
+    if target and target != queue_manager:
+        raise SettingsError(f"{path.name} has INPUTQM({target}), this workflow is for {queue_manager}")
+    return parsed.table
+
+
+def asked(params: Any) -> dict[str, Any]:
+    """What the form asks for, as the Spark jobs take it.
+
+    A limit with chosen messages limits the plan, not the snapshot: the chosen ones may stand behind it.
+    """
+    limit, chosen = params["limit"] or 0, params["message_ids"]
+    return {
+        "limit": limit,
+        "observe_limit": 0 if chosen else limit,
+        "message_ids": ",".join(chosen).upper(),
+        "unit_size": params["unit_of_work"],
+    }
+
+
+def drain_leftovers(session: Session, lake_folder: Path, queue_manager: str) -> int:
+    """Bring markers that a killed run left on the ledger queue into the ledger; returns how many there were.
+
+    A run that is being acted on at the moment drains its own.
+    """
+    from mqops.mq.ledger_queue import LedgerQueue  # noqa: PLC0415
+    from mqops.store.ledger import LedgerFile  # noqa: PLC0415
+    from mqops.store.run import RunFolder  # noqa: PLC0415
+    from mqops.workflow.clock import utc_now  # noqa: PLC0415
+    from mqops.workflow.prove import drain  # noqa: PLC0415
+
+    queue = LedgerQueue(session)
+    plans = list(queue.plans())
+    queue.close()
+    drained = 0
+    for plan in plans:
+        folder = RunFolder.at(lake_folder, queue_manager, plan.run)
+        ledger = LedgerFile(folder.lake_folder, utc_now)
+        if not folder.path.is_dir():
+            drained += drain(session, ledger, None, plan)
+            continue
+        try:
+            with folder.lock():
+                drained += drain(session, ledger, folder, plan)
+        except InProgress:
+            continue
+    return drained

@@ -1,0 +1,155 @@
+"""The pages that stand behind the DAGs in Airflow's UI, each with its own settings in it."""
+
+from __future__ import annotations
+
+from mqops.estate import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality
+
+DLQ_RULES = """
+### Dead-letter queue rules of {queue_manager}
+
+Each pass applies the rules table `{rules}` to {queue}: messages are tried again (RETRY), forwarded (FWD),
+discarded (DISCARD) or left (IGNORE), first matching rule first.
+
+| task | does |
+|---|---|
+| check | settings, rules table, queue manager, lake; ends the run here if the queue is empty |
+| observe | copies every message, whole, into the lake |
+| decide | makes the plan: one rule a message, counts, digest |
+| route | dry runs and empty plans go to *prove*; {policy} |
+| approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
+| act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work |
+| prove | planned = moved + discarded + left + gone, by the ledger and the queue; fails if not |
+
+A run started by hand is **dry** unless the form says otherwise. Nothing is lost if a task fails or is killed: clear it,
+and it goes on where it stopped. Messages that arrive after *observe* are not touched.
+"""
+
+
+def dlq_rules_page(name: str, section: DlqRules) -> str:
+    """The DAG's page, with this queue manager's settings in it."""
+    return DLQ_RULES.format(
+        queue_manager=name,
+        rules=section.rules,
+        queue=f"queue `{section.queue}`" if section.queue else "its dead-letter queue (DEADQ)",
+        policy=policy_of(section.approval),
+        timeout=section.approval.timeout,
+        unit_of_work=section.unit_of_work,
+    )
+
+
+def policy_of(approval: Approval) -> str:
+    """What the policy does with plans that move something, in words."""
+    if not approval.required:
+        policy = "every other plan goes to *act*"
+    elif approval.auto_approve is None:
+        policy = "every other plan goes to *approve*"
+    else:
+        automatic = approval.auto_approve
+        policy = (
+            f"scheduled plans of at most {automatic.max_messages} messages with only {', '.join(automatic.actions)} "
+            "go to *act*, every other one to *approve*"
+        )
+    return policy
+
+
+SNAPSHOT_QUALITY = """
+### Data quality on {queue_manager}
+
+Copies the messages of {queues} into the lake, changing nothing, and runs suites of expectations on the copy:
+{suites}.
+
+| task | does |
+|---|---|
+| check | suites, queue manager, queues; ends the run here if no queue has a message |
+| observe | copies every message, whole, into the lake |
+| quality | Great Expectations on Spark: which messages fail which expectation |
+| report | the summary; **fails if a critical expectation failed**, tells warnings |
+
+The run's folder then has `quality/failures/` (Parquet: one row a message and failed expectation, without payload),
+`quality/docs/` (Data Docs) and `quality/quality.json`. How suites are written is in `include/expectations/README.md`;
+`mqops quality suite FILE` checks one.
+"""
+
+
+def snapshot_quality_page(name: str, section: SnapshotQuality) -> str:
+    """The DAG's page, with this queue manager's settings in it."""
+    return SNAPSHOT_QUALITY.format(
+        queue_manager=name,
+        queues=", ".join(f"`{pattern}`" for pattern in section.queues),
+        suites=", ".join(f"`{suite}`" for suite in section.suites),
+    )
+
+
+BACKOUT_REPROCESS = """
+### Backout queues of {queue_manager}
+
+Deals with messages that applications have backed out too often, on {queues}: the rules table `{rules}` says what
+becomes of each. `ACTION(RETRY)` puts it back on the queue it came from: the one that names the backout queue as
+BOQNAME, and where several do, the one of them in its MQRFH2 (`jms/Dst`). A message whose origin is ambiguous is counted
+as AMBIGUOUS and left, unless a rule names a queue for it.
+
+A message (same MsgId and body) that was put back {replay_cap} times goes to `{quarantine}` instead.
+
+| task | does |
+|---|---|
+| check | finds the backout queues, tells what is set up wrongly; ends the run here if they are empty |
+| observe | copies every message, whole, into the lake |
+| decide | makes the plan: origin, rule, replays so far, digest |
+| route | dry runs and empty plans go to *prove*; {policy} |
+| approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
+| act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work |
+| prove | planned = moved + discarded + left + gone, by the ledger and the queues; fails if not |
+
+A run started by hand is **dry** unless the form says otherwise. The order of messages on a queue is kept where all of
+them go back; it is not where some wait on the queue already.
+"""
+
+
+def backout_reprocess_page(name: str, section: BackoutReprocess) -> str:
+    """The DAG's page, with this queue manager's settings in it."""
+    named = ", ".join(f"`{queue}`" for queue in section.queues or ())
+    return BACKOUT_REPROCESS.format(
+        queue_manager=name,
+        queues=named or "every queue that another one names as its BOQNAME",
+        rules=section.rules,
+        replay_cap=section.replay_cap,
+        quarantine=section.quarantine,
+        policy=policy_of(section.approval),
+        timeout=section.approval.timeout,
+        unit_of_work=section.unit_of_work,
+    )
+
+
+EXPIRY_SCAN = """
+### Expired messages on {queue_manager}
+
+{when} looks for queues among {queues} that may hold expired messages, and browses those to their end: the queue manager
+then discards what has expired and sends the reports that were asked for. Nothing else is touched, and it is the queue
+manager that decides what has expired.
+
+| task | does |
+|---|---|
+| check | depths by PCF, and what earlier scans taught: which queues are worth a scan; none: the run ends here |
+| scan | browses them on Spark, a task a queue, without their data |
+| report | per queue: how many there were, discarded, left, and when the next expires |
+
+A queue is looked at after {recheck} in any case. To have queues scanned now, whatever is known: `mq_refresh_expiry`.
+"""
+
+
+def expiry_scan_page(name: str, section: ExpiryScan) -> str:
+    """The DAG's page, with this queue manager's settings in it."""
+    return EXPIRY_SCAN.format(
+        queue_manager=name,
+        when=f"Every {section.interval}" if section.interval else "Started by hand, it",
+        queues=", ".join(f"`{pattern}`" for pattern in section.queues),
+        recheck=section.recheck,
+    )
+
+
+REFRESH_EXPIRY = """
+### Discard expired messages now
+
+`REFRESH QMGR TYPE(EXPIRY) NAME(...)` where the queue manager's platform has it (z/OS); on others the same by browsing
+the queues. The log and the XCom say per queue how many there were, discarded, left, and when the next expires.
+"""

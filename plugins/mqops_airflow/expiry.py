@@ -1,0 +1,118 @@
+"""The operators of the expiry workflows: candidates, report, and the explicit request."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseOperator
+from airflow.sdk.bases.skipmixin import SkipMixin
+
+from mqops.errors import Unbalanced
+from mqops_airflow.check import end_here, own_folder
+from mqops_airflow.reach import connection_for
+from mqops_airflow.workplace import estate_file, lake
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.expiry.outcome import ExpirySummary
+
+
+class ExpiryCheckOperator(BaseOperator, SkipMixin):
+    """Finds the queues worth a scan (E16); makes the run's folder. Where there is none, the run ends here.
+
+    :param queue_manager: name in the estate.
+    :param recheck: seconds after which a queue is looked at in any case.
+    """
+
+    inherits_from_skipmixin = True
+
+    def __init__(self, *, queue_manager: str, recheck: float, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.queue_manager = queue_manager
+        self.recheck = recheck
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.workflow.expiry import candidates  # noqa: PLC0415
+
+        params, estate = context["params"], estate_file()
+        with connect(connection_for(self.queue_manager, estate)) as session:
+            chosen = candidates(
+                session,
+                lake(estate),
+                params["queues"],
+                recheck=timedelta(seconds=self.recheck),
+                all_filled=params["all_filled"],
+            )
+        for queue in chosen.inhibited:
+            self.log.warning("%s is not looked at: GET(DISABLED)", queue)
+        for queue, why in chosen.why.items():
+            self.log.info("%s: %s", queue, why)
+        self.log.info("%d of %d queues are worth a scan", len(chosen.why), chosen.looked_at)
+        found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
+        if not chosen.why:
+            return end_here(self, context, found)
+        return found | {"folder": str(own_folder(context, lake(estate), self.queue_manager).path)}
+
+
+class ExpiryReportOperator(BaseOperator):
+    """Logs, returns and publishes what a scan did; fails if the figures of a queue contradict each other.
+
+    :param folder: the run's folder (templated).
+    :param asset: asset whose event gets the summary as extra.
+    """
+
+    template_fields = ("folder",)
+
+    def __init__(self, *, folder: str, asset: Asset, **kwargs: Any) -> None:
+        super().__init__(outlets=[asset], **kwargs)
+        self.folder = folder
+        self.asset = asset
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.expiry.outcome import ExpirySummary  # noqa: PLC0415
+        from mqops.store.files import read_json  # noqa: PLC0415
+
+        summary = ExpirySummary.from_json(read_json(Path(self.folder) / "expiry.json"))
+        value = tell(self, context, summary)
+        context["outlet_events"][self.asset].extra = value
+        return value
+
+
+class RefreshExpiryOperator(BaseOperator):
+    """REFRESH QMGR TYPE(EXPIRY) by the form's queue manager and name, or the same by scan (E18)."""
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.workflow.expiry import refresh  # noqa: PLC0415 - loads the MQ library
+
+        params, estate = context["params"], estate_file()
+        connection = connection_for(params["queue_manager"], estate)
+        summary = refresh(connection, lake(estate), params["name"])
+        self.log.info(
+            "%s NAME(%s) on %s: done by %s", "TYPE(EXPIRY)", params["name"], summary.queue_manager, summary.by
+        )
+        return tell(self, context, summary)
+
+
+def tell(operator: BaseOperator, context: Context, summary: ExpirySummary) -> dict[str, Any]:
+    """The summary in the log, a line a queue, and as the XCom.
+
+    Raises:
+        Unbalanced: the figures of a queue that nobody else had open do not add up.
+    """
+    for scan in summary.queues:
+        operator.log.info(
+            "%s: there %d = discarded %d + left %d + in flight %d; next expires %s%s",
+            *(scan.queue, scan.there, scan.discarded, scan.left, scan.in_flight, scan.next_expiry or "none"),
+            "" if scan.exact else " (others were at work meanwhile: about)",
+        )
+    operator.log.info("All: there %d = discarded %d + left %d", summary.found, summary.done, summary.left)
+    value = summary.to_json()
+    context["ti"].xcom_push(key="return_value", value=value)
+    if not summary.balanced:
+        wrong = ", ".join(scan.queue for scan in summary.queues if scan.exact and not scan.balanced)
+        raise Unbalanced(f"The figures of {wrong} do not add up; see the lines above")
+    return value

@@ -1,0 +1,150 @@
+"""The forms of manual runs: one function a field, so that the same field looks the same in every workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from airflow.sdk import Param
+
+MQ_NAME = r"^[A-Za-z0-9._/%]{1,48}$"
+QUEUE_PATTERN = r"^([A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*)$"
+INSIDE_FILE = r"^(?!/)(?!.*\.\.)[^\x00-\x1f]+$"
+
+
+def queue_manager(names: Iterable[str]) -> Param:
+    """One of the estate's queue managers."""
+    listed = sorted(names)
+    return Param(listed[0], title="Queue manager", type="string", enum=listed)
+
+
+def dry_run() -> Param:
+    """Plan only; True unless the person says otherwise."""
+    return Param(
+        True,
+        title="Dry run",
+        type="boolean",
+        description="Plan only: nothing is moved. Scheduled runs ignore this and act under the approval policy.",
+    )
+
+
+def queue(default: str | None, *, what: str) -> Param:
+    """A queue's name; empty means `what`."""
+    return Param(
+        default,
+        title="Queue",
+        type=["null", "string"],
+        pattern=MQ_NAME,
+        description=f"Empty: {what}.",
+    )
+
+
+def queues(default: Iterable[str]) -> Param:
+    """Queues, by name or by the beginning of it."""
+    return Param(
+        list(default),
+        title="Queues",
+        type="array",
+        minItems=1,
+        items={"type": "string", "pattern": QUEUE_PATTERN},
+        description="Names, or beginnings and *, one a line. SYSTEM. and MQOPS. queues are meant only if named so.",
+    )
+
+
+def backout_queues(default: Iterable[str] | None) -> Param:
+    """Backout queues; empty means those that are found."""
+    return Param(
+        list(default or ()),
+        title="Backout queues",
+        type="array",
+        items={"type": "string", "pattern": MQ_NAME},
+        description="Names, one a line. Empty: every queue that another one names as its BOQNAME.",
+    )
+
+
+def replay_cap(default: int) -> Param:
+    """How often a message is put back."""
+    return Param(
+        default,
+        title="Replay cap",
+        type="integer",
+        minimum=1,
+        description="A message that was put back so often goes to the quarantine queue of the estate.",
+    )
+
+
+def generic_name() -> Param:
+    """NAME of REFRESH QMGR TYPE(EXPIRY)."""
+    return Param(
+        "*",
+        title="Queues",
+        type="string",
+        pattern=QUEUE_PATTERN,
+        description="A queue's name, or its beginning and *; * is every queue.",
+    )
+
+
+def all_filled() -> Param:
+    """Scan whatever is known."""
+    return Param(
+        False,
+        title="All queues with messages",
+        type="boolean",
+        description="Also those that, by what earlier scans taught, have nothing expired.",
+    )
+
+
+def suites(default: Iterable[str]) -> Param:
+    """Suites of expectations, relative to the estate file."""
+    return Param(
+        list(default),
+        title="Suites",
+        type="array",
+        minItems=1,
+        items={"type": "string", "pattern": INSIDE_FILE},
+        description="Suites of expectations: paths below the folder of estate.yaml, one a line.",
+    )
+
+
+def rules_file(default: str) -> Param:
+    """A rules table, relative to the estate file."""
+    return Param(
+        default,
+        title="Rules file",
+        type="string",
+        pattern=INSIDE_FILE,
+        description="Path below the folder of estate.yaml.",
+    )
+
+
+def limit(default: int | None = None) -> Param:
+    """At most so many messages."""
+    return Param(
+        default,
+        title="Limit",
+        type=["null", "integer"],
+        minimum=1,
+        description="Look at no more than this many messages of a queue, from its head. Empty: all.",
+    )
+
+
+def message_ids() -> Param:
+    """Only these messages."""
+    return Param(
+        [],
+        title="Message ids",
+        type="array",
+        items={"type": "string", "pattern": "^[0-9A-Fa-f]{48}$"},
+        description="Only these messages: MsgIds of 48 hexadecimal digits, one a line. Empty: all.",
+    )
+
+
+def unit_of_work(default: int, maximum: int) -> Param:
+    """Messages moved per unit of work."""
+    return Param(
+        default,
+        title="Unit of work",
+        type="integer",
+        minimum=1,
+        maximum=maximum,
+        description="Messages moved in one unit of work; a smaller one holds fewer messages locked.",
+    )

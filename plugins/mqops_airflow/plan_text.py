@@ -1,0 +1,93 @@
+"""A plan as the approver reads it: Markdown, in which nothing that came with a message can be more than text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from mqops.plan import PlanCount, PlanSummary
+from mqops_airflow.policy import MOVING
+
+GROUPS_SHOWN = 60
+GROUPS_SAMPLED = 20
+
+
+def subject(plan: PlanSummary) -> str:
+    """One line: what is to be approved."""
+    moving = sum(count for action, count in plan.actions.items() if action in MOVING)
+    return f"{plan.queue_manager}: act on {moving:,} of {plan.rows:,} messages of {plan.queue}?"
+
+
+def body(plan: PlanSummary) -> str:
+    """Counts per rule, reason and destination, masked samples, and the digest that the approval is for."""
+    actions = ", ".join(f"{action} {count:,}" for action, count in sorted(plan.actions.items()))
+    parts = [
+        f"**{plan.rows:,} messages** of {code(plan.queue)} on {code(plan.queue_manager)}: {actions}.",
+        f"Rules: {code(plan.table_source)}",
+        f"Run: {code(plan.run)}",
+        "An approval is for exactly this plan. Messages that came later are not touched. Digest:",
+        code(plan.digest),
+        "\n".join(f"- {code(remark)}" for remark in plan.remarks),
+        groups(plan),
+        samples(plan.counts[:GROUPS_SAMPLED]),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def groups(plan: PlanSummary) -> str:
+    """The largest groups first; what is left off is counted."""
+    rows = [
+        (
+            line_of(count),
+            count.action,
+            code(count.symbol),
+            code(at(count.origin_q, count.origin_q_mgr)),
+            code(at(count.dest_q, count.dest_q_mgr)),
+            f"{count.messages:,}",
+            f"{count.bytes:,}",
+            code(count.oldest),
+        )
+        for count in plan.counts[:GROUPS_SHOWN]
+    ]
+    headings = ("rule", "action", "reason", "was for", "goes to", "messages", "bytes", "oldest")
+    more = len(plan.counts) - len(rows) + plan.counts_left_off
+    return table(headings, rows) + (f"\n\n… and {more:,} smaller groups" if more else "")
+
+
+def samples(counts: Iterable[PlanCount]) -> str:
+    """A few messages of each group, their text masked (letters x, digits 9)."""
+    rows = [
+        (
+            line_of(count),
+            code(sample.put_at),
+            code(sample.put_appl_name),
+            code(sample.msg_id),
+            f"{sample.bytes:,}",
+            code(sample.shape),
+        )
+        for count in counts
+        for sample in count.samples
+    ]
+    if not rows:
+        return ""
+    return "Samples, masked:\n\n" + table(("rule", "put", "by", "MsgId", "bytes", "text"), rows)
+
+
+def line_of(count: PlanCount) -> str:
+    return f"line {count.rule_line}" if count.rule_line else "none"
+
+
+def at(queue: str | None, queue_manager: str | None) -> str:
+    """`queue@queue manager`, or what there is of it."""
+    return f"{queue or ''}@{queue_manager}" if queue_manager else queue or ""
+
+
+def code(text: str) -> str:
+    """Text as code, so that no part of it is Markdown or HTML; marks that could end the cell are replaced."""
+    shown = "".join(character if character.isprintable() else "·" for character in text)
+    shown = shown.replace("`", "'").replace("|", "¦").strip()
+    return f"`{shown}`" if shown else ""
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -1,0 +1,92 @@
+"""The last task of a workflow: what became of every planned message. It runs however act ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseOperator
+from airflow.sdk.exceptions import AirflowFailException
+
+from mqops.errors import MqopsError
+from mqops_airflow.hook import MqHook
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.model import RunSummary
+
+
+class ActUnfinished(MqopsError):
+    """Act did not deal with every message of the plan; what is left is on its queue: clear the task act to go on."""
+
+
+class ProveOperator(BaseOperator):
+    """Balances a run by the ledger and the queue; logs, returns and publishes the summary.
+
+    Fails if the run does not balance, if act failed, or if act did not finish. Where nothing was approved or the run
+    was dry, it shows that nothing was moved.
+
+    :param mq_conn_id: Airflow connection of type `mq`.
+    :param asset: asset whose event gets the summary as extra.
+    :param check_task: task whose XCom says where the run's folder is. No template: there may be none to render.
+    :param plan_task: task that makes the plan.
+    :param act_task: task that moves.
+    """
+
+    def __init__(
+        self, *, mq_conn_id: str, asset: Asset, check_task: str, plan_task: str, act_task: str, **kwargs: Any
+    ) -> None:
+        super().__init__(outlets=[asset], **kwargs)
+        self.mq_conn_id = mq_conn_id
+        self.asset = asset
+        self.check_task = check_task
+        self.plan_task = plan_task
+        self.act_task = act_task
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.store.run import RunFolder  # noqa: PLC0415
+        from mqops.workflow.prove import prove  # noqa: PLC0415
+
+        states = self._states(context)
+        if states.get(self.plan_task) != "success":
+            raise AirflowFailException(f"nothing was planned (task {self.plan_task}), so nothing was moved")
+        folder = context["ti"].xcom_pull(task_ids=self.check_task)["folder"]
+        summary = prove(MqHook(self.mq_conn_id).get_conn(), RunFolder(Path(folder)))
+        self._tell(summary)
+        value = summary.to_json()
+        acted = states.get(self.act_task)
+        context["ti"].xcom_push(key="return_value", value=value)
+        if acted != "skipped" and not (acted == "success" and summary.finished):
+            raise ActUnfinished(
+                f"act ended as {acted}: {summary.moved} moved, {summary.discarded} discarded, {summary.left} left on "
+                f"{summary.queue}; nothing is lost, clear the task {self.act_task} to go on"
+            )
+        context["outlet_events"][self.asset].extra = value
+        return value
+
+    def _states(self, context: Context) -> dict[str, str]:
+        """Task id → state in this run, of the two tasks that matter here."""
+        run = context["dag_run"]
+        found = context["ti"].get_task_states(
+            dag_id=run.dag_id, task_ids=[self.plan_task, self.act_task], run_ids=[run.run_id]
+        )
+        return {task: str(state) for task, state in found.get(run.run_id, {}).items()}
+
+    def _tell(self, summary: RunSummary) -> None:
+        """The summary in the log, a line a rule."""
+        for rule in summary.rules:
+            self.log.info(
+                "rule line %s %s: planned %d = moved %d + discarded %d + left %d + gone %d; failed tries %d",
+                rule.rule_line or "-",
+                rule.action,
+                *(rule.planned, rule.moved, rule.discarded, rule.left, rule.gone, rule.failed),
+            )
+        self.log.info(
+            "Balanced: planned %d = moved %d + discarded %d + left %d + gone %d; %d came later",
+            *(summary.planned, summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
+        )
+        for remark in summary.remarks:
+            self.log.warning("%s", remark)
+        for reason, count in summary.reasons.items():
+            self.log.info("failed tries: %s %d", reason, count)

@@ -1,0 +1,60 @@
+"""What Airflow asks the entry point `apache_airflow_provider` for: the connection type `mq` and its form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TEXT = {"type": ["string", "null"]}
+
+
+def get_provider_info() -> dict[str, Any]:
+    """The provider's description, by Airflow's provider_info schema; the form is data, so nothing is imported."""
+    return {
+        "package-name": "mqops",
+        "name": "IBM MQ operations",
+        "description": "Operations workflows for IBM MQ.",
+        "connection-types": [
+            {
+                "connection-type": "mq",
+                "hook-name": "IBM MQ",
+                "hook-class-name": "mqops_airflow.hook.MqHook",
+                "ui-field-behaviour": {
+                    "hidden-fields": ["schema", "extra"],
+                    "relabeling": {"login": "User"},
+                    "placeholders": {
+                        "host": "mq.example.com, or one(1414),two(1414); empty for the embedded queue manager",
+                        "port": "1414",
+                        "queue_manager": "QM1",
+                        "channel": "MQOPS.SVRCONN",
+                    },
+                },
+                "conn-fields": {
+                    "queue_manager": {
+                        "label": "Queue manager",
+                        "description": "Its name, exactly.",
+                        "schema": {"type": "string", "minLength": 1, "maxLength": 48},
+                    },
+                    "channel": {
+                        "label": "Channel",
+                        "description": "Server-connection channel; needed with a host.",
+                        "schema": TEXT,
+                    },
+                    "tls_cipher": {
+                        "label": "TLS cipher specification",
+                        "description": "As the channel's SSLCIPH, for example ANY_TLS12_OR_HIGHER; empty: no TLS.",
+                        "schema": TEXT,
+                    },
+                    "tls_key_repository": {
+                        "label": "TLS key repository",
+                        "description": "Path, on the machines that run tasks, of the key repository.",
+                        "schema": TEXT,
+                    },
+                    "home": {
+                        "label": "Embedded home",
+                        "description": "Folder of embedded queue managers (MQLITE_HOME); only without a host.",
+                        "schema": TEXT,
+                    },
+                },
+            }
+        ],
+    }

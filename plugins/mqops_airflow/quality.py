@@ -1,0 +1,128 @@
+"""The operators of the data quality workflow: what is to be looked at, the Spark job, and what the run says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import Asset, BaseOperator
+from airflow.sdk.bases.skipmixin import SkipMixin
+
+from mqops.errors import SettingsError
+from mqops.quality.summary import QualitySummary, describe, verdict
+from mqops.quality.vocabulary import SEVERITIES
+from mqops_airflow.reach import connection_for
+from mqops_airflow.run_folder import run_key, unused
+from mqops_airflow.spark import MqSparkSubmitOperator
+from mqops_airflow.workplace import estate_file, lake
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.estate import EstateFile
+
+LEVELS = {"critical": "error", "warning": "warning", "info": "info"}
+
+
+class QualityCheckOperator(BaseOperator, SkipMixin):
+    """Checks suites, queue manager and queues; makes the run's folder. All of it without a JVM and without GX.
+
+    Where no queue has a message the run ends here: everything behind is skipped. The XCom says where the run keeps its
+    files and what is to be looked at, in the words of the Spark jobs' arguments.
+
+    :param queue_manager: name in the estate.
+    """
+
+    inherits_from_skipmixin = True
+
+    def __init__(self, *, queue_manager: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.queue_manager = queue_manager
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.quality.queues import choose_queues  # noqa: PLC0415
+
+        params, estate = context["params"], estate_file()
+        suites = valid_suites(estate, params["suites"])
+        with connect(connection_for(self.queue_manager, estate)) as session:
+            choice = choose_queues(session, params["queues"])
+        for queue in choice.inhibited:
+            self.log.warning("%s is not looked at: GET(DISABLED)", queue)
+        messages = sum(choice.depths.values())
+        self.log.info("%d messages on %d queues, %d queues are empty", messages, len(choice.depths), choice.empty)
+        found = {
+            "queues": ",".join(choice.depths),
+            "messages": messages,
+            "inhibited": list(choice.inhibited),
+            "suites": ",".join(map(str, suites)),
+            "limit": params["limit"] or 0,
+        }
+        if not messages:
+            self.log.info("Nothing to do")
+            context["ti"].xcom_push(key="return_value", value=found)
+            self.skip(context["ti"], context["task"].get_flat_relatives(upstream=False))
+            return found
+        run = context["dag_run"]
+        folder = unused(lake(estate), self.queue_manager, run_key(run.dag_id, run.run_id)).create()
+        return found | {"folder": str(folder.path)}
+
+
+def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:
+    """The files of suites, which are valid.
+
+    Raises:
+        SettingsError: with every error of every suite.
+    """
+    from mqops.quality.suite_file import load_suites  # noqa: PLC0415
+
+    paths = [estate.suite(name) for name in names]
+    load_suites(paths)
+    if any("," in str(path) for path in paths):
+        raise SettingsError(f"a suite's path must not have a comma: {', '.join(map(str, paths))}")
+    return paths
+
+
+class QualitySubmitOperator(MqSparkSubmitOperator):
+    """Submits a job that reads the lake only: it gets no credentials."""
+
+    def _environment(self) -> dict[str, str]:
+        environment = super()._environment()
+        environment.pop("MQOPS_CONNECTION", None)
+        return environment
+
+
+class QualityReportOperator(BaseOperator):
+    """Logs, returns and publishes the summary; fails if a critical expectation failed or the counts do not agree.
+
+    :param folder: the run's folder (templated).
+    :param asset: asset whose event gets the summary as extra.
+    """
+
+    template_fields = ("folder",)
+
+    def __init__(self, *, folder: str, asset: Asset, **kwargs: Any) -> None:
+        super().__init__(outlets=[asset], **kwargs)
+        self.folder = folder
+        self.asset = asset
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.store.files import read_json  # noqa: PLC0415
+
+        summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
+        self._tell(summary)
+        value = summary.to_json()
+        context["ti"].xcom_push(key="return_value", value=value)
+        verdict(summary)
+        context["outlet_events"][self.asset].extra = value
+        return value
+
+    def _tell(self, summary: QualitySummary) -> None:
+        """The summary in the log: a line an expectation that is not met, a line a queue."""
+        for severity in SEVERITIES:
+            for check in summary.not_met(severity):
+                getattr(self.log, LEVELS[severity])("%s", describe(check))
+        for queue in summary.queues:
+            self.log.info("%s: found %d = good %d + with findings %d", queue.queue, queue.found, queue.done, queue.left)
+        self.log.info("Which message failed what: %s; Data Docs: %s", summary.failures, summary.docs)

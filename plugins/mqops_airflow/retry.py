@@ -1,0 +1,41 @@
+"""What a failed task does next, by the class of its error: only what can be better the second time is tried again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from airflow.sdk import ExceptionRetryPolicy, RetryAction, RetryRule
+
+RETRIES = 2
+DELAY = timedelta(seconds=20)
+
+FINAL = (
+    "mqops.errors.PermanentMQError",
+    "mqops.errors.RulesError",
+    "mqops.errors.SettingsError",
+    "mqops.errors.LakeError",
+    "mqops.errors.LedgerBroken",
+    "mqops.errors.PlanChanged",
+    "mqops.errors.Unbalanced",
+    "mqops_airflow.approval.NotAllowed",
+    "mqops_airflow.prove.ActUnfinished",
+)
+AGAIN = (
+    "mqops.errors.TransientMQError",
+    "mqops.errors.OutcomeUnknown",
+    "mqops.errors.InProgress",
+    "mqops_airflow.spark.SparkUnreachable",
+)
+
+
+def mq_retry_policy() -> ExceptionRetryPolicy:
+    """Errors that need a person fail at once; an unreachable queue manager or an unknown outcome is tried again.
+
+    Trying again is safe in every step: a plan is frozen, and each unit of work carries its own marker (law 1).
+    """
+    return ExceptionRetryPolicy(
+        rules=[
+            RetryRule(exception=list(FINAL), action=RetryAction.FAIL, reason="needs a change first"),
+            RetryRule(exception=list(AGAIN), action=RetryAction.RETRY, retry_delay=DELAY, reason="may pass"),
+        ],
+    )

@@ -1,0 +1,168 @@
+"""Submits a Spark entry point that talks to a queue manager, and gives its summary, or its error, back to Airflow.
+
+1. Credentials reach the driver in the environment variable MQOPS_CONNECTION and nowhere else: not in the arguments, not
+   in `env_vars` (Airflow stores rendered fields; YARN and Kubernetes get them as arguments), not in XCom, not in a log.
+2. Hence the driver runs where the task runs: deploy mode `client`, which every kind of master has.
+3. A Spark connection that is not there is an error. (The provider's hook would take the master `yarn` instead.)
+4. The job's own error, class and text, becomes the task's error, so that the retry policy can tell them apart.
+5. The submitted process ends with its task, even when the task is killed, so that a retry does not run beside it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.providers.common.compat.sdk import AirflowException
+from airflow.sdk import Asset
+
+from mqops import errors
+from mqops_airflow.hook import MqHook, existing_connection
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+PASSED_ON = ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP")
+QUIET = {"spark.log.level": "WARN", "spark.ui.showConsoleProgress": "false"}
+# One machine: few, larger shuffle partitions, and no UI that would listen beside Airflow's.
+LOCAL = {"spark.sql.shuffle.partitions": "8", "spark.ui.enabled": "false"}
+MASTER = re.compile(r"([^:,/\s]+):(\d+)")
+MASTER_ANSWERS_WITHIN = 5.0  # seconds
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before any fork
+NAMED_ERROR = re.compile(r"mqops: (\w+): (.*)")
+
+
+class SparkUnreachable(errors.MqopsError):
+    """No Spark master answers; start it, or correct the Airflow connection that names it."""
+
+
+class SparkJobFailed(errors.MqopsError):
+    """The Spark job ended with an error that it could not name; its output stands above in the log."""
+
+
+class MqSparkSubmitOperator(SparkSubmitOperator):
+    """Runs `spark_jobs/<job>.py` for one queue manager; returns the summary that the job wrote.
+
+    :param mq_conn_id: Airflow connection of type `mq`.
+    :param summary: path (templated) of the JSON file that the job writes; becomes the XCom.
+    :param shown: the keys of the summary that go to XCom and the asset (none: all); the file may be large.
+    :param asset: asset whose event gets what XCom gets as extra.
+    :param repeated: argument → values separated by commas (templated); given once a value.
+    :param once: whether a summary that is there already is taken, and nothing submitted: a snapshot is taken once.
+    """
+
+    template_fields = (*SparkSubmitOperator.template_fields, "summary", "repeated")
+
+    def __init__(
+        self,
+        *,
+        mq_conn_id: str,
+        summary: str,
+        shown: Sequence[str] = (),
+        asset: Asset | None = None,
+        repeated: Mapping[str, str] | None = None,
+        once: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        if asset is not None:
+            kwargs.setdefault("outlets", [asset])
+        super().__init__(**kwargs)
+        self.mq_conn_id = mq_conn_id
+        self.summary = summary
+        self.shown = tuple(shown)
+        self.asset = asset
+        self.repeated = dict(repeated or {})
+        self.once = once
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        if self.once and Path(self.summary).exists():
+            self.log.info("Kept %s of an earlier try", self.summary)
+        else:
+            self._submit()
+        summary = json.loads(Path(self.summary).read_text(encoding="utf-8"))
+        shown = {key: summary[key] for key in self.shown or summary}
+        for key, value in shown.items():
+            if isinstance(value, (str, int, float)):
+                self.log.info("%s: %s", key, value)
+        if self.asset is not None:
+            context["outlet_events"][self.asset].extra = shown
+        return shown
+
+    def _submit(self) -> None:
+        spark = existing_connection(self._conn_id, "spark")
+        master = f"{spark.host or ''}:{spark.port}" if spark.port else spark.host or ""
+        master_must_answer(master)
+        self.properties_file = self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES")
+        self.conf = QUIET | (LOCAL if master.startswith("local") else {}) | (self.conf or {})
+        for argument, values in self.repeated.items():
+            self.application_args = [*(self.application_args or ()), *spread(argument, values)]
+        self._hook = self._get_hook()
+        if self._hook._connection["deploy_mode"] == "cluster":
+            raise errors.SettingsError(
+                f"Spark connection {self._conn_id!r} has deploy mode cluster; mqops needs client, "
+                "because the driver gets the MQ credentials from its own environment"
+            )
+        try:
+            self._hook.submit(self.application, env=self._environment(), preexec_fn=end_with_parent)
+        except AirflowException as error:
+            raise job_error(self._hook._last_submit_log_lines, str(error)) from None
+
+    def _environment(self) -> dict[str, str]:
+        """The job's environment: this process's, the interpreter, and the credentials."""
+        given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        interpreter = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+        connection = MqHook(self.mq_conn_id).get_conn().to_json()
+        return {**os.environ, **interpreter, **given, "MQOPS_CONNECTION": connection}
+
+
+def spread(argument: str, values: str) -> list[str]:
+    """`argument=value` for each of the values."""
+    return [f"{argument}={value}" for value in values.split(",") if value]
+
+
+def end_with_parent() -> None:
+    """Ask Linux to end this process when the task's process dies (prctl PR_SET_PDEATHSIG); nothing on other systems."""
+    if LIBC is not None:
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def job_error(lines: Iterable[str], otherwise: str) -> Exception:
+    """The error that the job named in its last line `mqops: <class>: <text>`; without one, the submitter's own text.
+
+    Parameters: `lines` the end of the job's output; `otherwise` what spark-submit's failure says.
+    """
+    named = [match for line in lines if (match := NAMED_ERROR.match(line))]
+    if not named:
+        return SparkJobFailed(otherwise)
+    kind = getattr(errors, named[-1][1], None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.MqopsError)):
+        kind = SparkJobFailed
+    return kind.__new__(kind, named[-1][2])  # not __init__: an MQError would want its reason code
+
+
+def master_must_answer(master: str) -> None:
+    """Look whether a standalone Spark master is there; Spark itself would try for a minute and say little.
+
+    Raises:
+        SparkUnreachable: none of the hosts of `spark://host:port,...` accepts a connection.
+    """
+    if not master.startswith("spark://"):
+        return
+    problems = []
+    for host, port in MASTER.findall(master.removeprefix("spark://")):
+        try:
+            socket.create_connection((host, int(port)), timeout=MASTER_ANSWERS_WITHIN).close()
+            return
+        except OSError as error:
+            problems.append(f"{host}:{port} ({error.strerror or error})")
+    raise SparkUnreachable(f"no Spark master answers at {master}: {'; '.join(problems) or 'no host:port in it'}")
