@@ -1,0 +1,75 @@
+"""An Airflow of the tests' own: its environment is set before anything imports airflow, its database when needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HOME = Path(tempfile.mkdtemp(prefix="mqops-airflow-"))
+os.environ |= {
+    "AIRFLOW_HOME": str(HOME),
+    "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
+    "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
+    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    "AIRFLOW__CORE__UNIT_TEST_MODE": "False",
+    "AIRFLOW__CORE__FERNET_KEY": "81HqDtbqAywKSOumSha3BhWNOdQ26slT6K0YaZeZyPs=",
+    "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+}
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_test
+    spark: spark_test
+    dlq_rules:
+      rules: qm1.rules
+"""
+RULES = "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)\n"
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(HOME, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def airflow_database() -> Path:
+    """Airflow's database, migrated."""
+    subprocess.run([sys.executable, "-m", "airflow", "db", "migrate"], check=True, capture_output=True)
+    return HOME / "airflow.db"
+
+
+@pytest.fixture
+def estate_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a small estate and its rules, which the DAG files will read."""
+    (tmp_path / "estate.yaml").write_text(ESTATE)
+    (tmp_path / "qm1.rules").write_text(RULES)
+    monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
+    monkeypatch.delenv("MQOPS_LAKE", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def dag_file(estate_folder: Path) -> Iterator[Any]:
+    """Runs a DAG file as the DAG processor does; call it with the file's name."""
+
+    def run(name: str) -> ModuleType:
+        module = ModuleType(f"tested_{name}")
+        path = ROOT / "dags" / f"{name}.py"
+        module.__file__ = str(path)
+        sys.modules[module.__name__] = module
+        exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+        return module
+
+    yield run
+    sys.modules.pop("tested_dlq_rules", None)

@@ -1,0 +1,58 @@
+"""A DAG for the tests: the operator under test in every situation; run in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+from airflow.sdk import DAG, Asset
+
+from mqops_airflow.spark import MqSparkSubmitOperator
+
+FOLDER = Path(os.environ["TEST_FOLDER"])
+JOB = str(Path(__file__).with_name("submitted_job.py"))
+ASSET = Asset(name="tested", uri="x-mqops://tested")
+
+
+def task(name: str, how: str = "fine", **kwargs: object) -> MqSparkSubmitOperator:
+    (FOLDER / name).mkdir(exist_ok=True)
+    given = {"conn_id": "spark_test", "mq_conn_id": "mq_test", "summary": f"{FOLDER}/{name}/summary.json", **kwargs}
+    return MqSparkSubmitOperator(
+        task_id=name, application=JOB, application_args=[f"{FOLDER}/{name}", how], retries=0, **given
+    )
+
+
+with DAG("submitting", schedule=None) as dag:
+    task(
+        "fine",
+        shown=("user", "secret_length", "processes_with_the_secret_in_their_arguments", "arguments", "python"),
+        repeated={"--message-id": "0a,0b"},
+        asset=ASSET,
+    )
+    task("taken_once", how="named", once=True)
+    task("named_error", how="named")
+    task("unnamed_error", how="unnamed")
+    task("unknown_spark", conn_id="spark_nowhere")
+    task("unreachable_spark", conn_id="spark_down")
+    task("cluster_mode", conn_id="spark_cluster_mode")
+    task("unknown_mq", mq_conn_id="mq_nowhere")
+
+
+def main() -> None:
+    (FOLDER / "taken_once" / "summary.json").write_text('{"kept": 1}')
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        down = free.getsockname()[1]
+    os.environ["AIRFLOW_CONN_SPARK_DOWN"] = json.dumps(
+        {"conn_type": "spark", "host": "spark://127.0.0.1", "port": down}
+    )
+    run = dag.test()
+    states = {ti.task_id: str(ti.state) for ti in run.get_task_instances()}
+    print("STATES " + json.dumps(states), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""An Airflow of one's own: private files, a port of its own, and only what was started is ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mqops_demo import airflow_home
+from mqops_demo.airflow import connections, dag_ids, estate_of
+from mqops_demo.airflow_home import AirflowHome, free_port
+from mqops_demo.airflow_processes import running, stop
+
+ROOT = Path(__file__).resolve().parents[2]
+# A session of its own with a child in it, as Airflow's scheduler has; says when both are there.
+FAMILY = "import subprocess, sys; p = subprocess.Popen(['sleep', '1000']); print(p.pid, flush=True); p.wait()"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> AirflowHome:
+    made = airflow_home.home(tmp_path / "var")
+    made.prepare()
+    return made
+
+
+@pytest.fixture
+def family() -> Iterator[tuple[subprocess.Popen[str], int]]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", FAMILY], start_new_session=True, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    yield process, child
+    for pid in (process.pid, child):
+        if psutil.pid_exists(pid):
+            psutil.Process(pid).kill()
+    process.wait()
+    process.stdout.close()
+
+
+def write_down(home: AirflowHome, process: subprocess.Popen[str], *, started: float | None = None) -> None:
+    row = {"pid": process.pid, "started": started or psutil.Process(process.pid).create_time()}
+    (home.folder / "processes.json").write_text(json.dumps({"scheduler": row}))
+
+
+def test_secrets_and_passwords_are_private_and_stay_the_same(home: AirflowHome) -> None:
+    before = {name: (home.folder / name).read_text() for name in ("secrets.json", "passwords.json")}
+    home.prepare()
+    for name, text in before.items():
+        assert (home.folder / name).read_text() == text
+        assert stat.S_IMODE((home.folder / name).stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.folder.stat().st_mode) == 0o700
+    assert len(set(home.passwords.values())) == len(home.passwords) == 3
+
+
+def test_everything_listens_on_this_machine_only(home: AirflowHome) -> None:
+    with home.chosen_port():
+        environment = home.environment()
+    assert environment["AIRFLOW__API__HOST"] == environment["SPARK_LOCAL_IP"] == "127.0.0.1"
+    assert environment["AIRFLOW__API__BASE_URL"] == home.address
+    assert environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] == f"{home.address}/execution/"
+
+
+def test_two_starts_at_the_same_moment_get_different_ports(tmp_path: Path) -> None:
+    one, two = (airflow_home.home(tmp_path / name) for name in ("one", "two"))
+    one.prepare()
+    two.prepare()
+    with one.chosen_port(), two.chosen_port():
+        assert one.port != two.port
+
+
+def test_the_port_is_remembered_and_kept_while_it_is_free(home: AirflowHome) -> None:
+    with home.chosen_port():
+        first = home.port
+    with home.chosen_port():
+        assert home.port == first
+
+
+def test_a_port_that_somebody_listens_on_is_passed_over() -> None:
+    port, lock = free_port(28080)
+    os.close(lock)
+    listener = subprocess.Popen(
+        [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert listener.stdout is not None
+    try:
+        listener.stdout.readline()  # it listens
+        other, lock = free_port(port)
+        os.close(lock)
+        assert other != port
+    finally:
+        listener.terminate()
+        listener.wait()
+        listener.stdout.close()
+
+
+def test_stop_ends_the_whole_family(home: AirflowHome, family: tuple[subprocess.Popen[str], int]) -> None:
+    process, child = family
+    write_down(home, process)
+    assert running(home) == {"scheduler": process.pid}
+    assert stop(home, lambda _text: None)
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+    assert process.poll() is not None or psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE
+    assert not stop(home, lambda _text: None)
+
+
+def test_stop_ends_what_a_dead_leader_left(home: AirflowHome, family: tuple[subprocess.Popen[str], int]) -> None:
+    process, child = family
+    write_down(home, process)
+    process.kill()
+    process.wait()
+    assert running(home) == {}
+    stop(home, lambda _text: None)
+    assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
+
+
+def test_another_program_with_a_reused_number_is_left_alone(
+    home: AirflowHome, family: tuple[subprocess.Popen[str], int]
+) -> None:
+    process, child = family
+    write_down(home, process, started=12345.0)
+    assert running(home) == {}
+    stop(home, lambda _text: None)
+    assert process.poll() is None
+    assert psutil.Process(child).is_running()
+
+
+def test_connections_and_dags_follow_the_estate(home: AirflowHome) -> None:
+    made = connections(home)
+    assert made["spark_default"]["conn_type"] == "spark"
+    assert json.loads(made["mq_qm1"]["extra"]) == {"queue_manager": "QM1", "home": str(home.queue_managers)}
+    assert "qm1_dlq_rules" in dag_ids(estate_of(home))

@@ -1,0 +1,163 @@
+"""The DAG files: quick to import, no heavy library, one DAG a queue manager, wired so that proof always follows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+ROOT = Path(__file__).resolve().parents[2]
+DAG_FILES = sorted((ROOT / "dags").glob("*.py"))
+HEAVY = ("pyspark", "pymqi", "great_expectations", "pandas", "pyarrow")
+FULL = """\
+lake: lake
+spark: spark_everywhere
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    dlq_rules:
+      queue: MY.DLQ
+      rules: qm1.rules
+      schedule: "*/15 * * * *"
+      unit_of_work: 50
+      approval:
+        timeout: 90m
+        four_eyes: true
+        auto_approve: {actions: [RETRY, FWD], max_messages: 20}
+  MVS/1:
+    connection: mq_mvs1
+    dlq_rules:
+      rules: mvs1.rules
+      approval: {required: false}
+  IDLE:
+    connection: mq_idle
+"""
+
+
+def test_there_are_dag_files() -> None:
+    assert DAG_FILES
+
+
+@pytest.mark.parametrize("path", DAG_FILES, ids=lambda path: path.stem)
+def test_import_is_clean_and_light(path: Path) -> None:
+    code = f"""
+import json, runpy, sys
+runpy.run_path({str(path)!r})
+print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout.splitlines()[-1]) == []
+
+
+def test_airflow_itself_imports_them_without_error(airflow_database: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "MQOPS_ESTATE"}
+    command = [sys.executable, "-m", "airflow", "dags", "list-import-errors", "--local", "--output", "json"]
+    result = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stderr
+    assert "No data found" in result.stdout or json.loads(result.stdout.splitlines()[-1]) == []
+
+
+def test_the_only_plugin_is_the_plugin_file() -> None:
+    assert [path.name for path in (ROOT / "plugins").glob("*.py")] == ["mqops_plugin.py"]
+    assert "mqops_airflow/" in (ROOT / "plugins" / ".airflowignore").read_text().splitlines()
+
+
+def dags_of(module: Any) -> dict[str, DAG]:
+    return {name: value for name, value in vars(module).items() if isinstance(value, DAG)}
+
+
+def test_one_dag_for_each_queue_manager_with_the_workflow(dag_file: Any, estate_folder: Path) -> None:
+    (estate_folder / "estate.yaml").write_text(FULL)
+    dags = dags_of(dag_file("dlq_rules"))
+    assert set(dags) == {dag.dag_id for dag in dags.values()} == {"qm1_dlq_rules", "mvs-1_dlq_rules"}
+    assert {dag_id: dag.tags for dag_id, dag in dags.items()} == {
+        "qm1_dlq_rules": {"mq", "dlq_rules", "QM1"},
+        "mvs-1_dlq_rules": {"mq", "dlq_rules", "MVS/1"},
+    }
+
+
+def test_settings_of_the_estate_reach_the_dag(dag_file: Any, estate_folder: Path) -> None:
+    (estate_folder / "estate.yaml").write_text(FULL)
+    dag = dags_of(dag_file("dlq_rules"))["qm1_dlq_rules"]
+    assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("*/15 * * * *", False, 1)
+    assert (dag.params["unit_of_work"], dag.params["queue"], dag.params["rules_file"]) == (50, "MY.DLQ", "qm1.rules")
+    approve = dag.get_task("approve")
+    assert (approve.response_timeout, approve.four_eyes, approve.defaults) == (timedelta(minutes=90), True, ["Reject"])
+    assert dag.get_task("route").approval["auto_approve"] == {"actions": ["RETRY", "FWD"], "max_messages": 20}
+    assert dag.get_task("observe")._conn_id == "spark_everywhere"
+    assert "at most 20 messages with only RETRY, FWD" in dag.doc_md
+
+
+def test_documentation_follows_the_policy(dag_file: Any, estate_folder: Path) -> None:
+    (estate_folder / "estate.yaml").write_text(FULL)
+    assert "every other plan goes to *act*" in dags_of(dag_file("dlq_rules"))["mvs-1_dlq_rules"].doc_md
+
+
+def test_wiring(dag_file: Any) -> None:
+    (dag,) = dags_of(dag_file("dlq_rules")).values()
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "check": {"observe"},
+        "observe": {"decide"},
+        "decide": {"route"},
+        "route": {"approve", "act", "prove"},
+        "approve": {"act"},
+        "act": {"prove"},
+        "prove": set(),
+    }
+    assert {task.task_id: task.trigger_rule.value for task in dag.tasks if task.trigger_rule != "all_success"} == {
+        "act": "none_failed_min_one_success",
+        "prove": "all_done",
+    }
+
+
+def test_runs_by_hand_are_dry_unless_the_form_says_otherwise(dag_file: Any) -> None:
+    (dag,) = dags_of(dag_file("dlq_rules")).values()
+    assert dag.params["dry_run"] is True
+
+
+@pytest.mark.parametrize(
+    ("field", "good", "bad"),
+    [
+        ("dry_run", [True, False], ["yes", None]),
+        ("rules_file", ["rules/a b.txt"], ["/etc/passwd", "../x", "a/../../b", "", None]),
+        ("queue", [None, "A.B_C/D%1"], ["has blank", "x" * 49, ""]),
+        ("limit", [None, 1], [0, "5"]),
+        ("message_ids", [[], ["0a" * 24]], [["0a"], "0a" * 24]),
+        ("unit_of_work", [1, 4999], [0, 5000, None]),
+    ],
+)
+def test_the_form_checks_its_fields(dag_file: Any, field: str, good: list[Any], bad: list[Any]) -> None:
+    from airflow.sdk.exceptions import ParamValidationError  # noqa: PLC0415
+
+    (dag,) = dags_of(dag_file("dlq_rules")).values()
+    param = dag.params.get_param(field)
+    for value in good:
+        assert param.resolve(value) == value
+    for value in bad:
+        with pytest.raises(ParamValidationError):
+            param.resolve(value)
+
+
+def test_schedules_can_be_held_back(dag_file: Any, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (estate_folder / "estate.yaml").write_text(FULL)
+    monkeypatch.setenv("MQOPS_SCHEDULES", "off")
+    assert dags_of(dag_file("dlq_rules"))["qm1_dlq_rules"].schedule is None
+
+
+def test_a_wrong_estate_is_an_import_error_with_its_lines(dag_file: Any, estate_folder: Path) -> None:
+    from mqops.errors import SettingsError  # noqa: PLC0415
+
+    (estate_folder / "estate.yaml").write_text(FULL.replace("unit_of_work: 50", "unit_of_work: 0"))
+    with pytest.raises(SettingsError) as caught:
+        dag_file("dlq_rules")
+    assert str(caught.value) == (
+        f"{estate_folder}/estate.yaml:10: queue_managers.QM1.dlq_rules.unit_of_work: must be at least 1 (found 0)"
+    )

@@ -1,0 +1,207 @@
+"""docker-compose.yml as far as it can be checked without a Docker engine: structure, references, files, commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+MADE = "var/docker/"  # what make_secrets.py makes; checked apart
+DOCKERFILE = (ROOT / "include" / "docker" / "Dockerfile").read_text()
+
+TEXT = {"type": "string", "minLength": 1}
+TEXTS = {"type": "array", "items": TEXT, "minItems": 1}
+SERVICE = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["image"],
+    "properties": {
+        "image": TEXT,
+        "build": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["context", "dockerfile"],
+            "properties": {"context": TEXT, "dockerfile": TEXT},
+        },
+        "restart": {"enum": ["no", "always", "on-failure", "unless-stopped"]},
+        "hostname": {"type": "string", "pattern": "^[a-z][a-z0-9-]*$"},
+        "env_file": TEXTS,
+        "environment": {"type": "object", "additionalProperties": {"type": "string"}},
+        "command": TEXTS,
+        "ports": {"type": "array", "items": {"type": "string", "pattern": r"^127\.0\.0\.1:\d+:\d+$"}},
+        "volumes": {"type": "array", "items": {"type": "string", "pattern": r"^[^:]+:/[^:]+(:ro)?$"}},
+        "secrets": {"type": "array"},
+        "depends_on": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["condition"],
+                "properties": {
+                    "condition": {"enum": ["service_started", "service_healthy", "service_completed_successfully"]}
+                },
+            },
+        },
+        "healthcheck": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["test"],
+            "properties": {
+                "test": {**TEXTS, "prefixItems": [{"const": "CMD"}]},
+                "interval": {"type": "string", "pattern": r"^\d+s$"},
+                "start_period": {"type": "string", "pattern": r"^\d+s$"},
+                "retries": {"type": "integer", "minimum": 1},
+            },
+        },
+    },
+}
+WHOLE = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["services"],
+    "patternProperties": {"^x-": {}},
+    "properties": {
+        "services": {"type": "object", "additionalProperties": SERVICE},
+        "volumes": {"type": "object", "additionalProperties": {"type": "null"}},
+        "secrets": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["file"],
+                "properties": {"file": TEXT},
+            },
+        },
+    },
+}
+
+
+def test_structure() -> None:
+    jsonschema.Draft202012Validator(WHOLE).validate(COMPOSE)
+
+
+def test_the_asked_for_services_are_there() -> None:
+    airflow = {"airflow-init", "api-server", "scheduler", "dag-processor", "triggerer"}
+    assert airflow | {"postgresql", "spark-master", "spark-worker-1", "spark-worker-2", "mq"} == set(SERVICES)
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_references_resolve(name: str) -> None:
+    service = SERVICES[name]
+    for other, wanted in service.get("depends_on", {}).items():
+        assert other in SERVICES
+        if wanted["condition"] == "service_healthy":
+            assert "healthcheck" in SERVICES[other], other
+    for volume in service.get("volumes", []):
+        source = volume.split(":")[0]
+        assert (ROOT / source).exists() if source.startswith("./") else source in COMPOSE["volumes"], source
+    for secret in service.get("secrets", []):
+        assert (secret if isinstance(secret, str) else secret["source"]) in COMPOSE["secrets"]
+    if "build" in service:
+        assert (ROOT / service["build"]["context"] / service["build"]["dockerfile"]).is_file()
+
+
+def test_every_volume_and_secret_is_used() -> None:
+    volumes = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", [])}
+    assert {volume for volume in volumes if not volume.startswith("./")} == set(COMPOSE["volumes"])
+    used = {
+        s if isinstance(s, str) else s["source"] for service in SERVICES.values() for s in service.get("secrets", [])
+    }
+    assert used == set(COMPOSE["secrets"])
+
+
+@pytest.mark.parametrize("name", sorted(name for name, service in SERVICES.items() if "command" in service))
+def test_commands_exist_in_the_locked_packages(name: str) -> None:
+    program, *arguments = SERVICES[name]["command"]
+    assert shutil.which(program, path=str(Path(sys.executable).parent)), program
+    if program == "airflow":
+        assert (
+            subprocess.run([sys.executable, "-m", "airflow", *arguments, "--help"], capture_output=True).returncode == 0
+        )
+
+
+def test_the_mqsc_mounted_into_mq_is_the_demonstrations() -> None:
+    mounted = [volume.split(":")[0] for volume in SERVICES["mq"]["volumes"] if volume.endswith(".mqsc:ro")]
+    assert mounted == ["./include/mqsc/QM1.mqsc", "./include/docker/qm1_access.mqsc"]
+    provisioned = (ROOT / mounted[0]).read_text()
+    (channel,) = set(re.findall(r"CHLAUTH\(([A-Z.]+)\)", (ROOT / mounted[1]).read_text()))
+    assert f"DEFINE CHANNEL({channel}) CHLTYPE(SVRCONN)" in provisioned
+
+
+def test_mounts_lie_where_the_image_looks() -> None:
+    targets = {v.split(":")[1] for v in SERVICES["scheduler"]["volumes"]}
+    environment = SERVICES["scheduler"]["environment"]
+    assert {environment["AIRFLOW__CORE__DAGS_FOLDER"], environment["AIRFLOW__CORE__PLUGINS_FOLDER"]} <= targets
+    assert environment["MQOPS_LAKE"] in targets
+    assert all(path in DOCKERFILE for path in ("/opt/mqops/include", "/opt/mqops/plugins", "/opt/airflow/logs"))
+    spark = {v.split(":")[1] for v in SERVICES["spark-worker-1"]["volumes"]}
+    assert {environment["MQOPS_LAKE"], "/opt/mqops/include"} <= spark
+
+
+def test_files_that_the_image_copies_exist() -> None:
+    ignore = (ROOT / ".dockerignore").read_text().splitlines()
+    copied = [line.split()[1:-1] for line in DOCKERFILE.splitlines() if line.startswith("COPY ")]
+    assert copied
+    for sources in copied:
+        for source in sources:
+            assert (ROOT / source).exists(), source
+            assert f"!{source.split('/')[0]}" in ignore
+
+
+def test_no_secret_stands_in_the_file() -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    assert not re.search(r"(?i)(password|secret_key|fernet_key|jwt_secret)\s*[:=]\s*['\"]?[A-Za-z0-9+/_-]{8,}", text)
+    assert "POSTGRES_PASSWORD" not in text
+
+
+def made_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a copy of make_secrets.py that belongs to a project of its own."""
+    script = folder / "include" / "docker" / "make_secrets.py"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "include" / "docker" / "make_secrets.py", script)
+    return subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True)
+
+
+def test_make_secrets_makes_every_file_that_compose_names(tmp_path: Path) -> None:
+    assert made_in(tmp_path, "--accept-mq-licence").returncode == 0
+    named = {secret["file"] for secret in COMPOSE["secrets"].values()}
+    named |= {file for service in SERVICES.values() for file in service.get("env_file", [])}
+    assert named
+    assert {str(path.relative_to(tmp_path)) for path in (tmp_path / MADE).iterdir()} == named
+    assert stat.S_IMODE((tmp_path / MADE).stat().st_mode) == 0o700
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in (tmp_path / MADE).glob("*.env"))
+
+
+def test_the_mq_connection_uses_the_password_that_mq_gets(tmp_path: Path) -> None:
+    made_in(tmp_path, "--accept-mq-licence")
+    lines = (tmp_path / MADE / "airflow.env").read_text().splitlines()
+    values = dict(line.split("=", 1) for line in lines)
+    connection = json.loads(values["AIRFLOW_CONN_MQ_QM1"])
+    assert connection["password"] == (tmp_path / MADE / "mq_app_password").read_text()
+    assert connection["host"] in SERVICES
+    assert connection["extra"]["queue_manager"] == SERVICES["mq"]["environment"]["MQ_QMGR_NAME"]
+
+
+def test_make_secrets_changes_nothing_the_second_time(tmp_path: Path) -> None:
+    made_in(tmp_path, "--accept-mq-licence")
+    before = {path.name: path.read_text() for path in (tmp_path / MADE).iterdir()}
+    assert "nothing changed" in made_in(tmp_path, "--accept-mq-licence").stdout
+    assert {path.name: path.read_text() for path in (tmp_path / MADE).iterdir()} == before
+
+
+def test_make_secrets_asks_for_the_licence(tmp_path: Path) -> None:
+    result = made_in(tmp_path)
+    assert (result.returncode, (tmp_path / MADE).exists()) == (2, False)
+    assert "--accept-mq-licence" in result.stderr

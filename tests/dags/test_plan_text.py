@@ -1,0 +1,81 @@
+"""What an approver reads of a plan."""
+
+from __future__ import annotations
+
+from mqops.plan import PlanCount, PlanSummary, RuleCount, Sample
+from mqops_airflow import plan_text
+
+SAMPLE = Sample(
+    row=0, msg_id="41" * 24, put_at="2026-11-21T09:00:00.00Z", put_appl_name="app", bytes=600, shape="xx;99"
+)
+COUNT = PlanCount(
+    rule_line=12,
+    rule_key="k-1",
+    action="FWD",
+    reason=2085,
+    symbol="MQRC_UNKNOWN_OBJECT_NAME",
+    origin_q="TRADES.OLD",
+    origin_q_mgr="QM1",
+    dest_q="TRADES.NEW",
+    dest_q_mgr="",
+    messages=1500,
+    bytes=900_000,
+    oldest="2026-11-20T01:02:03.04Z",
+    samples=(SAMPLE,),
+)
+
+
+def plan(*counts: PlanCount, left_off: int = 0) -> PlanSummary:
+    rules = (
+        RuleCount(rule_line=12, rule_key="k-1", action="FWD", messages=1500, bytes=900_000, oldest=""),
+        RuleCount(rule_line=None, rule_key=None, action="ERROR", messages=60, bytes=60, oldest=""),
+    )
+    return PlanSummary(
+        run="r1",
+        workflow="dlq_rules",
+        queue_manager="QM1",
+        queue="SYSTEM.DEAD.LETTER.QUEUE",
+        table_source="/x/qm1.rules",
+        table_digest="d" * 64,
+        table_text="",
+        digest="e" * 64,
+        observed=1560,
+        rows=1560,
+        bytes=900_060,
+        rules=rules,
+        counts=counts,
+        counts_left_off=left_off,
+    )
+
+
+def test_subject_counts_what_would_be_touched() -> None:
+    assert plan_text.subject(plan(COUNT)) == "QM1: act on 1,500 of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE?"
+
+
+def test_body_shows_digest_counts_and_masked_samples() -> None:
+    text = plan_text.body(plan(COUNT))
+    assert "e" * 64 in text
+    assert "ERROR 60, FWD 1,500" in text
+    row = next(line for line in text.splitlines() if "MQRC_UNKNOWN_OBJECT_NAME" in line)
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        "line 12",
+        "FWD",
+        "`MQRC_UNKNOWN_OBJECT_NAME`",
+        "`TRADES.OLD@QM1`",
+        "`TRADES.NEW`",
+        "1,500",
+        "900,000",
+        "`2026-11-20T01:02:03.04Z`",
+    ]
+    assert "`xx;99`" in text
+    assert SAMPLE.msg_id in text
+
+
+def test_groups_beyond_the_table_are_counted() -> None:
+    many = [COUNT] * (plan_text.GROUPS_SHOWN + 5)
+    assert "… and 12 smaller groups" in plan_text.body(plan(*many, left_off=7))
+
+
+def test_nothing_that_came_with_a_message_is_markup() -> None:
+    assert plan_text.code("a`b|c<script>\n[x](y)\x00") == "`a'b¦c<script>·[x](y)·`"
+    assert plan_text.code("  ") == ""

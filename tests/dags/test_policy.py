@@ -1,0 +1,45 @@
+"""Which way a plan goes: every row of the policy."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqops.estate import Approval, AutoApprove
+from mqops_airflow.policy import judge
+
+ASK = Approval()
+NEVER = Approval(required=False)
+SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messages=10))
+
+
+@pytest.mark.parametrize(
+    ("messages", "approval", "dry_run", "by_hand", "way", "why"),
+    [
+        ({"RETRY": 5}, ASK, True, True, "stop", "dry run: 5 messages would be moved or discarded, none is"),
+        ({"RETRY": 5}, NEVER, True, True, "stop", "dry run"),  # dry beats everything for a run by hand
+        ({"RETRY": 5}, NEVER, True, False, "act", "requires no approval"),  # the form's default is not for schedules
+        ({"IGNORE": 5, "ERROR": 2}, ASK, False, True, "stop", "the plan moves nothing"),
+        ({}, NEVER, False, False, "stop", "the plan moves nothing"),
+        ({"DISCARD": 0, "IGNORE": 1}, NEVER, False, False, "stop", "the plan moves nothing"),
+        ({"RETRY": 5}, ASK, False, True, "ask", "5 messages wait for approval"),
+        ({"RETRY": 5}, NEVER, False, True, "act", "requires no approval"),
+        (
+            {"RETRY": 5},
+            SMALL_RETRIES,
+            False,
+            True,
+            "ask",
+            "wait for approval",
+        ),  # a person started it: a person says yes
+        ({"RETRY": 5}, ASK, True, False, "ask", "wait for approval"),
+        ({"RETRY": 10, "IGNORE": 99}, SMALL_RETRIES, True, False, "act", "10 messages, RETRY: approved by the estate"),
+        ({"RETRY": 11}, SMALL_RETRIES, True, False, "ask", "11 messages are more than the 10 approved automatically"),
+        ({"RETRY": 1, "FWD": 1, "DISCARD": 1}, SMALL_RETRIES, True, False, "ask", "DISCARD, FWD is not approved"),
+    ],
+)
+def test_way(  # noqa: PLR0917 - a row of the table
+    messages: dict[str, int], approval: Approval, dry_run: bool, by_hand: bool, way: str, why: str
+) -> None:
+    verdict = judge(messages=messages, approval=approval, dry_run=dry_run, by_hand=by_hand)
+    assert verdict.way == way
+    assert why in verdict.why

@@ -1,0 +1,83 @@
+"""The data quality DAG: one a queue manager that has the workflow, its form, its wiring, its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    snapshot_quality:
+      queues: [PAYMENTS.*, SYSTEM.DEAD.LETTER.QUEUE]
+      suites: [expectations/a.yaml, expectations/b.yaml]
+      schedule: "@daily"
+      limit: 500
+  MVS/1:
+    connection: mq_mvs1
+    spark: spark_other
+    snapshot_quality:
+      suites: [expectations/a.yaml]
+  IDLE:
+    connection: mq_idle
+"""
+
+
+@pytest.fixture
+def dags(dag_file: Any, estate_folder: Path) -> dict[str, DAG]:
+    (estate_folder / "estate.yaml").write_text(ESTATE)
+    return {name: value for name, value in vars(dag_file("snapshot_quality")).items() if isinstance(value, DAG)}
+
+
+def test_one_dag_for_each_queue_manager_with_the_workflow(dags: dict[str, DAG]) -> None:
+    assert {dag.dag_id: dag.tags for dag in dags.values()} == {
+        "qm1_snapshot_quality": {"mq", "snapshot_quality", "QM1"},
+        "mvs-1_snapshot_quality": {"mq", "snapshot_quality", "MVS/1"},
+    }
+
+
+def test_settings_of_the_estate_reach_the_dag(dags: dict[str, DAG]) -> None:
+    dag = dags["qm1_snapshot_quality"]
+    assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("@daily", False, 1)
+    assert dag.params.dump() == {
+        "queues": ["PAYMENTS.*", "SYSTEM.DEAD.LETTER.QUEUE"],
+        "suites": ["expectations/a.yaml", "expectations/b.yaml"],
+        "limit": 500,
+    }
+    assert dags["mvs-1_snapshot_quality"].get_task("quality")._conn_id == "spark_other"
+    assert "`PAYMENTS.*`, `SYSTEM.DEAD.LETTER.QUEUE`" in (dag.doc_md or "")
+
+
+def test_wiring(dags: dict[str, DAG]) -> None:
+    dag = dags["qm1_snapshot_quality"]
+    assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
+        "check": {"observe"},
+        "observe": {"quality"},
+        "quality": {"report"},
+        "report": set(),
+    }
+    assert {task.trigger_rule.value for task in dag.tasks} == {"all_success"}
+
+
+@pytest.mark.parametrize(
+    ("field", "good", "bad"),
+    [
+        ("queues", [["A.B_C/D%1"], ["A*", "*"]], [[], ["has blank"], ["A*B"], ["x" * 49], "A"]),
+        ("suites", [["a/b c.yaml"]], [[], ["/etc/passwd"], ["../x"], [""]]),
+        ("limit", [None, 1], [0, "5"]),
+    ],
+)
+def test_the_form_checks_its_fields(dags: dict[str, DAG], field: str, good: list[Any], bad: list[Any]) -> None:
+    from airflow.sdk.exceptions import ParamValidationError  # noqa: PLC0415
+
+    param = dags["qm1_snapshot_quality"].params.get_param(field)
+    for value in good:
+        assert param.resolve(value) == value
+    for value in bad:
+        with pytest.raises(ParamValidationError):
+            param.resolve(value)

@@ -1,0 +1,167 @@
+"""The operator that submits Spark jobs: real spark-submit, real task runs; the secret is looked for everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqops import errors
+from mqops_airflow.spark import SparkJobFailed, SparkUnreachable, job_error, master_must_answer, spread
+
+HERE = Path(__file__).parent
+SECRET = "s3cret-of-the-queue-manager"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the DAG's run left behind."""
+
+    home: Path
+    folder: Path
+    output: str
+    states: dict[str, str]
+
+    def xcom(self, task: str) -> Any:
+        with sqlite3.connect(self.home / "airflow.db") as database:
+            (value,) = database.execute(
+                "select value from xcom where task_id = ? and key = 'return_value'", (task,)
+            ).fetchone()
+        return json.loads(json.loads(value) if value.startswith('"') else value)
+
+    def log(self, task: str) -> str:
+        return "\n".join(path.read_text() for path in self.home.glob(f"logs/**/task_id={task}/*.log"))
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) -> Outcome:
+    """One run of submitting_dag.py, which has every situation as a task."""
+    home, folder, dags = (tmp_path_factory.mktemp(name) for name in ("home", "jobs", "dags"))
+    shutil.copy(airflow_database, home / "airflow.db")
+    for name in ("submitting_dag.py", "submitted_job.py"):
+        shutil.copy(HERE / name, dags / name)
+    (dags / ".airflowignore").write_text("submitted_job.py\n")
+    environment = {
+        **os.environ,
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
+        "TEST_FOLDER": str(folder),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "AIRFLOW_CONN_SPARK_TEST": json.dumps({"conn_type": "spark", "host": "local[1]"}),
+        "AIRFLOW_CONN_SPARK_CLUSTER_MODE": json.dumps(
+            {"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "cluster"}}
+        ),
+        "AIRFLOW_CONN_MQ_TEST": json.dumps(
+            {"conn_type": "mq", "login": "app", "password": SECRET, "extra": {"queue_manager": "QM1"}}
+        ),
+    }
+    command = [sys.executable, str(dags / "submitting_dag.py")]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    output = result.stdout + result.stderr
+    (states,) = [line.removeprefix("STATES ") for line in output.splitlines() if line.startswith("STATES ")]
+    return Outcome(home=home, folder=folder, output=output, states=json.loads(states))
+
+
+def test_states(outcome: Outcome) -> None:
+    fine = {"fine", "taken_once"}
+    assert {task for task, state in outcome.states.items() if state == "success"} == fine, outcome.output
+    assert set(outcome.states.values()) == {"success", "failed"}
+
+
+def test_the_job_gets_the_connection_and_the_interpreter(outcome: Outcome) -> None:
+    summary = json.loads((outcome.folder / "fine" / "summary.json").read_text())
+    assert (summary["user"], summary["secret_length"]) == ("app", len(SECRET))
+    assert summary["python"] == os.environ.get("PYSPARK_PYTHON", sys.executable)
+    assert summary["arguments"] == ["fine", "--message-id=0a", "--message-id=0b"]
+
+
+def test_what_is_shown_of_the_summary_goes_to_xcom(outcome: Outcome) -> None:
+    xcom = outcome.xcom("fine")
+    assert xcom["user"] == "app"
+    assert "not_shown" not in xcom
+
+
+def test_no_secret_in_any_argument(outcome: Outcome) -> None:
+    summary = json.loads((outcome.folder / "fine" / "summary.json").read_text())
+    assert summary["processes_with_the_secret_in_their_arguments"] == 0
+
+
+def test_no_secret_in_log_database_or_rendered_fields(outcome: Outcome) -> None:
+    assert "Spark-Submit cmd" in outcome.output  # the log was really captured
+    assert SECRET not in outcome.output
+    with sqlite3.connect(outcome.home / "airflow.db") as database:
+        (rendered,) = database.execute(
+            "select rendered_fields from rendered_task_instance_fields where task_id = 'fine'"
+        ).fetchone()
+    assert "--message-id" in str(rendered)
+    files = [path for path in outcome.home.rglob("*") if path.is_file()]
+    assert any(path.name.startswith("airflow.db") for path in files)
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+
+
+def test_a_summary_that_is_there_is_kept_where_it_is_taken_once(outcome: Outcome) -> None:
+    assert outcome.xcom("taken_once") == {"kept": 1}
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("named_error", "TransientMQError: MQCONNX on QM1 failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"),
+        ("unnamed_error", "SparkJobFailed: Cannot execute"),
+        ("unknown_spark", "SettingsError: there is no Airflow connection 'spark_nowhere': make one of type 'spark'"),
+        ("unreachable_spark", "SparkUnreachable: no Spark master answers at spark://127.0.0.1"),
+        ("cluster_mode", "SettingsError: Spark connection 'spark_cluster_mode' has deploy mode cluster"),
+        ("unknown_mq", "SettingsError: there is no Airflow connection 'mq_nowhere': make one of type 'mq'"),
+    ],
+)
+def test_each_error_says_what_is_wrong(outcome: Outcome, task: str, message: str) -> None:
+    assert outcome.states[task] == "failed"
+    assert message in outcome.output
+
+
+def test_the_last_named_error_of_a_job_counts() -> None:
+    lines = ["noise", "mqops: RulesError: first", "mqops: PlanChanged: the plan has another digest", "WARN later"]
+    error = job_error(lines, "spark-submit ended with 1")
+    assert (type(error), str(error)) == (errors.PlanChanged, "the plan has another digest")
+
+
+def test_errors_of_the_queue_manager_keep_their_class() -> None:
+    error = job_error(["mqops: PermanentMQError: MQOPEN on Q failed: MQRC_NOT_AUTHORIZED (2035)"], "")
+    assert isinstance(error, errors.PermanentMQError)
+    assert "2035" in str(error)
+
+
+@pytest.mark.parametrize("line", ["mqops: Exception: x", "mqops: os: x", "mqops: MQError", "nothing"])
+def test_what_names_no_error_of_ours_is_a_failed_job(line: str) -> None:
+    assert type(job_error([line], "otherwise")) is SparkJobFailed
+
+
+def test_a_master_that_answers(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        master_must_answer(f"spark://127.0.0.1:1,127.0.0.1:{port}")  # one of them is enough
+
+
+@pytest.mark.parametrize("master", ["local[*]", "yarn", "k8s://https://h:1"])
+def test_only_standalone_masters_are_asked(master: str) -> None:
+    master_must_answer(master)
+
+
+@pytest.mark.parametrize(("master", "message"), [("spark://127.0.0.1:1", "127.0.0.1:1"), ("spark://x", "no host:port")])
+def test_a_master_that_does_not_answer(master: str, message: str) -> None:
+    with pytest.raises(SparkUnreachable, match=message):
+        master_must_answer(master)
+
+
+def test_repeated_arguments() -> None:
+    assert spread("--id", "a,b") == ["--id=a", "--id=b"]
+    assert spread("--id", "") == []

@@ -1,0 +1,156 @@
+"""A whole Airflow of its own for the end-to-end tests, and queue managers that are in trouble in different ways."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mq_support import DLQ, Manager, create, dead_letter
+
+from mqops_demo import airflow_home
+from mqops_demo.airflow_client import AirflowClient, RunResult
+from mqops_demo.airflow_processes import start, stop
+
+ESTATE = """\
+lake: lake
+spark: spark_test
+queue_managers:
+  QM1:       {connection: mq_qm1, dlq_rules: {rules: good.rules, unit_of_work: 50}}
+  GONE:      {connection: mq_gone, dlq_rules: {rules: good.rules}}
+  PASSWORD:  {connection: mq_password, dlq_rules: {rules: good.rules}}
+  RULES:     {connection: mq_qm1_rules, dlq_rules: {rules: bad.rules}}
+  SPARK:     {connection: mq_spark, spark: spark_down, dlq_rules: {rules: good.rules}}
+  LAKE:      {connection: mq_lake, dlq_rules: {rules: good.rules}}
+  FOUREYES:  {connection: mq_foureyes, dlq_rules: {rules: good.rules, approval: {four_eyes: true}}}
+  TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
+  SCHEDULED:
+    connection: mq_scheduled
+    dlq_rules:
+      rules: good.rules
+      schedule: "* * * * *"
+      approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
+  QUALITY:
+    connection: mq_quality
+    snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
+  BACKOUT:   {connection: mq_backout, backout_reprocess: {rules: back.rules, quarantine: NEW.NAME, replay_cap: 1}}
+  EXPIRY:    {connection: mq_expiry, expiry_scan: {}}
+  BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
+"""
+SUITES = Path(__file__).parents[2] / "include" / "expectations"
+BAD_SUITE = "suite: bad\nexpectations:\n- {id: a, expect: column_values_to_be_null, column: bdy}\n- {id: b}\n"
+GOOD_RULES = """\
+DESTQ(BACK.AGAIN) ACTION(RETRY)
+DESTQ(OLD.NAME) ACTION(FWD) FWDQ(NEW.NAME) HEADER(NO)
+DESTQ(WORTHLESS) ACTION(DISCARD)
+DESTQ(LEAVE.IT) ACTION(IGNORE)
+DESTQ(SOON.GONE) ACTION(FWD) FWDQ(TEMPORARY)
+ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)
+"""
+BAD_RULES = "DESTQ(A) ACTION(MOVE)\nDESTQ(B ACTION(RETRY)\n"
+QUEUES = """\
+DEFINE QLOCAL(BACK.AGAIN) MAXDEPTH(9999)
+DEFINE QLOCAL(NEW.NAME) MAXDEPTH(9999)
+DEFINE QLOCAL(REALLY.DEAD.QUEUE) MAXDEPTH(9999)
+DEFINE QLOCAL(TEMPORARY)
+"""
+
+
+@dataclass(frozen=True)
+class Site:
+    """The Airflow, its estate and the queue managers behind it."""
+
+    client: AirflowClient
+    folder: Path
+    queue_managers: Path
+
+    def manager(self, name: str) -> Manager:
+        """The queue manager of that name: new the first time, with the queues that the rules name."""
+        if (self.queue_managers / name).exists():
+            return Manager(name, self.queue_managers)
+        return create(self.queue_managers, name, QUEUES)
+
+    def in_trouble(self, name: str, count: int = 12) -> Manager:
+        """A queue manager with `count` dead letters for each of the rules' destinations in turn."""
+        manager = self.manager(name)
+        destinations = ("BACK.AGAIN", "OLD.NAME", "WORTHLESS", "LEAVE.IT", "UNHEARD.OF")
+        letters = [
+            dead_letter(destinations[number % 5], b"message %06d" % number, reason=2085, dest_q_mgr=name)
+            for number in range(count)
+        ]
+        manager.put(DLQ, letters)
+        return manager
+
+    def as_user(self, user: str) -> AirflowClient:
+        """A session of another person."""
+        client = AirflowClient(self.client.home, user)
+        client.log_in()
+        return client
+
+    def trigger(self, name: str, *, workflow: str = "dlq_rules", **params: Any) -> tuple[str, str]:
+        """Start a run of a queue manager's workflow by hand; returns DAG id and run id."""
+        dag_id = f"{name.lower()}_{workflow}"
+        self.client.wait_for_dag(dag_id)
+        self.client.unpause(dag_id)
+        return dag_id, self.client.trigger(dag_id, **params)
+
+    def run(self, name: str, *, approve: bool | None = None, **params: Any) -> RunResult:
+        """A run by hand, watched to its end; `approve` answers its approval."""
+        dag_id, run_id = self.trigger(name, **params)
+        answer = None if approve is None else lambda _question: bool(approve)
+        return self.client.follow(dag_id, run_id, approve=answer)
+
+    def log(self, result: RunResult, task: str) -> str:
+        """The log of the last try of a task."""
+        row = self.client.task_instances(result.dag_id, result.run_id)[task]
+        return self.client.log(result.dag_id, result.run_id, task, row["try_number"])
+
+    def summary(self, result: RunResult) -> dict[str, Any]:
+        """What prove returned."""
+        found: dict[str, Any] = self.client.xcom(result.dag_id, result.run_id, "prove")
+        return found
+
+
+def connections(site: Site) -> None:
+    """One connection for each queue manager of the estate, wrong where the name says so."""
+    names = {"mq_qm1_rules": "RULES"} | {
+        f"mq_{name.lower()}": name
+        for name in (
+            *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
+            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY"),
+        )
+    }
+    for conn_id, name in names.items():
+        secret = {"login": "app", "password": "not-the-password"} if name == "PASSWORD" else {}
+        extra = json.dumps({"queue_manager": name, "home": str(site.queue_managers)})
+        site.client.set_connection(conn_id, conn_type="mq", extra=extra, **secret)
+    site.client.set_connection("spark_test", conn_type="spark", host="local[2]")
+    site.client.set_connection("spark_down", conn_type="spark", host="spark://127.0.0.1", port=1)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Airflow with its scheduler, started for these tests and stopped behind them."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "estate.yaml").write_text(ESTATE)
+    (folder / "good.rules").write_text(GOOD_RULES)
+    (folder / "bad.rules").write_text(BAD_RULES)
+    (folder / "back.rules").write_text("ACTION(RETRY)\n")
+    (folder / "bad.yaml").write_text(BAD_SUITE)
+    for suite in SUITES.glob("*.yaml"):
+        shutil.copy(suite, folder)
+    home = airflow_home.home(folder, MQOPS_ESTATE=str(folder / "estate.yaml"))
+    home = replace(home, queue_managers=folder / "queue_managers")
+    try:
+        start(home)
+        client = AirflowClient(home)
+        client.wait_until_healthy()
+        made = Site(client=client, folder=folder, queue_managers=home.queue_managers)
+        connections(made)
+        yield made
+    finally:
+        stop(home)

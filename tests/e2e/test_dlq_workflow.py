@@ -1,0 +1,188 @@
+"""The dead-letter queue workflow by real Airflow, real Spark and the embedded queue manager, as an operator runs it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from mq_support import DLQ, Manager, dead_letter
+
+from mqops_demo.airflow_client import POLL, AirflowClient, RunResult
+
+TASKS = ("check", "observe", "decide", "route", "approve", "act", "prove")
+
+
+def states(result: RunResult) -> str:
+    """The tasks' last states in the order of the workflow: Success, Failed, sKipped, Upstream failed."""
+    letters = {"success": "S", "failed": "F", "skipped": "K", "upstream_failed": "U"}
+    return "".join(letters[result.tasks[task]] for task in TASKS)
+
+
+def everything(manager: Manager) -> list[bytes]:
+    """The bodies of all messages, wherever they are, without their MQDLH."""
+    queues = (DLQ, "BACK.AGAIN", "NEW.NAME", "REALLY.DEAD.QUEUE")
+    return sorted(body[body.index(b"message ") :] for queue in queues for body in manager.bodies(queue))
+
+
+def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
+    manager = site.in_trouble("QM1", 300)
+    asked: list[dict[str, Any]] = []
+
+    def approve(question: dict[str, Any]) -> bool:
+        asked.append(question)
+        assert manager.depth(DLQ) == 300  # law 2: nothing moves before the answer
+        manager.put(DLQ, [({}, b"message that came later")])  # law 3: and this one never does
+        return True
+
+    dag_id, run_id = site.trigger("QM1", dry_run=False)
+    result = site.client.follow(dag_id, run_id, approve=approve)
+    assert (result.state, states(result)) == ("success", "SSSSSSS")
+    (question,) = asked
+    assert question["subject"] == f"QM1: act on 240 of 300 messages of {DLQ}?"
+    digest = site.client.xcom(dag_id, run_id, "decide")["digest"]
+    assert digest in question["body"]
+    summary = site.summary(result)
+    counts = {name: summary[name] for name in ("planned", "moved", "discarded", "left", "gone", "arrived")}
+    assert counts == {"planned": 300, "moved": 180, "discarded": 60, "left": 60, "gone": 0, "arrived": 1}
+    assert (summary["balanced"], summary["finished"], summary["plan"]) == (True, True, digest)
+    depths = {queue: manager.depth(queue) for queue in (DLQ, "BACK.AGAIN", "NEW.NAME", "REALLY.DEAD.QUEUE")}
+    assert depths == {DLQ: 61, "BACK.AGAIN": 60, "NEW.NAME": 60, "REALLY.DEAD.QUEUE": 60}
+    wanted = [b"message %06d" % number for number in range(300) if number % 5 != 2]
+    assert everything(manager) == sorted([*wanted, b"message that came later"])
+    assert "planned 300 = moved 180 + discarded 60 + left 60 + gone 0" in site.log(result, "prove")
+
+
+def test_the_assets_tell_others_of_the_run(site: Any) -> None:
+    events = site.client.call("GET", "/assets/events", params={"limit": 50})["asset_events"]
+    report = next(event for event in events if event["name"] == "qm1_dlq_rules_report")
+    assert (report["extra"]["moved"], report["extra"]["balanced"]) == (180, True)
+    assert {"qm1_dlq_rules_snapshot", "qm1_dlq_rules_plan"} <= {event["name"] for event in events}
+
+
+def test_a_run_by_hand_is_dry_unless_told_otherwise(site: Any) -> None:
+    manager = site.manager("QM1")
+    before = everything(manager)
+    result = site.run("QM1", limit=5)
+    assert (result.state, states(result)) == ("success", "SSSSKKS")
+    assert "dry run: " in site.log(result, "route")
+    assert site.client.xcom(result.dag_id, result.run_id, "observe")["messages"] == 5
+    assert everything(manager) == before
+
+
+def test_four_eyes_and_a_rejection_move_nothing(site: Any) -> None:
+    manager = site.in_trouble("FOUREYES")
+    dag_id = "foureyes_dlq_rules"
+    site.client.wait_for_dag(dag_id)
+    site.client.unpause(dag_id)
+    operator = site.as_user("operator")
+    run_id = operator.trigger(dag_id, dry_run=False)
+    result = operator.follow(dag_id, run_id, approve=lambda _question: True)
+    assert (result.state, states(result)) == ("failed", "SSSSFUF")
+    assert "NotAllowed: operator started this run; the estate asks for another person's approval" in site.log(
+        result, "approve"
+    )
+    again = {"dry_run": False, "dag_run_id": run_id, "task_ids": ["approve"], "include_downstream": True}
+    site.client.call("POST", f"/dags/{dag_id}/clearTaskInstances", json=again | {"only_failed": False})
+    result = site.client.follow(dag_id, run_id, approve=lambda _question: False)
+    assert (result.state, states(result)) == ("success", "SSSSSKS")
+    assert "rejected by admin" in site.log(result, "approve")
+    assert manager.depth(DLQ) == 12
+
+
+def test_no_answer_in_time_is_a_rejection(site: Any) -> None:
+    manager = site.in_trouble("TIMEOUT")
+    result = site.run("TIMEOUT", dry_run=False)
+    assert (result.state, states(result)) == ("success", "SSSSSKS")
+    assert "rejected by nobody (time-out)" in site.log(result, "approve")
+    assert manager.depth(DLQ) == 12
+
+
+def test_scheduled_runs_act_under_the_policy_and_an_empty_queue_starts_no_jvm(site: Any) -> None:
+    manager = site.manager("SCHEDULED")
+    manager.put(
+        DLQ, [dead_letter("BACK.AGAIN", b"message %06d" % number, dest_q_mgr="SCHEDULED") for number in range(10)]
+    )
+    dag_id = "scheduled_dlq_rules"
+    site.client.wait_for_dag(dag_id)
+    site.client.unpause(dag_id)
+    try:
+        results = scheduled_runs(site.client, dag_id, 2)
+    finally:
+        site.client.call("PATCH", f"/dags/{dag_id}", json={"is_paused": True})
+    assert [(result.state, states(result)) for result in results] == [("success", "SSSSKSS"), ("success", "SKKKKKK")]
+    assert "approved by the estate's policy" in site.log(results[0], "route")
+    assert "Nothing to do" in site.log(results[1], "check")
+    assert (manager.depth(DLQ), manager.depth("BACK.AGAIN")) == (0, 10)
+
+
+def scheduled_runs(client: AirflowClient, dag_id: str, count: int) -> list[RunResult]:
+    """The first runs that the schedule starts, each watched to its end."""
+    results: list[RunResult] = []
+    while len(results) < count:
+        runs = client.call("GET", f"/dags/{dag_id}/dagRuns", params={"order_by": "run_after"})["dag_runs"]
+        for run in runs[len(results) : count]:
+            assert run["run_type"] == "scheduled"
+            results.append(client.follow(dag_id, run["dag_run_id"]))
+        time.sleep(POLL)
+    return results
+
+
+def test_a_destination_deleted_between_plan_and_act_holds_nothing_back(site: Any) -> None:
+    manager = site.manager("QM1")
+    before = everything(manager)
+
+    def approve(_question: object) -> bool:
+        manager.mqsc("DELETE QLOCAL(TEMPORARY)\n")
+        return True
+
+    manager.put(DLQ, [dead_letter("OLD.NAME", b"message new", reason=2085)])
+    manager.put(DLQ, [dead_letter("SOON.GONE", b"message without a home", reason=2085)] * 3)
+    dag_id, run_id = site.trigger("QM1", dry_run=False)
+    result = site.client.follow(dag_id, run_id, approve=approve)
+    assert (result.state, states(result)) == ("success", "SSSSSSS")
+    summary = site.summary(result)
+    assert (summary["moved"], summary["failed"], summary["balanced"]) == (1, 3, True)
+    assert summary["reasons"] == {"MQRC_UNKNOWN_OBJECT_NAME": 3}
+    assert "failed tries: MQRC_UNKNOWN_OBJECT_NAME 3" in site.log(result, "prove")
+    assert everything(manager) == sorted([*before, b"message new", *[b"message without a home"] * 3])
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "messages"),
+    [
+        ("GONE", "check", ["PermanentMQError: MQCONNX on GONE failed: MQRC_Q_MGR_NAME_ERROR (2058)"]),
+        ("PASSWORD", "check", ["MQCONNX on PASSWORD failed: MQRC_NOT_AUTHORIZED (2035)", "Check user and password"]),
+        ("RULES", "check", ["bad.rules:1:", "bad.rules:2:", "RulesError: bad.rules is not valid: 2 errors"]),
+        ("LAKE", "check", ["LakeError: The lake failed at", "no message was lost"]),
+        ("SPARK", "observe", ["SparkUnreachable: no Spark master answers at spark://127.0.0.1:1"]),
+    ],
+)
+def test_each_trouble_is_told_in_the_task_log_and_loses_nothing(
+    site: Any, name: str, task: str, messages: list[str]
+) -> None:
+    if name != "GONE":
+        manager = site.in_trouble(name)
+    if name == "PASSWORD":
+        manager.mqlite("user", "add", name, "app", text="the-password\n")
+        manager.mqsc("ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKLOCL(REQUIRED)\n")
+    if name == "LAKE":
+        site.client.home.lake.mkdir(exist_ok=True)
+        (site.client.home.lake / name).write_text("a file where the folder should be")
+    dag_id, run_id = site.trigger(name, dry_run=False)
+    first_try_ended(site.client, dag_id, run_id, task)
+    site.client.call("PATCH", f"/dags/{dag_id}/dagRuns/{run_id}", json={"state": "failed"})  # no need to see retries
+    text = site.client.log(dag_id, run_id, task)
+    for message in messages:
+        assert message in text
+    assert "not-the-password" not in text
+    if name == "PASSWORD":
+        manager.mqsc("ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKLOCL(OPTIONAL)\n")
+    if name != "GONE":
+        assert manager.depth(DLQ) == 12
+
+
+def first_try_ended(client: AirflowClient, dag_id: str, run_id: str, task: str) -> None:
+    """Wait until the first try of a task has failed, for good or not."""
+    while client.task_instances(dag_id, run_id)[task]["state"] not in ("failed", "up_for_retry"):
+        time.sleep(POLL)

@@ -1,0 +1,111 @@
+"""The data quality workflow by real Airflow, real Spark and the embedded queue manager, as an operator runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from mq_support import DLQ, dead_letter
+
+from mqops_demo.airflow_client import RunResult
+
+WORKFLOW = "snapshot_quality"
+TASKS = ("check", "observe", "quality", "report")
+TEXT = {"Format": "MQSTR", "CodedCharSetId": 1208}
+SECRET = b"TOPSECRET-4711"
+
+
+def run(site: Any, name: str, **params: Any) -> RunResult:
+    dag_id, run_id = site.trigger(name, workflow=WORKFLOW, **params)
+    result: RunResult = site.client.follow(dag_id, run_id)
+    return result
+
+
+def states(result: RunResult) -> str:
+    """The tasks' last states in the order of the workflow: Success, Failed, sKipped, Upstream failed."""
+    letters = {"success": "S", "failed": "F", "skipped": "K", "upstream_failed": "U"}
+    return "".join(letters[result.tasks[task]] for task in TASKS)
+
+
+def summary_of(site: Any, result: RunResult) -> dict[str, Any]:
+    found: dict[str, Any] = site.client.xcom(result.dag_id, result.run_id, "report")
+    return found
+
+
+@pytest.fixture(scope="module")
+def manager(site: Any) -> Any:
+    made = site.manager("QUALITY")
+    made.mqsc("DEFINE QLOCAL(PAYMENTS.IN)\nDEFINE QLOCAL(CLOSED)\n")
+    return made
+
+
+def test_without_messages_the_run_ends_before_a_jvm_starts(site: Any, manager: Any) -> None:
+    result = run(site, "QUALITY")
+    assert (result.state, states(result)) == ("success", "SKKK")
+    assert "Nothing to do" in site.log(result, "check")
+
+
+def test_warnings_are_told_and_the_run_succeeds(site: Any, manager: Any) -> None:
+    manager.put("PAYMENTS.IN", [(TEXT, b'{"secret": "%s"}' % SECRET)] * 3 + [({**TEXT, "Format": "PAYM"}, SECRET)])
+    manager.put(DLQ, [dead_letter("PAYMENTS.IN", SECRET, CodedCharSetId=1208)])
+    before = [manager.messages(queue) for queue in ("PAYMENTS.IN", DLQ)]
+    result = run(site, "QUALITY")
+    assert (result.state, states(result)) == ("success", "SSSS")
+    told = summary_of(site, result)
+    assert {key: told[key] for key in ("workflow", "found", "done", "left", "balanced")} == {
+        "workflow": WORKFLOW,
+        "found": 5,
+        "done": 4,
+        "left": 1,
+        "balanced": True,
+    }
+    assert told["failed"] == {"critical": 0, "warning": 1, "info": 0}
+    log = site.log(result, "report")
+    assert "warning: messages.format_known: 1 of 5 messages" in log
+    assert "PAYMENTS.IN: found 4 = good 3 + with findings 1" in log
+    assert Path(told["docs"]).is_file()
+    assert [manager.messages(queue) for queue in ("PAYMENTS.IN", DLQ)] == before  # law: looking changes nothing
+    events = site.client.call("GET", "/assets/events", params={"limit": 50})["asset_events"]
+    report = next(event for event in events if event["name"] == "quality_snapshot_quality_report")
+    assert report["extra"]["left"] == 1
+
+
+def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site: Any, manager: Any) -> None:
+    (empty,) = manager.put("PAYMENTS.IN", [(TEXT, b"")])
+    result = run(site, "QUALITY")
+    assert (result.state, states(result)) == ("failed", "SSSF")
+    log = site.log(result, "report")
+    assert "QualityFailed" in log
+    assert "critical: messages.body_not_empty: 1 of 6 messages" in log
+    told = summary_of(site, result)  # the report is there although the run failed
+    rows = pq.read_table(told["failures"]).to_pylist()
+    assert [row["msg_id"] for row in rows if row["expectation"] == "body_not_empty"] == [empty.hex()]
+    for task in TASKS:
+        assert SECRET.decode() not in site.log(result, task)
+    for path in Path(told["failures"]).parent.rglob("*"):
+        assert not path.is_file() or SECRET not in path.read_bytes()
+
+
+def test_the_form_chooses_queues_and_closed_ones_are_told(site: Any, manager: Any) -> None:
+    manager.put("CLOSED", [(TEXT, b"x")])
+    manager.put("PAYMENTS.IN", [(TEXT, b"x")] * 3)
+    manager.mqsc("ALTER QLOCAL(CLOSED) GET(DISABLED)\n")
+    result = run(site, "QUALITY", queues=["PAY*", "CLOSED"], suites=["dead_letters.yaml"], limit=2)
+    assert (result.state, states(result)) == ("success", "SSSS")
+    assert "CLOSED is not looked at: GET(DISABLED)" in site.log(result, "check")
+    told = summary_of(site, result)
+    assert (told["queue"], told["found"], told["suites"]) == ("PAYMENTS.IN", 2, ["dead_letters"])
+
+
+def test_an_unknown_queue_and_a_broken_suite_are_told_by_name(site: Any, manager: Any) -> None:
+    result = run(site, "QUALITY", queues=["NO.SUCH.QUEUE"])
+    assert (result.state, states(result)) == ("failed", "FUUU")
+    assert "on NO.SUCH.QUEUE failed: MQRC_UNKNOWN_OBJECT_NAME (2085)" in site.log(result, "check")
+    site.manager("BADSUITE")
+    result = run(site, "BADSUITE")
+    assert (result.state, states(result)) == ("failed", "FUUU")
+    log = site.log(result, "check")
+    assert "bad.yaml:3: expectations.0.column: there is no column 'bdy'" in log
+    assert "bad.yaml:4: expectations.1.expect: is required" in log

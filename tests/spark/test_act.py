@@ -1,0 +1,220 @@
+"""Act with Spark: the same as without it, lanes side by side, nothing twice whatever Spark repeats."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from mq_support import DLQ, dead_letter, digests
+
+from mqops.act.lanes import lane_of
+from mqops.errors import InProgress, PlanChanged
+from mqops.model import ActSummary
+from mqops.rules import parse
+from mqops.spark.act import ActTask, _in_lanes, act
+from mqops.store.files import read_json
+from mqops.store.run import RunFolder
+from mqops.workflow.act import act as act_plainly
+from mqops.workflow.decide import PATTERN_COLUMNS, decide
+from mqops.workflow.dlq import Pass, plan_pass
+from mqops.workflow.observe import observe
+from mqops.workflow.prove import prove
+from mqops.workflow.tickets import read_order
+
+JOBS = Path(__file__).resolve().parents[2] / "spark_jobs"
+QUEUES = (
+    "".join(f"DEFINE QLOCAL(T{number}) MAXDEPTH(50000)\n" for number in range(6)) + "DEFINE QLOCAL(SMALL) MAXDEPTH(7)\n"
+)
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc=QUEUES)
+
+
+@pytest.fixture
+def planned(manager, tmp_path):
+    """Plans a pass with a rules table over the dead-letter queue."""
+
+    def plan(text: str) -> RunFolder:
+        what = Pass(connection=manager.connection, lake=tmp_path / "lake", table=parse(text).table, text=text)
+        return plan_pass(what)[0]
+
+    return plan
+
+
+def fill(manager, count: int, targets: int = 6) -> None:
+    manager.put(DLQ, [dead_letter(f"T{number % targets}", b"%d" % number) for number in range(count)])
+
+
+def test_lanes_keep_the_order_of_a_destination(manager, spark, planned):
+    fill(manager, 300)
+    run = planned("ACTION(RETRY)")
+    summary = act(spark, manager.connection, run, unit_size=20, lanes=4)
+    assert isinstance(summary, ActSummary)
+    assert (summary.moved, summary.failed, summary.absent, summary.lanes_held) == (300, 0, 0, 0)
+    for target in range(6):
+        assert manager.bodies(f"T{target}") == [b"%d" % number for number in range(target, 300, 6)]
+    proved = prove(manager.connection, run)
+    assert (proved.planned, proved.moved, proved.balanced, proved.finished) == (300, 300, True, True)
+
+
+def test_spark_deals_the_lanes_as_python_does(manager, spark, planned):
+    manager.put(DLQ, [dead_letter(f"Q.{number % 7}", b"%d" % number, MsgId=b"M" * 24) for number in range(40)])
+    run = planned("DESTQ(Q.3) ACTION(IGNORE)\nDESTQ(Q.4) ACTION(DISCARD)\nACTION(RETRY) PUTAUT(CTX)\n")
+    rows = _in_lanes(spark.read.parquet(str(run.plan)), 5).collect()
+    assert rows
+    by_lane: dict[int, list] = {}
+    for row in sorted(rows, key=lambda row: (row["lane"], row["position"])):
+        assert row["lane"] == lane_of(row["unit_group"], 5)
+        assert row["twin"]
+        by_lane.setdefault(row["lane"], []).append(row)
+    for lane in by_lane.values():
+        assert [row["position"] for row in lane] == list(range(len(lane)))
+        order = [(row["unit_group"].encode(), row["row"]) for row in lane]
+        assert order == sorted(order)
+    assert {row["action"] for row in rows} == {"RETRY", "DISCARD"}
+
+
+def test_what_spark_began_the_plain_one_finishes_and_the_other_way_round(manager, spark, planned):
+    fill(manager, 60)
+    manager.mqsc("ALTER QLOCAL(T1) PUT(DISABLED)")
+    run = planned("ACTION(RETRY)")
+    assert act(spark, manager.connection, run, lanes=3).moved == 50
+    assert act_plainly(manager.connection, run).units == 0
+    assert len(read_json(run.issued_json)["lanes"]) == 3
+    again = planned("ACTION(RETRY)")
+    manager.mqsc("ALTER QLOCAL(T1) PUT(ENABLED)")
+    assert act_plainly(manager.connection, again).moved == 10
+    assert act(spark, manager.connection, again).units == 0
+    assert prove(manager.connection, again).moved == 10
+
+
+def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(manager, planned):
+    """Speculation, and a worker that lives on when its driver is dead: two executions of the same task."""
+    fill(manager, 400, targets=2)
+    run = planned("ACTION(RETRY)")
+    order = read_order(run)
+    act_plainly_lanes = 1
+    task = ActTask(connection=manager.connection, order=order, lengths=(400,), unit_size=3)
+    reports: list = []
+
+    from mqops.workflow import act as plain  # noqa: PLC0415
+    from mqops.workflow.tickets import issue_once  # noqa: PLC0415
+
+    issue_once(manager.connection, run, order, lambda: [400], {})
+    rows = plain._dealt(plain._rows(run), act_plainly_lanes)[0]
+
+    def execute():
+        with plain.LaneWorker(task.connection, task.order, task.unit_size) as worker:
+            reports.append(worker.run(0, 400, iter(rows)))
+
+    threads = [threading.Thread(target=execute) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(report.moved for report in reports) == 400
+    assert sum(report.absent for report in reports) == 0
+    assert manager.bodies("T0") == [b"%d" % number for number in range(0, 400, 2)]
+    assert manager.bodies("T1") == [b"%d" % number for number in range(1, 400, 2)]
+    assert prove(manager.connection, run).moved == 400
+
+
+def test_D11_two_runs_over_the_same_queue_move_every_message_once(manager, spark, planned):
+    fill(manager, 200)
+    first, second = planned("ACTION(RETRY)"), planned("ACTION(RETRY)")
+    plain = threading.Thread(target=act_plainly, args=(manager.connection, first), kwargs={"unit_size": 7})
+    plain.start()
+    act(spark, manager.connection, second, unit_size=5)
+    plain.join()
+    proofs = [prove(manager.connection, run) for run in (first, second)]
+    assert all(proof.balanced and proof.finished for proof in proofs)
+    assert sum(proof.moved for proof in proofs) == 200
+    assert sum(proof.gone for proof in proofs) == 200
+    moved = [body for number in range(6) for body in manager.bodies(f"T{number}")]
+    assert digests(moved) == digests([b"%d" % number for number in range(200)])
+
+
+def test_a_run_that_is_being_acted_on_is_left_alone(manager, spark, planned):
+    fill(manager, 3)
+    run = planned("ACTION(RETRY)")
+    with run.lock(), pytest.raises(InProgress, match="Another process acts on run"):
+        act(spark, manager.connection, run)
+    with run.lock(), pytest.raises(InProgress, match="Another process acts on run"):
+        prove(manager.connection, run)
+    assert manager.depth(DLQ) == 3
+
+
+def test_a_plan_that_is_acted_on_is_not_decided_anew(manager, planned):
+    fill(manager, 3)
+    table = parse("ACTION(RETRY)").table
+    run = planned("ACTION(RETRY)")
+    act_plainly(manager.connection, run)
+    with pytest.raises(PlanChanged, match="is being acted on; make a new run for a new plan"):
+        decide(run, table, text="", source="x")
+
+
+def test_plain_and_spark_decide_the_same_plan(manager, spark, tmp_path):
+    from mqops.spark.decide import Request  # noqa: PLC0415
+    from mqops.spark.decide import decide as decide_with_spark  # noqa: PLC0415
+    from mqops.spark.rules import SNAPSHOT_COLUMNS  # noqa: PLC0415
+
+    assert SNAPSHOT_COLUMNS == PATTERN_COLUMNS
+    messages = [
+        dead_letter(f"Q.{number % 5}", b"%d" % number, reason=2050 + number % 4, ReplyToQ="R" * (number % 2))
+        for number in range(60)
+    ]
+    manager.put(DLQ, [*messages, ({}, b"no header")])
+    text = (
+        "REASON(2051) ACTION(DISCARD)\nDESTQ(Q.1) ACTION(RETRY) PUTAUT(CTX) RETRY(3)\nDESTQ(Q.2) ACTION(IGNORE)\n"
+        "REPLYQ('?*') ACTION(FWD) FWDQ(&REPLYQ) FWDQM(&REPLYQM) HEADER(NO)\nREASON(2053) ACTION(FWD) FWDQ(X) FWDQM(Y)\n"
+    )
+    plans = []
+    for name in ("plain", "spark"):
+        run = RunFolder.at(tmp_path / "lake", "QM1", name)
+        observe(manager.connection, run)
+        if name == "plain":
+            plans.append(decide(run, parse(text).table, text=text, source="t", workflow="w"))
+        else:
+            plans.append(decide_with_spark(spark, Request(folder=run, table_text=text, table_source="t", workflow="w")))
+    plain, sparkling = plans
+    assert plain.digest == sparkling.digest
+    assert plain.rules == sparkling.rules
+    groups = [
+        sorted(
+            (count.rule_line or 0, count.action, str(count.reason), count.dest_q, count.messages, count.bytes)
+            for count in plan.counts
+        )
+        for plan in plans
+    ]
+    assert groups[0] == groups[1]
+    assert {rule.action for rule in plain.rules} == {"DISCARD", "RETRY", "IGNORE", "FWD", "ERROR"}
+
+
+def job(manager, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}
+    command = [sys.executable, str(JOBS / f"{name}.py"), *arguments]
+    return subprocess.run(
+        command, env={**environment, "PYSPARK_PYTHON": sys.executable}, text=True, capture_output=True
+    )
+
+
+def test_the_job_acts_and_refuses_another_plan(manager, planned):
+    fill(manager, 12)
+    run = planned("ACTION(RETRY)")
+    refused = job(manager, "act", "--run", str(run.path), "--plan-digest", "0" * 64)
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines()[-1].startswith("mqops: PlanChanged: The plan has digest ")
+    assert manager.depth(DLQ) == 12
+    digest = read_json(run.plan_json)["digest"]
+    done = job(manager, "act", "--run", str(run.path), "--plan-digest", digest, "--approved-by", "carol")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(run.act_json.read_text())["moved"] == 12
+    prove(manager.connection, run)
+    ledger = [json.loads(line) for line in (run.lake_folder / "ledger" / "ledger.jsonl").read_text().splitlines()]
+    assert ledger[0]["about"]["approved_by"] == "carol"

@@ -1,0 +1,99 @@
+"""Backout reprocessing on Spark decides as the plain one does: same rows, same digest, same remarks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mqops.backout.origin import Misconfigured, Setting
+from mqops.rules import parse
+from mqops.spark.decide import Request
+from mqops.spark.decide import decide as decide_with_spark
+from mqops.store import backout
+from mqops.store.arrow import read_parquet
+from mqops.store.files import read_json, write_bytes
+from mqops.store.run import RunFolder
+from mqops.workflow.decide import decide
+from mqwire import constants as c
+from mqwire.rfh2 import MQRFH2
+from mqwire.structures import MQMD
+
+sys.path.insert(0, str(Path(__file__).parent))
+from dead_letters import dead
+
+SETTING = Setting(
+    queue_manager="QM1",
+    replay_cap=2,
+    quarantine="MQOPS.QUARANTINE",
+    named_by={"SHARED.BOQ": ("ONE", "TWO"), "SOLE.BOQ": ("PAY",)},
+    aliases={"TWO.ALIAS": "TWO"},
+    local=("ELSEWHERE", "GIVEN", "ONE", "PAY", "TWO"),
+    misconfigured=(Misconfigured(queue="BAD", threshold=1, backout_queue="", why="none"),),
+)
+DESTINATIONS = (
+    *("queue:///ONE", "queue://QM1/TWO", "queue:///TWO.ALIAS?persistence=2", "queue://QM9/ONE", "topic://ONE"),
+    *("queue:///ELSEWHERE", "queue:///GIVEN", "queue:///", "ONE", "", None),
+)
+RULES = """\
+DESTQ(' ') FORMAT(MQSTR) ACTION(FWD) FWDQ(ELSEWHERE) HEADER(NO)
+DESTQ(PAY) REASON(0) DESTQM(QM1) ACTION(RETRY) RETRY(2)
+DESTQ(T*) ACTION(FWD) FWDQ(&ORIGQ) PUTAUT(CTX)
+DESTQ(ELSEWHERE) ACTION(DISCARD)
+REASON(MQRC_Q_FULL) ACTION(IGNORE)
+ACTION(RETRY)
+"""
+
+
+def message(number: int, destination: str | None, **fields: Any) -> tuple[bytes, bytes]:
+    """MQMD and body, with an MQRFH2 where there is a destination."""
+    body = b"text %d" % number
+    if destination is not None:
+        folder = f"<jms><Dst>{destination}</Dst></jms>"
+        body = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(folder).pack() + body
+    md = MQMD(
+        msg_id=b"%024d" % number,
+        format="MQHRF2" if destination is not None else "MQSTR" if number % 2 else "",
+        coded_char_set_id=1208,
+        user_identifier="app",
+        put_date="20261121",
+        put_time=f"{100000 + number}00",
+        **fields,
+    )
+    return md.pack(encoding=c.MQENC_NATIVE, ccsid=1208), body
+
+
+@pytest.mark.parametrize("queue", ["SHARED.BOQ", "SOLE.BOQ", "GIVEN"])
+def test_P08_both_decide_the_same(spark: Any, make_run: Any, queue: str) -> None:
+    messages = [message(number, where) for number, where in enumerate(DESTINATIONS)]
+    messages += [message(90, None), dead(91, dlh_dest_q_name="TWO"), dead(92)]
+    run: RunFolder = make_run(messages, queue=queue)
+    backout.keep(run, SETTING)
+    keys = [row["msg_key"] for batch in read_parquet(run.snapshot, ["msg_key"]) for row in batch.to_pylist()]
+    counts = [{"msg_key": key, "replays": number % 4} for number, key in enumerate(sorted(keys))]
+    write_bytes(run.replays, "".join(json.dumps(row) + "\n" for row in counts).encode())
+    table = parse(RULES, origins=True).table
+    assert table
+    plain = decide(run, table, text=RULES, source="t", workflow="backout_reprocess")
+    rows = read_rows(run.plan)
+    run.plan_json.unlink()
+    for part in run.plan.iterdir():
+        part.unlink()
+    with_spark = decide_with_spark(
+        spark, Request(folder=run, table_text=RULES, table_source="t", workflow="backout_reprocess")
+    )
+    assert read_rows(run.plan) == rows
+    assert (with_spark.digest, with_spark.actions) == (plain.digest, plain.actions)
+    assert with_spark.remarks == plain.remarks == ("misconfigured: BAD: BOTHRESH(1) BOQNAME( ): none",)
+    assert read_json(run.plan_json)["remarks"] == list(plain.remarks)
+    assert {row["rule_key"] for row in rows} >= {"replay-cap"}
+
+
+def read_rows(folder: Path) -> list[dict[str, Any]]:
+    """The rows of a plan in their order."""
+    names = ("row", "action", "rule_line", "rule_key", "dest_q", "dest_q_mgr", "alternate_user", "unit_group", "header")
+    found = [row for batch in read_parquet(folder, list(names)) for row in batch.to_pylist()]
+    return sorted(found, key=lambda row: row["row"])

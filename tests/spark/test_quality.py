@@ -1,0 +1,419 @@
+"""Suites on snapshots by real Spark and Great Expectations: the right messages, the right severity, no payload."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from mqops.cli import main
+from mqops.errors import LakeError, MqopsError, SettingsError
+from mqops.quality.check import Place, check
+from mqops.quality.failures import FAILURES, read_failures
+from mqops.quality.suite_file import load_suites
+from mqops.quality.summary import QualityFailed, QualitySummary, verdict
+from mqops.snapshot.decode import row_maker
+from mqops.store import snapshot as snapshots
+from mqops.store.run import RunFolder
+from mqwire import constants as c
+from mqwire.ccsid import encode
+from mqwire.folder import folder
+from mqwire.rfh2 import MQRFH2
+from mqwire.structures import MQDLH, MQMD
+
+SHIPPED = Path(__file__).parents[2] / "include" / "expectations"
+SUITES = (SHIPPED / "messages.yaml", SHIPPED / "dead_letters.yaml")
+QUICK = Path(__file__).parents[1] / "data" / "suites" / "quick.yaml"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SECRET = "TOPSECRET-4711"
+DLQ, IN = "SYSTEM.DEAD.LETTER.QUEUE", "PAYMENTS.IN"
+PLACE = {"put_date": "20261121", "put_time": "11000000", "coded_char_set_id": 1208, "encoding": c.MQENC_NATIVE}
+
+Row = tuple[str, bytes, bytes]
+"""Queue, MQMD, body."""
+
+
+def message(number: int, body: bytes | None = None, *, queue: str = IN, **fields: Any) -> Row:
+    """A good message, but for what `fields` of the MQMD or the body say."""
+    described = {"format": c.MQFMT_STRING, "msg_id": number.to_bytes(24, "big"), "priority": 4, "persistence": 1}
+    md = MQMD(**{**described, **PLACE, **fields}).pack()
+    return queue, md, f'{{"account": "{SECRET}", "number": {number}}}'.encode() if body is None else body
+
+
+def dead(number: int, body: bytes | None = None, **fields: Any) -> Row:
+    """A good message on the dead-letter queue."""
+    dlh = MQDLH(
+        reason=c.MQRC_Q_FULL, dest_q_name=IN, dest_q_mgr_name="QM1", encoding=c.MQENC_NATIVE, coded_char_set_id=1208,
+        format=c.MQFMT_STRING,
+    ).pack()  # fmt: skip
+    whole = dlh + SECRET.encode() if body is None else body
+    return message(number, whole, queue=DLQ, **{"format": c.MQFMT_DEAD_LETTER_HEADER, **fields})
+
+
+def with_rfh2(text: str = "") -> bytes:
+    header = MQRFH2(format=c.MQFMT_STRING, coded_char_set_id=1208, encoding=c.MQENC_NATIVE)
+    return header.with_folders(folder("usr", {"a": "b"})).pack() + (text or SECRET).encode()
+
+
+def good(first: int = 1000) -> list[Row]:
+    """Messages of every kind that nothing is wrong with, in several character sets."""
+    german = {"coded_char_set_id": 1141, "encoding": 785}
+    wide = {"coded_char_set_id": 1200, "encoding": 273}
+    return [
+        *(message(first + n) for n in range(5)),
+        message(first + 5, f"<a>{SECRET}</a>".encode()),
+        message(first + 6, bytes(range(256)), format=c.MQFMT_NONE),
+        message(first + 7, encode("Überweisung", 1141), **german),
+        message(first + 8, "Überweisung".encode("utf-16-be"), **wide),
+        message(first + 9, with_rfh2(), format=c.MQFMT_RF_HEADER_2),
+        message(first + 10, msg_type=c.MQMT_REQUEST, reply_to_q="REPLIES"),
+        message(first + 11, msg_type=c.MQMT_REPLY, correl_id=b"x" * 24),
+        message(first + 12, msg_type=c.MQMT_REPORT, feedback=c.MQFB_COA),
+        message(first + 13, expiry=6_000),
+        *(dead(first + 20 + n) for n in range(5)),
+    ]
+
+
+FAULTS: Mapping[str, tuple[list[Row], str]] = {
+    # id of the expectation: messages that fail it, what the table says of them
+    "body_not_empty": ([message(1, b"")], "0"),
+    "text_in_its_ccsid": ([message(2, b"gr\xfcn")], "not text in CCSID 1208 at byte 2 of the body"),
+    "rfh2_well_formed": (
+        [message(3, with_rfh2().replace(b"</usr>", b"</usx>"), format=c.MQFMT_RF_HEADER_2)],
+        "MQRFH2.NameValueData at offset 15",
+    ),
+    "payload_parses": (
+        [message(4, f'{{"account": "{SECRET}'.encode()), message(5, f"<a>{SECRET}<b></a>".encode())],
+        "not JSON at line 1, column 13",
+    ),
+    "request_names_reply_queue": ([message(6, msg_type=c.MQMT_REQUEST)], ""),
+    "msg_id_unique": (
+        [message(7), message(7, b"{}")],
+        "queue=PAYMENTS.IN, msg_id=000000000000000000000000000000000000000000000007",
+    ),
+    "begins_with_mqdlh": ([dead(8, b"DLH?" + SECRET.encode() * 20)], "MQDLH.StrucId at offset 0"),
+    "priority_in_range": ([message(9, priority=10)], "10"),
+    "persistence_known": ([message(10, persistence=2)], "2"),
+    "expiry_in_range": ([message(11, expiry=0)], "0"),
+    "format_known": ([message(12, format="PAYM")], "PAYM"),
+    "not_old": ([message(13, put_date="20261101")], "1731600.0"),
+    "backout_count_low": ([message(14, backout_count=5)], "5"),
+    "reply_names_its_request": ([message(15, msg_type=c.MQMT_REPLY)], "0" * 48),
+    "report_says_what_happened": ([message(16, msg_type=c.MQMT_REPORT)], "0"),
+    "message_type_known": ([message(17, msg_type=5)], "5"),
+    "expires_soon": ([message(18, expiry=599)], "59.9"),
+    "format_says_mqdlh": ([dead(19, format=c.MQFMT_NONE)], ""),
+    "reason_given": (
+        [dead(20, MQDLH(dest_q_name=IN, format=c.MQFMT_STRING, coded_char_set_id=1208, encoding=546).pack() + b"a")],
+        "0",
+    ),
+}
+IMPLIED = {
+    "rfh2_well_formed": {"headers_valid"},
+    "begins_with_mqdlh": {"headers_valid"},
+    "expiry_in_range": {"expires_soon"},
+}
+"""Expectations that a fault fails besides its own."""
+
+MakeRun = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def make_run(spark: Any, tmp_path: Path) -> MakeRun:
+    """A function (rows, run=...) → the folder of a run with the snapshot of these messages."""
+
+    def make(rows: list[Row], run: str = "run-1", queues: tuple[str, ...] = (IN, DLQ)) -> RunFolder:
+        from mqops.spark.schema import SNAPSHOT  # noqa: PLC0415
+
+        at = RunFolder.at(tmp_path / "lake", "QM1", run)
+        snapshots.begin(at)
+        table = [row_maker("QM1", queue, NOW)(place, md, body) for place, (queue, md, body) in enumerate(rows)]
+        spark.createDataFrame(table, SNAPSHOT).write.mode("overwrite").parquet(str(at.snapshot))
+        snapshots.finish(at, "QM1", queues, "2026-11-21T12:00:00Z")
+        return at
+
+    return make
+
+
+def checked(spark: Any, run: RunFolder, *suites: Path, docs: Path | None = None) -> QualitySummary:
+    return check(spark, Place.of(run.path, docs=docs), load_suites(suites or SUITES), now="2026-11-21T12:00:01Z")
+
+
+def failures(spark: Any, summary: QualitySummary) -> list[dict[str, Any]]:
+    return [row.asDict() for row in read_failures(spark, Path(summary.failures)).collect()]
+
+
+def suite(tmp_path: Path, *lines: str, head: str = "suite: s") -> Path:
+    path = tmp_path / "s.yaml"
+    path.write_text("\n".join([head, "expectations:", *(f"- {line}" for line in lines)]))
+    return path
+
+
+def test_a_clean_snapshot_passes(spark: Any, make_run: MakeRun) -> None:
+    summary = checked(spark, make_run(good()))
+    assert [one for one in summary.checks if not one.met] == []
+    assert (summary.found, summary.done, summary.left, summary.balanced) == (19, 19, 0, True)
+    assert failures(spark, summary) == []
+    verdict(summary)
+
+
+def test_D05_each_seeded_fault_is_found_on_exactly_its_messages(spark: Any, make_run: MakeRun) -> None:
+    assert len(FAULTS) >= 8
+    rows, expected = good(), set()
+    for expectation, (bad, _observed) in FAULTS.items():
+        for name in {expectation, *IMPLIED.get(expectation, ())}:
+            expected |= {(name, len(rows) + place) for place in range(len(bad))}
+        rows += bad
+    summary = checked(spark, make_run(rows))
+    table = failures(spark, summary)
+    assert {(row["expectation"], row["position"]) for row in table} == expected
+    assert len(table) == len(expected)
+    for expectation, (_bad, observed) in FAULTS.items():
+        assert observed in {row["observed"] for row in table if row["expectation"] == expectation}, expectation
+    bad_messages = {position for _name, position in expected}
+    assert (summary.found, summary.left) == (len(rows), len(bad_messages))
+    assert summary.done == len(rows) - len(bad_messages)
+    assert summary.balanced
+    for queue in summary.queues:
+        assert queue.found == queue.done + queue.left
+    assert all(one.failed == sum(row["expectation"] == one.expectation for row in table) for one in summary.checks)
+
+
+def test_rows_of_the_table_say_which_message(spark: Any, make_run: MakeRun) -> None:
+    run = make_run([message(1), message(2, b"")])
+    row = failures(spark, checked(spark, run, QUICK))[0]
+    messages = spark.read.parquet(str(run.snapshot)).where("body_length = 0").first()
+    assert row == {
+        "queue_manager": "QM1",
+        "queue": IN,
+        "position": 1,
+        "msg_key": messages["msg_key"],
+        "msg_id": (2).to_bytes(24, "big").hex(),
+        "suite": "messages",
+        "expectation": "body_not_empty",
+        "severity": "critical",
+        "tolerated": False,
+        "observed": "0",
+    }
+
+
+@pytest.mark.parametrize(("severity", "passes"), [("critical", False), ("warning", True), ("info", True)])
+def test_severity_decides_whether_the_run_fails(
+    spark: Any, make_run: MakeRun, tmp_path: Path, severity: str, passes: bool
+) -> None:
+    path = suite(
+        tmp_path,
+        f"{{id: big, expect: column_values_to_be_between, column: priority, min_value: 5, severity: {severity}}}",
+    )
+    summary = checked(spark, make_run([message(1), message(2, priority=5)]), path)
+    assert summary.failed == {"critical": 0, "warning": 0, "info": 0, severity: 1}
+    assert summary.messages == {"critical": 0, "warning": 0, "info": 0, severity: 1}
+    assert summary.ok == passes
+    if passes:
+        verdict(summary)
+    else:
+        with pytest.raises(QualityFailed, match=r"critical: s\.big: 1 of 2 messages"):
+            verdict(summary)
+
+
+def test_mostly_tolerates_and_still_tells(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    path = suite(
+        tmp_path, "{id: half, expect: column_values_to_be_between, column: priority, min_value: 5, mostly: 0.5}"
+    )
+    summary = checked(spark, make_run([message(1), message(2, priority=5)]), path)
+    assert (summary.ok, summary.left, summary.checks[0].failed) == (True, 0, 1)
+    assert [row["tolerated"] for row in failures(spark, summary)] == [True]
+
+
+def test_aggregates_say_what_they_found(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    path = suite(
+        tmp_path,
+        "{id: rows, expect: table_row_count_to_be_between, min_value: 3}",
+        "{id: max, expect: column_max_to_be_between, column: priority, max_value: 4}",
+        "{id: none, expect: column_max_to_be_between, column: expires_in_seconds, max_value: 1}",
+        "{id: of_b, expect: table_row_count_to_be_between, max_value: 0, where: {queue: B}}",
+    )
+    summary = checked(spark, make_run([message(1), message(2)]), path)
+    told = [(one.expectation, one.met, one.observed, one.failed, one.skipped) for one in summary.checks]
+    assert told == [
+        ("rows", False, "2", None, ""),
+        ("max", True, "4", None, ""),
+        ("none", True, "", None, "no message has a value"),
+        ("of_b", True, "0", None, ""),
+    ]
+    assert summary.failed["critical"] == 1
+    assert failures(spark, summary) == []
+
+
+def test_conditions_choose_the_messages(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    conditions = {
+        "equal": "{priority: 1}",
+        "one_of": "{priority: [1, 2]}",
+        "not": "{priority: {not: 1}}",
+        "within": "{priority: {at_least: 2, at_most: 3}}",
+        "like": "{reply_to_q: {like: 'A_%.?'}}",
+        "quoted": '{reply_to_q: "O\'B\\\\"}',
+        "set": "{dlh_reason: {is_set: true}}",
+        "flag": "{body_text_valid: true}",
+    }
+    lines = [
+        f"{{id: {name}, expect: column_values_to_be_null, column: position, where: {where}}}"
+        for name, where in conditions.items()
+    ]
+    rows = [
+        message(0, priority=1),
+        message(1, priority=2, reply_to_q="A_%.1"),
+        message(2, priority=3, reply_to_q="AB%.1"),
+        message(3, priority=4, reply_to_q="O'B\\"),
+        dead(4, priority=5),
+    ]
+    table = failures(spark, checked(spark, make_run(rows), suite(tmp_path, *lines)))
+    found: dict[str, set[int]] = {name: set() for name in conditions}
+    for row in table:
+        found[row["expectation"]].add(row["position"])
+    assert found == {
+        "equal": {0},
+        "one_of": {0, 1},
+        "not": {1, 2, 3, 4},
+        "within": {1, 2},
+        "like": {1},
+        "quoted": {3},
+        "set": {4},
+        "flag": {0, 1, 2, 3, 4},
+    }
+
+
+def test_a_suite_is_about_its_queues_only(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    path = suite(
+        tmp_path,
+        "{id: never, expect: column_values_to_be_null, column: position}",
+        head="suite: s\nqueues: ['*.DEAD.*', 'NO.SUCH.QUEUE']",
+    )
+    summary = checked(spark, make_run([message(1), dead(2)]), path)
+    assert [row["queue"] for row in failures(spark, summary)] == [DLQ]
+    assert [(queue.queue, queue.left) for queue in summary.queues] == [(IN, 0), (DLQ, 1)]
+
+
+def test_queues_that_were_empty_are_told(spark: Any, make_run: MakeRun) -> None:
+    summary = checked(spark, make_run([message(1)], queues=(IN, "EMPTY")), QUICK)
+    assert [(queue.queue, queue.found) for queue in summary.queues] == [("EMPTY", 0), (IN, 1)]
+
+
+def test_an_empty_snapshot_passes(spark: Any, make_run: MakeRun) -> None:
+    summary = checked(spark, make_run([]))
+    assert (summary.ok, summary.found, summary.queue_manager) == (True, 0, "QM1")
+
+
+def test_no_payload_leaves_the_snapshot(
+    spark: Any, make_run: MakeRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run([*good(), *(row for bad, _observed in FAULTS.values() for row in bad)])
+    summary = checked(spark, run, docs=tmp_path / "docs")
+    written = [path for root in (Path(summary.failures).parent, tmp_path / "docs") for path in root.rglob("*")]
+    files = [path for path in written if path.is_file()]
+    assert {".json", ".parquet", ".html"} <= {path.suffix for path in files}
+    for path in files:
+        assert SECRET.encode() not in path.read_bytes(), path
+    assert SECRET not in str(failures(spark, summary))
+    told = capfd.readouterr()
+    assert SECRET not in told.out + told.err
+
+
+def test_docs_and_tables_are_private(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    summary = checked(spark, make_run([message(1, b"")]), QUICK, docs=tmp_path / "docs")
+    first = Path(summary.docs)
+    assert first == tmp_path / "docs" / "index.html"
+    assert "messages" in first.read_text()
+    pages = "".join(path.read_text() for path in (tmp_path / "docs" / "validations").rglob("*.html"))
+    assert "body_not_empty (critical)" in pages
+    assert "the message carries nothing" in pages
+    for root in (Path(summary.failures).parent, tmp_path / "docs"):
+        for path in root.rglob("*"):
+            assert os.stat(path).st_mode & 0o077 == 0, path
+
+
+def test_a_second_run_replaces_the_first(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run([message(1, b"")])
+    assert checked(spark, run, QUICK).left == 1
+    path = suite(tmp_path, "{id: any, expect: column_values_to_not_be_null, column: format}")
+    summary = checked(spark, run, path)
+    assert failures(spark, summary) == []
+    stored = json.loads((run.path / "quality" / "quality.json").read_text())
+    assert QualitySummary.from_json(stored) == summary
+
+
+def test_a_regular_expression_that_java_refuses_is_told_by_its_line(
+    spark: Any, make_run: MakeRun, tmp_path: Path
+) -> None:
+    path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?P<a>A)'}")
+    with pytest.raises(SettingsError, match=r"s\.yaml:3: r\.regex: is not a regular expression to Java"):
+        checked(spark, make_run([message(1)]), path)
+
+
+def test_what_gx_cannot_evaluate_is_an_error_not_a_failed_check(
+    spark: Any, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mqops.quality.validation.check_regexes", lambda rows, suite: None)
+    path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?P<a>A)'}")
+    with pytest.raises(MqopsError, match=r"Great Expectations could not evaluate s\.r: "):
+        checked(spark, make_run([message(1)]), path)
+
+
+def test_messages_that_went_missing_from_the_snapshot_are_noticed(spark: Any, make_run: MakeRun) -> None:
+    run = make_run([message(1), message(2)])
+    observed = json.loads(run.observe_json.read_text())
+    observed["queues"][0]["messages"] = 3
+    run.observe_json.write_text(json.dumps(observed))
+    summary = checked(spark, run, QUICK)
+    assert not summary.ok
+    assert summary.problems == ("PAYMENTS.IN: 3 messages were observed, 2 are in the snapshot",)
+
+
+def test_what_is_no_snapshot_is_refused(spark: Any, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="There is no snapshot in"):
+        Place.of(tmp_path)
+    spark.range(1).write.parquet(str(tmp_path / "other"))
+    with pytest.raises(SettingsError, match=r"is no snapshot: missing or of another type: queue_manager, queue"):
+        check(spark, Place.of(tmp_path / "other"), load_suites(SUITES), now="")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "a.parquet").write_bytes(b"no Parquet")
+    with pytest.raises(LakeError, match="cannot be read"):
+        check(spark, Place.of(tmp_path / "broken"), load_suites(SUITES), now="")
+
+
+def test_snapshots_without_a_run_can_be_checked(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run([message(1)])
+    run.snapshot.rename(tmp_path / "copy")
+    place = Place.of(tmp_path / "copy", folder=tmp_path / "out")
+    summary = check(spark, place, load_suites([QUICK]), now="")
+    assert (summary.queue_manager, summary.found, summary.balanced) == ("QM1", 1, True)
+    assert (tmp_path / "out" / "quality.json").is_file()
+
+
+def test_command_tells_and_exits_by_severity(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    run = make_run([message(1, format="PAYM")])
+    arguments = ["quality", "check", "--snapshot", str(run.path), "--suite", str(QUICK)]
+    told = CliRunner().invoke(main, arguments)
+    assert told.exit_code == 0, told.output
+    assert "warning: messages.format_known: 1 of 1 messages" in told.stdout
+    assert "PAYMENTS.IN: 1 found, 0 good, 1 with findings" in told.stdout
+    run = make_run([message(1, b"")], "run-2")
+    arguments[3] = str(run.path)
+    told = CliRunner().invoke(main, [*arguments, "--docs", str(tmp_path / "d"), "--out", str(tmp_path / "o"), "--json"])
+    assert told.exit_code == 1
+    document = json.loads(told.stdout)
+    assert (document["ok"], document["failed"]["critical"], document["left"]) == (False, 1, 1)
+    assert Path(document["docs"]).is_file()
+    assert (tmp_path / "o" / "quality.json").is_file()
+
+
+def test_schema_of_the_table_is_what_is_written(spark: Any, make_run: MakeRun) -> None:
+    summary = checked(spark, make_run([message(1, b"")]), QUICK)
+    written = spark.read.parquet(summary.failures).schema
+    assert [(field.name, field.dataType) for field in written] == [(field.name, field.dataType) for field in FAILURES]

@@ -1,0 +1,83 @@
+"""Every message arrives exactly once, wherever the mover is killed: at each single step, and at random."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from pymqi import CMQC
+
+from mqlite import service_lock
+from mqlite.manager import load
+
+if TYPE_CHECKING:
+    from .conftest import Estate, Message
+
+MOVER = Path(__file__).with_name("dying_mover.py")
+KILLS = int(os.environ.get("MQLITE_CHANNEL_KILLS", "8"))
+MESSAGES = int(os.environ.get("MQLITE_CHANNEL_MESSAGES", "1500"))
+DEAD = "SYSTEM.DEAD.LETTER.QUEUE"
+
+
+def mover(step: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(MOVER), "A.TO.B", str(step)], capture_output=True, text=True)
+
+
+def arrived(estate: Estate) -> list[bytes]:
+    """The data of everything at B, delivered and dead-lettered."""
+    dead: list[Message] = estate.take("B", DEAD)
+    return [found.body for found in estate.take("B", "TARGET")] + [found.dead_letter_header()[1] for found in dead]
+
+
+def put_some(estate: Estate) -> list[bytes]:
+    """Two batches: persistent and not, to a queue that is there and to one that is not."""
+    persistent = {"Persistence": CMQC.MQPER_PERSISTENT}
+    estate.put("TARGET", b"0", b"1", **persistent)
+    estate.put("NOWHERE", b"2", **persistent)
+    estate.put("TARGET", b"3", b"4", Persistence=CMQC.MQPER_NOT_PERSISTENT)
+    return [b"0", b"1", b"2", b"3", b"4"]
+
+
+def test_killed_at_every_single_step(estate: Estate) -> None:
+    estate.channel_pair(sender="BATCHSZ(3)")
+    estate.mqlite("end", "A")
+    sent = put_some(estate)
+    whole = mover(0)
+    assert whole.returncode == 0, whole.stderr
+    assert sorted(arrived(estate)) == sent
+    for step in range(1, int(whole.stdout) + 1):
+        put_some(estate)
+        killed = mover(step)
+        assert killed.returncode == -signal.SIGKILL, (step, killed.stdout, killed.stderr)
+        again = mover(0)
+        assert again.returncode == 0, (step, again.stderr)
+        assert sorted(arrived(estate)) == sent, step
+        assert estate.depth("A", "B") == 0
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_service_killed_at_random_while_it_moves(estate: Estate, seed: int) -> None:
+    chance = random.Random(seed)
+    estate.channel_pair(sender="BATCHSZ(20) SHORTTMR(0) SHORTRTY(999999)")
+    estate.mqsc("A", "ALTER QLOCAL(B) MAXDEPTH(999999)")
+    estate.mqsc("B", "ALTER QLOCAL(TARGET) MAXDEPTH(999999)")
+    sent = [f"{number:06d}".encode() for number in range(MESSAGES)]
+    for part in range(0, MESSAGES, 100):
+        estate.put("TARGET" if part % 300 else "NOWHERE", *sent[part : part + 100], Persistence=part // 100 % 2)
+    estate.mqsc("A", "START CHANNEL(A.TO.B)")
+    folder = load("A").folder
+    for _ in range(KILLS):
+        before = estate.depth("A", "B")
+        more = chance.randrange(1, 60)
+        estate.until(lambda before=before, more=more: before - estate.depth("A", "B") >= more or estate.is_drained())
+        os.kill(service_lock.holder(folder), signal.SIGKILL)
+        service_lock.wait_until_ended(folder)
+        estate.mqlite("start", "A")
+    estate.until(estate.is_drained)
+    assert sorted(arrived(estate)) == sent

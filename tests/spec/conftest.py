@@ -1,0 +1,7 @@
+"""Fixtures of the tests of the embedded queue manager."""
+
+from __future__ import annotations
+
+from mqlite_support import application, home
+
+__all__ = ["application", "home"]
