@@ -127,9 +127,14 @@ class Connection:
 
 
 _connections: dict[int, Connection] = {}
-_gate = threading.RLock()  # held while a connection is made, and by a fork
+_gate = threading.RLock()
 _numbers = itertools.count(1)
 _leaked: list[object] = []
+
+
+def gate() -> threading.RLock:
+    """Held by whatever opens a store, so that no fork happens in the middle of it."""
+    return _gate
 
 
 def connect(name: str, *, user: str = "", shared: bool = False, channel: str = "", conn_name: str = "") -> int:
@@ -137,7 +142,7 @@ def connect(name: str, *, user: str = "", shared: bool = False, channel: str = "
 
     Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE).
     """
-    with _gate:
+    with gate():
         return _connect(name, user, shared, channel, conn_name)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from mqlite import descriptor as d
 from mqlite import inquire as inquiry
 from mqlite import security, unit_of_work
-from mqlite.connection import Connection, connect, connection_of, known
+from mqlite.connection import Connection, connect, connection_of, gate, known
 from mqlite.conversion import convert
 from mqlite.failure import Failure
 from mqlite.get import GetRequest, Got
@@ -374,9 +374,10 @@ def guarded(name: str, call: Callable[..., Outcome]) -> Callable[..., None]:
             return
         _inside.now = True
         try:
-            connection = known(arguments[0])
-            if connection is None:
-                outcome = call(*arguments[:-2])
+            connection = known(arguments[0][0] if name == "MQDISC" else arguments[0])
+            if connection is None:  # MQCONN and MQCONNX open stores: not while the process forks
+                with gate():
+                    outcome = call(*arguments[:-2])
             else:
                 connection.check_thread()
                 with connection.lock, connection.inside:
