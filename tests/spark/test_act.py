@@ -8,6 +8,8 @@ import sys
 import threading
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, dead_letter, digests
 
@@ -107,7 +109,7 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     from mqops.workflow.tickets import issue_once  # noqa: PLC0415
 
     issue_once(manager.connection, run, order, lambda: [400], {})
-    rows = plain._dealt(plain._rows(run), act_plainly_lanes)[0]
+    rows = plain._dealt(plain._rows(run, order), act_plainly_lanes)[0]
 
     def execute():
         with plain.LaneWorker(task.connection, task.order, task.unit_size) as worker:
@@ -123,6 +125,32 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     assert manager.bodies("T0") == [b"%d" % number for number in range(0, 400, 2)]
     assert manager.bodies("T1") == [b"%d" % number for number in range(1, 400, 2)]
     assert prove(manager.connection, run).moved == 400
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: [row | {"dest_q": "T5", "unit_group": "T5@QM1"} for row in rows],  # another destination
+        lambda rows: [row | {"action": "DISCARD"} for row in rows],  # another action
+        lambda rows: rows[:-1],  # a row less
+        lambda rows: [*rows, rows[0]],  # a row more
+    ],
+    ids=["destination", "action", "less", "more"],
+)
+@pytest.mark.parametrize("way", ["spark", "plain"])
+def test_law2_rows_changed_after_the_plan_was_made_are_not_acted_on(manager, spark, planned, change, way):
+    fill(manager, 12)
+    run = planned("ACTION(RETRY)")
+    digest = read_json(run.plan_json)["digest"]
+    (part,) = run.plan.glob("*.parquet")
+    rows = pq.read_table(part)
+    pq.write_table(pa.Table.from_pylist(change(rows.to_pylist()), schema=rows.schema), part)
+    with pytest.raises(PlanChanged, match=f"the plan was made with {digest}: its files were changed"):
+        if way == "spark":
+            act(spark, manager.connection, run, approved=digest)
+        else:
+            act_plainly(manager.connection, run, approved=digest)
+    assert manager.depth(DLQ) == 12
 
 
 def test_D11_two_runs_over_the_same_queue_move_every_message_once(manager, spark, planned):

@@ -19,11 +19,12 @@ from mqops.act.lanes import ACTED, DEFAULT_LANES, DEFAULT_UNIT_SIZE, Row
 from mqops.act.mover import LaneResult
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection
+from mqops.spark.digest import digest_of
 from mqops.spark.job import told_by_spark
 from mqops.store.files import lake_errors, write_json
 from mqops.store.run import RunFolder
 from mqops.workflow.act import ROW_COLUMNS, LaneWorker, make_row, rounds, summarise
-from mqops.workflow.tickets import Order, about_plan, issue_once, read_order
+from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, read_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,6 +49,7 @@ def act(
     first execution decides); `approved` digest of the approved plan; `about` who asked and who approved.
 
     Raises:
+        PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
         MqopsError: what was committed stays, everything else is as before; call again to go on.
     """
     started = time.monotonic()
@@ -55,6 +57,8 @@ def act(
     with run.lock():
         with lake_errors(run.plan):
             plan = spark.read.parquet(str(run.plan))
+        with told_by_spark(run.plan):
+            check_rows(order, digest_of(plan))
         lengths = issue_once(connection, run, order, lambda: _lengths(plan, lanes), about_plan(order, **(about or {})))
         task = ActTask(
             connection=connection, order=replace(order, document={}), lengths=tuple(lengths), unit_size=unit_size

@@ -16,11 +16,12 @@ from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect, open_session
 from mqops.mq.mover_port import MoverPort
 from mqops.mq.session import Session
+from mqops.plan import COLUMNS, plan_digest, row_digest
 from mqops.store.arrow import read_parquet
 from mqops.store.files import write_json
 from mqops.store.run import RunFolder
 from mqops.workflow.clock import utc_now
-from mqops.workflow.tickets import Order, about_plan, issue_once, read_order, unfinished_lanes
+from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, read_order, unfinished_lanes
 
 ROW_COLUMNS = (
     *("row", "queue", "msg_key", "msg_id", "correl_id", "body_length", "action", "rule_key"),
@@ -87,12 +88,13 @@ def act(
     Parameters: `unit_size` most messages a unit of work; `approved` digest of the approved plan.
 
     Raises:
+        PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
         MqopsError: what was committed stays, everything else is as before; call again to go on.
     """
     started = time.monotonic()
     order = read_order(run, approved)
     with run.lock():
-        rows = _rows(run)
+        rows = _rows(run, order)
         lanes = issue_once(connection, run, order, lambda: [len(rows)], about_plan(order, **(about or {})))
         by_lane = _dealt(rows, len(lanes))
 
@@ -137,11 +139,18 @@ def _unfinished(connection: MqConnection, run: RunFolder, order: Order, lanes: S
         return unfinished_lanes(session, run, order.plan, lanes)
 
 
-def _rows(run: RunFolder) -> list[dict[str, Any]]:
-    """The plan's rows with an action, each told whether another row of the plan has its identifiers."""
+def _rows(run: RunFolder, order: Order) -> list[dict[str, Any]]:
+    """The plan's rows with an action, each told whether another row of the plan has its identifiers.
+
+    Raises PlanChanged where the rows are not those the plan was made with.
+    """
     plan: list[dict[str, Any]] = []
-    for batch in read_parquet(run.plan, list(ROW_COLUMNS)):
-        plan += batch.to_pylist()
+    digests: list[str] = []
+    for batch in read_parquet(run.plan, list(COLUMNS)):
+        for row in batch.to_pylist():
+            digests.append(row_digest(row))
+            plan.append({name: row[name] for name in ROW_COLUMNS})
+    check_rows(order, plan_digest(digests))
     same = Counter((row["msg_id"], row["correl_id"]) for row in plan)
     return [row | {"twin": same[row["msg_id"], row["correl_id"]] > 1} for row in plan if row["action"] in ACTED]
 

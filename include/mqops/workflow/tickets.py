@@ -52,6 +52,21 @@ def read_order(run: RunFolder, approved: str = "") -> Order:
     )
 
 
+def check_rows(order: Order, digest: str) -> None:
+    """Refuse a plan whose rows are not those that plan.json speaks of, and that were approved.
+
+    Parameters: `digest` computed anew from the rows of RUN/plan.
+
+    Raises:
+        PlanChanged: rows were changed, added or removed since the plan was made; nothing was moved.
+    """
+    if digest != order.plan.digest:
+        raise PlanChanged(
+            f"The rows of the plan of run {order.plan.run} have digest {digest}, the plan was made with "
+            f"{order.plan.digest}: its files were changed; make a new run for a new plan"
+        )
+
+
 def issued_lanes(run: RunFolder, plan: PlanIdentity) -> list[int] | None:
     """Rows of each lane if it is noted that the plan's tickets were issued, else None."""
     if not run.issued_json.exists():
