@@ -14,6 +14,8 @@ from mqops_demo.airflow_home import AirflowHome
 from mqops_demo.airflow_processes import COMMANDS, AirflowFailed, log_tail, running
 
 POLL = 0.25
+PATIENCE = 300.0
+"""Seconds for one answer: on a small machine that starts JVMs, Airflow has been seen to need more than thirty."""
 FINISHED = ("success", "failed")
 Report = Callable[[str], None]
 
@@ -34,7 +36,7 @@ class AirflowClient:
     def __init__(self, home: AirflowHome, user: str = "admin") -> None:
         self.home = home
         self.user = user
-        self._http = httpx.Client(base_url=home.address, timeout=30.0)
+        self._http = httpx.Client(base_url=home.address, timeout=PATIENCE)
 
     def call(self, method: str, path: str, *, missing_ok: bool = False, **kwargs: Any) -> Any:
         """One request to /api/v2; returns its JSON, or None where it may be missing and is.
