@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def queue_manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Manager]:
-    """Makes queue managers below the test's folder: `queue_manager(mqsc="DEFINE ...", name="QM1")`."""
+    """Makes queue managers below the test's folder: `queue_manager(mqsc="DEFINE ...", name="QM1", platform="zos")`."""
     from mq_support import create  # noqa: PLC0415
 
     home = tmp_path / "queue_managers"
     monkeypatch.setenv("MQLITE_HOME", str(home))
 
-    def make(*, mqsc: str = "", name: str = "QM1") -> Manager:
-        return create(home, name, mqsc)
+    def make(*, mqsc: str = "", name: str = "QM1", platform: str = "unix") -> Manager:
+        return create(home, name, mqsc, platform=platform)
 
     return make
 

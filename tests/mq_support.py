@@ -123,11 +123,11 @@ def _padded(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value.encode() if isinstance(value, str) else value for name, value in fields.items()}
 
 
-def create(home: Path, name: str = "QM1", mqsc: str = "") -> Manager:
+def create(home: Path, name: str = "QM1", mqsc: str = "", *, platform: str = "unix") -> Manager:
     """A new queue manager with a ledger queue, a deep dead-letter queue, and what `mqsc` defines."""
     home.mkdir(parents=True, exist_ok=True)
     manager = Manager(name, home)
-    manager.mqlite("create", name)
+    manager.mqlite("create", name, "--platform", platform)
     manager.mqsc(BASE + mqsc)
     return manager
 

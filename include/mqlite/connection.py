@@ -30,12 +30,26 @@ from mqwire import constants as c
 LOOK_INTERVAL = 0.05  # seconds
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """A get that skips a back-out which its application asks for (K02).
+
+    Attributes: `rows` the numbers of its message and of the message's COD report, 0 for none; `undo` what only a
+    back-out of the get itself does; `begin` enters it into the unit of work that is new by then.
+    """
+
+    rows: tuple[int, int]
+    undo: Callable[[], None] | None
+    begin: Callable[[], None]
+
+
 @dataclass(slots=True)
 class UnitOfWork:
     """What the current unit of work has touched.
 
     Attributes: `queues` queue number → [puts, gets]; `names` of queues that got messages; `persistent` whether the
-    commit has to wait for the disk; `messages` how many it holds; `undo` what a back-out has to do besides.
+    commit has to wait for the disk; `messages` how many it holds; `undo` what a back-out has to do besides; `marked`
+    the one get that may skip it (K04).
     """
 
     queues: dict[int, list[int]] = field(default_factory=dict)
@@ -43,6 +57,7 @@ class UnitOfWork:
     persistent: bool = False
     messages: int = 0
     undo: list[Callable[[], None]] = field(default_factory=list)
+    marked: Marked | None = None
 
 
 class Connection:

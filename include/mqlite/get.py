@@ -13,7 +13,7 @@ from typing import Any
 
 from mqlite import browse as browsing
 from mqlite import events, expiry, sql
-from mqlite.connection import Connection
+from mqlite.connection import Connection, Marked
 from mqlite.failure import Failure
 from mqlite.grouping import advance
 from mqlite.opening import Open, refresh
@@ -33,7 +33,7 @@ PROPERTIES = (
 KNOWN = (
     BROWSES | PROPERTIES | c.MQGMO_WAIT | c.MQGMO_SYNCPOINT | c.MQGMO_SYNCPOINT_IF_PERSISTENT | c.MQGMO_NO_SYNCPOINT
     | c.MQGMO_MSG_UNDER_CURSOR | c.MQGMO_LOCK | c.MQGMO_UNLOCK | c.MQGMO_ACCEPT_TRUNCATED_MSG
-    | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_CONVERT | c.MQGMO_LOGICAL_ORDER
+    | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_CONVERT | c.MQGMO_LOGICAL_ORDER | c.MQGMO_MARK_SKIP_BACKOUT
 )  # fmt: skip
 SYNCPOINTS = c.MQGMO_SYNCPOINT | c.MQGMO_SYNCPOINT_IF_PERSISTENT | c.MQGMO_NO_SYNCPOINT
 SHORTEST, LONGEST = 0.001, 0.05  # seconds between two looks of a waiting get
@@ -46,6 +46,8 @@ def get(connection: Connection, opened: Open, request: GetRequest) -> Got | None
     """
     options = request.options
     check(opened, request)
+    if options & c.MQGMO_MARK_SKIP_BACKOUT:
+        check_mark(connection, options)
     if options & c.MQGMO_UNLOCK:
         browsing.unlock_asked(connection, opened)
         return None
@@ -119,6 +121,17 @@ def check(opened: Open, request: GetRequest) -> None:
         raise Failure(c.MQRC_NOT_OPEN_FOR_INPUT)
 
 
+def check_mark(connection: Connection, options: int) -> None:
+    """MQGMO_MARK_SKIP_BACKOUT: on z/OS only (K07), under syncpoint that is asked for (K05), one a unit of work (K04).
+
+    Raises Failure (MQRC_OPTIONS_ERROR, MQRC_SECOND_MARK_NOT_ALLOWED).
+    """
+    if connection.manager.platform != "zos" or not options & c.MQGMO_SYNCPOINT:
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if connection.unit.marked is not None:
+        raise Failure(c.MQRC_SECOND_MARK_NOT_ALLOWED)
+
+
 def attempt(connection: Connection, opened: Open, request: GetRequest) -> Got | None:
     """One look at the queue; None where it has no message that fits."""
     if request.options & BROWSES:
@@ -187,9 +200,29 @@ def attempt_take(
         confirmed.announce(connection, syncpoint=syncpoint)
     if request.options & c.MQGMO_LOGICAL_ORDER:
         advance(connection, opened.getting, row[5], len(row[6]), syncpoint=syncpoint)
+    if request.options & c.MQGMO_MARK_SKIP_BACKOUT:
+        mark(connection, opened, row, confirmed, logical=bool(request.options & c.MQGMO_LOGICAL_ORDER))
     if got is not None and opened.options & c.MQOO_SAVE_ALL_CONTEXT:
         opened.saved = bytes(got.md)
     return row, got
+
+
+def mark(connection: Connection, opened: Open, row: Any, confirmed: Placed | None, *, logical: bool) -> None:
+    """The get that was just done in the unit of work skips back-out (K02), with its COD report and its place in a group.
+
+    Parameters: `logical` whether it was in logical order, so that the last entry of the unit's `undo` is its own.
+    """
+
+    def begin() -> None:
+        enter(connection, opened.queue, gets=1, persistent=bool(row[4]))
+        if confirmed is not None:
+            confirmed.announce(connection, syncpoint=True)
+        if undo is not None:
+            connection.unit.undo.append(undo)
+
+    undo = connection.unit.undo[-1] if logical else None
+    rows = (row[0], confirmed.seq if confirmed is not None else 0)
+    connection.unit.marked = Marked(rows=rows, undo=undo, begin=begin)
 
 
 def syncpoint_of(connection: Connection, options: int, persistent: int) -> bool:

@@ -280,7 +280,7 @@ class Interface(PropertyCalls):
         return None
 
     def mqback(self, hconn: int) -> Outcome:
-        unit_of_work.back_out(connection_of(hconn))
+        unit_of_work.back_out(connection_of(hconn), requested=True)
         return None
 
     def mqbegin(self, hconn: int, options: Any) -> Outcome:

@@ -25,11 +25,12 @@ ZERO_24 = bytes(24)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """A message that now stands on a queue: the queue's number and name."""
+    """A message that now stands on a queue: the queue's number and name, the message's number if it is known."""
 
     queue: int
     name: str
     persistent: bool
+    seq: int = 0
 
     def announce(self, connection: Connection, *, syncpoint: bool) -> None:
         """After the transaction: part of the unit of work, or there for everybody."""
@@ -90,5 +91,5 @@ def place(
     if not connection.store.execute(sql.RAISE_DEPTH_BELOW, (row[0], local["MAXDEPTH"])).rowcount:
         raise Failure(c.MQRC_Q_FULL, name)
     values = row_of(connection, row[0], local, md, body, syncpoint=syncpoint)
-    connection.store.execute(sql.PUT, values)
-    return Placed(queue=row[0], name=name, persistent=bool(values[5]))
+    seq = connection.store.execute(sql.PUT, values).lastrowid or 0
+    return Placed(queue=row[0], name=name, persistent=bool(values[5]), seq=seq)

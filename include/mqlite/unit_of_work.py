@@ -42,21 +42,33 @@ def exists(connection: Connection, queue: int) -> bool:
     return row is not None and not row[5]
 
 
-def back_out(connection: Connection) -> None:
-    """MQBACK: what was put is gone, what was got is back in its place, its BackoutCount one higher (P07, K01)."""
+def back_out(connection: Connection, *, requested: bool = False) -> None:
+    """MQBACK: what was put is gone, what was got is back in its place, its BackoutCount one higher (P07, K01).
+
+    Parameters: `requested` by the application itself. Then a marked get is not undone but begins a new unit of work
+    (K02), in which it is a get like any other.
+    """
     unit = connection.unit
     if not unit.queues:
         return
     store = connection.store
+    marked = unit.marked if requested else None
     with store.write():  # not waited for: what a power failure takes of it is backed out afterwards
+        if marked is not None:
+            store.execute(sql.SET_ASIDE, (*marked.rows, connection.id))
         for queue in unit.queues:
             puts = store.execute(sql.BACK_OUT_PUTS, (queue, connection.id)).rowcount
             gets = store.execute(sql.BACK_OUT_GETS, (queue, connection.id)).rowcount
             if puts != gets:
                 store.execute(sql.CHANGE_DEPTH, (gets - puts, queue))
+        if marked is not None:
+            store.execute(sql.SET_ASIDE, (*marked.rows, -connection.id))
     connection.unit = UnitOfWork()
     for undo in reversed(unit.undo):
-        undo()
+        if marked is None or undo is not marked.undo:
+            undo()
+    if marked is not None:
+        marked.begin()
     message_available(connection, "")
 
 
