@@ -16,10 +16,11 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from mqops.snapshot.columns import PATTERN_COLUMNS
 from mqops.spark.counts import counted
 from mqops.spark.decide import JIT_LIMIT, Request, chosen, decide, valid_table
 from mqops.spark.digest import digest_of
-from mqops.spark.rules import SNAPSHOT_COLUMNS, compared
+from mqops.spark.rules import compared
 from mqops.spark.schema import PLAN, SNAPSHOT
 from mqops.store import snapshot
 from mqops.store.run import RunFolder
@@ -139,7 +140,7 @@ def main() -> None:
         write_snapshot(spark, folder.snapshot)
         snapshot.finish(folder, "QM1", ["SYSTEM.DEAD.LETTER.QUEUE"], "")
         messages = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
-        used = [SNAPSHOT_COLUMNS[name] for name in compared(table)]
+        used = [PATTERN_COLUMNS[name] for name in compared(table)]
         scan = messages.select(*used, "dlh_error")
         choice = chosen(messages, table, None, (*used, "dlh_error"))
         print(f"{ROWS:,} rows, {len(table.rules)} rules, columns compared: {', '.join(used)}")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mqwire.names import feedback_name, reason_name
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
@@ -107,3 +109,11 @@ class PlanSummary:
         )
         texts = {name: tuple(value.get(name, ())) for name in ("message_ids", "remarks")}
         return cls(**{**plain, "rules": rules, "counts": counts, **texts})
+
+
+def reason_symbol(reason: int | None) -> str:
+    """MQRC_ name of an MQDLH's reason, else its MQFB_ name, else the number; empty for none."""
+    if reason is None:
+        return ""
+    name = reason_name(reason)
+    return name if name.startswith("MQRC_") else feedback_name(reason)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 ColumnType: TypeAlias = Literal["string", "binary", "long", "integer", "timestamp"]
@@ -35,3 +36,29 @@ SNAPSHOT_COLUMNS: tuple[tuple[str, ColumnType, bool], ...] = (
     *_columns("string", "jms_destination", nullable=True),
 )
 """(name, type, may be null)."""
+
+PATTERN_COLUMNS: Mapping[str, str] = {
+    "APPLIDAT": "appl_identity_data",
+    "APPLNAME": "put_appl_name",
+    "APPLTYPE": "put_appl_type",
+    "DESTQ": "dlh_dest_q",
+    "DESTQM": "dlh_dest_q_mgr",
+    "FEEDBACK": "feedback",
+    "FORMAT": "dlh_format",
+    "MSGTYPE": "msg_type",
+    "PERSIST": "persistence",
+    "REASON": "dlh_reason",
+    "REPLYQ": "reply_to_q",
+    "REPLYQM": "reply_to_q_mgr",
+    "USERID": "user_identifier",
+}
+"""Pattern keyword of a rules table → the column it is compared with (`ibm_mq_facts` 1.5)."""
+
+NAME_COLUMNS: Mapping[str, str] = {
+    "&DESTQ": "dlh_dest_q",
+    "&DESTQM": "dlh_dest_q_mgr",
+    "&ORIGQ": "dlh_dest_q",
+    "&REPLYQ": "reply_to_q",
+    "&REPLYQM": "reply_to_q_mgr",
+}
+"""&-name of a rules table → the column it stands for (`ibm_mq_facts` 1.6; &ORIGQ see `mqops.backout.decision`)."""

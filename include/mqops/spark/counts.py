@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from mqops.plan import PlanCount, RuleCount, Sample
 from mqops.plan.mask import masked, put_instant
+from mqops.plan.summary import reason_symbol
 from mqwire.constants import MQDLH_LENGTH_1
-from mqwire.names import feedback_name, reason_name
 
 MOST_GROUPS = 1000
 """Groups in a summary; with &REPLYQ there may be one a message."""
@@ -86,14 +86,6 @@ def _plan_count(row: Row, samples: dict[int, Sample]) -> PlanCount:
         oldest=_oldest(row["oldest"]),
         samples=tuple(samples[number] for number in row["rows"] if number in samples),
     )
-
-
-def reason_symbol(reason: int | None) -> str:
-    """MQRC_ name of an MQDLH's reason, else its MQFB_ name, else the number; empty for none."""
-    if reason is None:
-        return ""
-    name = reason_name(reason)
-    return name if name.startswith("MQRC_") else feedback_name(reason)
 
 
 def _samples(plan: DataFrame, snapshot: DataFrame, rows: Iterable[int]) -> dict[int, Sample]:

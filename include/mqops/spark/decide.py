@@ -17,10 +17,11 @@ from pyspark.sql import functions as F
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.plan import PlanSummary
 from mqops.rules import Rule, Table, parse
+from mqops.snapshot.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.spark.backout import replays_of, settled, with_origins
 from mqops.spark.counts import counted
 from mqops.spark.digest import digest_of
-from mqops.spark.rules import SNAPSHOT_COLUMNS, chosen_rule, compared
+from mqops.spark.rules import chosen_rule, compared
 from mqops.spark.schema import PLAN, SNAPSHOT
 from mqops.store import backout
 from mqops.store.files import make_durable, read_json, write_json
@@ -153,7 +154,7 @@ def chosen(messages: DataFrame, table: Table, tries: DataFrame | None, columns: 
         messages = messages.join(tries.withColumnRenamed("tries", "_tries"), "msg_key", "left")
         columns = (*columns, "_tries")
     names = {name: f"_{name}" for name in compared(table)}
-    never_null = [_or_empty(SNAPSHOT_COLUMNS[name]).alias(alias) for name, alias in names.items()]
+    never_null = [_or_empty(PATTERN_COLUMNS[name]).alias(alias) for name, alias in names.items()]
     tried = None if tries is None else F.col("_tries")
     index = chosen_rule(table, {name: F.col(alias) for name, alias in names.items()}, tried)
     rule = F.when(F.col("dlh_error").isNull(), index).alias("_rule")
@@ -201,21 +202,11 @@ def _puts(rule: Rule) -> bool:
     return rule.action in ("RETRY", "FWD")
 
 
-_FIELD_OF = {
-    "&DESTQ": "dlh_dest_q",
-    "&DESTQM": "dlh_dest_q_mgr",
-    "&ORIGQ": "dlh_dest_q",
-    "&REPLYQ": "reply_to_q",
-    "&REPLYQM": "reply_to_q_mgr",
-}
-"""What an &-name stands for (`ibm_mq_facts` 1.6; &ORIGQ see `mqops.backout.decision`)."""
-
-
 def _destination(names: Sequence[str]) -> Column:
     """The chosen rule's name, an &-name resolved; empty where there is no rule."""
     name = resolved = _of_rule(names)
-    for ampersand in sorted(_FIELD_OF.keys() & set(names)):
-        resolved = F.when(name == ampersand, F.col(_FIELD_OF[ampersand])).otherwise(resolved)
+    for ampersand in sorted(NAME_COLUMNS.keys() & set(names)):
+        resolved = F.when(name == ampersand, F.col(NAME_COLUMNS[ampersand])).otherwise(resolved)
     return F.coalesce(resolved, F.lit(""))
 
 

@@ -21,23 +21,6 @@ from mqops.rules import Rule, Table
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
 from mqops.rules.pattern import Shape, shape_of
 
-SNAPSHOT_COLUMNS: dict[str, str] = {
-    "APPLIDAT": "appl_identity_data",
-    "APPLNAME": "put_appl_name",
-    "APPLTYPE": "put_appl_type",
-    "DESTQ": "dlh_dest_q",
-    "DESTQM": "dlh_dest_q_mgr",
-    "FEEDBACK": "feedback",
-    "FORMAT": "dlh_format",
-    "MSGTYPE": "msg_type",
-    "PERSIST": "persistence",
-    "REASON": "dlh_reason",
-    "REPLYQ": "reply_to_q",
-    "REPLYQM": "reply_to_q_mgr",
-    "USERID": "user_identifier",
-}
-"""Pattern keyword → column of the snapshot (`ibm_mq_facts` 1.5)."""
-
 SHARED = 3
 """So many neighbouring rules with the same first test share it; fewer gain nothing."""
 

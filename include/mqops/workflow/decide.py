@@ -18,43 +18,20 @@ from mqops.backout.origin import Setting
 from mqops.errors import PlanChanged
 from mqops.plan import PlanCount, PlanSummary, RuleCount, plan_digest, row_digest
 from mqops.plan.mask import put_instant
+from mqops.plan.summary import reason_symbol
 from mqops.rules import Rule, Table, choose
+from mqops.snapshot.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.store import backout
 from mqops.store.arrow import PLAN, read_parquet, write_parquet
 from mqops.store.files import make_durable, make_folder, read_json, write_json
 from mqops.store.replays import read as read_replays
 from mqops.store.run import RunFolder
-from mqwire.names import feedback_name, reason_name
 
-PATTERN_COLUMNS: Mapping[str, str] = {
-    "APPLIDAT": "appl_identity_data",
-    "APPLNAME": "put_appl_name",
-    "APPLTYPE": "put_appl_type",
-    "DESTQ": "dlh_dest_q",
-    "DESTQM": "dlh_dest_q_mgr",
-    "FEEDBACK": "feedback",
-    "FORMAT": "dlh_format",
-    "MSGTYPE": "msg_type",
-    "PERSIST": "persistence",
-    "REASON": "dlh_reason",
-    "REPLYQ": "reply_to_q",
-    "REPLYQM": "reply_to_q_mgr",
-    "USERID": "user_identifier",
-}
-"""Pattern keyword → column of the snapshot."""
-
-_FIELDS: Mapping[str, str] = {
-    "&DESTQ": "dlh_dest_q",
-    "&DESTQM": "dlh_dest_q_mgr",
-    "&ORIGQ": "dlh_dest_q",
-    "&REPLYQ": "reply_to_q",
-    "&REPLYQM": "reply_to_q_mgr",
-}
 _COPIED = (
     *("queue", "msg_key", "msg_id", "correl_id", "put_date", "put_time", "body_sha256", "body_length"),
     *("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name"),
 )
-_READ = sorted({*_COPIED, *PATTERN_COLUMNS.values(), *_FIELDS.values(), "dlh_error", "format", "jms_destination"})
+_READ = sorted({*_COPIED, *PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "dlh_error", "format", "jms_destination"})
 _BATCH = 2000
 MOST_GROUPS = 1000
 """Groups in a summary; with &REPLYQ there may be one a message."""
@@ -167,7 +144,7 @@ def _decision(rule: Rule, message: Mapping[str, Any], tries: Mapping[str, int]) 
 
 def _resolved(name: str, message: Mapping[str, Any]) -> str:
     """A name, or the field an &-name stands for (`ibm_mq_facts` 1.6)."""
-    return (message[_FIELDS[name]] or "") if name in _FIELDS else name
+    return (message[NAME_COLUMNS[name]] or "") if name in NAME_COLUMNS else name
 
 
 def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
@@ -232,17 +209,10 @@ class _Books:
             rule_key=key,
             action=action,
             reason=reason,
-            symbol=_symbol(reason),
+            symbol=reason_symbol(reason),
             origin_q=origin_q,
             origin_q_mgr=origin_q_mgr,
             dest_q=dest_q,
             dest_q_mgr=dest_q_mgr,
             **self.groups[group].values(),
         )
-
-
-def _symbol(reason: int | None) -> str:
-    if reason is None:
-        return ""
-    name = reason_name(reason)
-    return name if name.startswith("MQRC_") else feedback_name(reason)
