@@ -18,7 +18,7 @@ def convert(got: Got, request: GetRequest, manager: Manager) -> Got:
     if got.comp != c.MQCC_OK:
         return got
     fields = d.for_put(request.md)
-    encoding, ccsid = fields[4], fields[5] or manager.ccsid
+    encoding, ccsid = fields[4], fields[5] or manager.application_ccsid
     md = MQMD.unpack(bytes(got.md))
     if (md.encoding, md.coded_char_set_id) == (encoding, ccsid) or not got.body:
         return got

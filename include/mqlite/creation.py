@@ -11,7 +11,11 @@ from mqlite.alive import alive_file
 from mqlite.engine_administration import EngineAdministration
 from mqlite.manager import Manager
 from mqlite.mqsc.runner import run_script
+from mqlite.pcf_server import COMMAND_QUEUES
 from mqlite.store import Store
+
+# What z/OS administrators define for programs that know the other platforms' name only, such as pymqi's PCFExecute.
+COMMAND_QUEUE_ALIAS = "\nDEFINE QALIAS(SYSTEM.ADMIN.COMMAND.QUEUE) TARGET(SYSTEM.COMMAND.INPUT)\n"
 
 
 class InUse(Exception):
@@ -26,6 +30,9 @@ def create(name: str, *, platform: str = "unix", ccsid: int | None = None) -> Ma
     """
     made = managers.create(name, platform=platform, ccsid=ccsid)
     script = resources.files("mqlite").joinpath("system_objects.mqsc").read_text(encoding="utf-8")
+    script = script.replace("&COMMANDQ", COMMAND_QUEUES[platform])
+    if platform == "zos":
+        script += COMMAND_QUEUE_ALIAS
     output: list[str] = []
     admin = EngineAdministration(made)
     try:

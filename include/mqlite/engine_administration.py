@@ -14,6 +14,7 @@ from mqlite.channels.status_file import StatusFile
 from mqlite.conditions import CommandError, Condition
 from mqlite.manager import Manager
 from mqlite.objects import Objects
+from mqlite.pcf_server import COMMAND_QUEUES
 from mqlite.store import Store
 from mqwire import constants as c
 
@@ -190,10 +191,9 @@ class EngineAdministration:
         return {"CURDEPTH": int(row[1]), "IPPROCS": int(inputs), "OPPROCS": int(outputs)}
 
     def _manager_values(self) -> dict[str, Value]:
-        command_queue = "SYSTEM.COMMAND.INPUT" if self.platform == "zos" else "SYSTEM.ADMIN.COMMAND.QUEUE"
         return {
             "CMDLEVEL": COMMAND_LEVEL,
-            "COMMANDQ": command_queue,
+            "COMMANDQ": COMMAND_QUEUES[self.platform],
             "DISTL": 0,
             "MAXPRTY": 9,
             "PLATFORM": PLATFORM_NUMBERS[self.platform],

@@ -208,7 +208,7 @@ def attempt_take(
 
 
 def mark(connection: Connection, opened: Open, row: Any, confirmed: Placed | None, *, logical: bool) -> None:
-    """The get that was just done in the unit of work skips back-out (K02), with its COD report and its place in a group.
+    """The get just done in the unit of work skips back-out (K02), with its COD report and its place in a group.
 
     Parameters: `logical` whether it was in logical order, so that the last entry of the unit's `undo` is its own.
     """

@@ -15,6 +15,7 @@ from mqlite.objects import Objects
 from mqlite.store import DATABASE, Store
 from mqwire import constants as c
 
+APPLICATION_CCSID = 1208
 # platform -> CCSID, encoding
 PLATFORMS = {"unix": (1208, c.MQENC_NATIVE), "zos": (500, c.MQENC_S390)}
 
@@ -32,6 +33,15 @@ class Manager:
     ccsid: int
     encoding: int
     identity: bytes
+
+    @property
+    def application_ccsid(self) -> int:
+        """What MQCCSI_Q_MGR means in a program's own descriptor: the character set its data is in.
+
+        Programs of this machine are ASCII. They reach a z/OS-like queue manager as a client reaches z/OS: in their
+        character set, not in the queue manager's, which is that of the headers it writes itself (MQDLH, MQXQH).
+        """
+        return APPLICATION_CCSID if self.platform == "zos" else self.ccsid
 
 
 def home() -> Path:

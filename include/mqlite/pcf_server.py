@@ -12,7 +12,7 @@ from mqlite import events
 if TYPE_CHECKING:
     from mqlite.connection import Connection
 
-COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
+COMMAND_QUEUES = {"unix": "SYSTEM.ADMIN.COMMAND.QUEUE", "zos": "SYSTEM.COMMAND.INPUT"}
 
 
 def install() -> None:
@@ -22,7 +22,7 @@ def install() -> None:
 
 def on_message(connection: Connection, queue: str) -> None:
     """Serve the command queue, if it is that."""
-    if queue != COMMAND_QUEUE:
+    if queue != COMMAND_QUEUES[connection.manager.platform]:
         return
     try:
         from mqlite.pcf.server import answer_commands  # noqa: PLC0415

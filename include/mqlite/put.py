@@ -114,7 +114,7 @@ def put(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     if options & c.MQPMO_NEW_CORREL_ID:
         correl_id = connection.new_msg_id()
     if ccsid in (c.MQCCSI_Q_MGR, c.MQCCSI_APPL):
-        ccsid = connection.manager.ccsid
+        ccsid = connection.manager.application_ccsid
     d.set_resolved(md, ccsid, priority, persistence, msg_id, correl_id, 0)
     give_context(connection, opened, md, context, request.context)
     stored = bytearray(md)

@@ -1,4 +1,4 @@
-"""The command server: takes commands from SYSTEM.ADMIN.COMMAND.QUEUE and puts the answers on the reply queue.
+"""The command server: takes commands from the platform's command queue and puts the answers on the reply queue.
 
 There is no daemon: whoever makes a command available on the queue does the work (see `mqlite.pcf_server`), in a
 connection of its own, before its call returns. Answers are in the encoding and CCSID of the command, and find back by
@@ -23,7 +23,7 @@ from mqlite.failure import Failure
 from mqlite.opening import Open
 from mqlite.pcf.requests import request_of
 from mqlite.pcf.responses import answer, refusal
-from mqlite.pcf_server import COMMAND_QUEUE
+from mqlite.pcf_server import COMMAND_QUEUES
 from mqwire import constants as c
 from mqwire import pcf
 from mqwire.errors import WireError
@@ -51,10 +51,9 @@ def answer_commands(connection: Connection) -> None:
 def serve(connection: Connection) -> None:
     """Answer every command that is on the queue."""
     own = Connection(connection.manager, user=connection.user, shared=False, conn_name=f"pid {os.getpid()}")
+    queue = COMMAND_QUEUES[connection.manager.platform]
     try:
-        commands = opening.open_queue(
-            own, name=COMMAND_QUEUE, queue_manager="", dynamic_name="", options=c.MQOO_INPUT_SHARED
-        )
+        commands = opening.open_queue(own, name=queue, queue_manager="", dynamic_name="", options=c.MQOO_INPUT_SHARED)
         while (message := _next(own, commands)) is not None:
             md, body = message
             for response in _answers(own, md, body):
@@ -82,7 +81,7 @@ def _answers(connection: Connection, md: MQMD, body: bytes) -> list[pcf.Message]
     try:
         if md.format != c.MQFMT_ADMIN:
             raise CommandError(Condition.FAILED, reason=c.MQRCCF_MD_FORMAT_ERROR)
-        message = _decoded(md, body, connection.manager.ccsid)
+        message = _decoded(md, body, connection.manager.application_ccsid)
         number = message.header.command
         _check_header(message.header)
         command, request = request_of(message, connection.manager.platform)
@@ -148,7 +147,7 @@ def _reply(connection: Connection, md: MQMD, response: pcf.Message) -> None:
     reply_to = before_nul(md.reply_to_q)
     if md.msg_type != c.MQMT_REQUEST or not reply_to:
         return
-    ccsid = md.coded_char_set_id or connection.manager.ccsid
+    ccsid = md.coded_char_set_id or connection.manager.application_ccsid
     passes = bool(md.report & c.MQRO_PASS_DISCARD_AND_EXPIRY)
     reply = replace(
         MQMD(),

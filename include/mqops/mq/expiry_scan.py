@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from mqops.errors import mq_error
+from mqops.errors import MQError, mq_error
 from mqops.expiry.candidates import QueueNow, selected
 from mqops.expiry.outcome import QueueScan, Remaining
 from mqops.mq.browse import OPEN_OPTIONS, SLACK
-from mqops.mq.inquire import inquire_queues, last_puts, queue_manager_attribute
+from mqops.mq.inquire import command, inquire_queues, last_puts, queue_manager_attribute
 from mqops.mq.session import Session
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
@@ -103,13 +103,11 @@ def refresh_expiry(session: Session, generic_name: str) -> bool:
     Raises:
         MQError: the command server refused.
     """
-    import pymqi  # noqa: PLC0415
-
     arguments = {c.MQIACF_REFRESH_TYPE: c.MQRT_EXPIRY, c.MQCACF_OBJECT_NAME: generic_name.encode()}
     try:
-        pymqi.PCFExecute(session.pymqi_manager).MQCMD_REFRESH_Q_MGR(arguments)
-    except pymqi.MQMIError as error:
+        command(session, "MQCMD_REFRESH_Q_MGR", arguments, object_name=generic_name)
+    except MQError as error:
         if error.reason == c.MQRCCF_CFH_COMMAND_ERROR:
             return False
-        raise mq_error(error.comp, error.reason, verb="MQCMD_REFRESH_Q_MGR", object_name=generic_name) from None
+        raise
     return True

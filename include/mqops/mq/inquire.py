@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mqops.backout.origin import QueueDefinition
-from mqops.errors import SettingsError, mq_error
+from mqops.errors import MQError, SettingsError, mq_error
 from mqops.mq.session import Session
 from mqwire import constants as c
 
@@ -134,33 +134,46 @@ def inquire_queues(
     Raises:
         MQError: the command server refused.
     """
-    import pymqi  # noqa: PLC0415
-
     arguments: dict[int, Any] = {c.MQCA_Q_NAME: generic_name.encode(), c.MQIA_Q_TYPE: kind}
     if selectors:
         arguments[c.MQIACF_Q_ATTRS] = [c.MQCA_Q_NAME, *selectors]
     try:
-        replies = pymqi.PCFExecute(session.pymqi_manager).MQCMD_INQUIRE_Q(arguments)
-    except pymqi.MQMIError as error:
+        return command(session, "MQCMD_INQUIRE_Q", arguments, object_name=generic_name)
+    except MQError as error:
         if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
             return []
-        raise mq_error(error.comp, error.reason, verb="MQCMD_INQUIRE_Q", object_name=generic_name) from None
-    return [{key: _text(value) for key, value in reply.items()} for reply in replies]
+        raise
 
 
 def last_puts(session: Session) -> dict[str, str]:
     """Queue → date and time of its last put, as the queue manager tells them; without those it does not monitor."""
-    import pymqi  # noqa: PLC0415
-
     wanted = [c.MQCA_Q_NAME, c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME]
     arguments: dict[int, Any] = {c.MQCA_Q_NAME: b"*", c.MQIACF_Q_STATUS_ATTRS: wanted}
     try:
-        replies = pymqi.PCFExecute(session.pymqi_manager).MQCMD_INQUIRE_Q_STATUS(arguments)
-    except pymqi.MQMIError:
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", arguments)
+    except MQError:
         return {}  # knowing less, a scan looks at more
-    rows = [{key: _text(value) for key, value in reply.items()} for reply in replies]
     put = {row[c.MQCA_Q_NAME]: [row.get(selector, "") for selector in wanted[1:]] for row in rows}
     return {name: " ".join(texts).strip() for name, texts in put.items()}
+
+
+def command(session: Session, name: str, arguments: dict[int, Any], *, object_name: str = "") -> list[dict[int, Any]]:
+    """Have the command server do a PCF command: the parameters of each answer, text stripped.
+
+    Parameters: `name` MQCMD_*. It goes to the queue that the queue manager names as its command queue (COMMANDQ).
+
+    Raises:
+        MQError: the command server refused.
+    """
+    import pymqi  # noqa: PLC0415
+
+    queue = str(queue_manager_attribute(session, c.MQCA_COMMAND_INPUT_Q_NAME)).encode()
+    try:
+        server = pymqi.PCFExecute(session.pymqi_manager, command_queue_name=queue)
+        replies = getattr(server, name)(arguments)
+    except pymqi.MQMIError as error:
+        raise mq_error(error.comp, error.reason, verb=name, object_name=object_name) from None
+    return [{key: _text(value) for key, value in reply.items()} for reply in replies]
 
 
 def _text(value: Any) -> Any:
