@@ -28,8 +28,8 @@ lake_option = click.option(
 )
 
 
-def known_errors(command: Callable[P, None]) -> Callable[P, None]:
-    """Make a known error one line on standard error and exit code 1."""
+def known_errors(command: Callable[P, None], *, code: int = 1) -> Callable[P, None]:
+    """Make a known error one line on standard error and this exit code."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -37,9 +37,14 @@ def known_errors(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
         except MqopsError as error:
             click.echo(f"mqops: {error}", err=True)
-            sys.exit(1)
+            sys.exit(code)
 
     return wrapped
+
+
+def errors_are_usage(command: Callable[P, None]) -> Callable[P, None]:
+    """As `known_errors`, with exit code 2: for commands whose 1 is an answer."""
+    return known_errors(command, code=2)
 
 
 def connection_to(queue_manager: str) -> MqConnection:

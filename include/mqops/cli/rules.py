@@ -8,7 +8,9 @@ from typing import IO, Any
 
 import click
 
-from mqops.rules import Control, Parsed, Problem, Rule, matching, parse
+from mqops.cli.rules_snapshot import diff
+from mqops.cli.tables import check_document, parsed_from, tell
+from mqops.rules import Rule, matching
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
 
 _FILE = click.File("rb")
@@ -19,6 +21,9 @@ def rules() -> None:
     """Work with rules tables of the dead-letter queue handler."""
 
 
+rules.add_command(diff)
+
+
 @rules.command()
 @click.argument("file", type=_FILE)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
@@ -26,11 +31,11 @@ def rules() -> None:
 @click.pass_context
 def check(ctx: click.Context, file: IO[bytes], as_json: bool, strict: bool) -> None:
     """Check the rules table FILE (- is standard input): every error and warning, with line, column and a caret."""
-    parsed = _parsed(file, strict=strict)
+    parsed = parsed_from(file, strict=strict)
     if as_json:
         click.echo(json.dumps(check_document(parsed), ensure_ascii=True))
     else:
-        _tell(parsed)
+        tell(parsed)
     ctx.exit(0 if parsed.table else 1)
 
 
@@ -45,13 +50,13 @@ def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: b
 
     A message is a JSON object such as {"DESTQ": "PAYMENTS.IN", "REASON": 2053}; a missing keyword is blank or 0.
     """
-    parsed = _parsed(file, strict=strict)
+    parsed = parsed_from(file, strict=strict)
     table = parsed.table
     if table is None:
         if as_json:
             click.echo(json.dumps(check_document(parsed), ensure_ascii=True))
         else:
-            _tell(parsed)
+            tell(parsed)
         ctx.exit(1)
     for number, message in _messages(messages):
         found = matching(table, message)
@@ -59,59 +64,6 @@ def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: b
             click.echo(json.dumps({"matches": [_match(rule) for rule in found]}))
         else:
             click.echo(_account(number, found))
-
-
-def check_document(parsed: Parsed) -> dict[str, Any]:
-    """What `rules check --json` prints (DESIGN section 8)."""
-    table = parsed.table
-    return {
-        "ok": table is not None,
-        "control": control_document(table.control) if table else {},
-        "rules": [rule_document(rule) for rule in table.rules] if table else [],
-        "errors": [_problem(problem) for problem in parsed.errors],
-        "warnings": [_problem(problem) for problem in parsed.warnings],
-    }
-
-
-def control_document(control: Control) -> dict[str, Any]:
-    """Control data by keyword, defaults filled in."""
-    return {
-        "INPUTQ": control.inputq,
-        "INPUTQM": control.inputqm,
-        "RETRYINT": control.retryint,
-        "WAIT": control.wait,
-    }
-
-
-def rule_document(rule: Rule) -> dict[str, Any]:
-    """One rule: its line, the patterns that were written, and the action with its defaults filled in."""
-    action: dict[str, Any] = {"ACTION": rule.action, "RETRY": rule.retry}
-    if rule.action == "FWD":
-        action |= {"FWDQ": rule.fwdq, "FWDQM": rule.fwdqm, "HEADER": "YES" if rule.header else "NO"}
-    if rule.action in ("FWD", "RETRY"):
-        action["PUTAUT"] = rule.putaut
-    return {"line": rule.line, "patterns": dict(rule.patterns), "action": action}
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"line": problem.line, "column": problem.column, "message": problem.message}
-
-
-def _parsed(file: IO[bytes], *, strict: bool) -> Parsed:
-    text = file.read().decode("utf-8", "surrogateescape")
-    return parse(text, source=getattr(file, "name", "<stdin>"), strict=strict)
-
-
-def _tell(parsed: Parsed) -> None:
-    for kind, problems in (("error: ", parsed.errors), ("warning: ", parsed.warnings)):
-        for problem in problems:
-            shown = f"{parsed.source}:{problem.render(kind)}"
-            click.echo(shown.encode("utf-8", "backslashreplace").decode())
-    table, warned = parsed.table, len(parsed.warnings)
-    if table is None:
-        click.echo(f"{parsed.source}: {len(parsed.errors)} errors, the table is not valid")
-    else:
-        click.echo(f"{parsed.source}: valid, {len(table.rules)} rules, {warned} warnings")
 
 
 def _messages(file: IO[bytes]) -> Iterator[tuple[int, Mapping[str, str | int]]]:

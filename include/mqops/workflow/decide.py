@@ -31,7 +31,8 @@ _COPIED = (
     *("queue", "msg_key", "msg_id", "correl_id", "put_date", "put_time", "body_sha256", "body_length"),
     *("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name"),
 )
-_READ = sorted({*_COPIED, *PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "dlh_error", "format", "jms_destination"})
+READ = sorted({*_COPIED, *PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "dlh_error", "format", "jms_destination"})
+"""The columns of a snapshot that deciding reads."""
 _BATCH = 2000
 MOST_GROUPS = 1000
 """Groups in a summary; with &REPLYQ there may be one a message."""
@@ -77,17 +78,39 @@ def decide(run: RunFolder, table: Table, *, text: str, source: str, workflow: st
 
 
 def _plan_rows(run: RunFolder, table: Table, where: Setting | None) -> Iterator[dict[str, Any]]:
-    tries, replays = _tries(run), read_replays(run)
+    past = Past.of(run, where)
     number = 0
-    for batch in read_parquet(run.snapshot, _READ):
+    for batch in read_parquet(run.snapshot, READ):
         for message in batch.to_pylist():
-            key = message["msg_key"]
-            if where is None:
-                yield plan_row(number, message, table, tries.get(key, {}))
-            else:
-                row = plan_row(number, with_origin(message, where), table, tries.get(key, {}))
-                yield settled(row, where, replays.get(key, 0))
+            yield past.row(number, message, table)
             number += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What decides about a message besides the message and the table.
+
+    Attributes: `where` the setting of a backout run, else None; `tries` msg_key → rule key → failed tries; `replays`
+    msg_key → how often it was put back.
+    """
+
+    where: Setting | None = None
+    tries: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    replays: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: RunFolder, where: Setting | None) -> Past:
+        """The past of a run's messages. Raises `LakeError`."""
+        return cls(where, _tries(run), read_replays(run))
+
+    def row(self, number: int, message: Mapping[str, Any], table: Table) -> dict[str, Any]:
+        """The plan's row number `number` for a message of the snapshot (column → value)."""
+        key = message["msg_key"]
+        tries = self.tries.get(key, {})
+        if self.where is None:
+            return plan_row(number, message, table, tries)
+        row = plan_row(number, with_origin(message, self.where), table, tries)
+        return settled(row, self.where, self.replays.get(key, 0))
 
 
 def _tries(run: RunFolder) -> dict[str, dict[str, int]]:

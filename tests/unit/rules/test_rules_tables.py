@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mqops.cli.rules import check_document
+from mqops.cli.tables import check_document
 from mqops.rules import parse
 
 DATA = Path(__file__).parents[2] / "data" / "rules"

@@ -1,0 +1,82 @@
+"""`mqops rules diff` and `mqops rules test`: rules tables on the messages of a recorded snapshot."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from mqops.cli.outcome import errors_are_usage, json_option, show_json
+from mqops.cli.tables import check_document, parsed_from, tell
+from mqops.rules import Table
+
+if TYPE_CHECKING:
+    from mqops.workflow.rules_diff import Change, RulesDiff
+
+_TABLE = click.File("rb")
+snapshot_option = click.option(
+    "--snapshot",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="A run's folder in the lake, or a snapshot's own folder.",
+)
+
+
+@click.command()
+@click.argument("old", type=_TABLE)
+@click.argument("new", type=_TABLE)
+@snapshot_option
+@json_option
+@errors_are_usage
+def diff(*, old: IO[bytes], new: IO[bytes], folder: Path, as_json: bool) -> None:
+    """Tell which messages of a recorded snapshot change fate between the rules tables OLD and NEW.
+
+    A fate is what is done with a message now: the action, its destination, HEADER and PUTAUT. Tries that had failed
+    when the snapshot was taken count. Exit 0: no message changes; 1: some do; 2: usage, or a table is not valid.
+    """
+    from mqops.workflow.fates import Recorded  # noqa: PLC0415
+    from mqops.workflow.rules_diff import rules_diff  # noqa: PLC0415
+
+    snapshot = Recorded.of(folder)
+    before, after = valid_tables([old, new], origins=snapshot.of_backout_queues, as_json=as_json)
+    found = rules_diff(snapshot, before, after)
+    show_json({"ok": True, **found.to_json()}) if as_json else _show(found)
+    sys.exit(1 if found.changes else 0)
+
+
+def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> list[Table]:
+    """The tables of files; ends the command with 2 and every error of every table where one is not valid."""
+    parsed = [parsed_from(file, origins=origins) for file in files]
+    tables = [one.table for one in parsed if one.table is not None]
+    if len(tables) == len(parsed):
+        return tables
+    if as_json:
+        show_json({"ok": False, "tables": {one.source: check_document(one) for one in parsed}})
+    for one in [] if as_json else parsed:
+        if one.table is None:
+            tell(one)
+    sys.exit(2)
+
+
+def _show(found: RulesDiff) -> None:
+    for change in found.changes:
+        click.echo(f"{change.messages:8}  {change.old} -> {change.new}  ({_details(change)})")
+        click.echo(
+            f"          {', '.join(change.message_ids)}{', ...' if len(change.message_ids) < change.messages else ''}"
+        )
+    total = sum(change.bytes for change in found.changes)
+    click.echo(f"{found.changed} of {found.messages} messages change fate, {total} bytes")
+
+
+def _details(change: Change) -> str:
+    return f"{change.bytes} bytes; {_rules(change.old_lines)} -> {_rules(change.new_lines)}"
+
+
+def _rules(lines: tuple[int | None, ...]) -> str:
+    """`line 3`, `lines 3, 4`, `no rule`."""
+    numbers = [str(line) for line in lines if line is not None]
+    words = [f"line{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}"] if numbers else []
+    return " and ".join([*words, *(["no rule"] if None in lines else [])])

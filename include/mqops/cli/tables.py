@@ -1,0 +1,64 @@
+"""Rules tables for people and scripts: read from a file, as a JSON document, with their errors and warnings as text."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import click
+
+from mqops.rules import Control, Parsed, Problem, Rule, parse
+
+
+def check_document(parsed: Parsed) -> dict[str, Any]:
+    """What `rules check --json` prints (DESIGN section 8)."""
+    table = parsed.table
+    return {
+        "ok": table is not None,
+        "control": control_document(table.control) if table else {},
+        "rules": [rule_document(rule) for rule in table.rules] if table else [],
+        "errors": [_problem(problem) for problem in parsed.errors],
+        "warnings": [_problem(problem) for problem in parsed.warnings],
+    }
+
+
+def control_document(control: Control) -> dict[str, Any]:
+    """Control data by keyword, defaults filled in."""
+    return {
+        "INPUTQ": control.inputq,
+        "INPUTQM": control.inputqm,
+        "RETRYINT": control.retryint,
+        "WAIT": control.wait,
+    }
+
+
+def rule_document(rule: Rule) -> dict[str, Any]:
+    """One rule: its line, the patterns that were written, and the action with its defaults filled in."""
+    action: dict[str, Any] = {"ACTION": rule.action, "RETRY": rule.retry}
+    if rule.action == "FWD":
+        action |= {"FWDQ": rule.fwdq, "FWDQM": rule.fwdqm, "HEADER": "YES" if rule.header else "NO"}
+    if rule.action in ("FWD", "RETRY"):
+        action["PUTAUT"] = rule.putaut
+    return {"line": rule.line, "patterns": dict(rule.patterns), "action": action}
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"line": problem.line, "column": problem.column, "message": problem.message}
+
+
+def parsed_from(file: IO[bytes], *, strict: bool = False, origins: bool = False) -> Parsed:
+    """What `parse` makes of a file."""
+    text = file.read().decode("utf-8", "surrogateescape")
+    return parse(text, source=getattr(file, "name", "<stdin>"), strict=strict, origins=origins)
+
+
+def tell(parsed: Parsed) -> None:
+    """Print every error and warning, with its line and a caret, and the verdict."""
+    for kind, problems in (("error: ", parsed.errors), ("warning: ", parsed.warnings)):
+        for problem in problems:
+            shown = f"{parsed.source}:{problem.render(kind)}"
+            click.echo(shown.encode("utf-8", "backslashreplace").decode())
+    table, warned = parsed.table, len(parsed.warnings)
+    if table is None:
+        click.echo(f"{parsed.source}: {len(parsed.errors)} errors, the table is not valid")
+    else:
+        click.echo(f"{parsed.source}: valid, {len(table.rules)} rules, {warned} warnings")

@@ -1,0 +1,97 @@
+"""What a rules table does with the messages of a recorded snapshot: nothing is decided anew, `decide` is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mqops.errors import SettingsError
+from mqops.rules import Table
+from mqops.store import backout
+from mqops.store.arrow import read_parquet
+from mqops.store.run import RunFolder
+from mqops.workflow.decide import READ, Past
+
+MOST_IDS = 3
+"""Message ids that stand for a group."""
+
+
+class Fate(NamedTuple):
+    """What becomes of a message now: the action, its destination, and how it is put. A tuple, to group by.
+
+    `action` is that of the rule, or ERROR for a message without an MQDLH, AMBIGUOUS for one whose origin is not known.
+    """
+
+    action: str
+    dest_q: str = ""
+    dest_q_mgr: str = ""
+    header: bool = False
+    putaut: str = ""
+
+    @property
+    def target(self) -> str:
+        """`QUEUE@QMGR`; without `@` where the queue manager is blank, empty where nothing is put."""
+        return f"{self.dest_q}@{self.dest_q_mgr}".removesuffix("@")
+
+    def __str__(self) -> str:
+        if not self.target:
+            return self.action
+        header = " HEADER(NO)" if self.action == "FWD" and not self.header else ""
+        putaut = " PUTAUT(CTX)" if self.putaut == "CTX" else ""
+        return f"{self.action} to {self.target}{header}{putaut}"
+
+
+@dataclass(slots=True)
+class Tally:
+    """Messages that have something in common; `ids` are the MsgIds (hex) of the first few."""
+
+    messages: int = 0
+    bytes: int = 0
+    ids: list[str] = field(default_factory=list)
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        """Count a message of the snapshot."""
+        self.messages += 1
+        self.bytes += message["body_length"]
+        if len(self.ids) < MOST_IDS:
+            self.ids.append(message["msg_id"].hex())
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded snapshot and what decided about its messages besides the table: earlier tries, origins, replays."""
+
+    folder: Path
+    past: Past
+
+    @classmethod
+    def of(cls, path: Path) -> Recorded:
+        """The snapshot in a run's folder, in the snapshot folder of a run, or in any folder of its Parquet files.
+
+        Raises:
+            SettingsError: there is none.
+            LakeError: the run's files cannot be read.
+        """
+        run = RunFolder(path.parent if path.name == "snapshot" else path)
+        recorded = run.observe_json.is_file()
+        folder = run.snapshot if recorded else path
+        if not folder.is_dir() or not any(folder.glob("*.parquet")):
+            raise SettingsError(f"There is no snapshot in {path}: name a run's folder, or one of Parquet files")
+        return cls(folder, Past.of(run, backout.kept(run)) if recorded else Past())
+
+    @property
+    def of_backout_queues(self) -> bool:
+        """Whether the run was one over backout queues, whose tables may name &ORIGQ."""
+        return self.past.where is not None
+
+    def messages(self) -> Iterator[Mapping[str, Any]]:
+        """The messages in the order of the snapshot, column → value. Raises `LakeError`."""
+        for batch in read_parquet(self.folder, READ):
+            yield from batch.to_pylist()
+
+    def fate(self, message: Mapping[str, Any], table: Table) -> tuple[Fate, int | None]:
+        """What becomes of a message, and the line of the rule that says so (None: no rule)."""
+        row = self.past.row(0, message, table)
+        return Fate(*(row[name] for name in Fate._fields)), row["rule_line"]
