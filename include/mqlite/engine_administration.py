@@ -12,16 +12,12 @@ from mqlite.attributes import Kind, Value
 from mqlite.channels import control
 from mqlite.channels.status_file import StatusFile
 from mqlite.conditions import CommandError, Condition
-from mqlite.manager import Manager
+from mqlite.manager import Manager, kept_attributes
 from mqlite.objects import Objects
-from mqlite.pcf_server import COMMAND_QUEUES
 from mqlite.store import Store
 from mqwire import constants as c
 
-COMMAND_LEVEL = 940
-VERSION = "09040000"
 NEED_FORCE = frozenset({"USAGE", "SHARE", "DEFSOPT"})  # an open handle was given on what they said
-PLATFORM_NUMBERS = {"unix": c.MQPL_UNIX, "zos": c.MQPL_ZOS}
 
 
 class EngineAdministration:
@@ -69,7 +65,7 @@ class EngineAdministration:
             listed = values.get("NAMES", [])
             return {**values, "NAMCOUNT": len(listed) if isinstance(listed, list) else 0}
         if kind is Kind.QMGR:
-            return {**values, **self._manager_values()}
+            return {**values, **kept_attributes(self._manager)}
         return dict(values)
 
     def define(self, kind: Kind, name: str, values: dict[str, Value], *, replace: bool) -> None:
@@ -189,18 +185,6 @@ class EngineAdministration:
             return {"CURDEPTH": 0, "IPPROCS": 0, "OPPROCS": 0}
         inputs, outputs, _ = self._store.one(sql.OPEN_COUNTS, (row[0],))
         return {"CURDEPTH": int(row[1]), "IPPROCS": int(inputs), "OPPROCS": int(outputs)}
-
-    def _manager_values(self) -> dict[str, Value]:
-        return {
-            "CMDLEVEL": COMMAND_LEVEL,
-            "COMMANDQ": COMMAND_QUEUES[self.platform],
-            "DISTL": 0,
-            "MAXPRTY": 9,
-            "PLATFORM": PLATFORM_NUMBERS[self.platform],
-            "QMID": f"{self.queue_manager}_{self._manager.identity.hex().upper()}"[:48],
-            "SYNCPT": 1,
-            "VERSION": VERSION,
-        }
 
     def _check_open(self, name: str, before: Mapping[str, Value], changes: Mapping[str, Value]) -> None:
         """What an open handle relies on changes only with FORCE; USAGE only while the queue is empty as well."""

@@ -68,10 +68,6 @@ def integer(connection: Connection, opened: Open, selector: int) -> int:
 
 def live(connection: Connection, opened: Open, selector: int) -> int | None:
     """Figures that change by themselves, and what an object is."""
-    if opened.kind is Kind.QMGR:
-        platform = c.MQPL_ZOS if connection.manager.platform == "zos" else c.MQPL_UNIX
-        fixed = {c.MQIA_PLATFORM: platform, c.MQIA_COMMAND_LEVEL: 940, c.MQIA_SYNCPOINT: 1, c.MQIA_MAX_PRIORITY: 9}
-        return fixed.get(selector)
     if selector == c.MQIA_Q_TYPE and opened.queue:
         return QUEUE_TYPES[Kind.QLOCAL if opened.kind is Kind.QMODEL else opened.kind]
     if opened.kind in DEFINITION_ONLY:

@@ -11,11 +11,14 @@ from pathlib import Path
 from mqlite import sql
 from mqlite.attributes import Kind, valid_name
 from mqlite.failure import Failure
-from mqlite.objects import Objects
+from mqlite.objects import Attributes, Objects
+from mqlite.pcf_server import COMMAND_QUEUES
 from mqlite.store import DATABASE, Store
 from mqwire import constants as c
 
 APPLICATION_CCSID = 1208
+COMMAND_LEVEL, VERSION = 940, "09040000"
+PLATFORM_NUMBERS = {"unix": c.MQPL_UNIX, "zos": c.MQPL_ZOS}
 # platform -> CCSID, encoding
 PLATFORMS = {"unix": (1208, c.MQENC_NATIVE), "zos": (500, c.MQENC_S390)}
 
@@ -42,6 +45,27 @@ class Manager:
         character set, not in the queue manager's, which is that of the headers it writes itself (MQDLH, MQXQH).
         """
         return APPLICATION_CCSID if self.platform == "zos" else self.ccsid
+
+
+def kept_attributes(manager: Manager) -> Attributes:
+    """Attributes that the queue manager keeps and nobody changes, by MQSC keyword."""
+    return {
+        "CMDLEVEL": COMMAND_LEVEL,
+        "COMMANDQ": COMMAND_QUEUES[manager.platform],
+        "DISTL": 0,
+        "MAXPRTY": 9,
+        "PLATFORM": PLATFORM_NUMBERS[manager.platform],
+        "QMID": f"{manager.name}_{manager.identity.hex().upper()}"[:48],
+        "SYNCPT": 1,
+        "VERSION": VERSION,
+    }
+
+
+def message_id(manager: Manager, number: int) -> bytes:
+    """24 bytes that no other message of this queue manager has: its name, its identity with a running number."""
+    first = int.from_bytes(manager.identity, "big")
+    prefix = b"AMQ " + manager.name.encode("latin-1")[:12].ljust(12)
+    return prefix + ((first + number) & 0xFFFFFFFFFFFFFFFF).to_bytes(8, "big")
 
 
 def home() -> Path:

@@ -9,6 +9,7 @@ from mqlite import sql
 from mqlite.attributes import Kind, Value, valid_name
 from mqlite.connection import Connection
 from mqlite.failure import Failure
+from mqlite.manager import kept_attributes
 from mqlite.objects import Attributes
 from mqlite.recovery import delete_queue
 from mqlite.resolve import Resolved, resolve
@@ -116,6 +117,8 @@ def open_object(connection: Connection, *, kind: int, name: str, options: int) -
     found = connection.objects.get(word, connection.manager.name if word is Kind.QMGR else name)
     if found is None or (word is Kind.QMGR and name not in ("", connection.manager.name)):
         raise Failure(c.MQRC_UNKNOWN_OBJECT_NAME, name)
+    if word is Kind.QMGR:
+        found |= kept_attributes(connection.manager)
     opened = Open(kind=word, name=name or connection.manager.name, options=options, definition=found)
     opened.handle = connection.new_handle(opened)
     return opened

@@ -57,7 +57,7 @@ def test_operations_inquire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pla
 
 
 def test_program_that_says_queue_manager_means_its_own_character_set(zos: Application) -> None:
-    zos.manager.put1(b"SYSTEM.DEFAULT.LOCAL.QUEUE", b"text", pymqi.MD(Format=CMQC.MQFMT_STRING))
+    zos.put("SYSTEM.DEFAULT.LOCAL.QUEUE", b"text", Format=CMQC.MQFMT_STRING)
     opened = zos.open("SYSTEM.DEFAULT.LOCAL.QUEUE", CMQC.MQOO_INPUT_SHARED)
     md = pymqi.MD()
     body = opened.get(None, md, pymqi.GMO(Options=CMQC.MQGMO_NO_SYNCPOINT | CMQC.MQGMO_CONVERT))
