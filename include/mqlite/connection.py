@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mqlite import alive, events, sql, store
+from mqlite import alive, events, sql, store, triggering
+from mqlite.engine import Engine
 from mqlite.failure import Failure
-from mqlite.manager import Manager, load
-from mqlite.objects import Objects
+from mqlite.manager import Manager, load, message_id
 from mqlite.properties import MessageHandle
 from mqlite.recovery import recover
 from mqwire import constants as c
@@ -49,7 +49,7 @@ class UnitOfWork:
 
     Attributes: `queues` queue number → [puts, gets]; `names` of queues that got messages; `persistent` whether the
     commit has to wait for the disk; `messages` how many it holds; `undo` what a back-out has to do besides; `marked`
-    the one get that may skip it (K04).
+    the one get that may skip it (K04); `kept` numbers of the queues with trigger messages that wait for its end (T10a).
     """
 
     queues: dict[int, list[int]] = field(default_factory=dict)
@@ -58,6 +58,24 @@ class UnitOfWork:
     messages: int = 0
     undo: list[Callable[[], None]] = field(default_factory=list)
     marked: Marked | None = None
+    kept: set[int] = field(default_factory=set)
+
+    def enter(self, queue: int, name: str = "", *, puts: int = 0, gets: int = 0, persistent: bool) -> None:
+        """The unit of work now holds one more put (on the queue of that name) or get."""
+        counts = self.queues.setdefault(queue, [0, 0])
+        counts[0] += puts
+        counts[1] += gets
+        self.messages += 1
+        if puts:
+            self.names.add(name)
+        if persistent:
+            self.persistent = True
+
+    def keep(self, queue: int, name: str) -> None:
+        """The unit of work now holds a trigger message that is there after it, however it ends."""
+        self.kept.add(queue)
+        self.names.add(name)
+        self.messages += 1
 
 
 class Connection:
@@ -73,7 +91,8 @@ class Connection:
         self.application = application_name()
         self.lock = threading.RLock()
         self.store = store.Store(manager.folder)
-        self.objects = Objects(self.store, manager.platform)
+        self.engine = Engine.of(manager, self.store)
+        self.objects = self.engine.objects
         self.handles: dict[int, object] = {}
         self.messages: dict[int, MessageHandle] = {}
         self.unit = UnitOfWork()
@@ -83,14 +102,16 @@ class Connection:
         self._thread = None if shared else threading.get_ident()
         self._next_look = 0.0
         self._alive = alive.alive_file(manager.folder)
-        recover(self.store, self._alive)
+        recover(self.engine, self._alive)
         with self.store.write():
+            if self.store.one(sql.ANYBODY) is None:
+                triggering.restarted(self.store)
             row = (os.getpid(), user, self.application, channel, conn_name, datetime.now(UTC).isoformat())
             self.id = int(self.store.execute(sql.ADD_CONNECTION, row).lastrowid or 0)
             self._alive.hold(self.id)
         self._messages = itertools.count(1)
-        self._first = int.from_bytes(manager.identity, "big") + (self.id << 32)
-        self._prefix = b"AMQ " + manager.name.encode("latin-1")[:12].ljust(12)
+        first = message_id(manager, self.id << 32)
+        self._prefix, self._first = first[:16], int.from_bytes(first[16:], "big")
 
     def check_thread(self) -> None:
         """Raises Failure (MQRC_HCONN_ERROR) in a thread this connection does not belong to."""
@@ -124,7 +145,7 @@ class Connection:
 
     def look_for_dead(self) -> bool:
         """Back out what dead processes left; True if there was any."""
-        return recover(self.store, self._alive)
+        return recover(self.engine, self._alive)
 
     def look_often_enough(self) -> None:
         """Look for dead processes unless that was done a moment ago: it costs a kernel call for each connection."""

@@ -8,6 +8,7 @@ from importlib import resources
 from mqlite import manager as managers
 from mqlite import recovery, service_lock, sql
 from mqlite.alive import alive_file
+from mqlite.engine import Engine
 from mqlite.engine_administration import EngineAdministration
 from mqlite.manager import Manager
 from mqlite.mqsc.runner import run_script
@@ -52,7 +53,7 @@ def delete(name: str) -> None:
     found = managers.load(name)
     store = Store(found.folder)
     try:
-        recovery.recover(store, alive_file(found.folder))
+        recovery.recover(Engine.of(found, store), alive_file(found.folder))
         connected = store.all(sql.CONNECTION_IDS)
     finally:
         store.close()

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mqlite import recovery, service_lock, sql
+from mqlite import recovery, service_lock, sql, triggering
 from mqlite.alive import alive_file
 from mqlite.attributes import Kind, Value
 from mqlite.channels import control
 from mqlite.channels.status_file import StatusFile
 from mqlite.conditions import CommandError, Condition
+from mqlite.engine import Engine
 from mqlite.manager import Manager, kept_attributes
-from mqlite.objects import Objects
 from mqlite.store import Store
 from mqwire import constants as c
 
@@ -27,7 +27,8 @@ class EngineAdministration:
         self._manager = manager
         self._own_store = store is None
         self._store = store or Store(manager.folder)
-        self._objects = Objects(self._store, manager.platform)
+        self._engine = Engine.of(manager, self._store)
+        self._objects = self._engine.objects
         self._channels: StatusFile | None = None
         self._recover()
 
@@ -73,14 +74,20 @@ class EngineAdministration:
         if before is not None and kind is Kind.QLOCAL:
             self._check_open(name, before, values)
         with self._store.write(durable=True):
+            before = self._objects.get(kind, name)
             self._objects.define(kind, name, values, replace=replace)
+            if before is not None and kind is Kind.QLOCAL:
+                triggering.altered(self._engine, name, before, self._objects.get(kind, name) or before)
 
     def alter(self, kind: Kind, name: str, changes: dict[str, Value], *, force: bool) -> None:
         before = self._objects.get(kind, name)
         if before is not None and kind is Kind.QLOCAL and not force:
             self._check_open(name, before, changes)
         with self._store.write(durable=True):
-            self._objects.alter(kind, name, changes)
+            before = self._objects.get(kind, name)
+            after = self._objects.alter(kind, name, changes)
+            if before is not None and kind is Kind.QLOCAL:
+                triggering.altered(self._engine, name, before, after)
 
     def delete(self, kind: Kind, name: str, *, purge: bool) -> None:
         if kind is Kind.CHANNEL:
@@ -151,7 +158,7 @@ class EngineAdministration:
 
     def _recover(self) -> None:
         """Nothing of a dead connection is shown or stands in the way."""
-        recovery.recover(self._store, alive_file(self._manager.folder))
+        recovery.recover(self._engine, alive_file(self._manager.folder))
 
     def _connection(self, row: Any) -> tuple[str, dict[str, Value]]:
         number, pid, user, application, channel, conn_name, _ = row

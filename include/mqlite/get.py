@@ -17,10 +17,9 @@ from mqlite.connection import Connection, Marked
 from mqlite.failure import Failure
 from mqlite.grouping import advance
 from mqlite.opening import Open, refresh
-from mqlite.placing import Placed
 from mqlite.reports import confirm_delivery
 from mqlite.retrieval import BROWSES, GetRequest, Got, check_match, returned, statement
-from mqlite.unit_of_work import enter
+from mqlite.standing import Placed
 from mqwire import constants as c
 
 __all__ = ["GetRequest", "Got", "get"]
@@ -195,7 +194,7 @@ def attempt_take(
         return row, got
     store.end()
     if syncpoint:
-        enter(connection, opened.queue, gets=1, persistent=bool(row[4]))
+        connection.unit.enter(opened.queue, gets=1, persistent=bool(row[4]))
     if confirmed is not None:
         confirmed.announce(connection, syncpoint=syncpoint)
     if request.options & c.MQGMO_LOGICAL_ORDER:
@@ -214,7 +213,7 @@ def mark(connection: Connection, opened: Open, row: Any, confirmed: Placed | Non
     """
 
     def begin() -> None:
-        enter(connection, opened.queue, gets=1, persistent=bool(row[4]))
+        connection.unit.enter(opened.queue, gets=1, persistent=bool(row[4]))
         if confirmed is not None:
             confirmed.announce(connection, syncpoint=True)
         if undo is not None:

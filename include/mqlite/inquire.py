@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqlite import sql
+from mqlite import sql, triggering
 from mqlite.attributes import QUEUE_TYPES, Kind, UnknownAttribute, Value, by_selector
 from mqlite.connection import Connection
 from mqlite.events import message_available
@@ -132,6 +132,9 @@ def change(connection: Connection, opened: Open, selectors: Sequence[int], ints:
             raise Failure(c.MQRC_INHIBIT_VALUE_ERROR, str(error)) from error
     name = opened.definition_name
     with connection.store.write(durable=True):
-        connection.objects.alter(kind, name, changes)
+        before = connection.objects.get(kind, name)
+        after = connection.objects.alter(kind, name, changes)
+        if before is not None and kind is Kind.QLOCAL:
+            triggering.altered(connection.engine, name, before, after)
     refresh(connection, opened)
     message_available(connection, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from mqlite import sql
+from mqlite import sql, triggering
 from mqlite.attributes import Kind, Value, valid_name
 from mqlite.connection import Connection
 from mqlite.failure import Failure
@@ -155,11 +155,13 @@ def open_queue(
             user=user or connection.user,
         )  # fmt: skip
         opened.options = with_default_input(opened, options)
-        check_sharing(connection, opened)
+        others = check_sharing(connection, opened)
         opened.handle = connection.new_handle(opened)
         exclusive = bool(opened.options & c.MQOO_INPUT_EXCLUSIVE)
         figures = (opened.input, bool(options & c.MQOO_OUTPUT), exclusive)
         store.execute(sql.ADD_HANDLE, (connection.id, opened.handle, row[0], options, *map(int, figures)))
+        if opened.input and not others:
+            triggering.opened(connection.engine, queue)
     return opened
 
 
@@ -170,14 +172,18 @@ def with_default_input(opened: Open, options: int) -> int:
     return (options & ~c.MQOO_INPUT_AS_Q_DEF) | int(str(opened.local["DEFSOPT"]))
 
 
-def check_sharing(connection: Connection, opened: Open) -> None:
-    """Raises Failure (MQRC_OBJECT_IN_USE) where an exclusive open meets another open for input."""
+def check_sharing(connection: Connection, opened: Open) -> int:
+    """How many have the queue open for input, where this open is one for input.
+
+    Raises Failure (MQRC_OBJECT_IN_USE) where an exclusive open meets another one.
+    """
     if not opened.input:
-        return
+        return 0
     inputs, _, exclusive = connection.store.one(sql.OPEN_COUNTS, (opened.queue,))
     alone = opened.options & c.MQOO_INPUT_EXCLUSIVE or not opened.local["SHARE"]
     if exclusive or (alone and inputs):
         raise Failure(c.MQRC_OBJECT_IN_USE, opened.name)
+    return int(inputs)
 
 
 def make_dynamic(connection: Connection, model: Attributes, wanted: str) -> str:
@@ -222,7 +228,7 @@ def _close_queue(connection: Connection, opened: Open, options: int) -> None:
     store = connection.store
     with store.write():
         row = store.one(sql.QUEUE_BY_ID, (opened.queue,))
-        name, depth, _, dynamic, creator, deleted = row or (opened.name, 0, 0, 0, 0, 1)
+        name, depth, version, dynamic, creator, deleted = row or (opened.name, 0, 0, 0, 0, 1)
         if options and dynamic not in DYNAMIC:
             raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
         if options == c.MQCO_DELETE and (depth or uncommitted(connection, opened.queue)):
@@ -234,6 +240,8 @@ def _close_queue(connection: Connection, opened: Open, options: int) -> None:
         goes = bool(options) or (dynamic == c.MQQDT_TEMPORARY_DYNAMIC and own)
         if row and (goes or (deleted and not store.one(sql.IS_OPEN, (opened.queue,)))):
             delete_queue(store, opened.queue, name)
+        elif opened.input and (opened.local["TRIGGER"] or opened.version != version):
+            triggering.closed(connection.engine, (opened.queue,))
 
 
 def created_here(opened: Open) -> bool:

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Any
 
 from mqlite import descriptor as d
-from mqlite import sql
+from mqlite import sql, triggering
 from mqlite.connection import Connection
+from mqlite.engine import LocalQueue
 from mqlite.failure import Failure
 from mqlite.grouping import advance, next_in_logical_order, set_place_in_group, unfold_extension
 from mqlite.opening import Open, queue_of, refresh
-from mqlite.placing import Placed, row_of
 from mqlite.properties import Property, fold
 from mqlite.reports import confirm_arrival
 from mqlite.reports import valid as valid_reports
 from mqlite.resolve import resolve_reply
+from mqlite.standing import Placed, row_of
 from mqlite.transmission import check_transmitted, transmit
 from mqwire import constants as c
 from mqwire.fields import text
@@ -234,16 +236,17 @@ def store_message(connection: Connection, opened: Open, md: bytearray, body: byt
         raise Failure(c.MQRC_MSG_TOO_BIG_FOR_Q_MGR, opened.name)
     if syncpoint and connection.unit.messages >= int(str(manager["MAXUMSGS"])):
         raise Failure(c.MQRC_SYNCPOINT_LIMIT_REACHED)
-    row = row_of(connection, opened.queue, opened.local, md, body, syncpoint=syncpoint)
+    if opened.local["TRIGGER"]:
+        connection.look_for_dead()  # who do not count as serving a queue (T04, T08)
+    row = row_of(opened.queue, opened.local, md, body, owner=connection.id if syncpoint else 0)
     persistent = bool(row[5])
-    confirmed = insert(connection, opened, row, durable=persistent and not syncpoint)
-    Placed(queue=opened.queue, name=opened.name, persistent=persistent).announce(connection, syncpoint=syncpoint)
-    if confirmed is not None:
-        confirmed.announce(connection, syncpoint=syncpoint)
+    caused = insert(connection, opened, row, durable=persistent and not syncpoint)
+    put = Placed(queue=opened.queue, name=opened.name, persistent=persistent, caused=caused)
+    put.announce(connection, syncpoint=syncpoint)
 
 
-def insert(connection: Connection, opened: Open, row: tuple[object, ...], *, durable: bool) -> Placed | None:
-    """The transaction of a put; returns its COA report, if one was made.
+def insert(connection: Connection, opened: Open, row: tuple[Any, ...], *, durable: bool) -> tuple[Placed, ...]:
+    """The transaction of a put; returns what else it has put: a COA report, a trigger message.
 
     The queue's version is checked in the transaction, so that no change of the queue is missed.
     """
@@ -253,16 +256,20 @@ def insert(connection: Connection, opened: Open, row: tuple[object, ...], *, dur
         try:
             place = (opened.queue, opened.version, opened.local["MAXDEPTH"])
             fits = store.execute(sql.RAISE_DEPTH, place).rowcount == 1
-            confirmed = None
+            caused: tuple[Placed, ...] = ()
             if fits:
                 store.execute(sql.PUT, row)
-                confirmed = confirm_arrival(connection, row[12], row[13], syncpoint=bool(row[1]))  # type: ignore[arg-type]
+                confirmed = confirm_arrival(connection, row[12], row[13], syncpoint=bool(row[1]))
+                caused = (confirmed,) if confirmed else ()
+                if opened.local["TRIGGER"]:
+                    queue = LocalQueue(number=opened.queue, name=opened.name, local=opened.local)
+                    caused += triggering.message_put(connection.engine, queue, rank=row[2], owner=row[3])
         except BaseException:
             store.undo()
             raise
         if fits:
             store.end()
-            return confirmed
+            return caused
         store.undo()
         before = opened.version
         refresh_all(connection, opened)

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-from mqlite import sql
+from mqlite import sql, triggering
 from mqlite.alive import AliveFile
 from mqlite.attributes import Kind
+from mqlite.engine import Engine
 from mqlite.store import Store
 
 
-def recover(store: Store, lives: AliveFile) -> bool:
+def recover(engine: Engine, lives: AliveFile) -> bool:
     """Back out, unlock and close all that belongs to dead connections; True if there was any."""
+    store = engine.store
     if not any(not lives.is_alive(row[0]) for row in store.all(sql.CONNECTION_IDS)):
         return False
     with store.write():
         dead = [row[0] for row in store.all(sql.CONNECTION_IDS) if not lives.is_alive(row[0])]
+        served = set[int]()
         for connection in dead:
             back_out_all(store, connection)
-            drop_handles(store, connection)
+            served |= drop_handles(store, connection)
             store.execute(sql.DELETE_CONNECTION, (connection,))
+        triggering.closed(engine, served)
     return bool(dead)
 
 
 def back_out_all(store: Store, connection: int) -> None:
     """Undo every uncommitted put and get of a connection, in the caller's transaction."""
     for (queue,) in store.all(sql.QUEUE_IDS):
-        puts = _count(store, sql.BACK_OUT_PUTS, queue, connection, state=1)
-        gets = _count(store, sql.BACK_OUT_GETS, queue, connection, state=2)
-        _count(store, sql.UNLOCK_ALL, queue, connection, state=3)
+        if store.one(sql.HELD_ON, (queue, connection)) is None:
+            continue
+        puts = store.execute(sql.BACK_OUT_PUTS, (queue, connection)).rowcount
+        gets = store.execute(sql.BACK_OUT_GETS, (queue, connection)).rowcount
+        store.execute(sql.RELEASE_ALL, (queue, connection))
         if puts != gets:
             store.execute(sql.CHANGE_DEPTH, (gets - puts, queue))
 
 
-def _count(store: Store, statement: str, queue: int, connection: int, *, state: int) -> int:
-    if store.one(sql.HELD_ON, (queue, state, connection)) is None:
-        return 0
-    return store.execute(statement, (queue, connection)).rowcount
-
-
-def drop_handles(store: Store, connection: int) -> None:
-    """Close every handle of a connection; queues that lived for it go."""
-    queues = {row[1] for row in store.all(sql.HANDLES_OF, (connection,))}
+def drop_handles(store: Store, connection: int) -> set[int]:
+    """Close every handle of a connection; queues that lived for it go. Returns the queues it had open for input."""
+    handles = store.all(sql.HANDLES_OF, (connection,))
+    queues = {queue for queue, _ in handles}
     store.execute(sql.DELETE_HANDLES, (connection,))
     for queue, name in store.all(sql.TEMPORARY_OF, (connection,)):
         queues.discard(queue)
@@ -48,6 +49,7 @@ def drop_handles(store: Store, connection: int) -> None:
         row = store.one(sql.QUEUE_BY_ID, (queue,))
         if row and row[5]:
             delete_queue(store, queue, row[0])
+    return {queue for queue, for_input in handles if for_input}
 
 
 def delete_queue(store: Store, queue: int, name: str) -> None:

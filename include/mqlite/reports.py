@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from mqlite import descriptor as d
 from mqlite.connection import Connection
 from mqlite.failure import Failure
-from mqlite.placing import Placed, place
+from mqlite.placing import place
+from mqlite.standing import Placed
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.fields import before_nul

@@ -17,13 +17,14 @@ import threading
 from pathlib import Path
 
 from mqlite import manager as managers
-from mqlite import pcf_server, service_lock
+from mqlite import pcf_server, service_lock, triggering
 from mqlite.channels.binding import bind, channel_values
 from mqlite.channels.partner import PartnerMissing
 from mqlite.channels.runner import Runner
 from mqlite.channels.status_file import ChannelStatus, StatusFile
 from mqlite.manager import Manager
 from mqlite.service_lock import AlreadyRunning, ServiceLock
+from mqlite.store import Store
 from mqwire import constants as c
 
 LOOK_SECONDS = 0.1
@@ -103,6 +104,7 @@ def serve(manager: Manager, ready: int = -1) -> int:
         return 1
     _log_to(manager.folder / "errors.log")
     pcf_server.install()
+    _restart(manager)
     service = Service(manager, stop)
     log.info("AMQ8003I: queue manager %s started", manager.name)
     if ready >= 0:
@@ -114,6 +116,15 @@ def serve(manager: Manager, ready: int = -1) -> int:
         log.info("AMQ8004I: queue manager %s ended", manager.name)
         lock.release()
     return 0
+
+
+def _restart(manager: Manager) -> None:
+    store = Store(manager.folder)
+    try:
+        with store.write():
+            triggering.restarted(store)
+    finally:
+        store.close()
 
 
 def launch(manager: Manager) -> str:

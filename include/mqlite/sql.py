@@ -1,9 +1,10 @@
 """Every statement of the engine, by name. `qm.db` is SQLite in WAL mode and can be read with `sqlite3`.
 
-State of a message: 0 available, 1 put in a unit of work that has not ended, 2 got in one, 3 locked by a browse.
-`owner` is the connection whose unit of work or lock it is. `rank` orders delivery: 9 minus the priority, 0 for all on a
-queue with MSGDLVSQ(FIFO); then `seq`, the order of arrival. `expires` is in tenths of a second since 1970, far away for
-messages that never expire. `queue.depth` counts as CURDEPTH does: uncommitted puts yes, uncommitted gets no.
+State of a message: 0 available, 1 put in a unit of work that has not ended, 2 got in one, 3 locked by a browse, 4 a
+trigger message that becomes available with the end of a unit of work, be it backed out. `owner` is the connection whose
+unit of work or lock it is. `rank` orders delivery: 9 minus the priority, which is the queue's default for all that
+arrive while it is MSGDLVSQ(FIFO); then `seq`, the order of arrival. `expires` is in tenths of a second since 1970, far
+away for messages that never expire. `queue.depth` counts as CURDEPTH does: uncommitted puts yes, uncommitted gets no.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ CREATE TABLE object (
     kind TEXT NOT NULL, name TEXT NOT NULL, attributes TEXT NOT NULL,  -- JSON by MQSC keyword
     PRIMARY KEY (kind, name)
 ) WITHOUT ROWID;
+CREATE INDEX object_initq ON object (json_extract(attributes, '$.INITQ')) WHERE kind = 'QLOCAL';
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, depth INTEGER NOT NULL DEFAULT 0,
     version INTEGER NOT NULL DEFAULT 1,    -- counts changes of the definition
     dynamic INTEGER NOT NULL DEFAULT 0,    -- MQQDT_* of a dynamic queue
     creator INTEGER NOT NULL DEFAULT 0,    -- connection that made a temporary dynamic queue
     deleted INTEGER NOT NULL DEFAULT 0,    -- logically deleted, still open somewhere
-    last_put TEXT NOT NULL DEFAULT '', last_get TEXT NOT NULL DEFAULT ''
+    last_put TEXT NOT NULL DEFAULT '', last_get TEXT NOT NULL DEFAULT '',
+    triggered INTEGER NOT NULL DEFAULT 0   -- last trigger message for it, milliseconds since 1970; 0 after a restart
 );
 CREATE TABLE message (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, queue INTEGER NOT NULL, state INTEGER NOT NULL, rank INTEGER NOT NULL,
@@ -49,6 +52,7 @@ CREATE TABLE handle (
 CREATE INDEX handle_queue ON handle (queue);
 """
 NEVER = 9_000_000_000_000_000_000
+PUT_IN_UNIT, TRIGGER_MESSAGE = 1, 4  # states
 
 JOURNAL = "PRAGMA journal_mode = WAL"
 SYNC_NORMAL = "PRAGMA synchronous = NORMAL"
@@ -113,7 +117,7 @@ DELETE_ALL = "DELETE FROM message WHERE queue = ?"
 STILL_EXPIRED = "SELECT queue, md, body, stored FROM message WHERE seq = ? AND state = 0 AND expires <= ?"
 EXPIRED_ON = "SELECT seq FROM message WHERE queue = ? AND expires <= ? AND state = 0"
 WITH_EXPIRED = "SELECT DISTINCT queue FROM message WHERE expires <= ? AND state = 0 AND expires < 9000000000000000000"
-UNCOMMITTED = "SELECT COUNT(*) FROM message WHERE queue = ? AND state IN (1, 2)"
+UNCOMMITTED = "SELECT COUNT(*) FROM message WHERE queue = ? AND state IN (1, 2, 4)"
 OLDEST = "SELECT MIN(stored) FROM message WHERE queue = ? AND state = 0"
 
 COMMIT_PUTS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 1 AND owner = ?"
@@ -123,24 +127,34 @@ BACK_OUT_GETS = """UPDATE message SET state = 0, owner = 0, backouts = backouts 
     WHERE queue = ? AND state = 2 AND owner = ?"""
 # Negative owners: rows of a marked get, out of the way of a back-out within one transaction.
 SET_ASIDE = "UPDATE message SET owner = -owner WHERE seq IN (?, ?) AND owner = ?"
-UNLOCK_ALL = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 3 AND owner = ?"
+RELEASE_TRIGGERS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 4 AND owner = ?"
+RELEASE_ALL = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state IN (3, 4) AND owner = ?"
 HELD = "SELECT DISTINCT queue FROM message WHERE state > 0 AND owner = ?"
 QUEUE_IDS = "SELECT id FROM queue"
-HELD_ON = "SELECT 1 FROM message WHERE queue = ? AND state = ? AND owner = ? LIMIT 1"
+HELD_ON = "SELECT 1 FROM message WHERE queue = ? AND state > 0 AND owner = ? LIMIT 1"
 
 ADD_CONNECTION = """INSERT INTO connection (pid, user, application, channel, conn_name, started)
     VALUES (?, ?, ?, ?, ?, ?)"""
 CONNECTIONS = "SELECT id, pid, user, application, channel, conn_name, started FROM connection ORDER BY id"
 CONNECTION_IDS = "SELECT id FROM connection"
+ANYBODY = "SELECT 1 FROM connection LIMIT 1"
 DELETE_CONNECTION = "DELETE FROM connection WHERE id = ?"
 
 ADD_HANDLE = """INSERT INTO handle (connection, handle, queue, options, input, output, exclusive)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
 DELETE_HANDLE = "DELETE FROM handle WHERE connection = ? AND handle = ?"
-HANDLES_OF = "SELECT handle, queue FROM handle WHERE connection = ?"
+HANDLES_OF = "SELECT queue, input FROM handle WHERE connection = ?"
 DELETE_HANDLES = "DELETE FROM handle WHERE connection = ?"
 OPEN_COUNTS = """SELECT COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(exclusive), 0) FROM handle
     WHERE queue = ?"""
 IS_OPEN = "SELECT 1 FROM handle WHERE queue = ? LIMIT 1"
 HANDLES_ON = """SELECT h.connection, h.handle, h.options, h.input, h.output, h.exclusive, c.pid, c.user, c.application,
     c.channel, c.conn_name FROM handle h JOIN connection c ON c.id = h.connection WHERE h.queue = ?"""
+
+QUALIFYING = """SELECT COUNT(*) FROM (SELECT 1 FROM message WHERE queue = ? AND state IN (0, 1, 3, 4) AND rank <= ?
+    LIMIT ?)"""
+TRIGGERED_BY = "SELECT name FROM object WHERE kind = 'QLOCAL' AND json_extract(attributes, '$.INITQ') = ? ORDER BY name"
+TRIGGERED_AT = "SELECT triggered FROM queue WHERE id = ?"
+TRIGGERED_NOW = "UPDATE queue SET triggered = ? WHERE id = ?"
+FORGET_TRIGGERED = "UPDATE queue SET triggered = 0 WHERE triggered > 0"
+LAST_MESSAGE = "SELECT seq FROM sqlite_sequence WHERE name = 'message'"

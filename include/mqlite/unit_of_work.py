@@ -6,7 +6,7 @@ transaction, waited for on disk where persistent messages are in it.
 
 from __future__ import annotations
 
-from mqlite import sql
+from mqlite import sql, triggering
 from mqlite.connection import Connection, UnitOfWork, forget
 from mqlite.events import message_available
 from mqlite.failure import Failure
@@ -28,12 +28,19 @@ def commit(connection: Connection) -> None:
                     whole = store.execute(sql.COMMIT_PUTS, (queue, connection.id)).rowcount == puts and whole
                 if not whole and exists(connection, queue):  # another process took this one for dead
                     raise Failure(c.MQRC_BACKED_OUT, "the unit of work is not whole")
+            release_triggers(connection)
     except Failure:
         back_out(connection)
         raise
     connection.unit = UnitOfWork()
     for name in unit.names:
         message_available(connection, name)
+
+
+def release_triggers(connection: Connection) -> None:
+    """Trigger messages of type FIRST and DEPTH come to light with the end of the unit of work (T10a)."""
+    for queue in connection.unit.kept:
+        connection.store.execute(sql.RELEASE_TRIGGERS, (queue, connection.id))
 
 
 def exists(connection: Connection, queue: int) -> bool:
@@ -61,6 +68,7 @@ def back_out(connection: Connection, *, requested: bool = False) -> None:
             gets = store.execute(sql.BACK_OUT_GETS, (queue, connection.id)).rowcount
             if puts != gets:
                 store.execute(sql.CHANGE_DEPTH, (gets - puts, queue))
+        release_triggers(connection)
         if marked is not None:
             store.execute(sql.SET_ASIDE, (*marked.rows, -connection.id))
     connection.unit = UnitOfWork()
@@ -80,23 +88,9 @@ def disconnect(connection: Connection, number: int, *, keep: bool = True) -> Non
     finally:
         with connection.store.write():
             back_out_all(connection.store, connection.id)
-            drop_handles(connection.store, connection.id)
+            served = drop_handles(connection.store, connection.id)
+            triggering.closed(connection.engine, served)
         connection.handles.clear()
         connection.leave()
         forget(number)
         message_available(connection, "")
-
-
-def enter(
-    connection: Connection, queue: int, name: str = "", *, puts: int = 0, gets: int = 0, persistent: bool
-) -> None:
-    """Note that the unit of work now holds one more put (on the queue of that name) or get."""
-    unit = connection.unit
-    counts = unit.queues.setdefault(queue, [0, 0])
-    counts[0] += puts
-    counts[1] += gets
-    unit.messages += 1
-    if puts:
-        unit.names.add(name)
-    if persistent:
-        unit.persistent = True
