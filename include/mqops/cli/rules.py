@@ -8,7 +8,7 @@ from typing import IO, Any
 
 import click
 
-from mqops.cli.rules_snapshot import diff
+from mqops.cli.rules_snapshot import diff, test
 from mqops.cli.tables import check_document, parsed_from, tell
 from mqops.rules import Rule, matching
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
@@ -22,6 +22,7 @@ def rules() -> None:
 
 
 rules.add_command(diff)
+rules.add_command(test)
 
 
 @rules.command()

@@ -8,11 +8,14 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from mqops.cli.expectations import junit_xml, show_results
 from mqops.cli.outcome import errors_are_usage, json_option, show_json
 from mqops.cli.tables import check_document, parsed_from, tell
+from mqops.errors import SettingsError
 from mqops.rules import Table
 
 if TYPE_CHECKING:
+    from mqops.workflow.fates import Recorded
     from mqops.workflow.rules_diff import Change, RulesDiff
 
 _TABLE = click.File("rb")
@@ -45,6 +48,63 @@ def diff(*, old: IO[bytes], new: IO[bytes], folder: Path, as_json: bool) -> None
     found = rules_diff(snapshot, before, after)
     show_json({"ok": True, **found.to_json()}) if as_json else _show(found)
     sys.exit(1 if found.changes else 0)
+
+
+@click.command()
+@click.argument("table", type=_TABLE)
+@snapshot_option
+@click.option(
+    "--expect",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The expectation file (include/docs/rules_testing.md).",
+)
+@click.option("--write", is_flag=True, help="Record the present fates as a new expectation file.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as JUnit XML, too.")
+@json_option
+@errors_are_usage
+def test(*, table: IO[bytes], folder: Path, file: Path, write: bool, junit: Path | None, as_json: bool) -> None:
+    """Hold what TABLE does with the messages of a recorded snapshot against an expectation file.
+
+    Exit 0: every expectation is met; 1: one is not; 2: usage, or the table or the file is not valid.
+    """
+    from mqops.expect.check import check  # noqa: PLC0415
+    from mqops.expect.file import expectations_in  # noqa: PLC0415
+    from mqops.workflow.fates import Recorded  # noqa: PLC0415
+
+    snapshot = Recorded.of(folder)
+    (rules,) = valid_tables([table], origins=snapshot.of_backout_queues, as_json=as_json)
+    if write:
+        _record(file, snapshot, rules, table.name)
+        show_json({"ok": True, "written": str(file)}) if as_json else click.echo(f"{file}: written")
+        return
+    results = check(expectations_in(_text_of(file), source=str(file)), snapshot.seen(rules))
+    if junit:
+        junit.write_bytes(junit_xml(results, str(file)))
+    ok = all(result.ok for result in results)
+    if as_json:
+        show_json({"ok": ok, "file": str(file), "results": [result.to_json() for result in results]})
+    else:
+        show_results(results, str(file))
+    sys.exit(0 if ok else 1)
+
+
+def _record(file: Path, snapshot: Recorded, rules: Table, name: str) -> None:
+    """Raises SettingsError where the file is there already: what a person wrote is not overwritten."""
+    from mqops.expect.record import written  # noqa: PLC0415
+
+    if file.exists():
+        raise SettingsError(f"{file} is there already; remove it, or name another file")
+    heading = f"What {Path(name).name} (sha256 {rules.digest[:16]}) does with the messages of a recorded snapshot."
+    file.write_text(written(snapshot.seen(rules), heading), encoding="utf-8")
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: cannot be read: {error}") from error
 
 
 def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> list[Table]:

@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mqops.backout.decision import with_origin
 from mqops.errors import SettingsError
+from mqops.expect.check import Seen
 from mqops.rules import Table
+from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.snapshot.columns import PATTERN_COLUMNS
 from mqops.store import backout
 from mqops.store.arrow import read_parquet
 from mqops.store.run import RunFolder
@@ -91,7 +95,22 @@ class Recorded:
         for batch in read_parquet(self.folder, READ):
             yield from batch.to_pylist()
 
+    def seen(self, table: Table) -> Iterator[Seen]:
+        """Every message with its fate, as expectations are held against it. Raises `LakeError`."""
+        for message in self.messages():
+            fate, line = self.fate(message, table)
+            fields = pattern_fields(message if self.past.where is None else with_origin(message, self.past.where))
+            yield Seen(msg_id=message["msg_id"].hex(), fields=fields, fate=fate, line=line)
+
     def fate(self, message: Mapping[str, Any], table: Table) -> tuple[Fate, int | None]:
         """What becomes of a message, and the line of the rule that says so (None: no rule)."""
         row = self.past.row(0, message, table)
         return Fate(*(row[name] for name in Fate._fields)), row["rule_line"]
+
+
+def pattern_fields(message: Mapping[str, Any]) -> dict[str, str | int]:
+    """Pattern keyword → the message's value; blank or 0 where the message has none."""
+    return {
+        keyword: message[column] or ("" if PATTERN_KEYWORDS[keyword].kind is Kind.WILD else 0)
+        for keyword, column in PATTERN_COLUMNS.items()
+    }

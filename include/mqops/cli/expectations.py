@@ -1,0 +1,56 @@
+"""The results of expectations as text that a CI log shows, and as the JUnit XML that CI servers read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import click
+
+if TYPE_CHECKING:
+    from mqops.expect.check import Result
+
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def show_results(results: Sequence[Result], file: str) -> None:
+    """One `file:line: ok|FAILED: what` an expectation, and below a failed one what its other messages are."""
+    from mqops.expect.check import told  # noqa: PLC0415
+
+    for result in results:
+        click.echo(f"{file}:{result.expectation.line}: {'ok' if result.ok else 'FAILED'}: {told(result)}")
+        for line in [] if result.ok else others(result):
+            click.echo(f"    {line}")
+    failed = sum(not result.ok for result in results)
+    click.echo(f"{len(results)} expectations, {failed} failed")
+
+
+def others(result: Result) -> list[str]:
+    """The messages that do not fit, by fate, with the first few MsgIds."""
+    return [
+        f"{other.messages} {other.fate}: {', '.join(other.ids)}{', ...' if len(other.ids) < other.messages else ''}"
+        for other in sorted(result.others.values(), key=lambda other: -other.messages)
+    ]
+
+
+def junit_xml(results: Sequence[Result], file: str) -> bytes:
+    """The results as one JUnit test suite. A character that XML cannot hold becomes U+FFFD."""
+    from mqops.expect.check import told  # noqa: PLC0415
+
+    failed = sum(not result.ok for result in results)
+    suite = ElementTree.Element(
+        "testsuite", name=file, tests=str(len(results)), failures=str(failed), errors="0", skipped="0"
+    )
+    for result in results:
+        name = result.expectation.entry.name or f"line {result.expectation.line}"
+        case = ElementTree.SubElement(suite, "testcase", classname=file, name=_xml(name))
+        if not result.ok:
+            failure = ElementTree.SubElement(case, "failure", message=_xml(told(result)))
+            failure.text = _xml("\n".join(others(result)))
+    return bytes(ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True))
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
