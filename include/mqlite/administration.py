@@ -48,6 +48,9 @@ class Administration(Protocol):
     def clear(self, kind: Kind, name: str) -> None:
         """Remove every message of a queue."""
 
+    def discard_expired(self, queues: Iterable[str]) -> None:
+        """Discard every expired message of these local queues, with the reports that were asked for."""
+
     def queue_status(self, queue: str) -> dict[str, Value]:
         """Figures of a local queue by the keywords of DISPLAY QSTATUS."""
 

@@ -65,6 +65,7 @@ class Condition(Enum):
     NAMELIST_CREATED = _done("AMQ8552I: IBM MQ namelist created.")
     NAMELIST_DELETED = _done("AMQ8553I: IBM MQ namelist deleted.")
     SECURITY_REFRESHED = _done("AMQ8560I: IBM MQ security cache refreshed.")
+    QMGR_REFRESHED = _done("CSQ9022I: REFRESH QMGR NORMAL COMPLETION")
     AUTHINFO_CREATED = _done("AMQ8563I: IBM MQ authentication information object created.")
     AUTHINFO_DELETED = _done("AMQ8564I: IBM MQ authentication information object deleted.")
     AUTHINFO_SHOWN = _done("AMQ8566I: Display authentication information details.")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mqlite import recovery, service_lock, sql, triggering
+from mqlite import expiry_scan, recovery, service_lock, sql, triggering
 from mqlite.alive import alive_file
 from mqlite.attributes import Kind, Value
 from mqlite.channels import control
@@ -107,6 +107,10 @@ class EngineAdministration:
             self._check_unused(name, queue)
             self._store.execute(sql.DELETE_ALL, (queue,))
             self._store.execute(sql.CHANGE_DEPTH, (-self._depth(name), queue))
+
+    def discard_expired(self, queues: Iterable[str]) -> None:
+        self._recover()
+        expiry_scan.scan(self._manager, [self._queue(name) for name in queues])
 
     def queue_status(self, queue: str) -> dict[str, Value]:
         number = self._queue(queue)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 from mqlite import descriptor as d
 from mqlite import sql
 from mqlite.connection import Connection
 from mqlite.reports import report_expiration
+from mqlite.store import Store
 from mqlite.transmission import EMBEDDED, XQH_LENGTH
 from mqwire import constants as c
 from mqwire.structures import MQMD
@@ -49,12 +52,12 @@ def discard_expired(connection: Connection, seq: int) -> bool:
     return True
 
 
-def candidates(connection: Connection) -> list[int]:
+def candidates(store: Store) -> list[int]:
     """The numbers of the queues that have expired messages: the index of expiries knows (E16)."""
-    return [row[0] for row in connection.store.all(sql.WITH_EXPIRED, (int(time.time() * 10),))]
+    return [row[0] for row in store.all(sql.WITH_EXPIRED, (int(time.time() * 10),))]
 
 
-def scan(connection: Connection, queue: int) -> int:
-    """Discard every expired message of a queue; returns how many there were (E16, E18)."""
-    expired = connection.store.all(sql.EXPIRED_ON, (queue, int(time.time() * 10)))
-    return sum(discard_expired(connection, row[0]) for row in expired)
+def scan(connection: Connection, queue: int, stopping: Callable[[], bool]) -> int:
+    """Discard the expired messages of a queue until there is none or `stopping()`; returns how many (E16, E18)."""
+    expired = connection.store.all(sql.EXPIRED_ON, (int(time.time() * 10), queue))
+    return sum(discard_expired(connection, row[0]) for row in takewhile(lambda _: not stopping(), expired))

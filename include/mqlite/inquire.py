@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mqlite import sql, triggering
-from mqlite.attributes import QUEUE_TYPES, Kind, UnknownAttribute, Value, by_selector
+from mqlite.attributes import QUEUE_TYPES, Attribute, Kind, UnknownAttribute, Value, by_selector
 from mqlite.connection import Connection
 from mqlite.events import message_available
 from mqlite.failure import Failure
@@ -54,16 +54,29 @@ def integer(connection: Connection, opened: Open, selector: int) -> int:
     special = live(connection, opened, selector)
     if special is not None:
         return special
-    try:
-        row = by_selector(opened.kind if opened.kind is not Kind.QMODEL else Kind.QLOCAL, selector)
-    except UnknownAttribute:
-        if opened.kind in DEFINITION_ONLY:
-            return c.MQIAV_NOT_APPLICABLE
-        raise Failure(c.MQRC_SELECTOR_ERROR, str(selector)) from None
+    row = described(connection, opened, selector)
+    if row is None:
+        return c.MQIAV_NOT_APPLICABLE
     value = opened.definition.get(row.keyword)
     if not isinstance(value, int):
         return c.MQIAV_NOT_APPLICABLE
     return value
+
+
+def described(connection: Connection, opened: Open, selector: int) -> Attribute | None:
+    """The attribute that a selector means; None for an alias or remote queue, which has fewer than others.
+
+    Raises Failure (MQRC_SELECTOR_ERROR), also for an attribute that the platform does not have.
+    """
+    try:
+        row = by_selector(opened.kind if opened.kind is not Kind.QMODEL else Kind.QLOCAL, selector)
+    except UnknownAttribute:
+        if opened.kind in DEFINITION_ONLY:
+            return None
+        raise Failure(c.MQRC_SELECTOR_ERROR, str(selector)) from None
+    if connection.manager.platform not in row.platforms:
+        raise Failure(c.MQRC_SELECTOR_ERROR, row.keyword)
+    return row
 
 
 def live(connection: Connection, opened: Open, selector: int) -> int | None:
@@ -88,12 +101,9 @@ def character(connection: Connection, opened: Open, selector: int) -> list[tuple
         return [(connection.manager.name, NAME_LENGTH)]
     if selector == c.MQCA_NAMELIST_NAME or (selector == c.MQCA_PROCESS_NAME and opened.kind is Kind.PROCESS):
         return [(opened.name, NAME_LENGTH)]
-    try:
-        row = by_selector(opened.kind if opened.kind is not Kind.QMODEL else Kind.QLOCAL, selector)
-    except UnknownAttribute:
-        if opened.kind in DEFINITION_ONLY:
-            return [("*" * NAME_LENGTH, NAME_LENGTH)]
-        raise Failure(c.MQRC_SELECTOR_ERROR, str(selector)) from None
+    row = described(connection, opened, selector)
+    if row is None:
+        return [("*" * NAME_LENGTH, NAME_LENGTH)]
     value: Value | None = opened.definition.get(row.keyword)
     length = int(getattr(row.type, "length", 0) or NAME_LENGTH)
     if isinstance(value, list):

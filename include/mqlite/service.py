@@ -22,6 +22,7 @@ from mqlite.channels.binding import bind, channel_values
 from mqlite.channels.partner import PartnerMissing
 from mqlite.channels.runner import Runner
 from mqlite.channels.status_file import ChannelStatus, StatusFile
+from mqlite.expiry_scan import ExpiryScanner
 from mqlite.manager import Manager
 from mqlite.service_lock import AlreadyRunning, ServiceLock
 from mqlite.store import Store
@@ -34,7 +35,10 @@ log = logging.getLogger("mqlite.service")
 
 
 class Service:
-    """Channels of one queue manager, as many threads as channels run. It ends when `stop` is set."""
+    """Channels of one queue manager, as many threads as channels run, and its scan for expired messages.
+
+    It ends when `stop` is set.
+    """
 
     def __init__(self, manager: Manager, stop: threading.Event) -> None:
         self._manager = manager
@@ -44,7 +48,10 @@ class Service:
         self._stop = stop
 
     def run(self) -> None:
-        """Until stopped, or the queue manager is gone: start and stop channels as commands want."""
+        """Until stopped, or the queue manager is gone: scan, start and stop channels as commands want."""
+        scanner = ExpiryScanner(self._manager, self._stop) if self._manager.platform == "zos" else None
+        if scanner is not None:
+            scanner.start()
         changes = -1
         while not self._stop.is_set() and self._manager.folder.exists():
             now = self._status.changes()
@@ -56,6 +63,9 @@ class Service:
             runner.stop(stopped=False)
         for runner in self._runners.values():
             runner.join()
+        if scanner is not None:
+            self._stop.set()
+            scanner.join()
         self._status.close()
 
     def _look(self) -> None:

@@ -115,8 +115,10 @@ UNLOCK = "UPDATE message SET state = 0, owner = 0 WHERE seq = ? AND state = 3 AN
 DELETE = "DELETE FROM message WHERE seq = ?"
 DELETE_ALL = "DELETE FROM message WHERE queue = ?"
 STILL_EXPIRED = "SELECT queue, md, body, stored FROM message WHERE seq = ? AND state = 0 AND expires <= ?"
-EXPIRED_ON = "SELECT seq FROM message WHERE queue = ? AND expires <= ? AND state = 0"
-WITH_EXPIRED = "SELECT DISTINCT queue FROM message WHERE expires <= ? AND state = 0 AND expires < 9000000000000000000"
+# One look into the index of expiries for each queue, however many messages it has.
+EXPIRED = f"FROM message INDEXED BY message_expires WHERE expires < {NEVER} AND expires <= ? AND state = 0"
+EXPIRED_ON = f"SELECT seq {EXPIRED} AND queue = ? ORDER BY expires"
+WITH_EXPIRED = f"SELECT id FROM queue WHERE EXISTS (SELECT 1 {EXPIRED} AND queue = queue.id)"
 UNCOMMITTED = "SELECT COUNT(*) FROM message WHERE queue = ? AND state IN (1, 2, 4)"
 OLDEST = "SELECT MIN(stored) FROM message WHERE queue = ? AND state = 0"
 

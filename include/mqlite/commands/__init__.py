@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from mqlite.attributes import Kind
-from mqlite.commands import channels, inquire, objects, security, status
+from mqlite.commands import channels, inquire, objects, refresh, status
 from mqlite.commands.filters import Where
 from mqlite.commands.request import Request, Response, Row
 from mqlite.conditions import CommandError, Condition
@@ -39,7 +39,8 @@ COMMANDS: Mapping[tuple[str, str], Run] = {
     ("STOP", "CHANNEL"): channels.stop,
     ("RESET", "CHANNEL"): channels.reset,
     ("RESOLVE", "CHANNEL"): channels.resolve,
-    ("REFRESH", "SECURITY"): security.refresh,
+    ("REFRESH", "SECURITY"): refresh.security,
+    ("REFRESH", "QMGR"): refresh.manager,
 }
 
 

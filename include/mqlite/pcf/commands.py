@@ -39,6 +39,11 @@ STOPPING = {
     c.MQIACF_QUIESCE: ("MODE", {c.MQQO_YES: "QUIESCE", c.MQQO_NO: "FORCE"}),
     c.MQIACH_CHANNEL_STATUS: ("STATUS", {c.MQCHS_STOPPED: "STOPPED", c.MQCHS_INACTIVE: "INACTIVE"}),
 }
+REFRESHING = {
+    c.MQIACF_REFRESH_TYPE: (
+        "TYPE", {c.MQRT_CONFIGURATION: "CONFIGEV", c.MQRT_EXPIRY: "EXPIRY", c.MQRT_PROXYSUB: "PROXYSUB"}
+    )
+}  # fmt: skip
 RESOLVING = {c.MQIACH_IN_DOUBT: ("ACTION", {c.MQIDO_COMMIT: "COMMIT", c.MQIDO_BACKOUT: "BACKOUT"})}
 
 
@@ -97,5 +102,8 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
         verb="RESET", noun="CHANNEL", name=CHANNEL_NAME.selector, options={c.MQIACH_MSG_SEQUENCE_NUMBER: ("SEQNUM", {})}
     ),
     c.MQCMD_RESOLVE_CHANNEL: PcfCommand(verb="RESOLVE", noun="CHANNEL", name=CHANNEL_NAME.selector, options=RESOLVING),
+    c.MQCMD_REFRESH_Q_MGR: PcfCommand(
+        verb="REFRESH", noun="QMGR", name=c.MQCACF_OBJECT_NAME, optional_name=True, options=REFRESHING
+    ),
     c.MQCMD_REFRESH_SECURITY: PcfCommand(verb="REFRESH", noun="SECURITY"),
 }
