@@ -59,7 +59,8 @@ class Open:
 
     Attributes: `queue` its number (0 for what holds no messages) and `name`; `definition` what was opened; `local` the
     attributes of the local queue behind it, `version` when they were read, `objects` the version of all objects then;
-    `puts` the PUT attributes of every definition on the way; `resolved` how the name was resolved; `saved` context of
+    `puts` the PUT attributes of every definition on the way, `cap` the lowest CAPEXPRY of theirs in tenths of a second,
+    0 for none; `resolved` how the name was resolved; `saved` context of
     the last message got (for the pass-context options); `user` whose authority counts.
     """
 
@@ -70,6 +71,7 @@ class Open:
     version: int = -1
     objects: int = -1
     puts: tuple[Value, ...] = ()
+    cap: int = 0
     definition: Attributes = field(default_factory=dict)
     local: Attributes = field(default_factory=dict)
     resolved: Resolved | None = None
@@ -277,18 +279,24 @@ def refresh(connection: Connection, opened: Open) -> None:
         return
     opened.version, opened.objects = row[0], row[2]
     opened.local = connection.objects.get(Kind.QLOCAL, opened.name) or {}
-    opened.puts = (opened.local.get("PUT", 0),)
+    way = [opened.local]
     resolved = opened.resolved
     if resolved is None or opened.kind in (Kind.QLOCAL, Kind.QMODEL):
         opened.definition = opened.local
     elif resolved.kind is Kind.QREMOTE and connection.objects.get(Kind.QREMOTE, resolved.name) is None:
-        opened.puts += tuple(through.get("PUT", 0) for through in (resolved.attributes, *resolved.through))
+        way += [resolved.attributes, *resolved.through]
     else:
-        follow(connection, opened, resolved)
+        way += follow(connection, opened, resolved)
+    opened.puts = tuple(definition.get("PUT", 0) for definition in way)
+    caps = [int(str(definition.get("CAPEXPRY", -1))) for definition in way]
+    opened.cap = min((cap for cap in caps if cap > 0), default=0)
 
 
-def follow(connection: Connection, opened: Open, before: Resolved) -> None:
-    """Resolve the name of an alias or remote queue again. Raises Failure (MQRC_OBJECT_CHANGED)."""
+def follow(connection: Connection, opened: Open, before: Resolved) -> list[Attributes]:
+    """Resolve the name of an alias or remote queue again; returns the definitions on the way.
+
+    Raises Failure (MQRC_OBJECT_CHANGED).
+    """
     try:
         now = resolve(connection.objects, connection.manager.name, before.name, "")
     except Failure as failure:
@@ -297,4 +305,4 @@ def follow(connection: Connection, opened: Open, before: Resolved) -> None:
     if leads != (before.kind, before.queue, before.remote_queue, before.remote_queue_manager):
         raise Failure(c.MQRC_OBJECT_CHANGED, before.name)
     opened.resolved, opened.definition = now, now.attributes
-    opened.puts += tuple(through.get("PUT", 0) for through in (now.attributes, *now.through))
+    return [now.attributes, *now.through]

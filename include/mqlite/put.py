@@ -225,10 +225,13 @@ def store_message(connection: Connection, opened: Open, md: bytearray, body: byt
     Raises Failure (MQRC_MSG_TOO_BIG_FOR_Q, MQRC_MSG_TOO_BIG_FOR_Q_MGR, MQRC_Q_FULL, MQRC_SYNCPOINT_LIMIT_REACHED).
     """
     resolved = opened.resolved
-    if resolved is not None and resolved.remote_queue_manager:
-        md, body = transmit(connection, resolved, md, body, msg_id=connection.new_msg_id())
-    elif opened.local["USAGE"] == c.MQUS_TRANSMISSION:
+    remote = resolved is not None and resolved.remote_queue_manager
+    if not remote and opened.local["USAGE"] == c.MQUS_TRANSMISSION:
         check_transmitted(md, body)
+    if opened.cap and not 0 < d.for_put(md)[2] <= opened.cap:
+        d.set_expiry(md, opened.cap)
+    if resolved is not None and remote:
+        md, body = transmit(connection, resolved, md, body, msg_id=connection.new_msg_id())
     if len(body) > int(str(opened.local["MAXMSGL"])):
         raise Failure(c.MQRC_MSG_TOO_BIG_FOR_Q, opened.name)
     manager = connection.objects.manager(opened.objects)

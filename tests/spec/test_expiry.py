@@ -17,6 +17,7 @@ FULL_DATA, DATA, PLAIN = (
     CMQC.MQRO_EXPIRATION_WITH_DATA,
     CMQC.MQRO_EXPIRATION,
 )
+TRIGGERED = "DEFINE QLOCAL(INIT)\nDEFINE PROCESS(P)\nALTER QLOCAL(Q1) TRIGGER INITQ(INIT) PROCESS(P)"
 INNER_EXPIRY = MQXQH.LAYOUT.size - MQMD.LAYOUT.length(1) + MQMD.LAYOUT.offset("Expiry")
 
 
@@ -46,6 +47,15 @@ def test_E02_what_remains_is_returned(application: Application) -> None:
     expire()
     md, _ = application.get("Q1")
     assert 900 < md.Expiry < 1000
+
+
+def test_E02_counts_down_on_a_transmission_queue(application: Application) -> None:
+    run_mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)\nDEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2)")
+    application.put("R", Expiry=1000)
+    expire()
+    md, body = application.get("QM2")
+    assert 900 < md.Expiry < 1000
+    assert 900 < MQXQH.unpack(body).msg_desc.expiry < 1000
 
 
 def test_E03_fifo_get_discards_up_to_the_first_live_message(application: Application) -> None:
@@ -98,6 +108,15 @@ def test_E05_counts_in_the_depth_until_it_is_discarded(application: Application)
         application.get("Q1")
     assert application.depth("Q1") == 0
     application.put("Q1", b"y")
+
+
+def test_E05_counts_for_depth_triggering(application: Application) -> None:
+    run_mqsc(f"{TRIGGERED} TRIGTYPE(DEPTH) TRIGDPTH(2)")
+    monitor = application.open("INIT", INPUT)
+    application.put("Q1", Expiry=1)
+    expire()
+    application.put("Q1")
+    assert application.get(monitor)[1][:4] == b"TM  "
 
 
 @pytest.mark.parametrize(("option", "kept"), [(PLAIN, 0), (DATA, 100), (FULL_DATA, 250)])
@@ -156,6 +175,14 @@ def test_E07_discard_and_report_are_outside_the_unit_of_work(application: Applic
     application.manager.backout()
     assert application.depth("Q1") == 1
     assert application.depth("REPORTS") == 1
+
+
+def test_E08_trigger_messages_never_expire(application: Application) -> None:
+    run_mqsc(f"{TRIGGERED} TRIGTYPE(FIRST)")
+    monitor = application.open("INIT", INPUT)
+    application.put("Q1", Expiry=1)
+    expire()
+    assert application.get(monitor)[0].Expiry == CMQC.MQEI_UNLIMITED
 
 
 def test_E09_backed_out_message_may_have_expired(application: Application) -> None:
@@ -241,3 +268,29 @@ def test_E12_message_expires_on_its_transmission_queue(application: Application)
     assert application.depth("QM2") == 0
     md, body = application.get("REPORTS")
     assert (md.Feedback, md.CorrelId, body) == (CMQC.MQFB_EXPIRATION, sent.MsgId, b"data")
+
+
+@pytest.mark.parametrize(("asked", "given"), [(CMQC.MQEI_UNLIMITED, 500), (9999, 500), (300, 300)])
+@pytest.mark.parametrize("opened", ["Q1", "A1"])
+def test_CAPEXPRY_is_the_lowest_on_the_way(application: Application, opened: str, asked: int, given: int) -> None:
+    run_mqsc("ALTER QLOCAL(Q1) CAPEXPRY(500)\nDEFINE QALIAS(A1) TARGET(Q1) CAPEXPRY(800)")
+    application.put(opened, Expiry=asked)
+    assert given - 50 < application.get("Q1")[0].Expiry <= given
+
+
+def test_CAPEXPRY_of_an_alias_and_of_those_put_before(application: Application) -> None:
+    run_mqsc("DEFINE QALIAS(A1) TARGET(Q1)")
+    opened = application.open("A1", CMQC.MQOO_OUTPUT)
+    opened.put(b"before")
+    run_mqsc("ALTER QALIAS(A1) CAPEXPRY(800)")
+    opened.put(b"after")
+    assert application.get("Q1")[0].Expiry == CMQC.MQEI_UNLIMITED
+    assert 0 < application.get("Q1")[0].Expiry <= 800
+
+
+def test_E13_CAPEXPRY_caps_both_expiries_of_a_remote_put(application: Application) -> None:
+    run_mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)\nDEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2) CAPEXPRY(700)")
+    application.put("R")
+    md, body = application.get("QM2")
+    assert 0 < md.Expiry <= 700
+    assert 0 < MQXQH.unpack(body).msg_desc.expiry <= 700

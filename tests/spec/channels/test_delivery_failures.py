@@ -26,7 +26,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("queue", "trouble", "reason"), FAILURES)
-def test_P01_undeliverable_message_goes_to_DEADQ_with_an_MQDLH(
+def test_P01_E11_undeliverable_message_goes_to_DEADQ_with_an_MQDLH(
     estate: Estate, queue: str, trouble: str, reason: int
 ) -> None:
     estate.channel_pair()
