@@ -15,6 +15,7 @@ from mqops.cli.passes import (
     show_plan,
     show_summary,
     source_of,
+    this_user,
     unit_size_option,
 )
 
@@ -68,6 +69,7 @@ def run(
         replay_cap=replay_cap,
         quarantine=quarantine,
         unit_size=unit_size,
+        requested_by=this_user(),
     )
     found, folder, plan = plan_pass(what)
     if folder is None or plan is None:

@@ -15,6 +15,7 @@ from mqops.cli.passes import (
     show_plan,
     show_summary,
     source_of,
+    this_user,
     unit_size_option,
 )
 
@@ -52,6 +53,7 @@ def run(
         source=source_of(rules_file),
         queue=queue.strip() or table.control.inputq.strip(),
         unit_size=unit_size,
+        requested_by=this_user(),
     )
     folder, plan = plan_pass(what)
     if dry_run:

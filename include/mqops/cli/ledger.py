@@ -1,9 +1,11 @@
-"""`mqops ledger`: check the ledger, ask it what became of a message, drain the ledger queue into it."""
+"""`mqops ledger`: check the ledger, ask it what became of a message, export it, drain the ledger queue into it."""
 
 from __future__ import annotations
 
+import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,13 @@ import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.errors import LedgerBroken
+from mqops.ledger.history import COLUMNS, Event, events, is_since
+from mqops.store.files import read_json
 from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
 from mqops.workflow.clock import utc_now
-from mqwire.names import reason_name
+
+_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
 
 
 @click.group()
@@ -27,27 +33,43 @@ def ledger() -> None:
 @json_option
 @known_errors
 def verify(*, queue_managers: tuple[str, ...], lake: Path, as_json: bool) -> None:
-    """Check that no line of the ledgers was changed, removed or added (none named: all ledgers of the lake)."""
-    results = [_verified(name, lake / name) for name in queue_managers or _all(lake)]
+    """Check that no line of the ledgers was changed, removed or added (none named: all ledgers of the lake).
+
+    The first line that is not what was written is named, and the exit code is 1. What a crash left of a half-written
+    last line is told and no error: nothing relies on it yet.
+    """
+    results = [_verified(name, LedgerFile(lake / name, utc_now)) for name in queue_managers or all_ledgers(lake)]
+    ok = all(result["ok"] for result in results)
     if as_json:
-        show_json({"ok": all(result["ok"] for result in results), "ledgers": results})
+        show_json({"ok": ok, "ledgers": results})
     for result in [] if as_json else results:
         click.echo(f"{result['queue_manager']}: {result['lines']} lines, {result['error'] or 'unbroken'}")
-    sys.exit(0 if all(result["ok"] for result in results) else 1)
+        if result["torn"]:
+            click.echo(f"{result['queue_manager']}: {result['torn']} bytes of a half-written last line: {_TORN}")
+    if not results and not as_json:
+        click.echo(f"{lake}: no ledgers")
+    sys.exit(0 if ok else 1)
 
 
-def _all(lake: Path) -> list[str]:
+_TORN = "a crash; its marker is still on the ledger queue, and the line is written anew by the next prove or drain"
+
+
+def all_ledgers(lake: Path) -> list[str]:
+    """The queue managers that have a ledger in the lake."""
     return sorted(path.parent.parent.name for path in lake.glob("*/ledger/ledger.jsonl"))
 
 
-def _verified(name: str, folder: Path) -> dict[str, Any]:
+def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
     lines, head, error = 0, "", ""
     try:
-        for entry in LedgerFile(folder, utc_now).entries():
+        for entry in file.entries():
             lines, head = lines + 1, entry["hash"]
     except LedgerBroken as broken:
         error = str(broken)
-    return {"queue_manager": name, "ok": not error, "lines": lines, "head": head, "error": error}
+    if not file.path.exists():
+        error = f"there is no ledger {file.path}"
+    found = {"queue_manager": name, "ok": not error, "lines": lines, "head": head, "error": error}
+    return {**found, "torn": file.torn()}
 
 
 @ledger.command()
@@ -56,28 +78,74 @@ def _verified(name: str, folder: Path) -> dict[str, Any]:
 @json_option
 @known_errors
 def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
-    """What was done with the messages whose MsgId (hex) begins with MSGID, in all ledgers of the lake."""
-    found = list(_history(lake, msg_id.lower()))
+    """What was done with the messages whose MsgId (hex) begins with MSGID, and why, in all ledgers of the lake.
+
+    Exit code 1 where no ledger knows such a message.
+    """
+    found = [_with_rule(event, lake) for event in _history(lake, msg_id.lower())]
     if as_json:
         show_json({"msg_id": msg_id, "events": found})
     for event in [] if as_json else found:
-        target = f" {event['dest_q']}@{event['dest_q_mgr']}" if event["dest_q"] else ""
-        failed = f" failed: {event['reason']}" if event["reason"] else ""
-        click.echo(f"{event['at']}  {event['queue_manager']}  {event['action']}{target}{failed}  run {event['run']}")
+        click.echo(_told(event))
+    if not found and not as_json:
+        click.echo(f"no ledger in {lake} knows a message {msg_id}")
     sys.exit(0 if found else 1)
 
 
-def _history(lake: Path, msg_id: str) -> Iterator[dict[str, Any]]:
-    for name in _all(lake):
-        for marker in LedgerFile(lake / name, utc_now).markers():
-            for row, key, row_msg_id, action, rule_key, dest_q, dest_q_mgr, reason, _body in marker.rows:
-                if row_msg_id.startswith(msg_id):
-                    yield {
-                        **{"at": marker.at, "queue_manager": name, "run": marker.run, "plan": marker.plan},
-                        **{"unit": marker.unit, "row": row, "msg_key": key, "msg_id": row_msg_id, "action": action},
-                        **{"rule_key": rule_key, "dest_q": dest_q, "dest_q_mgr": dest_q_mgr},
-                        "reason": reason_name(reason) if reason else "",
-                    }
+def _history(lake: Path, msg_id: str) -> Iterator[Event]:
+    for name in all_ledgers(lake):
+        for event in events(name, LedgerFile(lake / name, utc_now).about(f'"{msg_id}')):
+            if event.msg_id.startswith(msg_id):
+                yield event
+
+
+def _with_rule(event: Event, lake: Path) -> dict[str, Any]:
+    """An event, with the rule's line and table while the run's folder is there."""
+    plan_json = RunFolder.at(lake, event.queue_manager, event.run).plan_json
+    plan = read_json(plan_json) if plan_json.is_file() else {}
+    same = plan if plan.get("digest") == event.plan else {}
+    lines = [rule["rule_line"] for rule in same.get("rules", ()) if rule["rule_key"] == event.rule]
+    source = {"rule_line": lines[0] if lines else None, "table_source": same.get("table_source", "")}
+    return event.to_json() | source
+
+
+def _told(event: Mapping[str, Any]) -> str:
+    target = f" {event['dest_q']}@{event['dest_q_mgr']}" if event["dest_q"] else ""
+    failed = f" failed: {event['reason']}" if event["reason"] else ""
+    line = f"line {event['rule_line']} of {event['table_source']}, " if event["rule_line"] else ""
+    return "\n".join(
+        (
+            f"{event['at']}  {event['queue_manager']}  {event['action']}{target}{failed}  run {event['run']}",
+            f"    message   {event['msg_id']} of {event['queue'] or 'an unknown queue'}, body {event['body']}",
+            f"    rule      {line}key {event['rule']}, table {event['table'] or 'unknown'}",
+            f"    asked     {event['requested_by'] or 'not recorded'}; approved: {event['approved_by'] or 'by nobody'}",
+            f"    plan      {event['plan']}, row {event['row']}",
+            f"    unit      {event['unit']}, line {event['line']} of the ledger",
+        )
+    )
+
+
+@ledger.command()
+@click.option("--queue-manager", "-m", "queue_managers", multiple=True, help="Only this one's; may be repeated.")
+@click.option("--run", default="", help="Only what this run did.")
+@click.option("--since", type=click.DateTime(_TIMES), help="Only from this time on (UTC), to the second or the day.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), default="jsonl", show_default=True)
+@lake_option
+@known_errors
+def export(*, queue_managers: tuple[str, ...], run: str, since: datetime | None, form: str, lake: Path) -> None:
+    """Print every message that a unit of work dealt with, as JSON lines or CSV, oldest first in each ledger.
+
+    Each ledger is checked while it is read: an export ends with exit code 1 at the first line that is not what was
+    written.
+    """
+    writer = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
+    if form == "csv":
+        writer.writeheader()
+    for name in queue_managers or all_ledgers(lake):
+        for event in events(name, LedgerFile(lake / name, utc_now).entries()):
+            if (run and event.run != run) or (since and not is_since(event.at, since)):
+                continue
+            writer.writerow(event.to_json()) if form == "csv" else show_json(event.to_json())
 
 
 @ledger.command()
@@ -90,7 +158,6 @@ def drain(*, queue_manager: str, lake: Path, as_json: bool) -> None:
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
     from mqops.mq.ledger_queue import LedgerQueue  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
     from mqops.workflow.prove import drain as drain_plan  # noqa: PLC0415
 
     with connect(connection_to(queue_manager)) as session:

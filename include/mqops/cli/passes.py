@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import getpass
+import os
+import socket
 import sys
 from typing import IO
 
@@ -23,6 +26,14 @@ dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be
 def source_of(file: IO[bytes]) -> str:
     """A file's name, for messages and the plan."""
     return str(getattr(file, "name", "<standard input>"))
+
+
+def this_user() -> str:
+    """Who runs this command, for the ledger: `user@host`, the operating system's word for it."""
+    try:
+        return f"{getpass.getuser()}@{socket.gethostname()}"
+    except (OSError, KeyError):  # a user id without a name
+        return f"{os.getuid()}@{socket.gethostname()}"
 
 
 def read_table(file: IO[bytes], *, origins: bool = False) -> tuple[Table, str]:

@@ -17,6 +17,7 @@ from typing import Any
 import filelock
 
 from mqops.act.identity import PlanIdentity
+from mqops.errors import LedgerBroken
 from mqops.ledger.chain import Head, head_of, unit_of, verify, write_line
 from mqops.ledger.marker import Kind, Marker
 from mqops.store.files import FILE_MODE, lake_errors, make_folder
@@ -67,6 +68,30 @@ class LedgerFile:
             for line in stream:
                 if line.endswith(b"\n"):
                     yield line
+
+    def torn(self) -> int:
+        """Bytes of a half-written last line, 0 if there is none. Its marker is still on the ledger queue (rule 1)."""
+        if not self.path.exists():
+            return 0
+        with lake_errors(self.path), self.path.open("rb") as stream:
+            last = b""
+            for line in stream:
+                last = line
+        return 0 if last.endswith(b"\n") else len(last)
+
+    def about(self, text: str) -> Iterator[dict[str, Any]]:
+        """The lines that hold this text, and all that say a plan's tickets were issued, not checked against the chain.
+
+        Raises:
+            LedgerBroken: such a line is not readable.
+        """
+        wanted = text.encode()
+        for number, line in enumerate(self.lines(), start=1):
+            if wanted in line or b'"kind":"issued"' in line[:_START]:
+                try:
+                    yield json.loads(line)
+                except ValueError as error:
+                    raise LedgerBroken(f"Line {number} of the ledger is damaged or has been changed") from error
 
     def markers(self, *, plan: PlanIdentity | None = None, kind: Kind | None = None) -> Iterator[Marker]:
         """The markers of one plan or of one kind, or all.

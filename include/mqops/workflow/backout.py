@@ -82,7 +82,7 @@ class BackoutPass:
     """What to do in a pass.
 
     Parameters: `queues` none for all that are named as BOQNAME; `text` and `source` of the table; `unit_size` most
-    messages a unit of work.
+    messages a unit of work; `requested_by` who asked, for the ledger.
     """
 
     connection: MqConnection
@@ -94,6 +94,7 @@ class BackoutPass:
     replay_cap: int = DEFAULT_CAP
     quarantine: str = DEFAULT_QUARANTINE
     unit_size: int = DEFAULT_UNIT_SIZE
+    requested_by: str = ""
 
 
 def plan_pass(what: BackoutPass) -> tuple[Surveyed, RunFolder | None, PlanSummary | None]:
@@ -118,5 +119,5 @@ def carry_out(what: BackoutPass, run: RunFolder, plan: PlanSummary) -> RunSummar
     Raises:
         MqopsError: what was committed is in the ledger or on the ledger queue; nothing is lost.
     """
-    act(what.connection, run, unit_size=what.unit_size, approved=plan.digest)
+    act(what.connection, run, unit_size=what.unit_size, approved=plan.digest, about={"requested_by": what.requested_by})
     return prove(what.connection, run)

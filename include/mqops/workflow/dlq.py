@@ -25,7 +25,7 @@ class Pass:
     """What to do in a pass.
 
     Parameters: `queue` blank for the queue manager's DEADQ; `text` and `source` of the table; `unit_size` most messages
-    a unit of work.
+    a unit of work; `requested_by` who asked, for the ledger.
     """
 
     connection: MqConnection
@@ -35,6 +35,7 @@ class Pass:
     source: str = "<standard input>"
     queue: str = ""
     unit_size: int = DEFAULT_UNIT_SIZE
+    requested_by: str = ""
 
 
 def plan_pass(what: Pass) -> tuple[RunFolder, PlanSummary]:
@@ -57,7 +58,7 @@ def carry_out(what: Pass, run: RunFolder, plan: PlanSummary) -> RunSummary:
     Raises:
         MqopsError: what was committed is in the ledger or on the ledger queue; nothing is lost.
     """
-    act(what.connection, run, unit_size=what.unit_size, approved=plan.digest)
+    act(what.connection, run, unit_size=what.unit_size, approved=plan.digest, about={"requested_by": what.requested_by})
     return prove(what.connection, run)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
+import hashlib
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -115,14 +118,22 @@ def test_the_ledger_is_checked_and_asked(manager, mqops, tmp_path):
     (msg_id,) = manager.put(DLQ, [dead_letter("A", b"x")])
     mqops("dlq", "run", DLQ, "QM1", text=RETRY)
     assert mqops("ledger", "verify").stdout == "QM1: 2 lines, unbroken\n"
-    shown = json.loads(mqops("ledger", "show", msg_id.hex(), "--json").stdout)["events"]
-    assert [(event["action"], event["dest_q"], event["reason"]) for event in shown] == [("RETRY", "A", "")]
-    assert "  QM1  RETRY A@QM1  run cli-" in mqops("ledger", "show", msg_id.hex()[:20].upper()).stdout
-    mqops("ledger", "show", "ff" * 24, expect=1)
+    (event,) = json.loads(mqops("ledger", "show", msg_id.hex(), "--json").stdout)["events"]
+    assert [event[name] for name in ("action", "dest_q", "dest_q_mgr", "reason")] == ["RETRY", "A", "QM1", ""]
+    assert [event[name] for name in ("queue", "outcome", "rule_line", "line")] == [DLQ, "acted", 1, 2]
+    assert (event["table"], event["table_source"]) == (hashlib.sha256(RETRY.encode()).hexdigest(), "<stdin>")
+    assert (event["requested_by"], event["approved_by"]) == (f"{getpass.getuser()}@{socket.gethostname()}", "")
+    told = mqops("ledger", "show", msg_id.hex()[:20].upper()).stdout
+    assert "  QM1  RETRY A@QM1  run cli-" in told
+    assert f"    rule      line 1 of <stdin>, key {event['rule']}, table {event['table']}\n" in told
+    assert f"    asked     {event['requested_by']}; approved: by nobody\n" in told
+    assert "knows a message ffff" in mqops("ledger", "show", "ff" * 24, expect=1).stdout
+    assert json.loads(mqops("ledger", "export").stdout)["msg_id"] == msg_id.hex()
     ledger = tmp_path / "lake" / "QM1" / "ledger" / "ledger.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b'"RETRY"', b'"FWD"'))
     said = json.loads(mqops("ledger", "verify", "--json", expect=1).stdout)
     assert (said["ok"], said["ledgers"][0]["error"]) == (False, "Line 2 of the ledger is damaged or has been changed")
+    assert "Line 2 of the ledger is damaged" in mqops("ledger", "export", expect=1).stderr
 
 
 def test_markers_that_nobody_proved_are_drained(manager, mqops, tmp_path):

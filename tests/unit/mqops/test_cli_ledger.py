@@ -1,0 +1,191 @@
+"""`mqops ledger verify`, `show` and `export` on ledger files: no queue manager."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from mqops.act.identity import PlanIdentity
+from mqops.cli import main
+from mqops.ledger.history import COLUMNS
+from mqops.ledger.marker import Marker
+from mqops.store.ledger import LedgerFile
+
+ABOUT = {"queue": "DLQ", "table_digest": "7a" * 32, "requested_by": "alice", "approved_by": "bob", "workflow": "dlq"}
+
+
+def plan(run: str) -> PlanIdentity:
+    return PlanIdentity(run=run, digest="ab" * 32)
+
+
+def issued(run: str, at: str) -> Marker:
+    unit = plan(run).issued_id().hex()
+    return Marker(unit=unit, run=run, plan=plan(run).digest, kind="issued", at=at, lanes=(2,), about=ABOUT)
+
+
+def unit(run: str, at: str, number: int, kind: str = "acted") -> Marker:
+    reason = 2053 if kind == "failed" else None
+    row = (number, f"key{number}", f"{number:048x}", "FWD", "rule-1", "Ä, 'Q'", "QM", reason, "cd" * 16)
+    return Marker(
+        **{"unit": plan(run).marker_id(0, number, kind).hex(), "run": run, "plan": plan(run).digest, "kind": kind},
+        **{"at": at, "first": number, "next": number + 1, "rows": (row,)},
+    )
+
+
+@pytest.fixture
+def lake(tmp_path):
+    """Two ledgers: QM1 with two runs of two days, QM2 with one."""
+    clock = itertools.count()
+    for name, markers in {
+        "QM1": [
+            issued("r1", "2026-03-01T10:00:00.000000Z"),
+            unit("r1", "2026-03-01T10:00:01.000000Z", 1),
+            unit("r1", "2026-03-01T10:00:02.000000Z", 2, "failed"),
+            issued("r2", "2026-03-02T00:00:00.000000Z"),
+            unit("r2", "2026-03-02T00:00:00.000000Z", 2),
+        ],
+        "QM2": [unit("r1", "2026-03-03T00:00:00.000000Z", 3)],  # its "issued" line is missing: an old ledger
+    }.items():
+        with LedgerFile(tmp_path / name, lambda: f"t{next(clock)}").writer() as writer:
+            writer.add(markers)
+    return tmp_path
+
+
+def ledger(lake, *arguments):
+    return CliRunner().invoke(main, ["ledger", *arguments, "--lake", str(lake)])
+
+
+def exported(lake, *arguments):
+    result = ledger(lake, "export", *arguments)
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.output.splitlines()]
+
+
+def test_verify_checks_all_ledgers_or_those_named(lake):
+    assert ledger(lake, "verify").output == "QM1: 5 lines, unbroken\nQM2: 1 lines, unbroken\n"
+    assert ledger(lake, "verify", "QM2").output == "QM2: 1 lines, unbroken\n"
+
+
+def test_verify_names_the_first_broken_line(lake):
+    path = LedgerFile(lake / "QM1", str).path
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], lines[3], lines[2], lines[4].replace(b"FWD", b"IGN")]))
+    result = ledger(lake, "verify")
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        "QM1: 2 lines, Line 3 of the ledger does not follow the one before: lines were removed or added",
+        "QM2: 1 lines, unbroken",
+    ]
+
+
+def test_verify_of_a_ledger_that_is_not_there_is_no(lake, tmp_path):
+    result = ledger(lake, "verify", "QM9")
+    assert result.exit_code == 1
+    assert result.output == f"QM9: 0 lines, there is no ledger {lake}/QM9/ledger/ledger.jsonl\n"
+    assert ledger(tmp_path / "empty", "verify").output == f"{tmp_path}/empty: no ledgers\n"
+
+
+def test_a_torn_last_line_is_told_and_no_error(lake):
+    path = LedgerFile(lake / "QM1", str).path
+    path.write_bytes(path.read_bytes()[:-30])
+    torn = len(path.read_bytes().splitlines()[-1])
+    result = ledger(lake, "verify", "QM1")
+    assert result.exit_code == 0
+    assert result.output == (
+        "QM1: 4 lines, unbroken\n"
+        f"QM1: {torn} bytes of a half-written last line: a crash; its marker is still on the ledger queue, and the "
+        "line is written anew by the next prove or drain\n"
+    )
+    (document,) = json.loads(ledger(lake, "verify", "QM1", "--json").output)["ledgers"]
+    assert (document["ok"], document["lines"], document["torn"]) == (True, 4, torn)
+    assert [event["run"] for event in exported(lake, "-m", "QM1")] == ["r1", "r1"]
+    assert ledger(lake, "show", f"{3:048x}").exit_code == 0
+    with LedgerFile(lake / "QM1", str).writer() as writer:  # the marker comes again
+        assert writer.add([unit("r2", "2026-03-02T00:00:00.000000Z", 2)]) == 1
+    assert ledger(lake, "verify", "QM1").output == "QM1: 5 lines, unbroken\n"
+
+
+def test_show_says_what_and_why(lake):
+    result = ledger(lake, "show", f"{2:048x}")
+    assert result.exit_code == 0
+    unit_id = plan("r1").marker_id(0, 2, "failed").hex()
+    assert result.output.split("2026-03-02")[0] == (
+        "2026-03-01T10:00:02.000000Z  QM1  FWD Ä, 'Q'@QM failed: MQRC_Q_FULL  run r1\n"
+        f"    message   {2:048x} of DLQ, body {'cd' * 16}\n"
+        f"    rule      key rule-1, table {'7a' * 32}\n"
+        "    asked     alice; approved: bob\n"
+        f"    plan      {'ab' * 32}, row 2\n"
+        f"    unit      {unit_id}, line 3 of the ledger\n"
+    )
+    assert [line[:10] for line in result.output.splitlines() if line[0] != " "] == ["2026-03-01", "2026-03-02"]
+
+
+def test_show_of_an_old_ledger_says_what_it_does_not_know(lake):
+    output = ledger(lake, "show", f"{3:048x}").output
+    assert f"{3:048x} of an unknown queue" in output
+    assert "rule      key rule-1, table unknown\n    asked     not recorded; approved: by nobody\n" in output
+
+
+def test_show_of_a_message_nobody_knows_is_exit_1(lake):
+    result = ledger(lake, "show", "FFFF")
+    assert (result.exit_code, result.output) == (1, f"no ledger in {lake} knows a message FFFF\n")
+
+
+def test_show_names_a_damaged_line(lake):
+    path = LedgerFile(lake / "QM2", str).path
+    path.write_bytes(path.read_bytes().replace(b'"rows":[[', b'"rows":[[,'))
+    result = ledger(lake, "show", f"{3:048x}")
+    assert result.exit_code == 1
+    assert "Line 1 of the ledger is damaged or has been changed" in result.output
+
+
+def test_export_is_every_event_of_every_ledger(lake):
+    events = exported(lake)
+    assert [(event["queue_manager"], event["run"], event["msg_id"][-1], event["outcome"]) for event in events] == [
+        *[("QM1", "r1", "1", "acted"), ("QM1", "r1", "2", "failed"), ("QM1", "r2", "2", "acted")],
+        ("QM2", "r1", "3", "acted"),
+    ]
+    assert list(events[0]) == list(COLUMNS)
+    assert (events[0]["table"], events[0]["requested_by"], events[0]["approved_by"]) == ("7a" * 32, "alice", "bob")
+    assert [event["reason"] for event in events] == ["", "MQRC_Q_FULL", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "numbers"),
+    [
+        (("--run", "r1"), "123"),
+        (("--queue-manager", "QM1"), "122"),
+        (("-m", "QM2", "-m", "QM1"), "3122"),
+        (("--since", "2026-03-02"), "23"),
+        (("--since", "2026-03-01T10:00:02"), "223"),
+        (("--since", "2026-03-02", "--run", "r1"), "3"),
+        (("--run", "nothing"), ""),
+    ],
+)
+def test_export_filters(lake, arguments, numbers):
+    assert "".join(event["msg_id"][-1] for event in exported(lake, *arguments)) == numbers
+
+
+def test_export_as_csv(lake):
+    result = ledger(lake, "export", "--format", "csv", "--run", "r2")
+    (row,) = csv.DictReader(io.StringIO(result.output))
+    assert tuple(row) == COLUMNS
+    assert (row["dest_q"], row["line"], row["reason"]) == ("Ä, 'Q'", "5", "")
+
+
+def test_export_stops_at_a_broken_line(lake):
+    path = LedgerFile(lake / "QM1", str).path
+    path.write_bytes(path.read_bytes().replace(b'"acted"', b'"other"', 1))
+    result = ledger(lake, "export")
+    assert result.exit_code == 1
+    assert result.output == "mqops: Line 2 of the ledger is damaged or has been changed\n"
+
+
+def test_export_usage(lake):
+    assert ledger(lake, "export", "--since", "yesterday").exit_code == 2
+    assert ledger(lake, "export", "--format", "xml").exit_code == 2
