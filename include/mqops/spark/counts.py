@@ -93,17 +93,27 @@ def _samples(plan: DataFrame, snapshot: DataFrame, rows: Iterable[int]) -> dict[
     chosen = plan.where(F.col("row").isin(list(rows))).select("row", "msg_key", "queue").collect()
     keys = {row["msg_key"]: row["row"] for row in chosen}
     places = snapshot.where(F.col("msg_key").isin(list(keys))).select("position").collect()
-    behind_dlh = F.substring("body", MQDLH_LENGTH_1 + 1, 64).alias("text")
     messages = (
         snapshot.where(F.col("position").isin([place["position"] for place in places]))
         .where(F.col("msg_key").isin(list(keys)))
-        .select(*_SAMPLED, F.coalesce(F.when(F.col("dlh_error").isNull(), behind_dlh), F.lit(b"")).alias("text"))
+        .select(*_SAMPLED, *_text())
         .collect()
     )
     return {keys[message["msg_key"]]: _sample(keys[message["msg_key"]], message) for message in messages}
 
 
-_SAMPLED = ("msg_key", "msg_id", "put_date", "put_time", "put_appl_name", "body_length", "dlh_ccsid", "dlh_encoding")
+_SAMPLED = ("msg_key", "msg_id", "put_date", "put_time", "put_appl_name", "body_length")
+_TEXT_BYTES = 64
+
+
+def _text() -> list[Any]:
+    """The first bytes behind the MQDLH, or of the whole body where there is none, with their CCSID and encoding."""
+    behind = F.col("dlh_error").isNull()
+    return [
+        F.substring("body", F.when(behind, MQDLH_LENGTH_1 + 1).otherwise(1), F.lit(_TEXT_BYTES)).alias("text"),
+        F.when(behind, F.col("dlh_ccsid")).otherwise(F.col("ccsid")).alias("text_ccsid"),
+        F.when(behind, F.col("dlh_encoding")).otherwise(F.col("encoding")).alias("text_encoding"),
+    ]
 
 
 def _sample(number: int, message: Row) -> Sample:
@@ -113,5 +123,5 @@ def _sample(number: int, message: Row) -> Sample:
         put_at=put_instant(message["put_date"], message["put_time"]),
         put_appl_name=message["put_appl_name"],
         bytes=message["body_length"],
-        shape=masked(bytes(message["text"]), message["dlh_ccsid"] or 0, message["dlh_encoding"] or 0),
+        shape=masked(bytes(message["text"]), message["text_ccsid"], message["text_encoding"]),
     )
