@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from mqlite import expiry_scan, recovery, service_lock, sql, triggering
+from mqlite import expiry_scan, recovery, service_lock, sql, subscriptions, triggering
 from mqlite.alive import alive_file
 from mqlite.attributes import Kind, Value
 from mqlite.channels import control
 from mqlite.channels.status_file import StatusFile
 from mqlite.conditions import CommandError, Condition
 from mqlite.engine import Engine
+from mqlite.failure import Failure
 from mqlite.manager import Manager, kept_attributes
 from mqlite.store import Store
 from mqwire import constants as c
+from mqwire.names import reason_name
 
 NEED_FORCE = frozenset({"USAGE", "SHARE", "DEFSOPT"})  # an open handle was given on what they said
 
@@ -73,7 +76,10 @@ class EngineAdministration:
         before = self._objects.get(kind, name) if replace else None
         if before is not None and kind is Kind.QLOCAL:
             self._check_open(name, before, values)
-        with self._store.write(durable=True):
+        with told(name), self._store.write(durable=True):
+            if kind is Kind.SUB:
+                self._objects.save(kind, name, subscriptions.defined(self._objects, self._manager, values, before))
+                return
             before = self._objects.get(kind, name)
             self._objects.define(kind, name, values, replace=replace)
             if before is not None and kind is Kind.QLOCAL:
@@ -93,10 +99,13 @@ class EngineAdministration:
         if kind is Kind.CHANNEL:
             self._check_inactive(name)
         self._recover()
-        with self._store.write(durable=True):
+        with told(name), self._store.write(durable=True):
             if kind is Kind.QLOCAL:
                 self._empty(name, purge=purge)
-            self._objects.delete(kind, name)
+            if kind is Kind.SUB:
+                subscriptions.deleted(self._store, name, self._objects.get(kind, name) or {})
+            else:
+                self._objects.delete(kind, name)
         if kind is Kind.CHANNEL:
             self.channels.forget(name)
 
@@ -225,6 +234,17 @@ class EngineAdministration:
         if self._depth(name) and not purge:
             raise CommandError(Condition.QUEUE_NOT_EMPTY, name=name)
         recovery.delete_queue(self._store, queue, name)
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """The engine's failures as the command's: DEFINE SUB and DELETE SUB fail as MQSUB and MQCLOSE do."""
+    try:
+        yield
+    except Failure as failure:
+        raise CommandError(
+            Condition.FAILED, name=f"{reason_name(failure.reason)} {name}", reason=failure.reason
+        ) from failure
 
 
 def connection_identifier(identity: bytes, number: int) -> bytes:

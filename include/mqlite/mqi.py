@@ -25,10 +25,13 @@ from mqlite.failure import Failure
 from mqlite.get import GetRequest, Got
 from mqlite.get import get as engine_get
 from mqlite.mqi_properties import PropertyCalls, message_handle
+from mqlite.mqi_subscriptions import SubscriptionCalls
 from mqlite.opening import Open, close, open_object, open_queue, queue_of
 from mqlite.put import PutRequest
 from mqlite.put import put as engine_put
 from mqlite.signatures import CALLS
+from mqlite.subscriptions import close_handle
+from mqlite.topics import publish
 from mqwire import constants as c
 from mqwire import mqi
 from mqwire.fields import text
@@ -59,7 +62,7 @@ csp_fields = mqi.MQCSP.reader(
 )
 
 
-class Interface(PropertyCalls):
+class Interface(PropertyCalls, SubscriptionCalls):
     """The calls, on one cffi instance.
 
     Parameters: `ffi` of the bridge module.
@@ -137,6 +140,8 @@ class Interface(PropertyCalls):
         kind, *parts = od_names(raw)
         name, queue_manager, dynamic, alternate = (text(part) for part in parts)
         user = alternate if options & c.MQOO_ALTERNATE_USER_AUTHORITY else ""
+        if kind == c.MQOT_TOPIC:
+            return self.open_topic(connection, raw, version, options)
         if kind != c.MQOT_Q:
             return open_object(connection, kind=kind, name=name, options=options)
         opened = open_queue(
@@ -150,7 +155,7 @@ class Interface(PropertyCalls):
         return opened
 
     def mqclose(self, hconn: int, hobj: Any, options: int) -> Outcome:
-        close(connection_of(hconn), hobj[0], options)
+        close_handle(connection_of(hconn), hobj[0], options)
         hobj[0] = c.MQHO_UNUSABLE_HOBJ
         return None
 
@@ -170,7 +175,7 @@ class Interface(PropertyCalls):
             md=d.full(raw, version), options=options, context=context, body=body, version=version,
             properties=properties,
         )  # fmt: skip
-        filled = engine_put(connection, opened, request)
+        filled = (engine_put if opened.queue else publish)(connection, opened, request)
         d.set_version(filled, version)
         raw[:] = bytes(filled[: len(raw)])
         pmo_counts(options_raw, *((0, 1, 0) if opened.resolved and opened.resolved.remote_queue_manager else (1, 0, 0)))
@@ -316,7 +321,9 @@ def open_options(put_options: int) -> int:
 def resolved_names(connection: Connection, opened: Open) -> tuple[str, str]:
     """ResolvedQName and ResolvedQMgrName."""
     resolved = opened.resolved
-    if resolved is not None and resolved.remote_queue_manager:
+    if resolved is None:
+        return "", ""  # a topic
+    if resolved.remote_queue_manager:
         return resolved.remote_queue, resolved.remote_queue_manager
     return opened.name, connection.manager.name
 
@@ -404,7 +411,7 @@ def postpone(name: str, arguments: tuple[Any, ...]) -> bool:
     """Have an MQCLOSE or MQDISC done after the call that this thread is in; False for every other call."""
     if name == "MQCLOSE":
         hconn, hobj, options = arguments[0], arguments[1][0], arguments[2]
-        _inside.later.append(lambda: finish(hconn, lambda connection: close(connection, hobj, options)))
+        _inside.later.append(lambda: finish(hconn, lambda connection: close_handle(connection, hobj, options)))
     elif name == "MQDISC":
         number = arguments[0][0]
         _inside.later.append(lambda: finish(number, lambda connection: unit_of_work.disconnect(connection, number)))

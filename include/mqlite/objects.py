@@ -75,7 +75,7 @@ class Objects:
             attributes["CRDATE"] = made.get("CRDATE", now["ALTDATE"])
             attributes["CRTIME"] = made.get("CRTIME", now["ALTTIME"])
             self._queue_row(name, int(str(attributes["DEFTYPE"])), 0)
-        self._save(kind, name, attributes)
+        self.save(kind, name, attributes)
 
     def define_dynamic(self, name: str, values: Mapping[str, Value], creator: int) -> int:
         """Make a dynamic queue of a model's attributes; returns its queue number."""
@@ -84,7 +84,7 @@ class Objects:
         now = _stamps()
         attributes = {**defaults(Kind.QLOCAL, platform=self._platform), **values, **now}
         attributes |= {"CRDATE": now["ALTDATE"], "CRTIME": now["ALTTIME"]}
-        self._save(Kind.QLOCAL, name, attributes)
+        self.save(Kind.QLOCAL, name, attributes)
         return self._queue_row(name, dynamic, creator if temporary else 0)
 
     def alter(self, kind: Kind, name: str, changes: Mapping[str, Value]) -> Attributes:
@@ -96,7 +96,7 @@ class Objects:
         if before is None:
             raise Failure(c.MQRC_UNKNOWN_OBJECT_NAME, name)
         after = {**before, **changes, **_stamps()}
-        self._save(kind, name, after)
+        self.save(kind, name, after)
         return after
 
     def delete(self, kind: Kind, name: str) -> None:
@@ -104,7 +104,8 @@ class Objects:
         self._store.execute(sql.DELETE_OBJECT, (kind, name))
         self._store.execute(sql.TOUCH_MANAGER)
 
-    def _save(self, kind: Kind, name: str, attributes: Attributes) -> None:
+    def save(self, kind: Kind, name: str, attributes: Attributes) -> None:
+        """Store an object's attributes just as they are."""
         self._store.execute(sql.SET_OBJECT, (kind, name, json.dumps(attributes, ensure_ascii=False)))
         self._store.execute(sql.TOUCH_MANAGER)
         if kind is Kind.QLOCAL:

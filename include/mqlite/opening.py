@@ -11,7 +11,7 @@ from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqlite.manager import kept_attributes
 from mqlite.objects import Attributes
-from mqlite.recovery import delete_queue
+from mqlite.recovery import abandoned, delete_queue
 from mqlite.resolve import Resolved, resolve
 from mqwire import constants as c
 
@@ -104,7 +104,8 @@ def check_options(options: int, *, kind: int) -> None:
         raise Failure(c.MQRC_OPTIONS_ERROR)
     if not options & (INPUT | c.MQOO_BROWSE | c.MQOO_OUTPUT | c.MQOO_INQUIRE | c.MQOO_SET):
         raise Failure(c.MQRC_OPTIONS_ERROR)
-    if kind != c.MQOT_Q and options & (INPUT | c.MQOO_BROWSE | c.MQOO_OUTPUT):
+    outputs = 0 if kind == c.MQOT_TOPIC else c.MQOO_OUTPUT
+    if kind != c.MQOT_Q and options & (INPUT | c.MQOO_BROWSE | outputs):
         raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE)
 
 
@@ -239,7 +240,7 @@ def _close_queue(connection: Connection, opened: Open, options: int) -> None:
             store.execute(sql.UNLOCK, (opened.cursor.locked, connection.id))
         store.execute(sql.DELETE_HANDLE, (connection.id, opened.handle))
         own = creator == connection.id and created_here(opened)
-        goes = bool(options) or (dynamic == c.MQQDT_TEMPORARY_DYNAMIC and own)
+        goes = bool(options) or (dynamic == c.MQQDT_TEMPORARY_DYNAMIC and own) or abandoned(store, opened.queue, name)
         if row and (goes or (deleted and not store.one(sql.IS_OPEN, (opened.queue,)))):
             delete_queue(store, opened.queue, name)
         elif opened.input and (opened.local["TRIGGER"] or opened.version != version):

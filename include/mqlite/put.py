@@ -89,6 +89,18 @@ def put(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     Raises Failure.
     """
     options, md = request.options, request.md
+    check_request(opened, options)
+    syncpoint = in_syncpoint(connection, options)
+    refresh_all(connection, opened)
+    stored, body = describe(connection, opened, request)
+    store_message(connection, opened, stored, body, syncpoint=syncpoint)
+    if options & c.MQPMO_LOGICAL_ORDER:
+        advance(connection, opened.putting, md, len(body), syncpoint=syncpoint)
+    return md
+
+
+def check_request(opened: Open, options: int) -> None:
+    """Raises Failure for put options that do not go together or that the handle was not opened for."""
     if options & ~KNOWN or (options & CONTEXTS).bit_count() > 1:
         raise Failure(c.MQRC_OPTIONS_ERROR)
     if not opened.options & c.MQOO_OUTPUT:
@@ -96,11 +108,16 @@ def put(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     context = options & CONTEXTS
     if context in NEEDS_OPEN and not opened.options & NEEDS_OPEN[context]:
         raise Failure(c.MQRC_NOT_OPEN_FOR_PASS_ALL if context == c.MQPMO_PASS_ALL_CONTEXT else REFUSALS[context])
+
+
+def describe(connection: Connection, opened: Open, request: PutRequest) -> tuple[bytearray, bytes]:
+    """Fill the request's descriptor in; returns the descriptor and the data to be stored.
+
+    Raises Failure.
+    """
+    options, md, body = request.options, request.md, request.body
     if options & c.MQPMO_MD_FOR_OUTPUT_ONLY:
         md[:] = d.EMPTY
-    syncpoint = in_syncpoint(connection, options)
-    refresh_all(connection, opened)
-    body = request.body
     if request.version < 2:
         body = unfold_extension(md, body)
     report, kind, expiry, _, _, ccsid, priority, persistence, msg_id, correl_id, *_ = d.for_put(md)
@@ -118,14 +135,10 @@ def put(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     if ccsid in (c.MQCCSI_Q_MGR, c.MQCCSI_APPL):
         ccsid = connection.manager.application_ccsid
     d.set_resolved(md, ccsid, priority, persistence, msg_id, correl_id, 0)
-    give_context(connection, opened, md, context, request.context)
+    give_context(connection, opened, md, options & CONTEXTS, request.context)
     stored = bytearray(md)
     resolve_reply_to(connection, stored)
-    body = fold(stored, body, request.properties)
-    store_message(connection, opened, stored, body, syncpoint=syncpoint)
-    if options & c.MQPMO_LOGICAL_ORDER:
-        advance(connection, opened.putting, md, len(body), syncpoint=syncpoint)
-    return md
+    return stored, fold(stored, body, request.properties)
 
 
 REFUSALS = {

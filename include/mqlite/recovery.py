@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 from mqlite import sql, triggering
 from mqlite.alive import AliveFile
 from mqlite.attributes import Kind
 from mqlite.engine import Engine
+from mqlite.objects import Attributes
 from mqlite.store import Store
+
+MANAGED_QUEUES = "SYSTEM.MANAGED."  # queues of managed subscriptions are called so
+DURABLE = 1  # a subscription's DURABLE(YES)
 
 
 def recover(engine: Engine, lives: AliveFile) -> bool:
@@ -38,18 +44,44 @@ def back_out_all(store: Store, connection: int) -> None:
 
 
 def drop_handles(store: Store, connection: int) -> set[int]:
-    """Close every handle of a connection; queues that lived for it go. Returns the queues it had open for input."""
+    """Close every handle of a connection; queues and subscriptions that lived for it go.
+
+    Returns the queues it had open for input.
+    """
     handles = store.all(sql.HANDLES_OF, (connection,))
     queues = {queue for queue, _ in handles}
     store.execute(sql.DELETE_HANDLES, (connection,))
+    for name, text in store.all(sql.SUBSCRIPTIONS_OF, (connection,)):
+        leave_subscription(store, name, json.loads(text))
     for queue, name in store.all(sql.TEMPORARY_OF, (connection,)):
         queues.discard(queue)
         delete_queue(store, queue, name)
     for queue in queues:
         row = store.one(sql.QUEUE_BY_ID, (queue,))
-        if row and row[5]:
+        if row and (row[5] or abandoned(store, queue, row[0])):
             delete_queue(store, queue, row[0])
     return {queue for queue, for_input in handles if for_input}
+
+
+def leave_subscription(store: Store, name: str, values: Attributes, *, remove: bool = False) -> None:
+    """Close a subscription: a durable one stays unless it is to be removed; else its managed queue goes with it."""
+    if values["DURABLE"] == DURABLE and not remove:
+        store.execute(sql.SET_OBJECT, (Kind.SUB, name, json.dumps({**values, "CONNECTION": 0}, ensure_ascii=False)))
+        return
+    store.execute(sql.DELETE_OBJECT, (Kind.SUB, name))
+    store.execute(sql.TOUCH_MANAGER)
+    queue = str(values["DEST"])
+    row = store.one(sql.QUEUE, (queue,))
+    if row and abandoned(store, row[0], queue):
+        delete_queue(store, row[0], queue)
+
+
+def abandoned(store: Store, queue: int, name: str) -> bool:
+    """Whether a queue was made for a subscription that is gone, and nobody has it open any more."""
+    if not name.startswith(MANAGED_QUEUES) or store.one(sql.IS_OPEN, (queue,)):
+        return False
+    dynamic = bool(store.one(sql.QUEUE_BY_ID, (queue,))[3])
+    return dynamic and store.one(sql.IS_DESTINATION, (name,)) is None
 
 
 def delete_queue(store: Store, queue: int, name: str) -> None:

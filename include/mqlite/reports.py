@@ -147,11 +147,21 @@ def dead_letter(
     connection: Connection, original: MQMD, made: MQMD, body: bytes, reason: int, *, syncpoint: bool
 ) -> Placed | None:
     """A report that has no place: on the dead-letter queue if it is persistent."""
+    if made.persistence != c.MQPER_PERSISTENT:
+        return None
+    target = (original.reply_to_q, original.reply_to_q_mgr)
+    return bury(connection, target, made, body, reason, syncpoint=syncpoint)
+
+
+def bury(
+    connection: Connection, target: tuple[str, str], made: MQMD, body: bytes, reason: int, *, syncpoint: bool
+) -> Placed | None:
+    """Put a message that its target (queue, queue manager) does not take on the dead-letter queue, if there is one."""
     name = str(connection.objects.manager()["DEADQ"])
-    if made.persistence != c.MQPER_PERSISTENT or not name:
+    if not name:
         return None
     header = MQDLH(
-        reason=reason, dest_q_name=original.reply_to_q, dest_q_mgr_name=original.reply_to_q_mgr,
+        reason=reason, dest_q_name=target[0], dest_q_mgr_name=target[1],
         encoding=made.encoding, coded_char_set_id=made.coded_char_set_id, format=made.format,
         put_appl_type=made.put_appl_type, put_appl_name=made.put_appl_name, put_date=made.put_date,
         put_time=made.put_time,

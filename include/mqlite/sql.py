@@ -74,6 +74,9 @@ OBJECT = "SELECT attributes FROM object WHERE kind = ? AND name = ?"
 OBJECTS_OF_KIND = "SELECT name, attributes FROM object WHERE kind = ? ORDER BY name"
 SET_OBJECT = "INSERT OR REPLACE INTO object (kind, name, attributes) VALUES (?, ?, ?)"
 DELETE_OBJECT = "DELETE FROM object WHERE kind = ? AND name = ?"
+# A subscription's CONNECTION has it open, 0 for nobody. Without a SubName its name is its SUBID.
+SUBSCRIPTIONS_OF = "SELECT name, attributes FROM object WHERE kind = 'SUB' AND attributes ->> '$.CONNECTION' = ?"
+IS_DESTINATION = "SELECT 1 FROM object WHERE kind = 'SUB' AND attributes ->> '$.DEST' = ? LIMIT 1"
 
 QUEUE = "SELECT id, depth, version, dynamic, creator, deleted FROM queue WHERE name = ?"
 QUEUE_BY_ID = "SELECT name, depth, version, dynamic, creator, deleted FROM queue WHERE id = ?"

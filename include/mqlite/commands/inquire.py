@@ -53,7 +53,8 @@ def _channel_type(row: Row) -> str:
 
 def _row(admin: Administration, kind: Kind, name: str, values: dict[str, Value]) -> Row:
     noun = NOUNS[kind]
-    identity: list[tuple[Attribute, Value]] = [(noun.name, name)]
+    unnamed = name == values.get("SUBID")  # a subscription without a SubName
+    identity: list[tuple[Attribute, Value]] = [(noun.name, "" if unnamed else name)]
     subtype = None
     if kind is Kind.CHANNEL:
         identity.append((_type_row(kind), values["CHLTYPE"]))
