@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,12 +125,19 @@ def _padded(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value.encode() if isinstance(value, str) else value for name, value in fields.items()}
 
 
+_templates = tempfile.TemporaryDirectory(prefix="mqops")
+
+
 def create(home: Path, name: str = "QM1", mqsc: str = "", *, platform: str = "unix") -> Manager:
-    """A new queue manager with a ledger queue, a deep dead-letter queue, and what `mqsc` defines."""
-    home.mkdir(parents=True, exist_ok=True)
+    """A new queue manager with a ledger queue, a deep dead-letter queue, and what `mqsc` defines; made once a run."""
+    template = Manager(name, Path(_templates.name, platform))
+    if not (template.home / name).exists():
+        template.mqlite("create", name, "--platform", platform)
+        template.mqsc(BASE)
     manager = Manager(name, home)
-    manager.mqlite("create", name, "--platform", platform)
-    manager.mqsc(BASE + mqsc)
+    shutil.copytree(template.home / name, home / name)
+    if mqsc:
+        manager.mqsc(mqsc)
     return manager
 
 
