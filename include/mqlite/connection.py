@@ -71,11 +71,13 @@ class UnitOfWork:
         if persistent:
             self.persistent = True
 
-    def keep(self, queue: int, name: str) -> None:
+    def keep(self, queue: int, name: str, *, persistent: bool) -> None:
         """The unit of work now holds a trigger message that is there after it, however it ends."""
         self.kept.add(queue)
         self.names.add(name)
         self.messages += 1
+        if persistent:
+            self.persistent = True
 
 
 class Connection:

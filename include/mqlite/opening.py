@@ -13,6 +13,7 @@ from mqlite.manager import kept_attributes
 from mqlite.objects import Attributes
 from mqlite.recovery import abandoned, delete_queue
 from mqlite.resolve import Resolved, resolve
+from mqlite.standing import cap_of
 from mqwire import constants as c
 
 INPUT = c.MQOO_INPUT_AS_Q_DEF | c.MQOO_INPUT_SHARED | c.MQOO_INPUT_EXCLUSIVE
@@ -289,8 +290,7 @@ def refresh(connection: Connection, opened: Open) -> None:
     else:
         way += follow(connection, opened, resolved)
     opened.puts = tuple(definition.get("PUT", 0) for definition in way)
-    caps = [int(str(definition.get("CAPEXPRY", -1))) for definition in way]
-    opened.cap = min((cap for cap in caps if cap > 0), default=0)
+    opened.cap = cap_of(way)
 
 
 def follow(connection: Connection, opened: Open, before: Resolved) -> list[Attributes]:

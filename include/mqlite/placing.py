@@ -9,7 +9,7 @@ from mqlite import triggering
 from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqlite.resolve import resolve
-from mqlite.standing import Placed, row_of, stand
+from mqlite.standing import Placed, cap_expiry, cap_of, row_of, stand
 from mqlite.transmission import transmit
 from mqwire import constants as c
 
@@ -28,6 +28,7 @@ def place(
     definitions = (found.local, resolved.attributes, *resolved.through)
     if any(definition.get("PUT") == c.MQQA_PUT_INHIBITED for definition in definitions):
         raise Failure(c.MQRC_PUT_INHIBITED, found.name)
+    cap_expiry(md, cap_of(definitions))
     if resolved.remote_queue_manager:
         md, body = transmit(connection, resolved, md, body, msg_id=connection.new_msg_id())
     owner = connection.id if syncpoint else 0

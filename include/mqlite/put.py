@@ -25,7 +25,8 @@ from mqlite.properties import Property, fold
 from mqlite.reports import confirm_arrival
 from mqlite.reports import valid as valid_reports
 from mqlite.resolve import resolve_reply
-from mqlite.standing import Placed, row_of
+from mqlite.segmentation import may_split, split
+from mqlite.standing import Placed, cap_expiry, row_of
 from mqlite.transmission import check_transmitted, transmit
 from mqwire import constants as c
 from mqwire.fields import text
@@ -241,28 +242,42 @@ def store_message(connection: Connection, opened: Open, md: bytearray, body: byt
     remote = resolved is not None and resolved.remote_queue_manager
     if not remote and opened.local["USAGE"] == c.MQUS_TRANSMISSION:
         check_transmitted(md, body)
-    if opened.cap and not 0 < d.for_put(md)[2] <= opened.cap:
-        d.set_expiry(md, opened.cap)
+    cap_expiry(md, opened.cap)
     if resolved is not None and remote:
         md, body = transmit(connection, resolved, md, body, msg_id=connection.new_msg_id())
-    if len(body) > int(str(opened.local["MAXMSGL"])):
-        raise Failure(c.MQRC_MSG_TOO_BIG_FOR_Q, opened.name)
     manager = connection.objects.manager(opened.objects)
-    if len(body) > int(str(manager["MAXMSGL"])):
-        raise Failure(c.MQRC_MSG_TOO_BIG_FOR_Q_MGR, opened.name)
+    parts = in_parts(connection, opened, md, body, int(str(manager["MAXMSGL"])))
     if syncpoint and connection.unit.messages >= int(str(manager["MAXUMSGS"])):
         raise Failure(c.MQRC_SYNCPOINT_LIMIT_REACHED)
     if opened.local["TRIGGER"]:
         connection.look_for_dead()  # who do not count as serving a queue (T04, T08)
-    row = row_of(opened.queue, opened.local, md, body, owner=connection.id if syncpoint else 0)
-    persistent = bool(row[5])
-    caused = insert(connection, opened, row, durable=persistent and not syncpoint)
-    put = Placed(queue=opened.queue, name=opened.name, persistent=persistent, caused=caused)
+    owner = connection.id if syncpoint else 0
+    rows = [row_of(opened.queue, opened.local, *part, owner=owner) for part in parts]
+    persistent = bool(rows[0][5])
+    caused = insert(connection, opened, rows, durable=persistent and not syncpoint)
+    put = Placed(queue=opened.queue, name=opened.name, persistent=persistent, rows=len(rows), caused=caused)
     put.announce(connection, syncpoint=syncpoint)
 
 
-def insert(connection: Connection, opened: Open, row: tuple[Any, ...], *, durable: bool) -> tuple[Placed, ...]:
-    """The transaction of a put; returns what else it has put: a COA report, a trigger message.
+def in_parts(
+    connection: Connection, opened: Open, md: bytearray, body: bytes, longest: int
+) -> list[tuple[bytearray, bytes]]:
+    """The message itself, or the segments that the queue manager makes of it (T16).
+
+    Parameters: `longest` the bytes that the queue manager takes.
+    Raises Failure (MQRC_MSG_TOO_BIG_FOR_Q, MQRC_MSG_TOO_BIG_FOR_Q_MGR).
+    """
+    fits = int(str(opened.local["MAXMSGL"]))
+    if len(body) <= fits and len(body) <= longest:
+        return [(md, body)]
+    parts = split(md, body, min(fits, longest)) if may_split(md, connection.manager.platform) else []
+    if not parts:
+        raise Failure(c.MQRC_MSG_TOO_BIG_FOR_Q if len(body) > fits else c.MQRC_MSG_TOO_BIG_FOR_Q_MGR, opened.name)
+    return parts
+
+
+def insert(connection: Connection, opened: Open, rows: list[tuple[Any, ...]], *, durable: bool) -> tuple[Placed, ...]:
+    """The transaction of a put; returns what else it has put: COA reports, a trigger message.
 
     The queue's version is checked in the transaction, so that no change of the queue is missed.
     """
@@ -270,16 +285,10 @@ def insert(connection: Connection, opened: Open, row: tuple[Any, ...], *, durabl
     while True:
         store.begin(durable=durable)
         try:
-            place = (opened.queue, opened.version, opened.local["MAXDEPTH"])
+            number = len(rows)
+            place = (number, opened.queue, opened.version, int(str(opened.local["MAXDEPTH"])) - number)
             fits = store.execute(sql.RAISE_DEPTH, place).rowcount == 1
-            caused: tuple[Placed, ...] = ()
-            if fits:
-                store.execute(sql.PUT, row)
-                confirmed = confirm_arrival(connection, row[12], row[13], syncpoint=bool(row[1]))
-                caused = (confirmed,) if confirmed else ()
-                if opened.local["TRIGGER"]:
-                    queue = LocalQueue(number=opened.queue, name=opened.name, local=opened.local)
-                    caused += triggering.message_put(connection.engine, queue, rank=row[2], owner=row[3])
+            caused = arrive(connection, opened, rows) if fits else ()
         except BaseException:
             store.undo()
             raise
@@ -293,3 +302,18 @@ def insert(connection: Connection, opened: Open, row: tuple[Any, ...], *, durabl
             if connection.look_for_dead():
                 continue
             raise Failure(c.MQRC_Q_FULL, opened.name)
+
+
+def arrive(connection: Connection, opened: Open, rows: list[tuple[Any, ...]]) -> tuple[Placed, ...]:
+    """The rows of a message stand on the queue; the trigger event comes after the last (T16)."""
+    caused: tuple[Placed, ...] = ()
+    for row in rows:
+        connection.store.execute(sql.PUT, row)
+        confirmed = confirm_arrival(connection, row[12], row[13], syncpoint=bool(row[1]))
+        if confirmed:
+            caused += (confirmed,)
+    if opened.local["TRIGGER"]:
+        queue = LocalQueue(number=opened.queue, name=opened.name, local=opened.local)
+        _, _, rank, owner, *_ = rows[0]
+        caused += triggering.message_put(connection.engine, queue, rank=rank, owner=owner, arrived=len(rows))
+    return caused

@@ -87,7 +87,7 @@ MARK_DELETED = "UPDATE queue SET deleted = 1, version = version + 1 WHERE id = ?
 DELETE_QUEUE = "DELETE FROM queue WHERE id = ?"
 TEMPORARY_OF = "SELECT id, name FROM queue WHERE creator = ? AND dynamic = 3"
 LAST_TIMES = "SELECT last_put, last_get FROM queue WHERE id = ?"
-RAISE_DEPTH = "UPDATE queue SET depth = depth + 1 WHERE id = ? AND version = ? AND depth < ?"
+RAISE_DEPTH = "UPDATE queue SET depth = depth + ? WHERE id = ? AND version = ? AND depth <= ?"
 LOWER_DEPTH = "UPDATE queue SET depth = depth - 1 WHERE id = ?"
 RAISE_DEPTH_BELOW = "UPDATE queue SET depth = depth + 1 WHERE id = ? AND depth < ?"
 CHANGE_DEPTH = "UPDATE queue SET depth = depth + ? WHERE id = ?"

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,13 +29,15 @@ LOWEST = 9  # rank of priority 0
 class Placed:
     """A message that now stands on a queue: the queue's number and name, the message's number if it is known.
 
-    Attributes: `stays` even if its unit of work is backed out (T10a); `caused` the trigger messages it has caused.
+    Attributes: `rows` how many rows it is, as segments; `stays` even if its unit of work is backed out (T10a); `caused`
+    the messages that came with it: a report, a trigger message.
     """
 
     queue: int
     name: str
     persistent: bool
     seq: int = 0
+    rows: int = 1
     stays: bool = False
     caused: tuple[Placed, ...] = ()
 
@@ -43,9 +46,9 @@ class Placed:
         if not syncpoint:
             message_available(connection, self.name)
         elif self.stays:
-            connection.unit.keep(self.queue, self.name)
+            connection.unit.keep(self.queue, self.name, persistent=self.persistent)
         else:
-            connection.unit.enter(self.queue, self.name, puts=1, persistent=self.persistent)
+            connection.unit.enter(self.queue, self.name, puts=self.rows, persistent=self.persistent)
         for message in self.caused:
             message.announce(connection, syncpoint=syncpoint)
 
@@ -57,18 +60,27 @@ def rank_of(local: Attributes, priority: int) -> int:
     return LOWEST - priority
 
 
+def cap_of(definitions: Iterable[Attributes]) -> int:
+    """The lowest CAPEXPRY of the definitions on the way to a queue, in tenths of a second; 0 for none."""
+    caps = [int(str(definition.get("CAPEXPRY", -1))) for definition in definitions]
+    return min((cap for cap in caps if cap > 0), default=0)
+
+
+def cap_expiry(md: bytearray, cap: int) -> None:
+    """No longer than that, where there is a cap."""
+    if cap and not 0 < d.for_put(md)[2] <= cap:
+        d.set_expiry(md, cap)
+
+
 def row_of(
     queue: int, local: Attributes, md: bytes | bytearray, body: bytes, *, owner: int, state: int = sql.PUT_IN_UNIT
 ) -> tuple[Any, ...]:
-    """The values of `sql.PUT`. CAPEXPRY caps what the putter asked for.
+    """The values of `sql.PUT`.
 
     Parameters: `owner` the connection in whose unit of work it is put, 0 for none; `state` it then has.
     """
     _, _, expiry, _, _, _, priority, persistent, msg_id, correl_id, group_id, sequence, offset, _ = d.for_put(md)
     now = int(time.time() * 10)
-    cap = local.get("CAPEXPRY", -1)
-    if isinstance(cap, int) and cap > 0 and (expiry == c.MQEI_UNLIMITED or expiry > cap):
-        expiry = cap
     return (
         queue,
         state if owner else 0,

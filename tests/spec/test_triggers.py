@@ -967,3 +967,53 @@ def test_T13_mqset_sets_what_decides(application: Application, monitor: Monitor)
     assert monitor.triggered() == []
     opened.set(CMQC.MQIA_TRIGGER_CONTROL, CMQC.MQTC_ON)
     assert monitor.triggered() == ["APP"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("syncpoint", [False, True])
+def test_T16_a_message_segmented_by_the_queue_manager_triggers_once_when_all_is_there(
+    application: Application, monitor: Monitor, kind: str, syncpoint: bool
+) -> None:
+    define(f"TRIGTYPE({kind}) TRIGDPTH(2) MAXMSGL(40)")
+    body, flags = bytes(range(80)), CMQC.MQMF_SEGMENTATION_ALLOWED
+    application.put("APP", body, MsgFlags=flags, options=SYNCPOINT if syncpoint else CMQC.MQPMO_NO_SYNCPOINT)
+    application.manager.commit()
+    assert monitor.triggered() == ["APP"]
+    found = [application.get("APP") for _ in range(3)]
+    assert b"".join(data for _, data in found) == body
+    assert [(md.Offset, md.OriginalLength) for md, _ in found] == [(0, 32), (32, 32), (64, 16)]
+    last = [bool(md.MsgFlags & CMQC.MQMF_LAST_SEGMENT) for md, _ in found]
+    assert last == [False, False, True]
+    assert len({(md.GroupId, md.MsgSeqNumber) for md, _ in found}) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "attributes"),
+    [
+        ({}, "MAXMSGL(40)"),
+        ({"MsgFlags": CMQC.MQMF_SEGMENTATION_ALLOWED, "Format": CMQC.MQFMT_RF_HEADER_2}, "MAXMSGL(40)"),
+        ({"MsgFlags": CMQC.MQMF_SEGMENTATION_ALLOWED}, "MAXMSGL(15)"),
+    ],
+)
+def test_T16_what_may_not_be_segmented_is_too_big(
+    application: Application, monitor: Monitor, fields: dict[str, Any], attributes: str
+) -> None:
+    define(f"TRIGTYPE(EVERY) {attributes}")
+    with refused(CMQC.MQRC_MSG_TOO_BIG_FOR_Q):
+        application.put("APP", bytes(80), **fields)
+    assert monitor.triggered() == []
+
+
+def test_T16_the_queue_takes_all_segments_or_none(application: Application, monitor: Monitor) -> None:
+    define("TRIGTYPE(EVERY) MAXMSGL(32) MAXDEPTH(2)")
+    with refused(CMQC.MQRC_Q_FULL):
+        application.put("APP", bytes(80), MsgFlags=CMQC.MQMF_SEGMENTATION_ALLOWED)
+    assert (application.depth("APP"), monitor.triggered()) == (0, [])
+
+
+def test_T17_E08_no_cap_lets_a_trigger_message_expire(application: Application, monitor: Monitor) -> None:
+    alter("CAPEXPRY(1)", "IQ")
+    define("TRIGTYPE(EVERY)")
+    application.put("APP")
+    ((md, _),) = monitor.messages()
+    assert md.Expiry == CMQC.MQEI_UNLIMITED
