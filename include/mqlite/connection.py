@@ -1,7 +1,8 @@
 """One connection (hconn) of an application: its store, its open handles, its unit of work.
 
 A connection belongs to the thread that made it unless it was made shareable (MQCNO_HANDLE_SHARE_*), and to the process
-that made it: a forked child's copy answers MQRC_HCONN_ERROR.
+that made it: a forked child's copy answers MQRC_HCONN_ERROR. A thread may have several connections, not shared ones
+too: the MQRC_ALREADY_CONNECTED (2002) that IBM MQ answers with the same hconn is an exception in pymqi, which drops it.
 """
 
 from __future__ import annotations

@@ -9,48 +9,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mqlite import descriptor as d
 from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqlite.placing import place
+from mqlite.report_message import ARRIVAL, DELIVERY, EXCEPTION, EXPIRATION, Option, descriptor, kept_length
 from mqlite.standing import Placed
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.fields import before_nul
-from mqwire.headers import walk
 from mqwire.structures import MQDLH, MQMD, MQXQH
 
 ANY = (
     c.MQRO_EXCEPTION_WITH_FULL_DATA | c.MQRO_EXPIRATION_WITH_FULL_DATA | c.MQRO_COA_WITH_FULL_DATA
     | c.MQRO_COD_WITH_FULL_DATA
 )  # fmt: skip
-SHORT = 100  # bytes of data in a report "with data"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """A report option: its plain bit, that with data, that with full data, and the feedback it makes."""
-
-    plain: int
-    with_data: int
-    full: int
-    feedback: int
-
-
-EXPIRATION = Option(
-    plain=c.MQRO_EXPIRATION, with_data=c.MQRO_EXPIRATION_WITH_DATA, full=c.MQRO_EXPIRATION_WITH_FULL_DATA,
-    feedback=c.MQFB_EXPIRATION,
-)  # fmt: skip
-ARRIVAL = Option(plain=c.MQRO_COA, with_data=c.MQRO_COA_WITH_DATA, full=c.MQRO_COA_WITH_FULL_DATA, feedback=c.MQFB_COA)
-DELIVERY = Option(plain=c.MQRO_COD, with_data=c.MQRO_COD_WITH_DATA, full=c.MQRO_COD_WITH_FULL_DATA, feedback=c.MQFB_COD)
-OPTIONS = (
-    EXPIRATION, ARRIVAL, DELIVERY,
-    Option(
-        plain=c.MQRO_EXCEPTION, with_data=c.MQRO_EXCEPTION_WITH_DATA, full=c.MQRO_EXCEPTION_WITH_FULL_DATA, feedback=0
-    ),
-)  # fmt: skip
+OPTIONS = (EXPIRATION, ARRIVAL, DELIVERY, EXCEPTION)
 
 
 def valid(report: int) -> bool:
@@ -85,7 +61,11 @@ def report(
         return None  # has not arrived yet
     if original.format == c.MQFMT_XMIT_Q_HEADER and option is EXPIRATION:
         original, body = unwrapped(original, body)
-    made = descriptor(connection, original, option.feedback)
+    name = connection.manager.name
+    made = descriptor(
+        original, option.feedback, msg_id=connection.new_msg_id(), queue_manager=name, appl_type=c.MQAT_QMGR,
+        appl_name=name,
+    )  # fmt: skip
     kept = body[: kept_length(original, body, asked & option.full, option)]
     raw = bytearray(made.pack())
     try:
@@ -104,43 +84,6 @@ def unwrapped(outer: MQMD, body: bytes) -> tuple[MQMD, bytes]:
     except WireError:
         return outer, body
     return replace(header.msg_desc, version=2), body[MQXQH.LAYOUT.size :]
-
-
-def descriptor(connection: Connection, original: MQMD, feedback: int) -> MQMD:
-    """The descriptor of a report on a message (reference facts, section 4.2)."""
-    asked = original.report
-    passes = asked & c.MQRO_PASS_DISCARD_AND_EXPIRY
-    date, time = d.put_moment()
-    return replace(
-        original,
-        report=c.MQRO_DISCARD_MSG if passes and asked & c.MQRO_DISCARD_MSG else c.MQRO_NONE,
-        msg_type=c.MQMT_REPORT,
-        expiry=original.expiry if passes and original.expiry > 0 else c.MQEI_UNLIMITED,
-        feedback=feedback,
-        msg_id=original.msg_id if asked & c.MQRO_PASS_MSG_ID else connection.new_msg_id(),
-        correl_id=original.correl_id if asked & c.MQRO_PASS_CORREL_ID else original.msg_id,
-        backout_count=0,
-        reply_to_q="",
-        reply_to_q_mgr=connection.manager.name,
-        put_appl_type=c.MQAT_QMGR,
-        put_appl_name=connection.manager.name[:28],
-        put_date=date,
-        put_time=time,
-        appl_origin_data="",
-    )
-
-
-def kept_length(original: MQMD, body: bytes, form: int, option: Option) -> int:
-    """How many bytes of the message's data its report carries: none; headers and 100; all."""
-    if form == option.full:
-        return len(body)
-    if form != option.with_data:
-        return 0
-    try:
-        start = walk(original.format, original.encoding, original.coded_char_set_id, body).payload_offset
-    except WireError:
-        start = 0
-    return start + SHORT
 
 
 def dead_letter(

@@ -4,10 +4,13 @@ Decides only what is put where; the putting is the port's. The order, as IBM's r
 
 1. Put to the queue that the MQXQH names, all context set as the message brings it.
 2. Failed with a reason that may pass (full, inhibited): try again MRRTY times, MRTMR milliseconds apart.
-3. USEDLQ(YES) and the queue manager has a DEADQ: put it there, prefixed with an MQDLH in this queue manager's CCSID and
+3. The message asks so (MQRO_DISCARD_MSG): discard it.
+4. USEDLQ(YES) and the queue manager has a DEADQ: put it there, prefixed with an MQDLH in this queue manager's CCSID and
    encoding (P01).
-4. NPMSPEED(FAST) and the message is not persistent: discard it (P04).
-5. Else the message stays on the transmission queue and the channel stops (P03, P06).
+5. NPMSPEED(FAST) and the message is not persistent: discard it (P04).
+6. Else the message stays on the transmission queue and the channel stops (P03, P06).
+
+After 3, 4 and 5 the exception report follows that the message asked for (MQRO_EXCEPTION...).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from datetime import datetime
 from enum import Enum
 
 from mqlite.channels.port import Port, Refused
+from mqlite.report_message import EXCEPTION, descriptor, kept_length
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.fields import before_nul
@@ -129,36 +133,65 @@ def _put(port: Port, message: Transmitted, rules: Rules, pause: Callable[[float]
     """The reason why the message could not be put, None if it could."""
     tries = 0
     while True:
-        try:
-            port.put(message.queue, message.queue_manager, message.md, message.body)
+        reason = refusal(port, message.queue, message.queue_manager, message.md, message.body)
+        if not reason:
             return None
-        except Refused as refused:
-            if refused.reason in BROKEN:
-                raise
-            if refused.reason not in PASSING or tries >= rules.retry_count:
-                return refused.reason
-            tries += 1
-            if not pause(rules.retry_interval / 1000):
-                return refused.reason
+        if reason not in PASSING or tries >= rules.retry_count:
+            return reason
+        tries += 1
+        if not pause(rules.retry_interval / 1000):
+            return reason
 
 
 def bury(port: Port, message: Transmitted, reason: int, rules: Rules, *, now: Callable[[], datetime]) -> Outcome:
     """Put a message that cannot be delivered on the port's dead-letter queue, or discard it, or refuse it.
 
-    Raises Undeliverable.
+    An exception report follows, if the message asks for one. Raises Undeliverable.
     """
-    queue = port.dead_letter_queue() if rules.use_dead_letter_queue else ""
-    if queue:
-        md, body = dead_letter(port, message, reason, now())
-        try:
-            port.put(queue, "", md, body)
-            return Outcome.DEAD_LETTERED
-        except Refused as refused:
-            if refused.reason in BROKEN:
-                raise
-    if rules.fast and not message.persistent:
-        return Outcome.DISCARDED
-    raise Undeliverable(reason, message.queue)
+    unwanted = bool(message.md.report & c.MQRO_DISCARD_MSG)
+    if not unwanted and rules.use_dead_letter_queue and put_dead_letter(port, message, reason, now()):
+        outcome = Outcome.DEAD_LETTERED
+    elif unwanted or (rules.fast and not message.persistent):
+        outcome = Outcome.DISCARDED
+    else:
+        raise Undeliverable(reason, message.queue)
+    report_exception(port, message, reason, now())
+    return outcome
+
+
+def put_dead_letter(port: Port, message: Transmitted, reason: int, now: datetime) -> bool:
+    """Put a message on the port's dead-letter queue; False if there is none, or it refuses."""
+    queue = port.dead_letter_queue()
+    return bool(queue) and refusal(port, queue, "", *dead_letter(port, message, reason, now)) == 0
+
+
+def report_exception(port: Port, message: Transmitted, reason: int, now: datetime) -> None:
+    """Send the exception report that a message asks for. One that has no place is dead-lettered if it is persistent."""
+    original = message.md
+    asked = original.report & EXCEPTION.full
+    if not asked & EXCEPTION.plain:
+        return
+    md = descriptor(
+        original, reason, msg_id=c.MQMI_NONE, queue_manager=port.queue_manager, appl_type=port.appl_type,
+        appl_name=port.appl_name,
+    )  # fmt: skip
+    queue, queue_manager = before_nul(original.reply_to_q), before_nul(original.reply_to_q_mgr)
+    body = message.body[: kept_length(original, message.body, asked, EXCEPTION)]
+    failed = refusal(port, queue, queue_manager, md, body)
+    if failed and md.persistence == c.MQPER_PERSISTENT:
+        report = Transmitted(queue=queue, queue_manager=queue_manager, md=md, body=body)
+        put_dead_letter(port, report, failed, now)
+
+
+def refusal(port: Port, queue: str, queue_manager: str, md: MQMD, body: bytes) -> int:
+    """Put a message; 0, or the reason why the queue does not take it. Raises Refused if the port itself is gone."""
+    try:
+        port.put(queue, queue_manager, md, body)
+    except Refused as refused:
+        if refused.reason in BROKEN:
+            raise
+        return refused.reason
+    return 0
 
 
 def dead_letter(port: Port, message: Transmitted, reason: int, now: datetime) -> tuple[MQMD, bytes]:
