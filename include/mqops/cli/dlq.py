@@ -7,6 +7,7 @@ from typing import IO
 
 import click
 
+from mqops.cli.anatomy import anatomy
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
@@ -23,6 +24,9 @@ from mqops.cli.passes import (
 @click.group()
 def dlq() -> None:
     """Deal with dead-letter queues by a rules table."""
+
+
+dlq.add_command(anatomy)
 
 
 @dlq.command()

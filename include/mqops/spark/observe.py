@@ -41,4 +41,4 @@ def observe(
     rows = spark.read.format(NAME).options(queues=",".join(names), limit=limit, observed_at=observed_at).load()
     with told_by_spark(run.snapshot):
         rows.write.mode("overwrite").option("compression", "zstd").parquet(str(run.snapshot))
-    return snapshot.finish(run, name, names, observed_at)
+    return snapshot.finish(run, name, names, observed_at, whole=not limit)

@@ -104,6 +104,16 @@ class RunFolder:
         """How often the snapshot's messages were put back before, a JSON object a line."""
         return self.path / "replays.jsonl"
 
+    @property
+    def anatomy_json(self) -> Path:
+        """What the dead-letter queue was made of, and its growth."""
+        return self.path / "anatomy.json"
+
+    @property
+    def anatomy_prom(self) -> Path:
+        """The same as OpenMetrics text."""
+        return self.path / "anatomy.prom"
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the run for one execution of act.

@@ -3,15 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mqops.errors import SettingsError
 from mqops.model import ObserveSummary, QueueObserved
-from mqops.store import replays, tries
+from mqops.store import anatomy, replays, tries
+from mqops.store.anatomy import AnatomyCounter
 from mqops.store.arrow import read_parquet
 from mqops.store.files import make_durable, write_json
 from mqops.store.run import RunFolder
 
-_COLUMNS = ["queue", "body_length", "dlh_error", "put_date", "put_time"]
+
+def find(path: Path) -> tuple[RunFolder | None, Path]:
+    """The run, where it is one that the lake knows, and the folder of Parquet files of a recorded snapshot.
+
+    Parameters: `path` a run's folder, the snapshot folder of a run, or any folder of a snapshot's Parquet files.
+
+    Raises:
+        SettingsError: there is no snapshot.
+    """
+    run = RunFolder(path.parent if path.name == "snapshot" else path)
+    recorded = run.observe_json.is_file()
+    folder = run.snapshot if recorded else path
+    if not folder.is_dir() or not any(folder.glob("*.parquet")):
+        raise SettingsError(f"There is no snapshot in {path}: name a run's folder, or one of Parquet files")
+    return (run if recorded else None), folder
 
 
 def begin(run: RunFolder) -> None:
@@ -26,10 +45,17 @@ def begin(run: RunFolder) -> None:
         raise SettingsError(f"Run {run.run} has its snapshot already; a new snapshot needs a new run")
 
 
-def finish(run: RunFolder, queue_manager: str, queues: Sequence[str], observed_at: str) -> ObserveSummary:
-    """Bring the snapshot to disk, count its messages' earlier tries, say so in observe.json. Raises `LakeError`."""
+def finish(
+    run: RunFolder, queue_manager: str, queues: Sequence[str], observed_at: str, *, whole: bool = True
+) -> ObserveSummary:
+    """Bring the snapshot to disk, count its messages and their earlier tries, say so in observe.json.
+
+    Parameters: `whole` whether it has every message of its queues, so that its anatomy is a record of them. Raises
+    `LakeError`.
+    """
     files = make_durable(run.snapshot)
-    observed = _count(run, queues)
+    counter = AnatomyCounter(queue_manager, queues, observed_at, run.run)
+    observed = _count(run, queues, counter)
     summary = ObserveSummary(
         run=run.run,
         queue_manager=queue_manager,
@@ -42,23 +68,32 @@ def finish(run: RunFolder, queue_manager: str, queues: Sequence[str], observed_a
     tries.write(run)
     if run.backout_json.exists():
         replays.write(run)
+    elif whole:
+        anatomy.write(run, counter)
     write_json(run.observe_json, summary.to_json())
     return summary
 
 
-def _count(run: RunFolder, queues: Sequence[str]) -> tuple[QueueObserved, ...]:
+def _count(run: RunFolder, queues: Sequence[str], counter: AnatomyCounter) -> tuple[QueueObserved, ...]:
     counts = {queue: [0, 0, 0] for queue in queues}
     oldest = dict.fromkeys(queues, "")
-    for batch in read_parquet(run.snapshot, _COLUMNS):
-        for queue, length, dlh_error, put_date, put_time in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-            count = counts[queue]
-            count[0] += 1
-            count[1] += length
-            count[2] += dlh_error is None
-            put = put_date + put_time
+    for batch in read_parquet(run.snapshot, anatomy.COLUMNS):
+        counter.add(batch)
+        for row in _by_queue(batch).to_pylist():
+            queue, put = row["queue"], row["put_min"] or ""
+            numbers = (row["count_all"], row["body_length_sum"], row["count_all"] - row["dlh_error_count"])
+            counts[queue] = [one + more for one, more in zip(counts[queue], numbers, strict=True)]
             if put and (not oldest[queue] or put < oldest[queue]):
                 oldest[queue] = put
     return tuple(
         QueueObserved(queue=queue, messages=n, bytes=size, with_dlh=dlh, without_dlh=n - dlh, oldest=oldest[queue])
         for queue, (n, size, dlh) in counts.items()
     )
+
+
+def _by_queue(batch: pa.RecordBatch) -> pa.Table:
+    put = pc.binary_join_element_wise(batch.column("put_date"), batch.column("put_time"), "")
+    table = pa.Table.from_batches([batch.select(["queue", "body_length", "dlh_error"])])
+    table = table.append_column("put", pc.if_else(pc.equal(put, ""), pa.scalar(None, pa.string()), put))
+    wanted = [("body_length", "sum"), ("dlh_error", "count"), ("put", "min"), ([], "count_all")]
+    return table.group_by("queue").aggregate(wanted)

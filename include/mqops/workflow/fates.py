@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mqops.backout.decision import with_origin
-from mqops.errors import SettingsError
 from mqops.expect.check import Seen
 from mqops.rules import Table
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
 from mqops.snapshot.columns import PATTERN_COLUMNS
-from mqops.store import backout
+from mqops.store import backout, snapshot
 from mqops.store.arrow import read_parquet
-from mqops.store.run import RunFolder
 from mqops.workflow.decide import READ, Past
 
 MOST_IDS = 3
@@ -78,12 +76,8 @@ class Recorded:
             SettingsError: there is none.
             LakeError: the run's files cannot be read.
         """
-        run = RunFolder(path.parent if path.name == "snapshot" else path)
-        recorded = run.observe_json.is_file()
-        folder = run.snapshot if recorded else path
-        if not folder.is_dir() or not any(folder.glob("*.parquet")):
-            raise SettingsError(f"There is no snapshot in {path}: name a run's folder, or one of Parquet files")
-        return cls(folder, Past.of(run, backout.kept(run)) if recorded else Past())
+        run, folder = snapshot.find(path)
+        return cls(folder, Past.of(run, backout.kept(run)) if run else Past())
 
     @property
     def of_backout_queues(self) -> bool:

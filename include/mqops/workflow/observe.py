@@ -36,7 +36,7 @@ def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = ()
         make_folder(run.snapshot)
         rows = chain.from_iterable(_rows(session, name, queue, observed_at, limit) for queue in names)
         write_parquet(run.snapshot, SNAPSHOT, batches(rows))
-    return snapshot.finish(run, name, names, observed_at)
+    return snapshot.finish(run, name, names, observed_at, whole=not limit)
 
 
 def _rows(session: Session, name: str, queue: str, observed_at: str, limit: int) -> Iterator[SnapshotRow]:

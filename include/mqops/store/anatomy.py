@@ -1,0 +1,136 @@
+"""The anatomy of a snapshot's queues: counted by Arrow, kept as RUN/anatomy.json and RUN/anatomy.prom.
+
+LAKE/<queue manager>/anatomy/<queue>.json is the last record of a queue, which the next one's growth is told from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.anatomy import NO_DLH, OLDER, UNKNOWN, Cell, Group, QueueAnatomy, folded, grown, limits, openmetrics
+from mqops.plan.summary import reason_symbol
+from mqops.store.arrow import read_parquet
+from mqops.store.files import make_folder, read_json, write_bytes, write_json
+from mqops.store.run import RunFolder
+
+_ORIGIN = ("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name")
+_TIMES = ("dlh_put_date", "dlh_put_time", "put_date", "put_time")
+COLUMNS = ("queue", *_ORIGIN, *_TIMES, "body_length", "dlh_error")
+"""The columns of a snapshot that it takes."""
+_KEY = ["queue", *_ORIGIN, "age"]
+
+
+class AnatomyCounter:
+    """Counts the messages of a snapshot, batch by batch.
+
+    Parameters: `queues` that are counted even if they are empty; `observed_at` ISO 8601; `run` blank for none.
+    """
+
+    def __init__(self, queue_manager: str, queues: Iterable[str], observed_at: str, run: str = "") -> None:
+        self._empty = QueueAnatomy(queue_manager=queue_manager, queue="", observed_at=observed_at, run=run)
+        self._limits = limits(observed_at)
+        self._queues = {queue: _Counted() for queue in queues}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count a batch that has `COLUMNS`."""
+        put = _put(batch)
+        table = pa.Table.from_batches([batch.select(["queue", *_ORIGIN, "body_length"])])
+        table = table.append_column("age", self._age(put)).append_column("put", put)
+        groups = table.group_by(_KEY).aggregate([("body_length", "sum"), ("put", "min"), ([], "count_all")])
+        for row in groups.to_pylist():
+            reason, counted = row["dlh_reason"], self._queues.setdefault(row["queue"], _Counted())
+            origin = (row["dlh_dest_q"] or "", row["dlh_dest_q_mgr"] or "", row["put_appl_name"])
+            key = (Group(NO_DLH if reason is None else reason_symbol(reason), *origin), row["age"])
+            counted.messages[key] += row["count_all"]
+            counted.bytes[key] += row["body_length_sum"]
+            oldest = row["put_min"] or ""
+            counted.oldest = min(oldest, counted.oldest) if oldest and counted.oldest else oldest or counted.oldest
+
+    def _age(self, put: pa.Array) -> pa.Array:
+        age: pa.Array = pa.array([OLDER] * len(put), pa.string())
+        for name, limit in reversed(self._limits.items()):
+            age = pc.if_else(pc.greater_equal(put, limit), name, age)
+        return pc.if_else(pc.is_null(put), UNKNOWN, age)
+
+    def queues(self) -> list[QueueAnatomy]:
+        """What was counted, without growth."""
+        return [
+            replace(self._empty, queue=queue, oldest=counted.oldest, cells=folded(counted.cells()))
+            for queue, counted in self._queues.items()
+        ]
+
+
+@dataclass(slots=True)
+class _Counted:
+    messages: Counter[tuple[Group, str]] = field(default_factory=Counter)
+    bytes: Counter[tuple[Group, str]] = field(default_factory=Counter)
+    oldest: str = ""
+
+    def cells(self) -> Iterator[Cell]:
+        for (group, age), number in self.messages.items():
+            yield Cell(group, age, number, self.bytes[group, age])
+
+
+def _put(batch: pa.RecordBatch) -> pa.Array:
+    """When each message was dead-lettered, else put: 16 digits, or null."""
+    return pc.coalesce(_instant(batch, "dlh_put_date", "dlh_put_time"), _instant(batch, "put_date", "put_time"))
+
+
+def _instant(batch: pa.RecordBatch, date: str, time: str) -> pa.Array:
+    text = pc.binary_join_element_wise(batch.column(date), batch.column(time), "")
+    valid = pc.and_(pc.equal(pc.utf8_length(text), 16), pc.string_is_ascii(text))
+    return pc.if_else(pc.and_(valid, pc.utf8_is_digit(text)), text, pa.scalar(None, pa.string()))
+
+
+def with_growth(lake_folder: Path, queue: QueueAnatomy) -> QueueAnatomy:
+    """The same with growth since the last record in `lake_folder`, LAKE/<queue manager>. Raises `LakeError`."""
+    path = _last(lake_folder, queue.queue)
+    if not path.exists():
+        return queue
+    before = QueueAnatomy.from_json(read_json(path))
+    return replace(queue, since=(before.run, before.observed_at), growth=grown(queue, before))
+
+
+def write(run: RunFolder, counter: AnatomyCounter) -> None:
+    """Write RUN/anatomy.json and RUN/anatomy.prom, and make them the last record, of the queues that have dead letters.
+
+    Any other queue is of interest only if it had dead letters before. Raises `LakeError`.
+    """
+    queues = [with_growth(run.lake_folder, queue) for queue in counter.queues()]
+    queues = [queue for queue in queues if queue.since[1] or any(cell.group.reason != NO_DLH for cell in queue.cells)]
+    if not queues:
+        return
+    write_json(run.anatomy_json, {"queues": [queue.to_json() for queue in queues]})
+    write_bytes(run.anatomy_prom, openmetrics(queues).encode())
+    for queue in queues:
+        last = _last(run.lake_folder, queue.queue)
+        make_folder(last.parent)
+        write_json(last, queue.to_json())
+
+
+def of_snapshot(run: RunFolder | None, folder: Path) -> list[QueueAnatomy]:
+    """The anatomy of a recorded snapshot: as it was written, else counted now, and then without growth.
+
+    Parameters: `run` the snapshot is of, None if not known; `folder` of its Parquet files. Raises `LakeError`.
+    """
+    if run is not None and run.anatomy_json.exists():
+        return [QueueAnatomy.from_json(queue) for queue in read_json(run.anatomy_json)["queues"]]
+    counter: AnatomyCounter | None = None
+    for batch in read_parquet(folder, (*COLUMNS, "queue_manager", "observed_at")):
+        if counter is None and batch.num_rows:
+            at = batch.column("observed_at")[0].as_py().isoformat()
+            counter = AnatomyCounter(batch.column("queue_manager")[0].as_py(), (), at, run.run if run else "")
+        if counter is not None:
+            counter.add(batch)
+    return counter.queues() if counter else []
+
+
+def _last(lake_folder: Path, queue: str) -> Path:
+    return lake_folder / "anatomy" / f"{quote(queue, safe='')}.json"
