@@ -54,6 +54,9 @@ class Administration(Protocol):
     def queue_status(self, queue: str) -> dict[str, Value]:
         """Figures of a local queue by the keywords of DISPLAY QSTATUS."""
 
+    def reset_statistics(self, queue: str) -> dict[str, Value]:
+        """Statistics of a local queue by the keywords of RESET QSTATS; they begin anew."""
+
     def queue_handles(self, queue: str) -> list[dict[str, Value]]:
         """Open handles of a local queue by the keywords of DISPLAY QSTATUS TYPE(HANDLE)."""
 

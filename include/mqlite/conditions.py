@@ -82,7 +82,7 @@ class Condition(Enum):
     AUTHREC_SET = _done("AMQ8862I: IBM MQ authority record set.")
     AUTHREC_DELETED = _done("AMQ8863I: IBM MQ authority record deleted.")
     AUTHREC_SHOWN = _done("AMQ8864I: Display authority record details.")
-    STATISTICS_RESET = _done("")
+    STATISTICS_RESET = _done("CSQ9022I: RESET QSTATS NORMAL COMPLETION")
 
     ALREADY_EXISTS = _failed(c.MQRCCF_OBJECT_ALREADY_EXISTS, "AMQ8150E: IBM MQ object already exists.")
     CHANNEL_EXISTS = _failed(c.MQRCCF_CHANNEL_ALREADY_EXISTS, "AMQ8226E: IBM MQ channel already exists.")
@@ -103,6 +103,7 @@ class Condition(Enum):
     IN_USE = _failed(c.MQRCCF_OBJECT_OPEN, "AMQ8148E: IBM MQ object in use.")
     QUEUE_WRONG_TYPE = _failed(c.MQRCCF_Q_WRONG_TYPE, "AMQ8140E: IBM MQ queue {name} is of another type.")
     NOT_AUTHORIZED = _failed(c.MQRC_NOT_AUTHORIZED, "AMQ8135E: Not authorized.")
+    EVENTS_DISABLED = _failed(c.MQRCCF_EVENTS_DISABLED, "CSQ9023E: RESET QSTATS ABNORMAL COMPLETION, PERFMEV(DISABLED)")
     NAME_ERROR = _failed(c.MQRCCF_OBJECT_NAME_ERROR, "AMQ8424E: Error detected in a name keyword.", syntax=True)
     UNKNOWN_PARAMETER = _failed(
         c.MQRCCF_PARM_SYNTAX_ERROR,

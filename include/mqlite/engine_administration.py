@@ -123,10 +123,10 @@ class EngineAdministration:
 
     def queue_status(self, queue: str) -> dict[str, Value]:
         number = self._queue(queue)
-        put, got = self._store.one(sql.LAST_TIMES, (number,))
+        monitoring, put, got = self._store.one(sql.LAST_TIMES, (number,))
         oldest = self._store.one(sql.OLDEST, (number,))[0]
-        put_date, put_time = _moment(put)
-        get_date, get_time = _moment(got)
+        put_date, put_time = _moment(put if monitoring else "")
+        get_date, get_time = _moment(got if monitoring else "")
         return {
             **self._figures(queue),
             "LGETDATE": get_date,
@@ -134,10 +134,17 @@ class EngineAdministration:
             "LPUTDATE": put_date,
             "LPUTTIME": put_time,
             "MEDIALOG": "",
-            "MONQ": 0,
+            "MONQ": monitoring,
             "MSGAGE": max(0, int(datetime.now(UTC).timestamp() - oldest / 10)) if oldest else 0,
             "UNCOM": int(bool(self._store.one(sql.UNCOMMITTED, (number,))[0])),
         }
+
+    def reset_statistics(self, queue: str) -> dict[str, Value]:
+        with self._store.write():
+            number = self._queue(queue)
+            high, puts, gets, seconds = self._store.one(sql.STATISTICS, (number,))
+            self._store.execute(sql.RESET_STATISTICS, (number,))
+        return {"HIQDEPTH": high, "MSGSIN": puts, "MSGSOUT": gets, "RESETINT": seconds}
 
     def queue_handles(self, queue: str) -> list[dict[str, Value]]:
         self._recover()

@@ -45,7 +45,7 @@ def discard_expired(connection: Connection, seq: int) -> bool:
         if row is None:
             return False
         store.execute(sql.DELETE, (seq,))
-        store.execute(sql.LOWER_DEPTH, (row[0],))
+        store.execute(sql.CHANGE_DEPTH, (-1, row[0]))
         placed = report_expiration(connection, row[1], row[2])
     if placed is not None:
         placed.announce(connection, syncpoint=False)

@@ -85,7 +85,9 @@ class Objects:
         attributes = {**defaults(Kind.QLOCAL, platform=self._platform), **values, **now}
         attributes |= {"CRDATE": now["ALTDATE"], "CRTIME": now["ALTTIME"]}
         self.save(Kind.QLOCAL, name, attributes)
-        return self._queue_row(name, dynamic, creator if temporary else 0)
+        number = self._queue_row(name, dynamic, creator if temporary else 0)
+        self._store.execute(sql.MONITOR, (name,))
+        return number
 
     def alter(self, kind: Kind, name: str, changes: Mapping[str, Value]) -> Attributes:
         """Change attributes of an object and return them all.
@@ -112,6 +114,9 @@ class Objects:
             row = self._store.one(sql.QUEUE, (name,))
             if row:
                 self._store.execute(sql.TOUCH_QUEUE, (row[0],))
+                self._store.execute(sql.MONITOR, (name,))
+        elif kind is Kind.QMGR:
+            self._store.execute(sql.MONITOR_ALL)
 
     def _queue_row(self, name: str, dynamic: int, creator: int) -> int:
         row = self._store.one(sql.QUEUE, (name,))

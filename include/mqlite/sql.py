@@ -26,7 +26,12 @@ CREATE TABLE queue (
     dynamic INTEGER NOT NULL DEFAULT 0,    -- MQQDT_* of a dynamic queue
     creator INTEGER NOT NULL DEFAULT 0,    -- connection that made a temporary dynamic queue
     deleted INTEGER NOT NULL DEFAULT 0,    -- logically deleted, still open somewhere
-    last_put TEXT NOT NULL DEFAULT '', last_get TEXT NOT NULL DEFAULT '',
+    monitoring INTEGER NOT NULL DEFAULT 0, -- MONQ as it is in effect: MQMON_OFF, or the level
+    last_put TEXT NOT NULL DEFAULT '', last_get TEXT NOT NULL DEFAULT '',  -- while it is monitored
+    puts INTEGER NOT NULL DEFAULT 0,       -- these three since the statistics were reset, `since` seconds since 1970
+    gets INTEGER NOT NULL DEFAULT 0,
+    high INTEGER NOT NULL DEFAULT 0,
+    since INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
     triggered INTEGER NOT NULL DEFAULT 0   -- last trigger message for it, milliseconds since 1970; 0 after a restart
 );
 CREATE TABLE message (
@@ -86,11 +91,23 @@ TOUCH_QUEUE = "UPDATE queue SET version = version + 1 WHERE id = ?"
 MARK_DELETED = "UPDATE queue SET deleted = 1, version = version + 1 WHERE id = ?"
 DELETE_QUEUE = "DELETE FROM queue WHERE id = ?"
 TEMPORARY_OF = "SELECT id, name FROM queue WHERE creator = ? AND dynamic = 3"
-LAST_TIMES = "SELECT last_put, last_get FROM queue WHERE id = ?"
-RAISE_DEPTH = "UPDATE queue SET depth = depth + ? WHERE id = ? AND version = ? AND depth <= ?"
-LOWER_DEPTH = "UPDATE queue SET depth = depth - 1 WHERE id = ?"
-RAISE_DEPTH_BELOW = "UPDATE queue SET depth = depth + 1 WHERE id = ? AND depth < ?"
-CHANGE_DEPTH = "UPDATE queue SET depth = depth + ? WHERE id = ?"
+MONITOR_ALL = """UPDATE queue SET monitoring = COALESCE((
+    SELECT MAX(0, CASE WHEN m.level = -1 THEN 0 WHEN q.level = -3 THEN m.level ELSE q.level END)
+    FROM (SELECT json_extract(attributes, '$.MONQ') AS level FROM object WHERE kind = 'QMGR') m,
+        (SELECT json_extract(attributes, '$.MONQ') AS level FROM object WHERE kind = 'QLOCAL' AND name = queue.name) q
+    ), 0)"""
+MONITOR = MONITOR_ALL + " WHERE name = ?"
+LAST_TIMES = "SELECT monitoring, last_put, last_get FROM queue WHERE id = ?"
+_LAST = "IIF(monitoring > 0, strftime('%Y-%m-%dT%H:%M:%S', 'now'), {0})"
+_MORE = "depth = depth + ?1, high = MAX(high, depth + ?1)"
+_PUT = f"UPDATE queue SET {_MORE}, puts = puts + ?1, last_put = {_LAST.format('last_put')} WHERE id = ?2"
+RAISE_DEPTH = _PUT + " AND version = ?3 AND depth <= ?4"
+RAISE_DEPTH_BELOW = _PUT + " AND depth < ?3"
+LOWER_DEPTH = f"UPDATE queue SET depth = depth - 1, gets = gets + 1, last_get = {_LAST.format('last_get')} WHERE id = ?"
+CHANGE_DEPTH = f"UPDATE queue SET {_MORE} WHERE id = ?2"
+STATISTICS = "SELECT high, puts, gets, CAST(strftime('%s', 'now') AS INTEGER) - since FROM queue WHERE id = ?"
+RESET_STATISTICS = """UPDATE queue SET high = depth, puts = 0, gets = 0, since = CAST(strftime('%s', 'now') AS INTEGER)
+    WHERE id = ?"""
 
 PUT = """INSERT INTO message (queue, state, rank, owner, expires, persistent, msg_id, correl_id, group_id,
     msg_seq_number, msg_offset, stored, md, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""

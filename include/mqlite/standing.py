@@ -106,6 +106,6 @@ def stand(store: Store, name: str, local: Attributes, row: tuple[Any, ...]) -> i
     """
     if len(row[13]) > int(str(local["MAXMSGL"])):
         raise Failure(c.MQRC_MSG_TOO_BIG_FOR_Q, name)
-    if not store.execute(sql.RAISE_DEPTH_BELOW, (row[0], local["MAXDEPTH"])).rowcount:
+    if not store.execute(sql.RAISE_DEPTH_BELOW, (1, row[0], local["MAXDEPTH"])).rowcount:
         raise Failure(c.MQRC_Q_FULL, name)
     return int(store.execute(sql.PUT, row).lastrowid or 0)

@@ -29,6 +29,7 @@ class Status(StrEnum):
     CHANNEL = "CHSTATUS"
     QMGR = "QMSTATUS"
     CONNECTION = "CONN"
+    STATISTICS = "QSTATS"
 
 
 QUEUE = (
@@ -92,6 +93,13 @@ CHANNEL = (
     kept_text("XMITQ", c.MQCACH_XMIT_Q_NAME, 48),
 )  # fmt: skip
 
+STATISTICS = (
+    kept_number("HIQDEPTH", c.MQIA_HIGH_Q_DEPTH),
+    kept_number("MSGSIN", c.MQIA_MSG_ENQ_COUNT),
+    kept_number("MSGSOUT", c.MQIA_MSG_DEQ_COUNT),
+    kept_number("RESETINT", c.MQIA_TIME_SINCE_RESET),
+)  # fmt: skip
+
 QMGR = (
     kept_word("CHINIT", c.MQIACF_CHINIT_STATUS, {"STOPPED": 0, "STARTING": 1, "RUNNING": 2}),
     kept_word("CMDSERV", c.MQIACF_CMD_SERVER_STATUS, {"STOPPED": 0, "STARTING": 1, "RUNNING": 2}),
@@ -121,5 +129,6 @@ STATUS_TABLE: dict[Status, dict[str, Attribute]] = {
         (Status.CHANNEL, CHANNEL),
         (Status.QMGR, QMGR),
         (Status.CONNECTION, CONNECTION),
+        (Status.STATISTICS, STATISTICS),
     )
 }

@@ -32,6 +32,7 @@ COMMANDS: Mapping[tuple[str, str], Run] = {
     ("DISPLAY", "QMSTATUS"): status.display_manager_status,
     ("DISPLAY", "CONN"): status.display_connections,
     ("DISPLAY", "CHSTATUS"): channels.display_status,
+    ("RESET", "QSTATS"): status.reset_statistics,
     ("CLEAR", "QLOCAL"): status.clear,
     ("PING", "QMGR"): status.ping,
     ("PING", "CHANNEL"): channels.ping,

@@ -21,6 +21,7 @@ STATUS_TYPE = word(
     "TYPE", c.MQIACF_Q_STATUS_TYPE, None, {"QUEUE": c.MQIACF_Q_STATUS, "HANDLE": c.MQIACF_Q_HANDLE}
 )  # fmt: skip
 CONNECTION_ID = bits("CONN", c.MQBACF_CONNECTION_ID, 24)
+STATISTICS_NAME = name("QSTATS", c.MQCA_Q_NAME)
 QMGR_NAME = name("QMNAME", c.MQCA_Q_MGR_NAME)
 
 
@@ -75,6 +76,22 @@ def display_connections(admin: Administration, request: Request) -> Response:
     if not found:
         raise CommandError(Condition.CONNECTION_NOT_FOUND, name=request.name)
     return Response(rows=tuple(found))
+
+
+def reset_statistics(admin: Administration, request: Request) -> Response:
+    """RESET QSTATS: what went through local queues since the last time; z/OS does it with PERFMEV(ENABLED) only."""
+    manager = admin.get(Kind.QMGR, admin.queue_manager) or {}
+    if admin.platform == "zos" and not manager.get("PERFMEV"):
+        raise CommandError(Condition.EVENTS_DISABLED)
+    names = [found for _, found, _ in sorted(admin.find((Kind.QLOCAL,))) if generic_match(request.name, found)]
+    if not names:
+        raise CommandError(_missing_queue(admin, request.name), name=request.name)
+    return Response(rows=tuple(_statistics_row(admin, queue) for queue in names))
+
+
+def _statistics_row(admin: Administration, queue: str) -> Row:
+    identity = ((STATISTICS_NAME, queue),)
+    return status_row(Status.STATISTICS, Condition.STATISTICS_RESET, identity, admin.reset_statistics(queue))
 
 
 def clear(admin: Administration, request: Request) -> Response:

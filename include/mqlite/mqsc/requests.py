@@ -45,6 +45,7 @@ OPTIONS = {
     ("REFRESH", "SECURITY"): {"TYPE"},
     ("REFRESH", "QMGR"): {"TYPE", "NAME"},
 }
+ZOS_ONLY = {("RESET", "QSTATS")}  # of MQSC; PCF has it everywhere
 STATUS_KINDS = {"CHSTATUS": Status.CHANNEL, "QMSTATUS": Status.QMGR, "CONN": Status.CONNECTION}
 SYNONYMS = {"CHLTYPE": "TYPE"}
 
@@ -52,7 +53,7 @@ SYNONYMS = {"CHLTYPE": "TYPE"}
 def request_of(statement: Statement, platform: str) -> Request:
     """The request a statement makes. Raises CommandError with a condition that runmqsc counts as a syntax error."""
     noun, name = statement.noun, statement.name or ""
-    if (statement.verb, noun) not in COMMANDS:
+    if (statement.verb, noun) not in COMMANDS or ((statement.verb, noun) in ZOS_ONLY and platform != "zos"):
         raise CommandError(Condition.NOT_SUPPORTED, name=f"{statement.verb} {noun}")
     if not name and noun not in {"QMGR", "QMSTATUS", "SECURITY", "CONN"}:
         raise CommandError(Condition.REQUIRED_MISSING)
