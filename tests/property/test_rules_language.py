@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mqops.rules import parse
+from mqops.rules import choose, parse
 from mqops.rules.pattern import Shape, shape_of, wild_match
 
 sys.path.insert(0, str(Path(__file__).parent))
+import naive_rules
 import rule_grammar as grammar
+
+PAIRS = int(os.environ.get("MQOPS_RULES_PAIRS", "2000"))
+"""Pairs of table and message for the comparison with the naive interpreter."""
+MESSAGES = 10
+"""Messages made near to each table."""
+
+
+@given(st.data())
+@settings(max_examples=max(1, PAIRS // MESSAGES), deadline=None, suppress_health_check=list(HealthCheck))
+def test_D01_D02_D03_D04_a_naive_interpreter_agrees(data):
+    meant = data.draw(grammar.tables)
+    text = data.draw(grammar.written(meant))
+    table, naive_table = parse(text).table, naive_rules.read(text)
+    assert [rule.line for rule in table.rules] == [rule.line for rule in naive_table]
+    for _ in range(MESSAGES):
+        message = data.draw(grammar.messages(meant))
+        failed = data.draw(st.dictionaries(st.integers(0, len(naive_table) - 1), st.integers(0, 3)))
+        rule = choose(table, message, {table.rules[index].key: tries for index, tries in failed.items()})
+        wanted = naive_rules.choose(naive_table, message, failed)
+        assert (rule and rule.line) == (wanted and wanted.line)
+        if rule is not None:
+            assert (rule.action, rule.fwdq, rule.fwdqm, rule.header, rule.putaut) == wanted.action
+            assert rule.retry == wanted.retry
 
 
 @given(st.data())
