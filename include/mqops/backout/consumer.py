@@ -149,6 +149,13 @@ class PoisonAwareConsumer:
         got = self._get(wait_ms)
         if got is None:
             return None
+        try:
+            return self._deal_with(got, process)
+        except BaseException:
+            self._back_out_all()
+            raise
+
+    def _deal_with(self, got: Got, process: Callable[[Delivery], object]) -> Handled:
         since = time.monotonic()
         md = MQMD.unpack(got.md)
         if md.backout_count and (limits := self.limits()).reached(md.backout_count):
@@ -157,9 +164,6 @@ class PoisonAwareConsumer:
             process(Delivery(md=md, body=got.body))
         except Exception as error:
             return self._failed(got, md, since, error)
-        except BaseException:
-            self._back_out_all()
-            raise
         return self._done(got, md)
 
     def _get(self, wait_ms: int) -> Got | None:
@@ -223,12 +227,8 @@ class PoisonAwareConsumer:
 
     def _dispose(self, got: Got, count: int, limits: Limits, since: float, error: Exception | None) -> Handled:
         """UOW2: the message leaves its queue for one other place, or is reinstated."""
-        try:
-            handled = self._place(got, count, limits, since, error)
-            self._session.commit()
-        except (MQError, PoisonStuck):
-            self._back_out_all()
-            raise
+        handled = self._place(got, count, limits, since, error)
+        self._session.commit()
         log.warning("Message %s %s, reason %d", handled.msg_id.hex(), handled.what, handled.reason)
         return handled
 

@@ -100,6 +100,19 @@ def base_queue(session: Session, queue: str) -> str:
         return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
 
 
+def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:
+    """What opening a queue for a handler's puts fails with, None where it works. Nothing is put.
+
+    Parameters: `queue_manager` blank for the one that is connected.
+    """
+    options = c.MQOO_OUTPUT | c.MQOO_PASS_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
+    try:
+        session.close(session.open(queue, options, queue_manager=queue_manager))
+    except MQError as error:
+        return error
+    return None
+
+
 _KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}
 _DEFINITION = (
     *(c.MQIA_Q_TYPE, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
@@ -138,11 +151,12 @@ def inquire_queues(
     if selectors:
         arguments[c.MQIACF_Q_ATTRS] = [c.MQCA_Q_NAME, *selectors]
     try:
-        return command(session, "MQCMD_INQUIRE_Q", arguments, object_name=generic_name)
+        rows = command(session, "MQCMD_INQUIRE_Q", arguments, object_name=generic_name)
     except MQError as error:
         if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
             return []
         raise
+    return [row for row in rows if c.MQCA_Q_NAME in row]
 
 
 def last_puts(session: Session) -> dict[str, str]:
@@ -153,7 +167,8 @@ def last_puts(session: Session) -> dict[str, str]:
         rows = command(session, "MQCMD_INQUIRE_Q_STATUS", arguments)
     except MQError:
         return {}  # knowing less, a scan looks at more
-    put = {row[c.MQCA_Q_NAME]: [row.get(selector, "") for selector in wanted[1:]] for row in rows}
+    named = [row for row in rows if c.MQCA_Q_NAME in row]
+    put = {row[c.MQCA_Q_NAME]: [row.get(selector, "") for selector in wanted[1:]] for row in named}
     return {name: " ".join(texts).strip() for name, texts in put.items()}
 
 
@@ -161,6 +176,7 @@ def command(session: Session, name: str, arguments: dict[int, Any], *, object_na
     """Have the command server do a PCF command: the parameters of each answer, text stripped.
 
     Parameters: `name` MQCMD_*. It goes to the queue that the queue manager names as its command queue (COMMANDQ).
+    z/OS answers with messages and a summary besides, which name no object.
 
     Raises:
         MQError: the command server refused.

@@ -12,6 +12,7 @@ from mq_support import DLQ, Manager
 from pymqi import CMQC
 
 from mqops.backout.consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareConsumer, PoisonStuck
+from mqops.errors import MQError
 from mqwire.headers import split_dlh
 from mqwire.structures import MQDLH
 
@@ -235,6 +236,24 @@ def test_interrupted_application_loses_nothing(manager, marking):
 
         with pytest.raises(KeyboardInterrupt):
             consumer.consume(interrupt)
+    [(md, body)] = manager.messages("IN")
+    assert (md["BackoutCount"], body) == (1, b"bad")
+
+
+def test_K03_message_survives_a_failure_between_the_two_units_of_work(manager, marking):
+    """MQDISC commits: what the consumer still holds then would be gone."""
+    manager.mqsc("ALTER QMGR MAXHANDS(9)")
+    manager.put("IN", [({}, b"bad")])
+    with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
+
+        def exhaust(_delivery: Delivery) -> None:
+            with pytest.raises(pymqi.MQMIError):
+                held.extend(iter(lambda: pymqi.Queue(connection, "OUT", CMQC.MQOO_OUTPUT), None))
+            raise Broken
+
+        held: list[Any] = []
+        with pytest.raises(MQError, match="MQRC_HANDLE_NOT_AVAILABLE"):
+            consumer.consume(exhaust)
     [(md, body)] = manager.messages("IN")
     assert (md["BackoutCount"], body) == (1, b"bad")
 
