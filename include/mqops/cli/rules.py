@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import IO, Any
 
 import click
 
+from mqops.cli.outcome import connection_to, known_errors
 from mqops.cli.rules_snapshot import diff, test
-from mqops.cli.tables import check_document, parsed_from, tell
-from mqops.rules import Rule, matching
+from mqops.cli.tables import check_document, parsed_from, tell, text_from, with_warnings
+from mqops.rules import Problem, Rule, Table, matching, parse
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
 
 _FILE = click.File("rb")
@@ -28,16 +31,51 @@ rules.add_command(test)
 @rules.command()
 @click.argument("file", type=_FILE)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
-@click.option("--strict", is_flag=True, help="Refuse everything that IBM's own handler does not know.")
-@click.pass_context
-def check(ctx: click.Context, file: IO[bytes], as_json: bool, strict: bool) -> None:
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse what IBM's own handler does not know; warn of numbers without a name, and of DISCARD before RETRY.",
+)
+@click.option("--backout", is_flag=True, help="The table is one for backout queues: FWDQ may be &ORIGQ.")
+@click.option(
+    "--qmgr", default=None, help="Warn of every FWDQ that does not exist on this queue manager ('': default)."
+)
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Warn of rules that match no message of the runs recorded below this folder (LAKE/QM1/runs).",
+)
+@known_errors
+def check(
+    *,
+    file: IO[bytes],
+    as_json: bool,
+    strict: bool,
+    backout: bool,
+    qmgr: str | None,
+    runs: Path | None,
+) -> None:
     """Check the rules table FILE (- is standard input): every error and warning, with line, column and a caret."""
-    parsed = parsed_from(file, strict=strict)
+    text = text_from(file)
+    parsed = parse(text, source=getattr(file, "name", "<stdin>"), strict=strict, origins=backout)
+    if parsed.table is not None:
+        parsed = with_warnings(parsed, _from_outside(parsed.table, qmgr, runs, backout=backout), text)
     if as_json:
         click.echo(json.dumps(check_document(parsed), ensure_ascii=True))
     else:
         tell(parsed)
-    ctx.exit(0 if parsed.table else 1)
+    sys.exit(0 if parsed.table else 1)
+
+
+def _from_outside(table: Table, qmgr: str | None, runs: Path | None, *, backout: bool) -> list[Problem]:
+    """What a queue manager and recorded runs say of a table, where they were named."""
+    found: list[Problem] = []
+    if qmgr is not None or runs is not None:
+        from mqops.workflow.rules_check import missing_queues, unmatched_rules  # noqa: PLC0415
+
+        found += missing_queues(table, connection_to(qmgr.strip())) if qmgr is not None else []
+        found += unmatched_rules(table, runs, backout=backout) if runs is not None else []
+    return found
 
 
 @rules.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import IO, Any
 
 import click
@@ -47,8 +48,20 @@ def _problem(problem: Problem) -> dict[str, Any]:
 
 def parsed_from(file: IO[bytes], *, strict: bool = False, origins: bool = False) -> Parsed:
     """What `parse` makes of a file."""
-    text = file.read().decode("utf-8", "surrogateescape")
-    return parse(text, source=getattr(file, "name", "<stdin>"), strict=strict, origins=origins)
+    return parse(text_from(file), source=getattr(file, "name", "<stdin>"), strict=strict, origins=origins)
+
+
+def text_from(file: IO[bytes]) -> str:
+    """The text of a table's file; bytes that are not UTF-8 are kept."""
+    return file.read().decode("utf-8", "surrogateescape")
+
+
+def with_warnings(parsed: Parsed, warnings: list[Problem], text: str) -> Parsed:
+    """The same with more warnings, in the order of the text."""
+    lines = text.split("\n")
+    shown = [replace(one, text=lines[one.line - 1].removesuffix("\r")) for one in warnings]
+    every = sorted([*parsed.warnings, *shown], key=lambda one: (one.line, one.column))
+    return replace(parsed, warnings=tuple(every))
 
 
 def tell(parsed: Parsed) -> None:

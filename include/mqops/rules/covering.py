@@ -33,6 +33,54 @@ def covers(first: Rule, second: Rule) -> bool:
     return True
 
 
+def overlap(first: Rule, second: Rule) -> bool:
+    """True if some message may match both rules."""
+    one, two = first.conditions(), second.conditions()
+    for name in one.keys() & two.keys():
+        if PATTERN_KEYWORDS[name].kind is Kind.NUMBER:
+            if one[name] != two[name]:
+                return False
+        elif not patterns_meet(str(one[name]), str(two[name])):
+            return False
+    return True
+
+
+@lru_cache(maxsize=4096)
+def patterns_meet(one: str, two: str) -> bool:
+    """True if some text matches both patterns; the width of the field is not looked at, and padding is none.
+
+    Every pair of positions is looked at once: both patterns take a character that the other can take, too.
+    """
+    reached = {(0, 0)}
+    waiting = [(0, 0)]
+    while waiting:
+        at, to = waiting.pop()
+        if not one[at:].strip("*") and not two[to:].strip("*"):
+            return True
+        for place in _both_after(one, at, two, to):
+            if place not in reached:
+                reached.add(place)
+                waiting.append(place)
+    return False
+
+
+def _both_after(one: str, at: int, two: str, to: int) -> list[tuple[int, int]]:
+    """Where both patterns can be after one character, or after an asterisk that takes nothing."""
+    first, second = one[at : at + 1], two[to : to + 1]
+    after = []
+    if first == "*":
+        after.append((at + 1, to))
+        if second:
+            after.append((at, to + 1))
+    if second == "*":
+        after.append((at, to + 1))
+        if first:
+            after.append((at + 1, to))
+    if first and second and "*" not in (first, second) and (first == second or "?" in (first, second)):
+        after.append((at + 1, to + 1))
+    return after
+
+
 @lru_cache(maxsize=4096)
 def pattern_covers(wider: str, narrower: str, width: int) -> bool:
     """True if it is proved that every field of `width` characters that `narrower` matches is matched by `wider`."""

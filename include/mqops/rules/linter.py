@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from mqops.rules.covering import covers
+from mqops.rules.covering import covers, overlap
+from mqops.rules.keywords import MAX_NUMBER, PATTERN_KEYWORDS, Kind
 from mqops.rules.lines import Source
 from mqops.rules.model import Problem, Rule
+from mqwire import constants as c
+from mqwire.names import values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +22,8 @@ class Written:
     action_place: tuple[int, int]
 
 
-def warnings_of(written: Sequence[Written], source: Source) -> list[Problem]:
-    """Every warning about the rules of a valid table, in no particular order."""
+def warnings_of(written: Sequence[Written], source: Source, *, strict: bool = False) -> list[Problem]:
+    """Every warning about the rules of a valid table, in no particular order; `strict` for those of doubtful ones."""
     warnings = [
         source.problem(one.action_place, "ACTION(IGNORE) leaves messages on the queue: forward them to a queue instead")
         for one in written
@@ -38,7 +41,55 @@ def warnings_of(written: Sequence[Written], source: Source) -> list[Problem]:
         message = _unreached(one.rule, [earlier.rule for earlier in written[:position]])
         if message:
             warnings.append(source.problem(one.place, message))
+    return warnings + (_strict_warnings(written, source) if strict else [])
+
+
+def _strict_warnings(written: Sequence[Written], source: Source) -> list[Problem]:
+    """What is often meant so, and sometimes a slip."""
+    warnings = []
+    for position, one in enumerate(written):
+        warnings += [source.problem(one.place, text) for text in unknown_numbers(one.rule)]
+        if one.rule.action == "DISCARD":
+            warnings += [source.problem(one.action_place, text) for text in _untried(one, written[position + 1 :])]
     return warnings
+
+
+def _untried(discard: Written, later: Sequence[Written]) -> list[str]:
+    """The first RETRY behind a DISCARD that it takes messages from, though it is no special case of it."""
+    for one in later:
+        if one.rule.action != "RETRY" or covers(discard.rule, one.rule) or covers(one.rule, discard.rule):
+            continue
+        if overlap(discard.rule, one.rule):
+            return [
+                f"DISCARD before RETRY: some messages that the rule on line {one.rule.line} would put again are "
+                "discarded here without a try"
+            ]
+    return []
+
+
+_OPEN_RANGES: Mapping[str, tuple[tuple[int, int], ...]] = {
+    "APPLTYPE": ((c.MQAT_USER_FIRST, MAX_NUMBER),),
+    "FEEDBACK": ((c.MQFB_IMS_FIRST, c.MQFB_IMS_LAST), (c.MQFB_APPL_FIRST, MAX_NUMBER)),
+    "MSGTYPE": ((c.MQMT_APPL_FIRST, MAX_NUMBER),),
+    "REASON": ((c.MQFB_IMS_FIRST, c.MQFB_IMS_LAST), (c.MQFB_APPL_FIRST, MAX_NUMBER)),
+}
+"""Numbers that need no name: those of IMS (`ibm_mq_facts` 3.2) and those that applications give themselves."""
+_ALSO = {"FEEDBACK": "MQRC"}
+"""An exception report's Feedback is a reason code (`ibm_mq_facts` 4.1)."""
+
+
+def unknown_numbers(rule: Rule) -> list[str]:
+    """Numbers of a rule's patterns that IBM MQ gives no meaning in that field: such a rule matches nothing."""
+    found = []
+    for name, value in rule.conditions().items():
+        keyword = PATTERN_KEYWORDS[name]
+        if keyword.kind is not Kind.NUMBER:
+            continue
+        prefixes = (*keyword.prefixes, *([_ALSO[name]] if name in _ALSO else []))
+        known = value in values(*prefixes).values()
+        if not known and not any(first <= int(value) <= last for first, last in _OPEN_RANGES.get(name, ())):
+            found.append(f"{name}({value}): no {' or '.join(f'{prefix}_*' for prefix in prefixes)} has this number")
+    return found
 
 
 def _matches_all(rule: Rule) -> bool:

@@ -24,8 +24,9 @@ _WITH_ORIGINS: Mapping[str, Keyword] = KEYWORDS | {
 def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: bool = False) -> Parsed:
     """Reads a rules table.
 
-    Parameters: `source` names the text in messages; `strict` refuses everything that is not IBM's; `origins` whether
-    FWDQ may be &ORIGQ, as in tables for backout queues (`mqops.backout.origin`), unless `strict`. Returns a table, or
+    Parameters: `source` names the text in messages; `strict` refuses everything that is not IBM's and warns of more;
+    `origins` whether FWDQ may be &ORIGQ, as in tables for backout queues (`mqops.backout.origin`), unless `strict`.
+    Returns a table, or
     every error in the order of the text; warnings only for a valid table. Raises nothing.
     """
     keywords = _WITH_ORIGINS if origins and not strict else KEYWORDS
@@ -48,7 +49,7 @@ def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: 
     written = [replace(w, rule=replace(w.rule, key=key)) for w, key in zip(written, keys, strict=True)]
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
     table = Table(control=control, rules=tuple(w.rule for w in written), digest=digest)
-    return Parsed(source=source, table=table, errors=(), warnings=_in_order(warnings_of(written, lines)))
+    return Parsed(source=source, table=table, errors=(), warnings=_in_order(warnings_of(written, lines, strict=strict)))
 
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:

@@ -96,6 +96,13 @@ class Recorded:
             fields = pattern_fields(message if self.past.where is None else with_origin(message, self.past.where))
             yield Seen(msg_id=message["msg_id"].hex(), fields=fields, fate=fate, line=line)
 
+    def matchable(self) -> Iterator[Mapping[str, Any]]:
+        """The messages that rules are held against: with an MQDLH, or with what stands for it. Raises `LakeError`."""
+        for message in self.messages():
+            found = message if self.past.where is None else with_origin(message, self.past.where)
+            if found["dlh_error"] is None:
+                yield found
+
     def fate(self, message: Mapping[str, Any], table: Table) -> tuple[Fate, int | None]:
         """What becomes of a message, and the line of the rule that says so (None: no rule)."""
         row = self.past.row(0, message, table)

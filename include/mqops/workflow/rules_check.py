@@ -1,0 +1,93 @@
+"""What only the world can say of a rules table (D14): do its queues exist, did its rules ever match a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from mqops.errors import SettingsError
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import cannot_be_put_to, queue_manager_name
+from mqops.rules import Problem, Rule, Table, matches
+from mqops.store.run import RunFolder
+from mqops.workflow.fates import Recorded, pattern_fields
+from mqwire import constants as c
+
+_NOT_THERE = {
+    c.MQRC_UNKNOWN_OBJECT_NAME,
+    c.MQRC_UNKNOWN_ALIAS_BASE_Q,
+    c.MQRC_UNKNOWN_REMOTE_Q_MGR,
+    c.MQRC_UNKNOWN_XMIT_Q,
+    c.MQRC_UNKNOWN_DEF_XMIT_Q,
+    c.MQRC_OBJECT_TYPE_ERROR,
+}
+"""Reason codes that say that a definition is missing or wrong."""
+
+
+def missing_queues(table: Table, connection: MqConnection) -> list[Problem]:
+    """A warning for each rule whose FWDQ (and FWDQM) the queue manager cannot put to; &-names are not looked at.
+
+    It is opened as the handler opens it, for output, and closed again.
+
+    Raises:
+        MQError: the queue manager cannot be reached.
+    """
+    with connect(connection) as session:
+        name = queue_manager_name(session)
+        problems = []
+        for rule in table.rules:
+            if not rule.fwdq or rule.fwdq.startswith("&") or rule.fwdqm.startswith("&"):
+                continue
+            error = cannot_be_put_to(session, rule.fwdq, rule.fwdqm)
+            if error is not None:
+                what = "does not exist" if error.reason in _NOT_THERE else "cannot be opened for output"
+                target = f"{rule.fwdq}@{rule.fwdqm}" if rule.fwdqm else rule.fwdq
+                problems.append(_problem(rule, f"FWDQ {target} {what} on {name}: {error.symbol} ({error.reason})"))
+        return problems
+
+
+def unmatched_rules(table: Table, folder: Path, *, backout: bool = False) -> list[Problem]:
+    """A warning for each rule whose pattern matches no message of the recorded runs below a folder.
+
+    Rules are held against the snapshots, so that a new table can be checked, too. Runs over backout queues are passed
+    over, or with `backout` all others.
+
+    Raises:
+        SettingsError: there is no recorded run.
+        LakeError: a snapshot cannot be read.
+    """
+    waiting, runs = list(table.rules), 0
+    for run in _runs(folder):
+        snapshot = Recorded.of(run.path)
+        if snapshot.of_backout_queues is not backout:
+            continue
+        runs += 1
+        waiting = _left(waiting, snapshot)
+    if not runs:
+        raise SettingsError(f"There is no recorded run in {folder}: name a folder of runs, such as LAKE/QM1/runs")
+    return [_problem(rule, f"this rule matched no message in {runs} recorded runs") for rule in waiting]
+
+
+def _runs(folder: Path) -> Iterator[RunFolder]:
+    for observed in sorted(folder.rglob("observe.json")):
+        if any((observed.parent / "snapshot").glob("*.parquet")):
+            yield RunFolder(observed.parent)
+
+
+def _left(rules: Iterable[Rule], snapshot: Recorded) -> list[Rule]:
+    """The rules that match no message of a snapshot. What looks the same to all rules is looked at once."""
+    left = list(rules)
+    seen: set[tuple[str | int, ...]] = set()
+    for message in snapshot.matchable():
+        fields = pattern_fields(message)
+        key = tuple(fields.values())
+        if not left:
+            break
+        if key not in seen:
+            seen.add(key)
+            left = [rule for rule in left if not matches(rule, fields)]
+    return left
+
+
+def _problem(rule: Rule, message: str) -> Problem:
+    return Problem(line=rule.line, column=1, message=message)

@@ -1,0 +1,136 @@
+"""The linter beyond the text (D14): `rules check --strict`, `--qmgr` and `--runs`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mqops.cli import main
+from mqops.rules import parse
+from mqops.rules.covering import patterns_meet
+from mqops.rules.pattern import wild_match
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "mqops"))
+from snapshots import dead_letter, recorded
+
+CATCH_ALL = "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n"
+
+
+def check(text, *arguments, expect=0):
+    result = CliRunner().invoke(main, ["rules", "check", "-", "--json", *map(str, arguments)], input=text)
+    assert result.exit_code == expect, result.output
+    return [(warning["line"], warning["message"]) for warning in json.loads(result.output)["warnings"]]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "unknown"),
+    [
+        ("REASON(2053)", []),
+        ("REASON(9999)", ["REASON(9999): no MQRC_* or MQFB_* has this number"]),
+        ("REASON(271) FEEDBACK(2053)", []),  # a feedback code as a reason, a reason in an exception report
+        ("REASON(301) FEEDBACK(399)", []),  # IMS
+        ("REASON(65536) FEEDBACK(70000) MSGTYPE(65536) APPLTYPE(65536)", []),  # applications' own
+        ("MSGTYPE(3) PERSIST(7)", ["MSGTYPE(3): no MQMT_* has this number", "PERSIST(7): no MQPER_* has this number"]),
+        ("REASON(*) MSGTYPE('*')", []),
+    ],
+)
+def test_D14_strict_warns_of_numbers_that_mean_nothing(patterns, unknown):
+    text = f"{patterns} ACTION(RETRY)\n{CATCH_ALL}"
+    assert check(text, "--strict") == [(1, message) for message in unknown]
+    assert check(text) == []
+
+
+@pytest.mark.parametrize(
+    ("discard", "retry", "warned"),
+    [
+        ("REASON(2053)", "DESTQ(PAY*)", True),
+        ("DESTQ(*.OLD)", "DESTQ(PAY.*)", True),
+        ("DESTQ(PAY.IN)", "DESTQ(PAY*)", False),  # a special case first
+        ("DESTQ(PAY*)", "DESTQ(ORD*)", False),
+        ("REASON(2053) DESTQ(A*)", "REASON(2085) DESTQ(*A)", False),
+    ],
+)
+def test_D14_strict_warns_of_DISCARD_before_RETRY(discard, retry, warned):
+    text = f"{discard} ACTION(DISCARD)\n{retry} ACTION(RETRY)\n{CATCH_ALL}"
+    message = (
+        "DISCARD before RETRY: some messages that the rule on line 2 would put again are discarded here without a try"
+    )
+    assert check(text, "--strict") == ([(1, message)] if warned else [])
+    assert check(text) == []
+
+
+FIELDS = ["".join(field) for length in range(5) for field in product("ABC", repeat=length)]
+globs = st.text("AB?*", max_size=3)
+
+
+@given(globs, globs)
+def test_patterns_meet_where_a_field_matches_both(one, two):
+    assert patterns_meet(one, two) == any(wild_match(one, f, 8) and wild_match(two, f, 8) for f in FIELDS)
+
+
+def test_D14_a_rule_that_matched_nothing_in_recorded_runs(tmp_path):
+    recorded(tmp_path, [dead_letter("PAY.IN", b"x"), ({}, b"no header")], run="r1")
+    recorded(tmp_path, [dead_letter("ORDERS", b"x", reason=2085)], run="r2")
+    table = (
+        "DESTQ(PAY*) ACTION(RETRY)\n"
+        "DESTQ(NOBODY) ACTION(RETRY)\n"
+        "REASON(2085) ACTION(RETRY)\n"
+        "DESTQ(ORDERS) REASON(2053) ACTION(RETRY)\n"
+        "REASON(0) ACTION(RETRY)\n"  # the message without a header is not held against rules
+    ) + CATCH_ALL
+    warnings = check(table, "--runs", tmp_path / "QM1" / "runs")
+    assert warnings == [(line, "this rule matched no message in 2 recorded runs") for line in (2, 4, 5)]
+    assert check(table, "--runs", tmp_path) == warnings
+    shown = CliRunner().invoke(main, ["rules", "check", "-", "--runs", str(tmp_path)], input=table).output
+    assert (
+        "2:1: warning: this rule matched no message in 2 recorded runs\n    DESTQ(NOBODY) ACTION(RETRY)\n    ^" in shown
+    )
+
+
+def test_no_recorded_runs_is_an_error(tmp_path):
+    result = CliRunner().invoke(main, ["rules", "check", "-", "--runs", str(tmp_path)], input=CATCH_ALL)
+    assert result.exit_code == 1
+    assert "There is no recorded run in" in result.output
+    result = CliRunner().invoke(main, ["rules", "check", "-", "--runs", str(tmp_path / "nowhere")], input=CATCH_ALL)
+    assert result.exit_code == 2
+
+
+def test_a_table_for_backout_queues_may_name_its_origin():
+    table = "ACTION(FWD) FWDQ(&ORIGQ)\n"
+    assert check(table, "--backout") == []
+    check(table, expect=1)
+    check(table, "--backout", "--strict", expect=1)  # IBM's handler does not know it
+    assert parse(table, origins=True).table is not None
+
+
+def test_D14_a_queue_that_the_queue_manager_does_not_have(queue_manager, monkeypatch):
+    manager = queue_manager(
+        mqsc="DEFINE QLOCAL(REALLY.DEAD.QUEUE)\nDEFINE QALIAS(ALIAS) TARGET(NOWHERE)\n"
+        "DEFINE QLOCAL(QM9) USAGE(XMITQ)\nDEFINE QREMOTE(FAR) RNAME(X) RQMNAME(QM9)\n"
+    )
+    monkeypatch.setitem(os.environ, "MQLITE_HOME", str(manager.home))
+    table = (
+        "DESTQ(A) ACTION(FWD) FWDQ(REALLY.DEAD.QUEU)\n"
+        "DESTQ(B) ACTION(FWD) FWDQ(ALIAS)\n"
+        "DESTQ(C) ACTION(FWD) FWDQ(FAR)\n"
+        "DESTQ(D) ACTION(FWD) FWDQ(X) FWDQM(QM9)\n"
+        "DESTQ(E) ACTION(FWD) FWDQ(X) FWDQM(QM8)\n"
+        "DESTQ(F) ACTION(FWD) FWDQ(&REPLYQ) FWDQM(&REPLYQM)\n"
+        "DESTQ(G) ACTION(RETRY)\n"
+    ) + CATCH_ALL
+    assert check(table, "--qmgr", "QM1") == [
+        (1, "FWDQ REALLY.DEAD.QUEU does not exist on QM1: MQRC_UNKNOWN_OBJECT_NAME (2085)"),
+        (2, "FWDQ ALIAS does not exist on QM1: MQRC_UNKNOWN_ALIAS_BASE_Q (2082)"),
+        (5, "FWDQ X@QM8 does not exist on QM1: MQRC_UNKNOWN_REMOTE_Q_MGR (2087)"),
+    ]
+    result = CliRunner().invoke(main, ["rules", "check", "-", "--qmgr", "NOBODY"], input=table)
+    assert result.exit_code == 1
+    assert "MQCONNX on NOBODY failed: MQRC_Q_MGR_NAME_ERROR (2058)" in result.output
