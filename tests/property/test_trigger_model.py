@@ -226,8 +226,8 @@ def with_process(home: Path) -> None:
 @pytest.mark.usefixtures("with_process")
 @pytest.mark.parametrize("kind", ["FIRST", "EVERY", "DEPTH"])
 @pytest.mark.parametrize("interval_over", [True, False])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(depth=st.integers(1, 4), threshold=st.sampled_from([0, 5]), sequence=st.lists(steps, max_size=40))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(depth=st.integers(1, 4), threshold=st.sampled_from([0, 5]), sequence=st.lists(steps, min_size=20, max_size=60))
 def test_T03_T10a_T11_T12_T13_the_queue_manager_does_as_the_model(
     kind: str, interval_over: bool, depth: int, threshold: int, sequence: list[tuple[Any, ...]]
 ) -> None:

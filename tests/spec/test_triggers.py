@@ -480,6 +480,18 @@ def test_T11_each_queue_has_its_own_interval(application: Application, monitor: 
     assert monitor.triggered() == ["APP"]
 
 
+def test_T11_a_served_queue_does_not_trigger_again(
+    application: Application, monitor: Monitor, other: Application
+) -> None:
+    run_mqsc("ALTER QMGR TRIGINT(0)")
+    define("TRIGTYPE(FIRST)")
+    server = other.open("APP", INPUT)
+    for _ in range(3):
+        application.put("APP")
+    assert monitor.triggered() == []
+    server.close()
+
+
 def test_T11_depth_triggers_whenever_there_are_more(application: Application, monitor: Monitor) -> None:
     define("TRIGTYPE(DEPTH) TRIGDPTH(2)", process="MISSING")
     for _ in range(4):
@@ -536,6 +548,15 @@ def test_T12_not_enough_messages_are_left(application: Application, monitor: Mon
     for server in servers:
         server.close()
     assert monitor.triggered() == []
+
+
+def test_T12_needs_a_trigger_monitor(application: Application, monitor: Monitor, other: Application) -> None:
+    define("TRIGTYPE(FIRST)")
+    server = other.open("APP", INPUT)
+    application.put("APP")
+    monitor.stop()
+    server.close()
+    assert application.depth("IQ") == 0
 
 
 def test_T12_another_server_is_left(application: Application, monitor: Monitor, other: Application) -> None:
