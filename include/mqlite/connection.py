@@ -35,11 +35,11 @@ LOOK_INTERVAL = 0.05  # seconds
 class Marked:
     """A get that skips a back-out which its application asks for (K02).
 
-    Attributes: `rows` the numbers of its message and of the message's COD report, 0 for none; `undo` what only a
-    back-out of the get itself does; `begin` enters it into the unit of work that is new by then.
+    Attributes: `rows` the numbers of its message and of what came of the get, a COD report and its trigger messages;
+    `undo` what only a back-out of the get itself does; `begin` enters it into the unit of work that is new by then.
     """
 
-    rows: tuple[int, int]
+    rows: tuple[int, ...]
     undo: Callable[[], None] | None
     begin: Callable[[], None]
 

@@ -19,7 +19,7 @@ from mqlite.grouping import advance
 from mqlite.opening import Open, refresh
 from mqlite.reports import confirm_delivery
 from mqlite.retrieval import BROWSES, GetRequest, Got, check_match, returned, statement
-from mqlite.standing import Placed
+from mqlite.standing import Placed, numbers
 from mqwire import constants as c
 
 __all__ = ["GetRequest", "Got", "get"]
@@ -220,7 +220,7 @@ def mark(connection: Connection, opened: Open, row: Any, confirmed: Placed | Non
             connection.unit.undo.append(undo)
 
     undo = connection.unit.undo[-1] if logical else None
-    rows = (row[0], confirmed.seq if confirmed is not None else 0)
+    rows = (row[0], *(numbers(confirmed) if confirmed is not None else ()))
     connection.unit.marked = Marked(rows=rows, undo=undo, begin=begin)
 
 

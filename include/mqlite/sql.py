@@ -148,7 +148,7 @@ BACK_OUT_PUTS = "DELETE FROM message WHERE queue = ? AND state = 1 AND owner = ?
 BACK_OUT_GETS = """UPDATE message SET state = 0, owner = 0, backouts = backouts + 1
     WHERE queue = ? AND state = 2 AND owner = ?"""
 # Negative owners: rows of a marked get, out of the way of a back-out within one transaction.
-SET_ASIDE = "UPDATE message SET owner = -owner WHERE seq IN (?, ?) AND owner = ?"
+SET_ASIDE = "UPDATE message SET owner = -owner WHERE seq = ? AND owner = ?"
 RELEASE_TRIGGERS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 4 AND owner = ?"
 RELEASE_ALL = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state IN (3, 4) AND owner = ?"
 HELD = "SELECT DISTINCT queue FROM message WHERE state > 0 AND owner = ?"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,13 @@ class Placed:
             connection.unit.enter(self.queue, self.name, puts=self.rows, persistent=self.persistent)
         for message in self.caused:
             message.announce(connection, syncpoint=syncpoint)
+
+
+def numbers(message: Placed) -> Iterator[int]:
+    """The numbers of a message and of all that it has caused."""
+    yield message.seq
+    for caused in message.caused:
+        yield from numbers(caused)
 
 
 def rank_of(local: Attributes, priority: int) -> int:

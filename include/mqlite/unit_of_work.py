@@ -60,17 +60,18 @@ def back_out(connection: Connection, *, requested: bool = False) -> None:
         return
     store = connection.store
     marked = unit.marked if requested else None
+    aside = marked.rows if marked is not None else ()
     with store.write():  # not waited for: what a power failure takes of it is backed out afterwards
-        if marked is not None:
-            store.execute(sql.SET_ASIDE, (*marked.rows, connection.id))
+        for row in aside:
+            store.execute(sql.SET_ASIDE, (row, connection.id))
         for queue in unit.queues:
             puts = store.execute(sql.BACK_OUT_PUTS, (queue, connection.id)).rowcount
             gets = store.execute(sql.BACK_OUT_GETS, (queue, connection.id)).rowcount
             if puts != gets:
                 store.execute(sql.CHANGE_DEPTH, (gets - puts, queue))
         release_triggers(connection)
-        if marked is not None:
-            store.execute(sql.SET_ASIDE, (*marked.rows, -connection.id))
+        for row in aside:
+            store.execute(sql.SET_ASIDE, (row, -connection.id))
     connection.unit = UnitOfWork()
     for undo in reversed(unit.undo):
         if marked is None or undo is not marked.undo:

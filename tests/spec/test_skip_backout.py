@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mqlite_support import INPUT, Application, make, refused
+from mqlite_support import INPUT, Application, make, refused, run_mqsc
 from pymqi import CMQC
 
 UNDER_SYNCPOINT = CMQC.MQGMO_SYNCPOINT
 MARK = UNDER_SYNCPOINT | CMQC.MQGMO_MARK_SKIP_BACKOUT
 QUEUES = "DEFINE QLOCAL(Q1) SHARE DEFSOPT(SHARED)\nDEFINE QLOCAL(Q2)\nDEFINE QLOCAL(REPORTS)"
+TRIGGER = "INITQ(INIT) PROCESS(P)"
 GETS_AND_DIES = """
 import os, sys, pymqi
 from pymqi import CMQC
@@ -111,6 +112,18 @@ def test_K03_confirmation_of_delivery_goes_with_the_marked_message(zos: Applicat
     assert zos.bodies("REPORTS") == []
     zos.manager.commit()
     assert zos.bodies("REPORTS") == [b""]
+
+
+@pytest.mark.parametrize("kind", ["FIRST", "EVERY"])
+def test_K03_trigger_event_of_that_confirmation_too(zos: Application, kind: str) -> None:
+    run_mqsc(f"DEFINE QLOCAL(INIT)\nDEFINE PROCESS(P)\nALTER QLOCAL(REPORTS) TRIGGER {TRIGGER} TRIGTYPE({kind})")
+    monitor = zos.open("INIT", INPUT)
+    zos.put("Q1", Report=CMQC.MQRO_COD, ReplyToQ=b"REPORTS")
+    zos.get(zos.open("Q1"), MARK)
+    zos.manager.backout()
+    zos.manager.commit()
+    assert (zos.depth("REPORTS"), zos.depth("INIT")) == (1, 1)
+    assert zos.get(monitor)[1][:4] == "TM  ".encode("cp500")
 
 
 def test_K03_place_in_a_group_is_behind_the_marked_message(zos: Application) -> None:
