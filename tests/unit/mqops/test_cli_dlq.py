@@ -136,6 +136,29 @@ def test_the_ledger_is_checked_and_asked(manager, mqops, tmp_path):
     assert "Line 2 of the ledger is damaged" in mqops("ledger", "export", expect=1).stderr
 
 
+def test_D11_several_passes_at_once_lose_nothing_and_do_nothing_twice(manager, tmp_path):
+    bodies = [b"%d" % number for number in range(90)]
+    manager.put(DLQ, [dead_letter("A" if number % 3 else "SHUT", body) for number, body in enumerate(bodies)])
+    environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
+    table = tmp_path / "table.rules"
+    table.write_text(RETRY)
+    command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--rules", str(table), "--unit-size", "5"]
+    passes = [
+        subprocess.Popen([*command, "--json"], env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    summaries = [json.loads(process.communicate()[0]) for process in passes]
+    assert [process.returncode for process in passes] == [0, 0, 0]
+    assert all(summary["balanced"] for summary in summaries)
+    assert sum(summary["moved"] for summary in summaries) == 60
+    there = manager.bodies("A") + [body[172:] for body in manager.bodies(DLQ)]
+    assert sorted(there) == sorted(bodies)
+    events = subprocess.run(
+        [sys.executable, "-m", "mqops.cli", "ledger", "export"], env=environment, text=True, capture_output=True
+    ).stdout.splitlines()
+    acted = [event["msg_id"] for event in map(json.loads, events) if event["outcome"] == "acted"]
+    assert len(acted) == len(set(acted)) == 60
+
+
 def test_markers_that_nobody_proved_are_drained(manager, mqops, tmp_path):
     manager.put(DLQ, [dead_letter("A", b"x")])
     planned = json.loads(mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json", text=RETRY).stdout)
