@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from mqops.backout.decision import with_origin
 from mqops.expect.check import Seen
 from mqops.rules import Table
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
-from mqops.snapshot.columns import PATTERN_COLUMNS
+from mqops.snapshot.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.store import backout, snapshot
 from mqops.store.arrow import read_parquet
 from mqops.workflow.decide import READ, Past
@@ -91,8 +91,9 @@ class Recorded:
 
     def seen(self, table: Table) -> Iterator[Seen]:
         """Every message with its fate, as expectations are held against it. Raises `LakeError`."""
+        judge = self.judge(table)
         for message in self.messages():
-            fate, line = self.fate(message, table)
+            fate, line = judge(message)
             fields = pattern_fields(message if self.past.where is None else with_origin(message, self.past.where))
             yield Seen(msg_id=message["msg_id"].hex(), fields=fields, fate=fate, line=line)
 
@@ -103,10 +104,34 @@ class Recorded:
             if found["dlh_error"] is None:
                 yield found
 
-    def fate(self, message: Mapping[str, Any], table: Table) -> tuple[Fate, int | None]:
-        """What becomes of a message, and the line of the rule that says so (None: no rule)."""
-        row = self.past.row(0, message, table)
-        return Fate(*(row[name] for name in Fate._fields)), row["rule_line"]
+    def judge(self, table: Table) -> Judge:
+        """What becomes of a message under a table, and the line of the rule that says so (None: no rule).
+
+        Messages that look the same to every table are decided once, those with a past of their own each.
+        """
+        known: dict[tuple[Any, ...], tuple[Fate, int | None]] = {}
+
+        def decided(message: Mapping[str, Any]) -> tuple[Fate, int | None]:
+            row = self.past.row(0, message, table)
+            return Fate(*(row[name] for name in Fate._fields)), row["rule_line"]
+
+        def judged(message: Mapping[str, Any]) -> tuple[Fate, int | None]:
+            if message["msg_key"] in self.past.tries or message["msg_key"] in self.past.replays:
+                return decided(message)
+            look = tuple(message[column] for column in _LOOK)
+            if look not in known:
+                if len(known) >= _MOST_KNOWN:
+                    known.clear()
+                known[look] = decided(message)
+            return known[look]
+
+        return judged
+
+
+Judge: TypeAlias = Callable[[Mapping[str, Any]], tuple[Fate, int | None]]
+_LOOK = sorted({*PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "queue", "dlh_error", "format", "jms_destination"})
+"""All that decides about a message without a past."""
+_MOST_KNOWN = 100_000
 
 
 def pattern_fields(message: Mapping[str, Any]) -> dict[str, str | int]:

@@ -71,10 +71,10 @@ def rules_diff(snapshot: Recorded, old: Table, new: Table) -> RulesDiff:
     What a rule does when its tries have failed is another run's fate. Raises `LakeError`.
     """
     groups: dict[tuple[Fate, Fate], _Group] = {}
-    seen = 0
+    seen, judge_old, judge_new = 0, snapshot.judge(old), snapshot.judge(new)
     for message in snapshot.messages():
         seen += 1
-        (before, old_line), (after, new_line) = snapshot.fate(message, old), snapshot.fate(message, new)
+        (before, old_line), (after, new_line) = judge_old(message), judge_new(message)
         if before == after:
             continue
         group = groups.setdefault((before, after), _Group(Tally(), set(), set()))
