@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from mqlite_support import application, home
+from trigger_support import monitor, other
 
-__all__ = ["application", "home"]
+__all__ = ["application", "home", "monitor", "other"]
