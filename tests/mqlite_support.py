@@ -14,6 +14,7 @@ import pymqi
 import pytest
 from pymqi import CMQC
 
+from mqlite import users
 from mqlite.creation import create
 from mqlite.engine_administration import EngineAdministration
 from mqlite.manager import load
@@ -22,6 +23,7 @@ from mqlite.mqsc.runner import run_script
 BROWSE = CMQC.MQOO_BROWSE
 INPUT = CMQC.MQOO_INPUT_SHARED
 OUTPUT = CMQC.MQOO_OUTPUT
+PASSWORD = b"secret"  # of users who are not the owner
 _templates = tempfile.TemporaryDirectory(prefix="mqlite")
 
 
@@ -130,3 +132,34 @@ def application(home: Path) -> Iterator[Application]:
     yield made
     if made.manager.is_connected:
         made.manager.disconnect()
+
+
+class Clerk(Application):
+    """A connection to QM1 as a user who is not the owner."""
+
+    def __init__(self, user: bytes = b"clerk", password: bytes = PASSWORD) -> None:
+        self.manager = pymqi.QueueManager(None)
+        options = CMQC.MQCNO_HANDLE_SHARE_BLOCK
+        self.manager.connect_with_options("QM1", user=user, password=password, opts=options)
+
+
+def add_user(name: str) -> None:
+    """A user of QM1 with the password of this module."""
+    users.add(load("QM1").folder, name, PASSWORD.decode())
+
+
+def allow(profile: str, authorities: str, *, kind: str = "QUEUE", entity: str = "PRINCIPAL('clerk')") -> None:
+    """SET AUTHREC ... AUTHADD."""
+    named = f"PROFILE('{profile}')" if profile else ""
+    run_mqsc(f"SET AUTHREC {named} OBJTYPE({kind}) {entity} AUTHADD({authorities})")
+
+
+@pytest.fixture
+def clerk(home: Path) -> Iterator[Clerk]:
+    """Connected as user clerk, who may connect and nothing else, to a QM1 that has QLOCAL(Q1)."""
+    make("QM1", "DEFINE QLOCAL(Q1)")
+    add_user("clerk")
+    allow("", "CONNECT", kind="QMGR")
+    made = Clerk()
+    yield made
+    made.manager.disconnect()

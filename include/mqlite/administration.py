@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from mqlite.attributes import Kind, Value
+from mqlite.authority import Record
 from mqlite.channels.status_file import StatusFile
 
 
@@ -65,6 +66,18 @@ class Administration(Protocol):
 
     def connections(self) -> list[tuple[str, dict[str, Value]]]:
         """Connection identifier (hexadecimal) and figures of every connection."""
+
+    def authority_records(self) -> list[Record]:
+        """Every authority record."""
+
+    def set_authority(self, records: Iterable[Record]) -> None:
+        """Store authority records."""
+
+    def delete_authority(self, records: Iterable[Record]) -> None:
+        """Delete authority records."""
+
+    def authorized(self, user: str, object_type: str, name: str, wanted: set[str]) -> bool:
+        """Whether a user has all these authorities on an object."""
 
     def service_running(self) -> bool:
         """True while the service (`mqlite start`) of this queue manager is alive."""

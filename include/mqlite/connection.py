@@ -8,7 +8,6 @@ too: the MQRC_ALREADY_CONNECTED (2002) that IBM MQ answers with the same hconn i
 from __future__ import annotations
 
 import ctypes
-import getpass
 import itertools
 import os
 import sys
@@ -21,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mqlite import alive, events, sql, store, triggering
+from mqlite.authority import own_user, privileged
 from mqlite.engine import Engine
 from mqlite.failure import Failure
 from mqlite.manager import Manager, load, message_id
@@ -85,11 +85,13 @@ class Connection:
     """What one MQCONN gave.
 
     Parameters: `shared` whether any thread may use it; `user` the identifier that messages put here carry.
+    Attributes: `privileged` nothing has to be checked for the user.
     """
 
     def __init__(self, manager: Manager, *, user: str, shared: bool, channel: str = "", conn_name: str = "") -> None:
         self.manager = manager
         self.user = user
+        self.privileged = privileged(manager, user)
         self.channel = channel
         self.application = application_name()
         self.lock = threading.RLock()
@@ -213,14 +215,6 @@ def known(number: object) -> Connection | None:
 def forget(number: int) -> None:
     """The hconn is no longer one."""
     _connections.pop(number, None)
-
-
-def own_user() -> str:
-    """The user of this process, as MQMD.UserIdentifier has it."""
-    try:
-        return getpass.getuser()[:12]
-    except (KeyError, OSError):
-        return str(os.getuid())
 
 
 def application_name() -> str:

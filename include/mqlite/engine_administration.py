@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from mqlite import expiry_scan, recovery, service_lock, sql, subscriptions, triggering
+from mqlite import authority, expiry_scan, recovery, service_lock, sql, subscriptions, triggering
 from mqlite.alive import alive_file
-from mqlite.attributes import Kind, Value
+from mqlite.attributes import QUEUE_KINDS, Kind, Value
 from mqlite.channels import control
 from mqlite.channels.status_file import StatusFile
 from mqlite.conditions import CommandError, Condition
@@ -106,6 +106,8 @@ class EngineAdministration:
                 subscriptions.deleted(self._store, name, self._objects.get(kind, name) or {})
             else:
                 self._objects.delete(kind, name)
+                object_type = "QUEUE" if kind in QUEUE_KINDS else str(kind)
+                self._store.execute(sql.DELETE_AUTHORITY, (object_type, name))
         if kind is Kind.CHANNEL:
             self.channels.forget(name)
 
@@ -163,6 +165,26 @@ class EngineAdministration:
     def connections(self) -> list[tuple[str, dict[str, Value]]]:
         self._recover()
         return [self._connection(row) for row in self._store.all(sql.CONNECTIONS)]
+
+    def authority_records(self) -> list[authority.Record]:
+        return authority.records(self._store)
+
+    def set_authority(self, records: Iterable[authority.Record]) -> None:
+        with self._store.write(durable=True):
+            for record in records:
+                authority.save(self._store, record)
+
+    def delete_authority(self, records: Iterable[authority.Record]) -> None:
+        with self._store.write(durable=True):
+            for record in records:
+                self._store.execute(sql.DELETE_OBJECT, (authority.RECORD, record.key))
+
+    def authorized(self, user: str, object_type: str, name: str, wanted: set[str]) -> bool:
+        try:
+            authority.require(self._engine, user, object_type, name, wanted)
+        except Failure:
+            return False
+        return True
 
     def service_running(self) -> bool:
         return service_lock.holder(self._manager.folder) != 0

@@ -16,7 +16,8 @@ import time
 from collections.abc import Callable, Iterable
 
 from mqlite import expiry, unit_of_work
-from mqlite.connection import Connection, own_user
+from mqlite.authority import own_user
+from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqlite.manager import Manager
 from mqlite.objects import Objects

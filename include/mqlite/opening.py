@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, field
 
-from mqlite import sql, triggering
+from mqlite import authority, sql, triggering
 from mqlite.attributes import Kind, Value, valid_name
 from mqlite.connection import Connection
 from mqlite.failure import Failure
@@ -110,8 +110,8 @@ def check_options(options: int, *, kind: int) -> None:
         raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE)
 
 
-def open_object(connection: Connection, *, kind: int, name: str, options: int) -> Open:
-    """Open the queue manager, a process or a namelist, for inquiry."""
+def open_object(connection: Connection, *, kind: int, name: str, options: int, user: str = "") -> Open:
+    """Open the queue manager, a process or a namelist, for inquiry; `user` as of `open_queue`."""
     if kind not in OBJECT_KINDS:
         raise Failure(c.MQRC_OBJECT_TYPE_ERROR)
     check_options(options, kind=kind)
@@ -122,18 +122,22 @@ def open_object(connection: Connection, *, kind: int, name: str, options: int) -
     if found is None or (word is Kind.QMGR and name not in ("", connection.manager.name)):
         raise Failure(c.MQRC_UNKNOWN_OBJECT_NAME, name)
     if word is Kind.QMGR:
+        name = connection.manager.name
         found |= kept_attributes(connection.manager)
-    opened = Open(kind=word, name=name or connection.manager.name, options=options, definition=found)
+    authority.check(connection, user, str(word), name, authority.authorities_of(options))
+    opened = Open(kind=word, name=name, options=options, definition=found)
     opened.handle = connection.new_handle(opened)
     return opened
 
 
 def open_queue(
-    connection: Connection, *, name: str, queue_manager: str, dynamic_name: str, options: int, user: str = ""
-) -> Open:
+    connection: Connection, *, name: str, queue_manager: str, dynamic_name: str, options: int, user: str = "",
+    checked: bool = True,
+) -> Open:  # fmt: skip
     """Open a queue by name.
 
-    Parameters: `dynamic_name` of the MQOD, for model queues; `user` the alternate user where one is asked for.
+    Parameters: `dynamic_name` of the MQOD, for model queues; `user` the alternate user where one is asked for;
+    `checked` whether the user's authority is.
     Raises Failure.
     """
     check_options(options, kind=c.MQOT_Q)
@@ -144,11 +148,15 @@ def open_queue(
         if gone and gone[5]:
             raise Failure(c.MQRC_Q_DELETED, name)
         found = resolve(connection.objects, connection.manager.name, name, queue_manager)
+        if checked and (user or not connection.privileged):
+            authority.check_queue(connection, user, found, options)
         if found.remote_queue_manager and options & (INPUT | c.MQOO_BROWSE):
             raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
         queue = found.queue
         if found.model is not None:
             queue = make_dynamic(connection, found.model, dynamic_name)
+            if user or not connection.privileged:
+                authority.grant_all(store, user or connection.user, queue)
         row = store.one(sql.QUEUE, (queue,))
         if row is None or row[5]:
             raise Failure(c.MQRC_Q_DELETED if row else c.MQRC_UNKNOWN_OBJECT_NAME, queue)
@@ -237,6 +245,8 @@ def _close_queue(connection: Connection, opened: Open, options: int) -> None:
             raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
         if options == c.MQCO_DELETE and (depth or uncommitted(connection, opened.queue)):
             raise Failure(c.MQRC_Q_NOT_EMPTY, name)
+        if options and not created_here(opened):
+            authority.check(connection, "", "QUEUE", name, {"DLT"})
         if opened.cursor.locked:
             store.execute(sql.UNLOCK, (opened.cursor.locked, connection.id))
         store.execute(sql.DELETE_HANDLE, (connection.id, opened.handle))

@@ -88,6 +88,7 @@ def delete_queue(store: Store, queue: int, name: str) -> None:
     """Delete a local queue with all its messages; while somebody has it open it is only marked (logically deleted)."""
     store.execute(sql.DELETE_ALL, (queue,))
     store.execute(sql.DELETE_OBJECT, (Kind.QLOCAL, name))
+    store.execute(sql.DELETE_AUTHORITY, ("QUEUE", name))
     store.execute(sql.TOUCH_MANAGER)
     if store.one(sql.IS_OPEN, (queue,)):
         store.execute(sql.MARK_DELETED, (queue,))

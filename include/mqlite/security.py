@@ -1,46 +1,71 @@
-"""Who may connect: CONNAUTH's user and password check. Client connections and local ones have their own rule."""
+"""Who may connect, and as whom. Client connections and local ones have their own rule in CONNAUTH's AUTHINFO.
+
+The user that a connection runs as: the one whose password was checked, with ADOPTCTX(YES); else MCAUSER of its channel;
+else the one the program says; else that of the process. Without CONNAUTH no password is checked, so none counts.
+"""
 
 from __future__ import annotations
 
-from mqlite import users
+from mqlite import authority, users
 from mqlite.attributes import Kind
-from mqlite.connection import own_user
+from mqlite.authority import own_user, privileged
+from mqlite.engine import Engine
 from mqlite.failure import Failure
-from mqlite.manager import Manager, load
+from mqlite.manager import load
 from mqlite.objects import Attributes, Objects
 from mqlite.store import Store
 from mqwire import constants as c
 
+ADOPTED = 12  # characters of the longest user identifier that can be adopted: MQMD.UserIdentifier
+
 
 def authenticate(name: str, user: str, password: str | None, *, client: bool, channel: str) -> str:
-    """The user that the connection runs as.
+    """The user that the connection runs as, who is allowed to connect.
 
     Raises Failure (MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_CHANNEL_NAME).
     """
     manager = load(name)
-    rule, channel_there = lookup(manager, channel)
-    if channel and not channel_there:
-        raise Failure(c.MQRC_UNKNOWN_CHANNEL_NAME, channel)
-    wanted = rule.get("CHCKCLNT" if client else "CHCKLOCL", c.MQCHK_NONE) if rule else c.MQCHK_NONE
+    store = Store(manager.folder)
+    try:
+        engine = Engine.of(manager, store)
+        rule, served = lookup(engine.objects, channel)
+        asserted = str(served.get("MCAUSER") or "") if served else ""
+        runs_as = asserted or (user if rule else "") or own_user()
+        if rule:
+            runs_as = checked(engine, rule, user, password, client=client, runs_as=runs_as)
+        authority.require(engine, runs_as, "QMGR", manager.name, {"CONNECT"})
+    finally:
+        store.close()
+    return runs_as
+
+
+def checked(
+    engine: Engine, rule: Attributes, user: str, password: str | None, *, client: bool, runs_as: str
+) -> str:  # fmt: skip
+    """The user after the password check that the AUTHINFO wants. Raises Failure (MQRC_NOT_AUTHORIZED)."""
+    wanted = rule.get("CHCKCLNT" if client else "CHCKLOCL", c.MQCHK_NONE)
     if wanted == c.MQCHK_NONE:
-        return user or own_user()
+        return runs_as
     if password is None:
-        if wanted in (c.MQCHK_REQUIRED, c.MQCHK_REQUIRED_ADMIN):
+        if wanted == c.MQCHK_REQUIRED or (wanted == c.MQCHK_REQUIRED_ADMIN and privileged(engine.manager, runs_as)):
             raise Failure(c.MQRC_NOT_AUTHORIZED, "a password is required")
-        return user or own_user()
-    if not users.check(manager.folder, user, password):
+        return runs_as
+    if not users.check(engine.manager.folder, user, password):
         raise Failure(c.MQRC_NOT_AUTHORIZED, "wrong user or password")
+    if not rule.get("ADOPTCTX", 1):
+        return runs_as if runs_as != user else own_user()
+    if len(user) > ADOPTED:
+        raise Failure(c.MQRC_NOT_AUTHORIZED, "the user identifier is too long to be adopted")
     return user
 
 
-def lookup(manager: Manager, channel: str) -> tuple[Attributes | None, bool]:
-    """The AUTHINFO that CONNAUTH names, and whether the channel is a server-connection channel of the queue manager."""
-    store = Store(manager.folder)
-    try:
-        objects = Objects(store, manager.platform)
-        named = str(objects.manager().get("CONNAUTH") or "")
-        definition = objects.get(Kind.CHANNEL, channel) if channel else None
-        there = definition is not None and definition.get("CHLTYPE") == c.MQCHT_SVRCONN
-        return (objects.get(Kind.AUTHINFO, named) if named else None), there
-    finally:
-        store.close()
+def lookup(objects: Objects, channel: str) -> tuple[Attributes | None, Attributes | None]:
+    """The AUTHINFO that CONNAUTH names, and the server-connection channel, if one is named.
+
+    Raises Failure (MQRC_UNKNOWN_CHANNEL_NAME).
+    """
+    served = objects.get(Kind.CHANNEL, channel) if channel else None
+    if channel and (served is None or served.get("CHLTYPE") != c.MQCHT_SVRCONN):
+        raise Failure(c.MQRC_UNKNOWN_CHANNEL_NAME, channel)
+    named = str(objects.manager().get("CONNAUTH") or "")
+    return (objects.get(Kind.AUTHINFO, named) if named else None), served

@@ -81,6 +81,8 @@ SET_OBJECT = "INSERT OR REPLACE INTO object (kind, name, attributes) VALUES (?, 
 DELETE_OBJECT = "DELETE FROM object WHERE kind = ? AND name = ?"
 # A subscription's CONNECTION has it open, 0 for nobody. Without a SubName its name is its SUBID.
 SUBSCRIPTIONS_OF = "SELECT name, attributes FROM object WHERE kind = 'SUB' AND attributes ->> '$.CONNECTION' = ?"
+DELETE_AUTHORITY = """DELETE FROM object WHERE kind = 'AUTHREC' AND attributes ->> '$.OBJTYPE' = ?
+    AND attributes ->> '$.PROFILE' = ?"""
 IS_DESTINATION = "SELECT 1 FROM object WHERE kind = 'SUB' AND attributes ->> '$.DEST' = ? LIMIT 1"
 
 QUEUE = "SELECT id, depth, version, dynamic, creator, deleted FROM queue WHERE name = ?"

@@ -20,7 +20,7 @@ import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from mqlite import opening
+from mqlite import authority, opening
 from mqlite.attributes import Kind, Value, defaults
 from mqlite.connection import Connection
 from mqlite.failure import Failure
@@ -30,7 +30,7 @@ from mqlite.opening import INPUT, Open, open_queue, queue_of
 from mqlite.put import accounting_token
 from mqlite.recovery import MANAGED_QUEUES, leave_subscription
 from mqlite.store import Store
-from mqlite.topics import DURABLE, ENABLED, MANAGED, settings, topic_string
+from mqlite.topics import DURABLE, ENABLED, MANAGED, above, settings, topic_string
 from mqwire import constants as c
 
 KNOWN = (
@@ -151,15 +151,19 @@ def created(connection: Connection, request: SubscribeRequest, given: Open | Non
     topic = topic_string(connection.objects, request.topic, request.string)
     rules = settings(connection.objects, topic)
     check_topic(rules, topic, durable=request.durable)
+    check_authority(connection, request, topic, [{"SUB"}])
     values = new(connection.manager, topic, durable=request.durable)
     values |= asked(connection, request, values)
     values |= {"TOPICOBJ": request.topic, "SUBTYPE": BY_CALL, "SUBUSER": request.user or connection.user}
     values["DESTCLAS"] = MANAGED if request.managed else PROVIDED
     if request.managed:
+        model = model_of(rules, durable=request.durable)
+        authority.check(connection, request.user, "QUEUE", model, {"PUT"})
         values["DEST"] = make_managed(connection.objects, rules, durable=request.durable, creator=connection.id)
     elif given is not None:
         if request.durable and given.local.get("DEFTYPE") == c.MQQDT_TEMPORARY_DYNAMIC:
             raise Failure(c.MQRC_DURABILITY_NOT_ALLOWED, given.name)
+        authority.check(connection, request.user, "QUEUE", given.definition_name, {"PUT"})
         values |= destination(given)
     else:
         raise Failure(c.MQRC_HOBJ_ERROR)
@@ -184,12 +188,14 @@ def resumed(connection: Connection, request: SubscribeRequest, found: Attributes
         if topic != found["TOPICSTR"]:
             raise Failure(c.MQRC_TOPIC_NOT_ALTERABLE, topic)
     altering = bool(request.options & c.MQSO_ALTER)
+    check_authority(connection, request, str(found["TOPICSTR"]), [{"SUB"}] if altering else [{"SUB"}, {"RESUME"}])
     if altering and request.durable is not (found["DURABLE"] == DURABLE):
         raise Failure(c.MQRC_DURABILITY_NOT_ALTERABLE, request.name)
     changes: Attributes = {}
     if given is not None and given.name != found["DEST"]:
         if not altering or found["DESTCLAS"] == MANAGED:
             raise Failure(c.MQRC_HOBJ_ERROR)
+        authority.check(connection, request.user, "QUEUE", given.definition_name, {"PUT"})
         changes |= destination(given)
     if altering:
         changes |= asked(connection, request, found) | stamp("ALT")
@@ -218,6 +224,15 @@ def destination(opened: Open) -> Attributes:
     return {"DEST": opened.name, "DESTQMGR": ""}
 
 
+def check_authority(
+    connection: Connection, request: SubscribeRequest, topic: str, choices: list[set[str]]
+) -> None:  # fmt: skip
+    """Raises Failure (MQRC_NOT_AUTHORIZED) unless the topic, or one above it, grants one of the choices."""
+    if request.user or not connection.privileged:
+        nodes = [node for node, _ in above(connection.objects, topic)]
+        authority.check_topic(connection, request.user, nodes, choices)
+
+
 def check_topic(rules: Attributes, topic: str, *, durable: bool) -> None:
     """Raises Failure (MQRC_SUB_INHIBITED, MQRC_DURABILITY_NOT_ALLOWED) where the topic says no."""
     if rules.get("SUB", ENABLED) != ENABLED:
@@ -240,13 +255,18 @@ def stamp(prefix: str) -> dict[str, Value]:
     return {f"{prefix}DATE": now.strftime("%Y-%m-%d"), f"{prefix}TIME": now.strftime("%H.%M.%S")}
 
 
+def model_of(rules: Attributes, *, durable: bool) -> str:
+    """The name of the model queue for managed subscriptions."""
+    keyword, default = MODELS[durable]
+    return str(rules.get(keyword) or default)
+
+
 def make_managed(objects: Objects, rules: Attributes, *, durable: bool, creator: int = 0) -> str:
     """Make the dynamic queue of a managed subscription from the topic's model queue; returns its name (P12).
 
     Raises Failure (MQRC_UNKNOWN_OBJECT_NAME, MQRC_DURABILITY_NOT_ALLOWED).
     """
-    keyword, default = MODELS[durable]
-    named = str(rules.get(keyword) or default)
+    named = model_of(rules, durable=durable)
     model = objects.get(Kind.QMODEL, named)
     if model is None:
         raise Failure(c.MQRC_UNKNOWN_OBJECT_NAME, named)
@@ -280,8 +300,13 @@ def _opened(connection: Connection, name: str, values: Attributes, given: Open |
 def _destination_opened(connection: Connection, values: Attributes) -> Open:
     queue, queue_manager = str(values["DEST"]), str(values["DESTQMGR"])
     try:
-        return open_queue(connection, name=queue, queue_manager=queue_manager, dynamic_name="", options=GETTING)
+        return open_queue(
+            connection, name=queue, queue_manager=queue_manager, dynamic_name="", options=GETTING,
+            checked=values["DESTCLAS"] != MANAGED,
+        )  # fmt: skip
     except Failure as failure:
+        if failure.reason == c.MQRC_NOT_AUTHORIZED:
+            raise
         raise Failure(c.MQRC_INVALID_DESTINATION, queue) from failure
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from mqlite import authority, sql
 from mqlite import descriptor as d
-from mqlite import sql
 from mqlite.attributes import TABLE, Kind, Value
 from mqlite.connection import Connection
 from mqlite.failure import Failure
@@ -97,10 +97,18 @@ def open_topic(connection: Connection, *, name: str, string: str, options: int, 
     if options & ~PUBLISHING or not options & c.MQOO_OUTPUT:
         raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
     topic = topic_string(connection.objects, name, string)
+    nodes = [node for node, _ in above(connection.objects, topic)]
+    if user or not connection.privileged:
+        authority.check_topic(connection, user, nodes, [publishing(options)])
     opened = OpenTopic(kind=Kind.TOPIC, name=name, options=options, topic=topic, user=user or connection.user)
     refresh(connection, opened)
     opened.handle = connection.new_handle(opened)
     return opened
+
+
+def publishing(options: int) -> set[str]:
+    """The authorities on a topic that open options need."""
+    return {"PUB" if word == "PUT" else word for word in authority.authorities_of(options)}
 
 
 def refresh(connection: Connection, opened: OpenTopic) -> None:

@@ -142,6 +142,8 @@ def test_the_button_tells_of_a_wrong_password(connection: Callable[..., MqHook],
     manager = queue_manager()
     manager.mqlite("user", "add", "QM1", "app", text="right-password\n")
     manager.mqsc("ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKLOCL(REQUIRED)\n")
+    manager.mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ)\n")
+    manager.mqsc("SET AUTHREC PROFILE(SYSTEM.DEAD.LETTER.QUEUE) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ)\n")
     extra = {"queue_manager": "QM1", "home": str(manager.home)}
     ok, text = connection(login="app", password="wrong-password", extra=extra).test_connection()
     assert not ok

@@ -25,12 +25,13 @@ from mqlite.attributes.types import (
     UnknownAttribute,
     Value,
     Word,
+    Words,
     valid_name,
 )
 
 __all__ = [
     "CHANNEL_TYPES", "QUEUE_KINDS", "QUEUE_TYPES", "TABLE", "Attribute", "AttributeProblem", "Bits", "Flag", "Integer",
-    "InvalidValue", "Kind", "Names", "Raw", "ReadOnly", "Text", "TooLong", "UnknownAttribute", "Value", "Word",
+    "InvalidValue", "Kind", "Names", "Raw", "ReadOnly", "Text", "TooLong", "UnknownAttribute", "Value", "Word", "Words",
     "attribute", "by_selector", "canonical", "channel_type", "defaults", "display", "rows", "valid_name",
 ]  # fmt: skip
 

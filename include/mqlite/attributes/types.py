@@ -168,7 +168,27 @@ class Bits:
         return f"{keyword}({value or ' '})"
 
 
-Type = Integer | Word | Flag | Text | Names | Bits
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """A list of words, each with its MQI value."""
+
+    words: Mapping[str, int]
+
+    def canonical(self, keyword: str, raw: Raw) -> Value:
+        given = raw.split(",") if isinstance(raw, str) else raw
+        by_number = {number: word for word, number in self.words.items()}
+        if not isinstance(given, list):
+            raise InvalidValue(keyword, raw)
+        found = [by_number.get(item, "") if isinstance(item, int) else item.strip().upper() for item in given]
+        if not all(word in self.words for word in found):
+            raise InvalidValue(keyword, raw)
+        return found
+
+    def display(self, keyword: str, value: Value) -> str:
+        return f"{keyword}({','.join(value) if isinstance(value, list) else value})"
+
+
+Type = Integer | Word | Flag | Text | Names | Bits | Words
 
 NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789./_%")
 

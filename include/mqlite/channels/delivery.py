@@ -2,7 +2,8 @@
 
 Decides only what is put where; the putting is the port's. The order, as IBM's receiving MCA has it:
 
-1. Put to the queue that the MQXQH names, all context set as the message brings it.
+1. Put to the queue that the MQXQH names, all context set as the message brings it; by the authority of MCAUSER, or
+   with PUTAUT(CTX) of the message's user, of whom IBM MQ wants PUT and SETALL.
 2. Failed with a reason that may pass (full, inhibited): try again MRRTY times, MRTMR milliseconds apart.
 3. The message asks so (MQRO_DISCARD_MSG): discard it.
 4. USEDLQ(YES) and the queue manager has a DEADQ: put it there, prefixed with an MQDLH in this queue manager's CCSID and
@@ -55,12 +56,22 @@ class Undeliverable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """The attributes of a channel end that decide. retry_interval: milliseconds."""
+    """The attributes of a channel end that decide. retry_interval: milliseconds.
+
+    user: MCAUSER, whose authority counts on the queues, blank for that of the queue manager; by_context: PUTAUT(CTX),
+    the message's user counts.
+    """
 
     use_dead_letter_queue: bool = True
     fast: bool = True
     retry_count: int = 0
     retry_interval: int = 1000
+    user: str = ""
+    by_context: bool = False
+
+    def user_of(self, md: MQMD) -> str:
+        """Whose authority a message is put with."""
+        return (before_nul(md.user_identifier).rstrip() if self.by_context else "") or self.user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +144,8 @@ def _put(port: Port, message: Transmitted, rules: Rules, pause: Callable[[float]
     """The reason why the message could not be put, None if it could."""
     tries = 0
     while True:
-        reason = refusal(port, message.queue, message.queue_manager, message.md, message.body)
+        user = rules.user_of(message.md)
+        reason = refusal(port, message.queue, message.queue_manager, message.md, message.body, user=user)
         if not reason:
             return None
         if reason not in PASSING or tries >= rules.retry_count:
@@ -183,10 +195,12 @@ def report_exception(port: Port, message: Transmitted, reason: int, now: datetim
         put_dead_letter(port, report, failed, now)
 
 
-def refusal(port: Port, queue: str, queue_manager: str, md: MQMD, body: bytes) -> int:
+def refusal(
+    port: Port, queue: str, queue_manager: str, md: MQMD, body: bytes, *, user: str = ""
+) -> int:  # fmt: skip
     """Put a message; 0, or the reason why the queue does not take it. Raises Refused if the port itself is gone."""
     try:
-        port.put(queue, queue_manager, md, body)
+        port.put(queue, queue_manager, md, body, user=user)
     except Refused as refused:
         if refused.reason in BROKEN:
             raise

@@ -32,7 +32,7 @@ class EnginePort:
             where = f"pid {os.getpid()}"
             self._connection = Connection(manager, user="mqm", shared=False, channel=channel, conn_name=where)
         self._sources: dict[str, Open] = {}
-        self._targets: dict[tuple[str, str], Open] = {}
+        self._targets: dict[tuple[str, str, str], Open] = {}
 
     @property
     def queue_manager(self) -> str:
@@ -65,13 +65,15 @@ class EnginePort:
         found = self._read(queue, c.MQGMO_BROWSE_FIRST, wait=0, token=b"", correl_id=correl_id)
         return found.body if found else None
 
-    def put(self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True) -> None:
+    def put(
+        self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True, user: str = ""
+    ) -> None:  # fmt: skip
         scope = c.MQPMO_SYNCPOINT if syncpoint else c.MQPMO_NO_SYNCPOINT
         request = putting.PutRequest(
             md=bytearray(md.pack()), options=c.MQPMO_SET_ALL_CONTEXT | scope, context=0, body=body
         )
         with refusing():
-            putting.put(self._connection, self._target(queue, queue_manager), request)
+            putting.put(self._connection, self._target(queue, queue_manager, user), request)
 
     def commit(self) -> None:
         with refusing():
@@ -111,17 +113,17 @@ class EnginePort:
             self._sources[queue] = self._open(queue, "", SOURCE_OPTIONS)
         return self._sources[queue]
 
-    def _target(self, queue: str, queue_manager: str) -> Open:
-        """The queue open for output; it stays open until the unit of work ends."""
-        names = (queue, queue_manager)
+    def _target(self, queue: str, queue_manager: str, user: str) -> Open:
+        """The queue open for output by a user; it stays open until the unit of work ends."""
+        names = (queue, queue_manager, user)
         if names not in self._targets:
-            self._targets[names] = self._open(queue, queue_manager, TARGET_OPTIONS)
+            self._targets[names] = self._open(queue, queue_manager, TARGET_OPTIONS, user)
         return self._targets[names]
 
-    def _open(self, queue: str, queue_manager: str, options: int) -> Open:
+    def _open(self, queue: str, queue_manager: str, options: int, user: str = "") -> Open:
         with refusing():
             return opening.open_queue(
-                self._connection, name=queue, queue_manager=queue_manager, dynamic_name="", options=options
+                self._connection, name=queue, queue_manager=queue_manager, dynamic_name="", options=options, user=user
             )
 
     def _close_targets(self) -> None:

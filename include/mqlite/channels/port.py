@@ -57,8 +57,13 @@ class Port(Protocol):
     def browse(self, queue: str, correl_id: bytes) -> bytes | None:
         """The data of the first message with that CorrelId, left where it is."""
 
-    def put(self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True) -> None:
-        """Put with all context as the descriptor says, under syncpoint or at once."""
+    def put(
+        self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True, user: str = ""
+    ) -> None:  # fmt: skip
+        """Put with all context as the descriptor says, under syncpoint or at once.
+
+        user: whose authority counts, blank for the channel program's own, which is everything.
+        """
 
     def commit(self) -> None:
         """Commit the unit of work."""

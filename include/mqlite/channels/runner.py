@@ -56,6 +56,8 @@ def agree(name: str, sender: dict[str, Value], receiver: dict[str, Value]) -> Ag
             fast=fast,
             retry_count=number(receiver, "MRRTY"),
             retry_interval=number(receiver, "MRTMR"),
+            user=str(receiver["MCAUSER"]),
+            by_context=number(receiver, "PUTAUT") == c.MQPA_CONTEXT,
         ),
     )
 

@@ -13,7 +13,8 @@ import click
 from mqlite import get as getting
 from mqlite import manager, opening, pcf_server, unit_of_work
 from mqlite import put as putting
-from mqlite.connection import Connection, own_user
+from mqlite.authority import own_user
+from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqwire import constants as c
 from mqwire.ccsid import decode

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from mqlite.attributes import Kind
-from mqlite.commands import channels, inquire, objects, refresh, status
+from mqlite.commands import authority, channels, inquire, objects, refresh, status
 from mqlite.commands.filters import Where
 from mqlite.commands.request import Request, Response, Row
 from mqlite.conditions import CommandError, Condition
@@ -18,7 +18,7 @@ from mqlite.conditions import CommandError, Condition
 if TYPE_CHECKING:
     from mqlite.administration import Administration
 
-__all__ = ["COMMANDS", "CommandError", "Condition", "Request", "Response", "Row", "Where", "run"]
+__all__ = ["COMMANDS", "CommandError", "Condition", "Request", "Response", "Row", "Where", "run", "run_as"]
 
 Run = Callable[["Administration", Request], Response]
 DEFINABLE = tuple(str(kind) for kind in Kind if kind is not Kind.QMGR)
@@ -40,9 +40,18 @@ COMMANDS: Mapping[tuple[str, str], Run] = {
     ("STOP", "CHANNEL"): channels.stop,
     ("RESET", "CHANNEL"): channels.reset,
     ("RESOLVE", "CHANNEL"): channels.resolve,
+    ("SET", "AUTHREC"): authority.set_records,
+    ("DELETE", "AUTHREC"): authority.delete_records,
+    ("DISPLAY", "AUTHREC"): authority.display_records,
     ("REFRESH", "SECURITY"): refresh.security,
     ("REFRESH", "QMGR"): refresh.manager,
 }
+
+
+def run_as(admin: Administration, user: str, request: Request) -> Response:
+    """Do one command with the authority of a user. Raises CommandError, NOT_AUTHORIZED where that does not do."""
+    authority.permit(admin, user, request)
+    return authority.sift(admin, user, request, run(admin, request))
 
 
 def run(admin: Administration, request: Request) -> Response:

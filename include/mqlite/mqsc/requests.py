@@ -47,6 +47,10 @@ OPTIONS = {
 }
 ZOS_ONLY = {("RESET", "QSTATS")}  # of MQSC; PCF has it everywhere
 STATUS_KINDS = {"CHSTATUS": Status.CHANNEL, "QMSTATUS": Status.QMGR, "CONN": Status.CONNECTION}
+ENTITIES = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP"}
+AUTHORITY_OPTIONS = {"SET": ENTITIES | {"AUTHADD", "AUTHRMV"}, "DELETE": ENTITIES, "DISPLAY": ENTITIES | {"MATCH"}}
+AUTHORITY_SHOWN = {"ALL", "AUTHLIST", "ENTITY", "ENTTYPE"}
+AUTHORITY_MATCHES = {"PROFILE", "EXACT", "MEMBERSHIP"}
 SYNONYMS = {"CHLTYPE": "TYPE"}
 
 
@@ -55,6 +59,8 @@ def request_of(statement: Statement, platform: str) -> Request:
     noun, name = statement.noun, statement.name or ""
     if (statement.verb, noun) not in COMMANDS or ((statement.verb, noun) in ZOS_ONLY and platform != "zos"):
         raise CommandError(Condition.NOT_SUPPORTED, name=f"{statement.verb} {noun}")
+    if noun == "AUTHREC":
+        return _authority(statement)
     if not name and noun not in {"QMGR", "QMSTATUS", "SECURITY", "CONN"}:
         raise CommandError(Condition.REQUIRED_MISSING)
     name = name.rstrip()
@@ -74,6 +80,23 @@ def request_of(statement: Statement, platform: str) -> Request:
     if rest:
         raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, rest[0])
     return Request(verb=statement.verb, noun=noun, name=name, options=options)
+
+
+def _authority(statement: Statement) -> Request:
+    """SET, DELETE and DISPLAY AUTHREC, which name their object by PROFILE."""
+    shown = AUTHORITY_SHOWN if statement.verb == "DISPLAY" else set[str]()
+    options: dict[str, str] = {}
+    if statement.name is not None:
+        raise CommandError(Condition.UNKNOWN_PARAMETER)
+    for parameter in statement.parameters:
+        if parameter.values is None and parameter.keyword in shown:
+            continue
+        if parameter.values is None or parameter.keyword not in AUTHORITY_OPTIONS[statement.verb]:
+            raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
+        if parameter.keyword == "MATCH" and parameter.value not in AUTHORITY_MATCHES:
+            raise CommandErrorAt(Condition.VALUE_ERROR, parameter)
+        options[parameter.keyword] = parameter.value
+    return Request(verb=statement.verb, noun="AUTHREC", options=options)
 
 
 class CommandErrorAt(CommandError):

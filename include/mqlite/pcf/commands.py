@@ -105,5 +105,8 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
     c.MQCMD_REFRESH_Q_MGR: PcfCommand(
         verb="REFRESH", noun="QMGR", name=c.MQCACF_OBJECT_NAME, optional_name=True, options=REFRESHING
     ),
+    c.MQCMD_SET_AUTH_REC: PcfCommand(verb="SET", noun="AUTHREC"),
+    c.MQCMD_DELETE_AUTH_REC: PcfCommand(verb="DELETE", noun="AUTHREC"),
+    c.MQCMD_INQUIRE_AUTH_RECS: PcfCommand(verb="DISPLAY", noun="AUTHREC"),
     c.MQCMD_REFRESH_SECURITY: PcfCommand(verb="REFRESH", noun="SECURITY"),
 }

@@ -25,6 +25,7 @@ from mqlite.commands.filters import ORDERED, Where, operator_fits
 from mqlite.commands.nouns import NOUNS, QUEUE_TYPE, kinds_of
 from mqlite.commands.request import Request
 from mqlite.conditions import CommandError, Condition
+from mqlite.pcf.authority import authority_request
 from mqlite.pcf.commands import PCF_COMMANDS, PcfCommand
 from mqwire import constants as c
 from mqwire import pcf
@@ -56,6 +57,8 @@ def request_of(message: pcf.Message, platform: str) -> tuple[PcfCommand, Request
     if command is None:
         raise CommandError(Condition.NOT_SUPPORTED, reason=c.MQRCCF_CFH_COMMAND_ERROR)
     given = _once(message)
+    if command.noun == "AUTHREC":
+        return command, authority_request(command.verb, given, {key: _value(found) for key, found in given.items()})
     options = _options(command, given)
     name = _name(command, given)
     noun = _noun(command, given, options)

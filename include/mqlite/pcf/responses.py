@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mqlite.attributes import Attribute, Bits, Flag, Integer, Names, Text, Value, Word
+from mqlite.attributes import Attribute, Bits, Flag, Integer, Names, Text, Value, Word, Words
 from mqlite.commands.request import Response, Row
 from mqlite.conditions import CommandError
 from mqlite.pcf.commands import PcfCommand
@@ -66,6 +66,8 @@ def _parameter(row: Attribute, value: Value) -> pcf.Parameter:
     match row.type, value:
         case ((Integer() | Word() | Flag()), int()):
             return pcf.MQCFIN(parameter=row.selector, value=value)
+        case Words(), list():
+            return pcf.MQCFIL(parameter=row.selector, value=tuple(row.type.words[word] for word in value))
         case Names(), list():
             return pcf.MQCFSL(parameter=row.selector, value=tuple(value), length=row.type.length if value else None)
         case Bits(), str():

@@ -15,7 +15,7 @@ from dataclasses import replace
 from mqlite import get as getting
 from mqlite import opening, unit_of_work
 from mqlite import put as putting
-from mqlite.commands import run
+from mqlite.commands import run_as
 from mqlite.conditions import CommandError, Condition
 from mqlite.connection import Connection
 from mqlite.engine_administration import EngineAdministration
@@ -51,6 +51,7 @@ def answer_commands(connection: Connection) -> None:
 def serve(connection: Connection) -> None:
     """Answer every command that is on the queue."""
     own = Connection(connection.manager, user=connection.user, shared=False, conn_name=f"pid {os.getpid()}")
+    own.privileged = True  # whose authority counts is each command's business
     queue = COMMAND_QUEUES[connection.manager.platform]
     try:
         commands = opening.open_queue(own, name=queue, queue_manager="", dynamic_name="", options=c.MQOO_INPUT_SHARED)
@@ -87,7 +88,7 @@ def _answers(connection: Connection, md: MQMD, body: bytes) -> list[pcf.Message]
         command, request = request_of(message, connection.manager.platform)
         admin = EngineAdministration(connection.manager, connection.store)
         try:
-            return answer(number, command, run(admin, request))
+            return answer(number, command, run_as(admin, before_nul(md.user_identifier), request))
         finally:
             admin.close()
     except CommandError as error:

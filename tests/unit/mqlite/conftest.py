@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from mqlite_support import application, home
+from mqlite_support import application, clerk, home
 
-__all__ = ["application", "home"]
+__all__ = ["application", "clerk", "home"]

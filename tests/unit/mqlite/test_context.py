@@ -107,6 +107,7 @@ def test_not_opened_for_it(application: Application, option: str, reason: int) -
 
 
 def test_alternate_user(application: Application) -> None:
+    run_mqsc("SET AUTHREC PROFILE(Q1) OBJTYPE(QUEUE) PRINCIPAL('other') AUTHADD(PUT)")
     options = OUTPUT | CMQC.MQOO_ALTERNATE_USER_AUTHORITY
     opened = application.open("Q1", options, AlternateUserId=b"other")
     opened.put(b"x")

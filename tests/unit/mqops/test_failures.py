@@ -38,6 +38,7 @@ def test_an_unknown_queue_manager_is_told(manager):
 
 def test_a_wrong_password_is_told_and_not_shown(manager):
     manager.mqlite("user", "add", "QM1", "alice", text="right one\n")
+    manager.mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('alice') AUTHADD(CONNECT,INQ)\n")
     connection = {"queue_manager": "QM1", "channel": "SYSTEM.DEF.SVRCONN", "conn_name": "localhost(1414)"}
     with connect(MqConnection(**connection, user="alice", password="right one")) as session:
         assert queue_manager_name(session) == "QM1"

@@ -1,0 +1,254 @@
+"""Who may do what: authority records, and the checks that MQCONN, MQOPEN, MQCLOSE, MQSUB and commands make.
+
+1. A record gives a principal or a group authorities on the objects of one type whose names its profile matches.
+2. In a profile `?` is one character, `*` any number within one qualifier or just one qualifier, `**` any number of
+   qualifiers. Of the records of one entity the most specific profile decides (IBM: Profile priorities).
+3. A user has what its own record gives, and what those of its groups give (the groups that the machine knows it in).
+4. Privileged: the owner of the queue manager's folder, the user of this process, and mqm. Nothing is checked for them.
+5. A z/OS-like queue manager has no authority records (there it is RACF's business) and checks nothing.
+
+Nothing here is asked on MQPUT or MQGET: an open handle keeps the rights it was opened with.
+"""
+
+from __future__ import annotations
+
+import getpass
+import grp
+import itertools
+import json
+import os
+import pwd
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mqlite import sql
+from mqlite.attributes import Kind, valid_name
+from mqlite.engine import Engine
+from mqlite.failure import Failure
+from mqlite.manager import Manager
+from mqlite.resolve import Resolved
+from mqlite.store import Store
+from mqwire import constants as c
+
+if TYPE_CHECKING:
+    from mqlite.connection import Connection
+
+ADMINISTRATOR = "mqm"
+RECORD = "AUTHREC"  # kind of the object table
+AUTHORITIES: Mapping[str, int] = {
+    "ALTUSR": c.MQAUTH_ALT_USER_AUTHORITY, "BROWSE": c.MQAUTH_BROWSE, "CHG": c.MQAUTH_CHANGE, "CLR": c.MQAUTH_CLEAR,
+    "CONNECT": c.MQAUTH_CONNECT, "CRT": c.MQAUTH_CREATE, "CTRL": c.MQAUTH_CONTROL, "CTRLX": c.MQAUTH_CONTROL_EXTENDED,
+    "DLT": c.MQAUTH_DELETE, "DSP": c.MQAUTH_DISPLAY, "GET": c.MQAUTH_INPUT, "INQ": c.MQAUTH_INQUIRE,
+    "PASSALL": c.MQAUTH_PASS_ALL_CONTEXT, "PASSID": c.MQAUTH_PASS_IDENTITY_CONTEXT, "PUB": c.MQAUTH_PUBLISH,
+    "PUT": c.MQAUTH_OUTPUT, "RESUME": c.MQAUTH_RESUME, "SET": c.MQAUTH_SET, "SETALL": c.MQAUTH_SET_ALL_CONTEXT,
+    "SETID": c.MQAUTH_SET_IDENTITY_CONTEXT, "SUB": c.MQAUTH_SUBSCRIBE, "SYSTEM": c.MQAUTH_SYSTEM,
+}  # fmt: skip
+GENERAL: Mapping[str, int] = {
+    "NONE": c.MQAUTH_NONE, "ALL": c.MQAUTH_ALL, "ALLADM": c.MQAUTH_ALL_ADMIN, "ALLMQI": c.MQAUTH_ALL_MQI,
+}  # fmt: skip
+CONTEXTS = {"PASSALL", "PASSID", "SETALL", "SETID"}
+# object type → its MQOT_ number, its MQI authorities, its administrative ones (IBM: setmqaut)
+OBJECT_TYPES: Mapping[str, tuple[int, set[str], set[str]]] = {
+    "QUEUE": (c.MQOT_Q, {"BROWSE", "GET", "INQ", "PUT", "SET"} | CONTEXTS, {"CHG", "CLR", "DLT", "DSP"}),
+    "QMGR": (c.MQOT_Q_MGR, {"ALTUSR", "CONNECT", "INQ", "SET", "SYSTEM"} | CONTEXTS, {"CHG", "CTRL", "DLT", "DSP"}),
+    "PROCESS": (c.MQOT_PROCESS, {"INQ", "SET"}, {"CHG", "DLT", "DSP"}),
+    "NAMELIST": (c.MQOT_NAMELIST, {"INQ"}, {"CHG", "DLT", "DSP"}),
+    "TOPIC": (c.MQOT_TOPIC, {"PUB", "RESUME", "SUB"} | CONTEXTS, {"CHG", "CLR", "CTRL", "DLT", "DSP"}),
+    "CHANNEL": (c.MQOT_CHANNEL, set(), {"CHG", "CTRL", "CTRLX", "DLT", "DSP"}),
+    "AUTHINFO": (c.MQOT_AUTH_INFO, {"INQ"}, {"CHG", "DLT", "DSP"}),
+    "LISTENER": (c.MQOT_LISTENER, set(), {"CHG", "CTRL", "DLT", "DSP"}),
+}
+CREATE, CLASS = "CRT", "@class"  # CRT is given on QMGR for all objects, or on a type's class
+ENTITY_TYPES: Mapping[str, int] = {"PRINCIPAL": 1, "GROUP": 2}  # MQZAET_*
+OPENING = {
+    c.MQOO_BROWSE: "BROWSE", c.MQOO_INPUT_AS_Q_DEF: "GET", c.MQOO_INPUT_SHARED: "GET", c.MQOO_INPUT_EXCLUSIVE: "GET",
+    c.MQOO_OUTPUT: "PUT", c.MQOO_INQUIRE: "INQ", c.MQOO_SET: "SET", c.MQOO_PASS_IDENTITY_CONTEXT: "PASSID",
+    c.MQOO_PASS_ALL_CONTEXT: "PASSALL", c.MQOO_SET_IDENTITY_CONTEXT: "SETID", c.MQOO_SET_ALL_CONTEXT: "SETALL",
+}  # fmt: skip
+ALSO_ON_QUEUE_MANAGER = {"SETID", "SETALL"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """An authority record. `entity_type` PRINCIPAL or GROUP."""
+
+    object_type: str
+    profile: str
+    entity_type: str
+    entity: str
+    authorities: frozenset[str]
+
+    @property
+    def key(self) -> str:
+        """Its name in the object table."""
+        return f"{self.object_type} {self.profile} {self.entity_type} {self.entity}"
+
+    @property
+    def text(self) -> str:
+        """Its attributes in the object table."""
+        return json.dumps(
+            {"OBJTYPE": self.object_type, "PROFILE": self.profile, "ENTTYPE": self.entity_type, "ENTITY": self.entity,
+             "AUTHLIST": sorted(self.authorities)}, ensure_ascii=False,
+        )  # fmt: skip
+
+
+def records(store: Store) -> list[Record]:
+    """Every authority record, by type, profile and entity."""
+    return [_record(text) for _, text in store.all(sql.OBJECTS_OF_KIND, (RECORD,))]
+
+
+def record(store: Store, key: str) -> Record | None:
+    """The record of that name."""
+    row = store.one(sql.OBJECT, (RECORD, key))
+    return _record(row[0]) if row else None
+
+
+def _record(text: str) -> Record:
+    values = json.loads(text)
+    return Record(
+        object_type=values["OBJTYPE"], profile=values["PROFILE"], entity_type=values["ENTTYPE"],
+        entity=values["ENTITY"], authorities=frozenset(values["AUTHLIST"]),
+    )  # fmt: skip
+
+
+def save(store: Store, changed: Record) -> None:
+    """Store a record, in the caller's transaction."""
+    store.execute(sql.SET_OBJECT, (RECORD, changed.key, changed.text))
+
+
+def own_user() -> str:
+    """The user of this process, as MQMD.UserIdentifier has it."""
+    try:
+        return getpass.getuser()[:12]
+    except (KeyError, OSError):
+        return str(os.getuid())
+
+
+def privileged(manager: Manager, user: str) -> bool:
+    """Whether a user may do everything."""
+    return manager.platform == "zos" or user in (own_user(), ADMINISTRATOR) or user == _owner(manager.folder)
+
+
+def _owner(folder: Path) -> str:
+    try:
+        return folder.owner()[:12]
+    except (KeyError, OSError):
+        return ""
+
+
+def groups(user: str) -> frozenset[str]:
+    """The groups that the machine knows a user in; none for a user that it does not know."""
+    try:
+        found = pwd.getpwnam(user)
+        return frozenset(grp.getgrgid(number).gr_name for number in os.getgrouplist(user, found.pw_gid))
+    except (KeyError, OSError):
+        return frozenset()
+
+
+def held(found: Iterable[Record], user: str, object_type: str, name: str) -> frozenset[str]:
+    """The authorities of a user on an object, by these records."""
+    entities = {("PRINCIPAL", user)} | {("GROUP", group) for group in groups(user)}
+    best: dict[tuple[str, str], Record] = {}
+    for each in found:
+        entity = (each.entity_type, each.entity)
+        if each.object_type != object_type or entity not in entities or not profile_matches(each.profile, name):
+            continue
+        if entity not in best or _specificity(each.profile) < _specificity(best[entity].profile):
+            best[entity] = each
+    return frozenset().union(*(each.authorities for each in best.values()))
+
+
+def profile_matches(profile: str, name: str) -> bool:
+    """Whether a profile is that of an object."""
+    return _pattern(profile).fullmatch(f".{name}") is not None
+
+
+@lru_cache(maxsize=512)
+def _pattern(profile: str) -> re.Pattern[str]:
+    return re.compile("".join(_qualifier(part) for part in profile.split(".")))
+
+
+def _qualifier(part: str) -> str:
+    if part == "**":
+        return r"(?:\.[^.]*)*"
+    return r"\." + re.escape(part).replace(r"\*", "[^.]*").replace(r"\?", "[^.]")
+
+
+def valid_profile(profile: str) -> bool:
+    """Whether it is a name, or one with wildcards; `**` is a whole qualifier, and once."""
+    plain = profile.replace("*", "A").replace("?", "A")
+    doubled = [part for part in profile.split(".") if "**" in part]
+    return valid_name(plain) and doubled in ([], ["**"])
+
+
+def _specificity(profile: str) -> tuple[bool, list[int]]:
+    """Sorts the more specific profile first: a character before `?` before `*` before `**`, from left to right."""
+    ranks = [{"**": 3, "*": 2, "?": 1}.get(token, 0) for token in re.findall(r"\*\*|.", profile)]
+    return any(ranks), ranks
+
+
+def require(engine: Engine, user: str, object_type: str, name: str, wanted: set[str]) -> None:
+    """Raises Failure (MQRC_NOT_AUTHORIZED) unless the user has every wanted authority on the object."""
+    if not wanted or privileged(engine.manager, user):
+        return
+    missing = wanted - held(records(engine.store), user, object_type, name)
+    if missing:
+        raise Failure(c.MQRC_NOT_AUTHORIZED, f"{user}: {', '.join(sorted(missing))} on {object_type} {name}")
+
+
+def check(connection: Connection, alternate: str, object_type: str, name: str, wanted: set[str]) -> None:
+    """The connection's user has these rights; or it has ALTUSR and the alternate user has them.
+
+    Parameters: `alternate` blank where there is none. Raises Failure (MQRC_NOT_AUTHORIZED).
+    """
+    if connection.privileged and not alternate:
+        return
+    engine, queue_manager = connection.engine, connection.manager.name
+    if alternate and not connection.privileged:
+        require(engine, connection.user, "QMGR", queue_manager, {"ALTUSR"})
+    user = alternate or connection.user
+    require(engine, user, object_type, name, wanted)
+    require(engine, user, "QMGR", queue_manager, wanted & ALSO_ON_QUEUE_MANAGER)
+
+
+def check_queue(connection: Connection, alternate: str, resolved: Resolved, options: int) -> None:
+    """MQOPEN of a queue: the definition that was named counts, not what it leads to.
+
+    A queue of another queue manager without a definition here is as its transmission queue.
+    """
+    wanted = authorities_of(options) | ({"DSP"} if resolved.model is not None else set())
+    name = resolved.name
+    if resolved.kind is Kind.QREMOTE and connection.objects.get(Kind.QREMOTE, name) is None:
+        name = resolved.queue
+    check(connection, alternate, "QUEUE", name, wanted)
+
+
+def check_topic(connection: Connection, alternate: str, nodes: Iterable[str], choices: Sequence[set[str]]) -> None:
+    """A topic: its own topic object or any above it grants one of the choices.
+
+    Raises Failure (MQRC_NOT_AUTHORIZED).
+    """
+    for node, wanted in itertools.product(nodes, choices):
+        try:
+            return check(connection, alternate, "TOPIC", node, wanted)
+        except Failure:
+            continue
+    raise Failure(c.MQRC_NOT_AUTHORIZED, f"{alternate or connection.user}: {choices[0]} on the topic")
+
+
+def authorities_of(options: int) -> set[str]:
+    """The authorities that open options need."""
+    return {word for option, word in OPENING.items() if options & option}
+
+
+def grant_all(store: Store, user: str, queue: str) -> None:
+    """The creator of a dynamic queue may do everything with it; in the caller's transaction."""
+    _, calls, commands = OBJECT_TYPES["QUEUE"]
+    everything = frozenset(calls | commands)
+    save(store, Record(
+        object_type="QUEUE", profile=queue, entity_type="PRINCIPAL", entity=user, authorities=everything
+    ))  # fmt: skip
