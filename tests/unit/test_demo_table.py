@@ -7,7 +7,7 @@ from typing import Any
 from mqops.expiry.outcome import QueueScan, summarise
 from mqops.model import RuleBalance, RunSummary
 from mqops_demo.airflow_client import RunResult
-from mqops_demo.workflows import Line, lines, table
+from mqops_demo.workflows import Line, good, lines, table
 
 
 class Answers:
@@ -59,3 +59,13 @@ def test_one_line_a_workflow_and_queue() -> None:
         Line(workflow="snapshot_quality", queue="A", found=3, done=2, left=1, balanced=True),
     ]
     assert table(rows).row_count == 5
+
+
+def test_only_a_quality_run_may_fail_and_only_for_what_it_found() -> None:
+    found = {"check": "success", "quality": "success", "report": "failed"}
+    broken = {"check": "success", "quality": "failed", "report": "upstream_failed"}
+    quality, dlq = "qm1_snapshot_quality", "qm1_dlq_rules"
+    assert good(RunResult(dag_id=quality, run_id="x", state="failed", tasks=found))
+    assert not good(RunResult(dag_id=quality, run_id="x", state="failed", tasks=broken))
+    assert not good(RunResult(dag_id=dlq, run_id="x", state="failed", tasks=found))
+    assert good(RunResult(dag_id=dlq, run_id="x", state="success", tasks={"prove": "success"}))
