@@ -52,6 +52,8 @@ pmo_options = mqi.MQPMO.reader("Options", "Context")
 pmo_resolved = mqi.MQPMO.writer("ResolvedQName", "ResolvedQMgrName")
 pmo_counts = mqi.MQPMO.writer("KnownDestCount", "UnknownDestCount", "InvalidDestCount")
 od_names = mqi.MQOD.reader("ObjectType", "ObjectName", "ObjectQMgrName", "DynamicQName", "AlternateUserId")
+od_records = mqi.MQOD.reader("RecsPresent")
+od_selector = mqi.MQOD.reader("SelectionStringVSLength")
 od_set_names = mqi.MQOD.writer("ObjectName", "ObjectQMgrName")
 od_resolved = mqi.MQOD.writer("ResolvedQName", "ResolvedQMgrName")
 cno_pointers = mqi.MQCNO.reader("Options", "ClientConnPtr")
@@ -140,6 +142,8 @@ class Interface(PropertyCalls, SubscriptionCalls):
         kind, *parts = od_names(raw)
         name, queue_manager, dynamic, alternate = (text(part) for part in parts)
         user = alternate if options & c.MQOO_ALTERNATE_USER_AUTHORITY else ""
+        if (version >= 2 and od_records(raw)[0]) or (version >= 4 and od_selector(raw)[0]):
+            raise Failure(c.MQRC_FUNCTION_NOT_SUPPORTED, "distribution lists and selectors")
         if kind == c.MQOT_TOPIC:
             return self.open_topic(connection, raw, version, options)
         if kind != c.MQOT_Q:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
@@ -373,16 +372,3 @@ def test_a_publication_that_cannot_be_delivered(
         publish(application, "a", Persistence=persistence)
     assert application.depth("Q1") == (0 if reason else 1)  # all or nothing where it fails
     assert application.depth("SYSTEM.DEAD.LETTER.QUEUE") == int(bool(deadq.strip()))
-
-
-def test_subscription_requests_are_not_supported(application: Application) -> None:
-    gc.collect()
-    import ctypes  # noqa: PLC0415
-
-    from mqlite.bridge import prefix  # noqa: PLC0415
-
-    library = ctypes.CDLL(str(prefix() / "lib64" / "libmqm_r.so"))
-    comp, reason = ctypes.c_int(), ctypes.c_int()
-    handle = application.manager.get_handle()
-    library.MQSUBRQ(handle, 1, 1, None, ctypes.byref(comp), ctypes.byref(reason))
-    assert (comp.value, reason.value) == (CMQC.MQCC_FAILED, CMQC.MQRC_FUNCTION_NOT_SUPPORTED)
