@@ -202,7 +202,7 @@ def test_T13_nothing_is_changed(application: Application, monitor: Monitor) -> N
     define("TRIGTYPE(FIRST)")
     application.put("APP")
     assert monitor.triggered() == ["APP"]
-    alter("TRIGGER TRIGTYPE(FIRST)")
+    alter("TRIGGER TRIGTYPE(FIRST) TRIGDPTH(7) DESCR('FIRST asks for no depth')")
     assert monitor.triggered() == []
 
 

@@ -133,8 +133,9 @@ def test_T04_other_opens_than_for_input_do_not_serve(application: Application, m
 
 def test_T04_a_dead_server_does_not_serve(application: Application, monitor: Monitor) -> None:
     define("TRIGTYPE(FIRST)")
+    opened = application.open("APP", OUTPUT)
     killed('server = pymqi.Queue(manager, "APP", CMQC.MQOO_INPUT_SHARED)')
-    application.put("APP")
+    opened.put(b"x")
     assert monitor.triggered() == ["APP"]
 
 
@@ -242,8 +243,9 @@ def test_T08_nobody_has_the_initiation_queue_open_for_input(
 def test_T08_a_dead_trigger_monitor_has_it_open_no_more(application: Application, monitor: Monitor) -> None:
     define("TRIGTYPE(EVERY)")
     monitor.stop()
+    opened = application.open("APP", OUTPUT)
     killed('monitor = pymqi.Queue(manager, "IQ", CMQC.MQOO_INPUT_SHARED)')
-    application.put("APP")
+    opened.put(b"x")
     assert application.depth("IQ") == 0
 
 
