@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -432,4 +434,16 @@ def test_T14_with_priority_a_hundred_lesser_messages_are_none(application: Appli
         application.put("APP", Priority=4)
     assert monitor.triggered() == []
     application.put("APP", Priority=5)
+    assert monitor.triggered() == ["APP"]
+
+
+def test_T11_the_start_of_the_service_forgets_the_interval_too(application: Application, monitor: Monitor) -> None:
+    define("TRIGTYPE(FIRST)")
+    for _ in range(2):
+        application.put("APP")
+    assert monitor.triggered() == ["APP"]
+    for command in ("start", "end"):
+        subprocess.run([sys.executable, "-m", "mqlite.cli", command, "QM1"], check=True, capture_output=True)
+    for _ in range(2):
+        application.put("APP")
     assert monitor.triggered() == ["APP"]
