@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from mqlite import authority, expiry_scan, recovery, service_lock, sql, subscriptions, triggering
+from mqlite import authority, expiry_scan, recovery, service_lock, sql, subscriptions, topics, triggering
 from mqlite.alive import alive_file
 from mqlite.attributes import QUEUE_KINDS, Kind, Value
 from mqlite.channels import control
@@ -80,6 +80,8 @@ class EngineAdministration:
             if kind is Kind.SUB:
                 self._objects.save(kind, name, subscriptions.defined(self._objects, self._manager, values, before))
                 return
+            if kind is Kind.TOPIC:
+                topics.check_definition(self._objects, name, str(values["TOPICSTR"]))
             before = self._objects.get(kind, name)
             self._objects.define(kind, name, values, replace=replace)
             if before is not None and kind is Kind.QLOCAL:

@@ -30,6 +30,8 @@ from mqwire.structures import MQMD
 
 UNSUPPORTED = c.MQPMO_RETAIN | c.MQPMO_NOT_OWN_SUBS | c.MQPMO_SUPPRESS_REPLYTO | c.MQPMO_WARN_IF_NO_SUBS_MATCHED
 PUBLISHING = c.MQOO_OUTPUT | CONTEXT_PUTS | c.MQOO_ALTERNATE_USER_AUTHORITY | c.MQOO_FAIL_IF_QUIESCING
+DEFAULT = "SYSTEM.DEFAULT.TOPIC"
+ROOTS = ("SYSTEM.BASE.TOPIC", DEFAULT)  # whose topic string is empty
 ANY_LEVELS, ONE_LEVEL = "#", "+"
 # keyword → the value that stands for the parent's
 PARENTS: dict[str, Value] = {"MDURMDL": "", "MNDURMDL": ""} | {
@@ -66,12 +68,25 @@ def topic_string(objects: Objects, name: str, string: str) -> str:
     return full
 
 
+def check_definition(objects: Objects, name: str, string: str) -> None:
+    """DEFINE TOPIC: every topic object has a topic string, and one of its own.
+
+    Raises Failure (MQRC_TOPIC_STRING_ERROR, MQRCCF_TOPICSTR_ALREADY_EXISTS).
+    """
+    if name in ROOTS:
+        return
+    if not string:
+        raise Failure(c.MQRC_TOPIC_STRING_ERROR, name)
+    if any(values["TOPICSTR"] == string for _, other, values in objects.find((Kind.TOPIC,)) if other != name):
+        raise Failure(c.MQRCCF_TOPICSTR_ALREADY_EXISTS, string)
+
+
 def above(objects: Objects, topic: str) -> list[tuple[str, Attributes]]:
     """Topic objects of the topic and of those above it in the tree, nearest first; SYSTEM.BASE.TOPIC is last."""
     found = [
         (name, values)
         for _, name, values in objects.find((Kind.TOPIC,))
-        if name != "SYSTEM.DEFAULT.TOPIC" and _is_above(str(values["TOPICSTR"]), topic)
+        if name != DEFAULT and _is_above(str(values["TOPICSTR"]), topic)
     ]
     return sorted(found, key=lambda each: -len(str(each[1]["TOPICSTR"])))
 

@@ -372,3 +372,24 @@ def test_a_publication_that_cannot_be_delivered(
         publish(application, "a", Persistence=persistence)
     assert application.depth("Q1") == (0 if reason else 1)  # all or nothing where it fails
     assert application.depth("SYSTEM.DEAD.LETTER.QUEUE") == int(bool(deadq.strip()))
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("DEFINE TOPIC(U) TOPICSTR('t')", "MQRCCF_TOPICSTR_ALREADY_EXISTS"),
+        ("DEFINE TOPIC(U) TOPICSTR('')", "MQRC_TOPIC_STRING_ERROR"),
+        ("ALTER TOPIC(T) TOPICSTR('u')", "AMQ8425E"),
+        ("DEFINE SUB(u) TOPICSTR('t') DEST(NO.SUCH)", "MQRC_UNKNOWN_OBJECT_NAME"),
+        ("DEFINE SUB(u) TOPICSTR('t') DEST(Q1) WSCHEMA(CHAR)", "MQRC_FUNCTION_NOT_SUPPORTED"),
+        ("ALTER SUB(s) DESTCLAS(MANAGED)", "AMQ8425E"),
+        ("DEFINE SUB(s) TOPICSTR('other') DEST(Q1) REPLACE", "MQRC_TOPIC_NOT_ALTERABLE"),
+        ("DELETE SUB(open)", "MQRC_SUBSCRIPTION_IN_USE"),
+    ],
+)
+def test_refused_commands(application: Application, command: str, answer: str) -> None:
+    run_mqsc("DEFINE TOPIC(T) TOPICSTR('t')\nDEFINE SUB(s) TOPICSTR('t') DEST(Q1)")
+    kept = subscribe(application, "t", CREATE | MANAGED | DURABLE, name="OPEN")
+    with pytest.raises(AssertionError, match=answer):
+        run_mqsc(command)
+    close(kept[0])

@@ -58,6 +58,10 @@ def alter(admin: Administration, request: Request) -> Response:
     _check_applies(admin, kind, subtype, request)
     force = request.options.get("FORCE") == "YES"
     changes = {keyword: value for keyword, value in request.attributes.items() if keyword != SUBTYPE.get(kind)}
+    for keyword, value in changes.items():
+        row = attributes.attribute(kind, keyword)
+        if row.create_only and value != there[1].get(keyword):
+            raise CommandError(Condition.VALUE_ERROR, name=request.name, parameter=row.selector)
     admin.alter(kind, request.name, changes, force=force)
     return Response(done=noun.changed)
 
