@@ -24,7 +24,7 @@ from mqlite.opening import CONTEXT_PUTS, Open, check_options
 from mqlite.placing import place
 from mqlite.put import PutRequest, check_request, describe, in_syncpoint
 from mqlite.reports import bury
-from mqlite.standing import Placed
+from mqlite.standing import Placed, cap_expiry, cap_of
 from mqwire import constants as c
 from mqwire.structures import MQMD
 
@@ -181,6 +181,7 @@ def publish(connection: Connection, opened: Open, request: PutRequest) -> bytear
     if opened.definition.get("PUB", ENABLED) != ENABLED:
         raise Failure(c.MQRC_PUT_INHIBITED, opened.topic)
     stored, body = describe(connection, opened, request)
+    cap_expiry(stored, cap_of([opened.definition]))
     original = MQMD.unpack(bytes(stored))
     durable = original.persistence == c.MQPER_PERSISTENT and not syncpoint
     with connection.store.write(durable=durable):

@@ -152,6 +152,20 @@ def test_a_publication_belongs_to_its_unit_of_work(application: Application) -> 
     assert received(subscription) == [b"committed"]
 
 
+def test_CAPEXPRY_of_a_topic_caps_its_publications(application: Application) -> None:
+    run_mqsc("DEFINE TOPIC(T) TOPICSTR('brief') CAPEXPRY(600)")
+    subscription, _ = subscribe(application, "#")
+    for topic in ("brief/news", "lasting"):
+        publish(application, topic)
+    found = []
+    for _ in range(2):
+        md = pymqi.MD()
+        subscription.get(None, md, pymqi.GMO(Options=NO_WAIT))
+        found.append(md.Expiry)
+    assert 0 < found[0] <= 600
+    assert found[1] == CMQC.MQEI_UNLIMITED
+
+
 def test_put1_to_a_topic_object(application: Application) -> None:
     run_mqsc("DEFINE TOPIC(T) TOPICSTR('a')")
     subscription, _ = subscribe(application, "a/b")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pymqi
 import pytest
-from mqlite_support import Application, allow, application, clerk, home, refused, run_mqsc
+from mqlite_support import Application, allow, application, clerk, home, make, refused, run_mqsc
 from pymqi import CMQC, CMQCFC
 
 __all__ = ["application", "clerk", "home"]
@@ -160,3 +160,9 @@ def test_a_record_goes_with_its_object(application: Application) -> None:
     run_mqsc("DELETE QLOCAL(Q1)")
     assert "PROFILE(Q1)" not in shown("DISPLAY AUTHREC")
     assert "PROFILE(Q*)" in shown("DISPLAY AUTHREC")
+
+
+def test_a_zos_like_queue_manager_has_no_authority_records(home: object) -> None:
+    make("QM1", platform="zos")
+    with pytest.raises(AssertionError, match="AMQ8101S"):
+        allow("Q1", "PUT")
