@@ -97,7 +97,7 @@ def subscribe(connection: Connection, request: SubscribeRequest, queue: int) -> 
     check(request)
     connection.look_for_dead()
     given = _given_queue(connection, request, queue)
-    with connection.store.write(durable=request.durable):
+    with connection.store.write(durable=request.durable or bool(request.options & EXISTING)):
         found = connection.objects.get(Kind.SUB, request.name) if request.name else None
         if found is not None:
             name, values = request.name, resumed(connection, request, found, given)
@@ -106,7 +106,15 @@ def subscribe(connection: Connection, request: SubscribeRequest, queue: int) -> 
         else:
             raise Failure(c.MQRC_NO_SUBSCRIPTION, request.name)
         connection.objects.save(Kind.SUB, name, {**values, "CONNECTION": connection.id})
-    return _opened(connection, name, values, given)
+    try:
+        return _opened(connection, name, values, given)
+    except Failure:
+        with connection.store.write(durable=request.durable):
+            if found is None:
+                leave_subscription(connection.store, name, values, remove=True)
+            else:
+                connection.objects.save(Kind.SUB, name, found)
+        raise
 
 
 def check(request: SubscribeRequest) -> None:
@@ -280,19 +288,15 @@ def make_managed(objects: Objects, rules: Attributes, *, durable: bool, creator:
 def _opened(connection: Connection, name: str, values: Attributes, given: Open | None) -> Subscribed:
     """Handles for a subscription and, unless the application gave one, for its queue.
 
-    Raises Failure (MQRC_INVALID_DESTINATION, MQRC_HANDLE_NOT_AVAILABLE); the subscription is then closed again.
+    Raises Failure (MQRC_INVALID_DESTINATION, MQRC_HANDLE_NOT_AVAILABLE, MQRC_NOT_AUTHORIZED).
     """
-    opened = given
+    opened = given or _destination_opened(connection, values)
+    subscribed = Subscribed(name=name, values=values, opened=opened)
     try:
-        if opened is None:
-            opened = _destination_opened(connection, values)
-        subscribed = Subscribed(name=name, values=values, opened=opened)
         subscribed.handle = connection.new_handle(subscribed)
     except Failure:
-        if opened is not None and given is None:
+        if given is None:
             opening.close(connection, opened.handle, c.MQCO_NONE)
-        with connection.store.write():
-            leave_subscription(connection.store, name, values)
         raise
     return subscribed
 
@@ -305,7 +309,7 @@ def _destination_opened(connection: Connection, values: Attributes) -> Open:
             checked=values["DESTCLAS"] != MANAGED,
         )  # fmt: skip
     except Failure as failure:
-        if failure.reason == c.MQRC_NOT_AUTHORIZED:
+        if failure.reason in (c.MQRC_NOT_AUTHORIZED, c.MQRC_HANDLE_NOT_AVAILABLE):
             raise
         raise Failure(c.MQRC_INVALID_DESTINATION, queue) from failure
 

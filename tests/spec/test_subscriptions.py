@@ -351,6 +351,21 @@ def test_a_name_is_taken_once(application: Application) -> None:
     close(kept[0])
 
 
+def test_a_subscription_without_handles_leaves_nothing_behind(application: Application) -> None:
+    run_mqsc("ALTER QMGR MAXHANDS(1)")  # one for the queue, none for the subscription
+    with refused(CMQC.MQRC_HANDLE_NOT_AVAILABLE):
+        subscribe(application, "a", CREATE | MANAGED | DURABLE, name="s")
+    assert managed_queues() == []
+    run_mqsc("ALTER QMGR MAXHANDS(256)")
+    subscription, _ = subscribe(application, "a", CREATE | MANAGED | DURABLE, name="s")
+    close(subscription)
+    run_mqsc("ALTER QMGR MAXHANDS(1)")
+    with refused(CMQC.MQRC_HANDLE_NOT_AVAILABLE):
+        subscribe(application, "a", RESUME, name="s")
+    run_mqsc("ALTER QMGR MAXHANDS(256)")
+    close(subscribe(application, "a", RESUME, name="s")[0])
+
+
 def test_refused_opens_and_puts(application: Application) -> None:
     run_mqsc("DEFINE TOPIC(QUIET) TOPICSTR('quiet') PUB(DISABLED)")
     with refused(CMQC.MQRC_PUT_INHIBITED):
