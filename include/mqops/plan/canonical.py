@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from types import NoneType
+from typing import Any, TypeAlias
 
 COLUMNS: tuple[str, ...] = (
     "row",
@@ -47,25 +49,23 @@ COLUMNS: tuple[str, ...] = (
 BUCKET_DIGITS = 2
 
 
-def canonical_row(row: Mapping[str, str | int | bytes | bytearray | bool | None]) -> str:
+Value: TypeAlias = str | int | bytes | bytearray | bool | None
+_FORMS: Mapping[type, Callable[[Any], str]] = {
+    NoneType: lambda _none: "-,",
+    bool: lambda value: "true," if value else "false,",
+    int: "{},".format,
+    str: lambda value: f"{len(value) if value.isascii() else len(value.encode())}:{value},",
+    bytes: lambda value: f"{value.hex().upper()},",
+    bytearray: lambda value: f"{value.hex().upper()},",
+}
+
+
+def canonical_row(row: Mapping[str, Value]) -> str:
     """Rule 1. Raises KeyError where a column is missing."""
-    return "".join(_field(row[column]) for column in COLUMNS)
+    return "".join([_FORMS[type(value)](value) for value in map(row.__getitem__, COLUMNS)])
 
 
-def _field(value: str | int | bytes | bytearray | bool | None) -> str:
-    match value:
-        case None:
-            return "-,"
-        case bool():
-            return f"{str(value).lower()},"
-        case int():
-            return f"{value},"
-        case str():
-            return f"{len(value.encode())}:{value},"
-    return f"{value.hex().upper()},"
-
-
-def row_digest(row: Mapping[str, str | int | bytes | bytearray | bool | None]) -> str:
+def row_digest(row: Mapping[str, Value]) -> str:
     """Rule 2."""
     return _sha256(canonical_row(row))
 
