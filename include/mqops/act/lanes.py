@@ -5,7 +5,9 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
-ACTED = ("RETRY", "FWD", "DISCARD")
+RESTORE, RETURN = "RESTORE", "RETURN"
+"""What an undo does (`mqops.undo`): put a copy again; get a message from where it went and put its original back."""
+ACTED = ("RETRY", "FWD", "DISCARD", RESTORE, RETURN)
 """The actions that touch a message; rows with any other stay where they are."""
 
 DEFAULT_LANES = 16
@@ -24,7 +26,8 @@ class Row:
     Parameters: `row` its number in the plan; `position` its place in its lane; `queue` where it is taken from;
     `body_length` in bytes (DLH included); `body_sha256` of the same bytes, for the ledger;
     `header` whether the MQDLH goes along (FWD HEADER(YES)); `alternate_user` the user whose authority puts it
-    (PUTAUT(CTX)) or ""; `twin` whether another row has the same MsgId and CorrelId.
+    (PUTAUT(CTX)) or ""; `twin` whether another row has the same MsgId and CorrelId; `tries` so far, and of a RESTORE
+    how many messages with the same identity may be there before it.
     """
 
     row: int
@@ -41,6 +44,7 @@ class Row:
     header: bool = True
     alternate_user: str = ""
     twin: bool = False
+    tries: int = 0
     body_sha256: bytes = b""
 
     @property

@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "ledger": "mqops.cli.ledger:ledger",
     "estate": "mqops.cli.estate:estate",
     "quality": "mqops.cli.quality:quality",
+    "undo": "mqops.cli.undo:undo",
 }
 """Subcommand → `module:name` of its click command."""
 

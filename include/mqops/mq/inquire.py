@@ -100,6 +100,25 @@ def base_queue(session: Session, queue: str) -> str:
         return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
 
 
+def landing_place(session: Session, queue: str, queue_manager: str) -> tuple[str, str]:
+    """The local queue on which messages put to a name lie until somebody gets them, or why there is none.
+
+    Parameters: `queue_manager` blank for the one that is connected. Returns (queue, ""), or ("", the reason).
+    """
+    if queue_manager not in {"", queue_manager_name(session)}:
+        return "", f"it is a queue of queue manager {queue_manager}"
+    try:
+        base = base_queue(session, queue)
+        with _opened(session, base, c.MQOT_Q) as handle:
+            if int(session.inquire(handle, c.MQIA_Q_TYPE)) != c.MQQT_LOCAL:
+                return "", "it is not a local queue"
+            if int(session.inquire(handle, c.MQIA_USAGE)) == c.MQUS_TRANSMISSION:
+                return "", "it is a transmission queue"
+    except MQError as error:
+        return "", str(error)
+    return base, ""
+
+
 def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:
     """What opening a queue for a handler's puts fails with, None where it works. Nothing is put.
 
@@ -111,6 +130,17 @@ def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> M
     except MQError as error:
         return error
     return None
+
+
+def has_uncommitted(session: Session, queue: str) -> bool:
+    """Whether units of work have puts or gets on a local queue that are not committed yet, by PCF.
+
+    Raises:
+        MQError: the command server refused.
+    """
+    asked: dict[int, Any] = {c.MQCA_Q_NAME: queue.encode(), c.MQIACF_Q_STATUS_ATTRS: [c.MQIACF_UNCOMMITTED_MSGS]}
+    rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=queue)
+    return any(row.get(c.MQIACF_UNCOMMITTED_MSGS, 0) for row in rows)
 
 
 _KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}

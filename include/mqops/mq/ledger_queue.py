@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from mqops.act.identity import PlanIdentity
 from mqops.errors import LedgerBroken, MQError, mq_error
@@ -89,18 +90,20 @@ class LedgerQueue:
         return markers
 
     def plans(self) -> Iterator[PlanIdentity]:
-        """The plans that have markers here, each once. What is neither marker nor ticket is passed over."""
+        """The plans that have markers here, each once."""
         seen: set[PlanIdentity] = set()
+        for marker in self.markers():
+            plan = PlanIdentity(run=marker.run, digest=marker.plan)
+            if plan not in seen:
+                seen.add(plan)
+                yield plan
+
+    def markers(self) -> Iterator[Marker]:
+        """All committed markers, left where they are. What is neither marker nor ticket is passed over."""
         options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST
         while got := self._session.get(self._handle, options, name=NAME):
             options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
             if is_ticket(got.body):
                 continue
-            try:
-                marker = Marker.unpack(got.body)
-            except LedgerBroken:
-                continue
-            plan = PlanIdentity(run=marker.run, digest=marker.plan)
-            if plan not in seen:
-                seen.add(plan)
-                yield plan
+            with suppress(LedgerBroken):
+                yield Marker.unpack(got.body)

@@ -46,6 +46,8 @@ class MoverPort:
     Parameters: `queues` to take from; they are opened on construction, with the ledger queue. Raises `MQError`.
     """
 
+    target_options = TARGET_OPTIONS
+
     def __init__(self, session: Session, queues: Iterable[str]) -> None:
         self._session = session
         self._ledger = LedgerQueue(session)
@@ -75,7 +77,7 @@ class MoverPort:
             return 0
         if len(self._targets) >= MOST_TARGETS:
             self.forget_target(next(iter(self._targets)))
-        options = TARGET_OPTIONS | (c.MQOO_ALTERNATE_USER_AUTHORITY if target.alternate_user else 0)
+        options = self.target_options | (c.MQOO_ALTERNATE_USER_AUTHORITY if target.alternate_user else 0)
         try:
             self._targets[target] = self._session.open(
                 target.queue, options, queue_manager=target.queue_manager, alternate_user=target.alternate_user
@@ -122,7 +124,7 @@ class MoverPort:
 
     def put(self, row: Row, taken: Taken) -> int:
         """See `Port`."""
-        md, body = _without_dlh(taken) if row.strips_header else (taken.md, taken.body)
+        md, body = without_dlh(taken) if row.strips_header else (taken.md, taken.body)
         return self._session.put(self._targets[row.target], md, body, PUT_OPTIONS, context=self._sources[row.queue])
 
     def commit(self) -> None:
@@ -138,7 +140,7 @@ def _taken(got: Got) -> Taken:
     return Taken(md=got.md, body=got.body, key=key_of(got.md, got.body))
 
 
-def _without_dlh(taken: Taken) -> tuple[bytes, bytes]:
+def without_dlh(taken: Taken) -> tuple[bytes, bytes]:
     """The message without its MQDLH, its descriptor saying again what follows (D08): nothing else is changed."""
     encoding, ccsid, raw_format = _data_description(taken.md)
     md = bytearray(taken.md)

@@ -83,8 +83,8 @@ def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBa
     return written
 
 
-def read_parquet(folder: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Columns of a folder of Parquet files, batch by batch, in the order of the files' names.
+def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+    """Columns of a folder of Parquet files, in batches of at most `rows` rows, in the order of the files' names.
 
     Raises:
         LakeError: the folder or a file cannot be read.
@@ -94,7 +94,7 @@ def read_parquet(folder: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatc
         for part in parts:
             try:
                 with pq.ParquetFile(part) as file:
-                    for batch in file.iter_batches(columns=list(columns)):
+                    for batch in file.iter_batches(rows, columns=list(columns)):
                         yield batch.select(list(columns))
             except pa.ArrowInvalid as error:
                 raise LakeError(

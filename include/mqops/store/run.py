@@ -105,6 +105,11 @@ class RunFolder:
         return self.path / "replays.jsonl"
 
     @property
+    def undo_json(self) -> Path:
+        """An undo: which run it undoes, and which undos of that run there were before."""
+        return self.path / "undo.json"
+
+    @property
     def anatomy_json(self) -> Path:
         """What the dead-letter queue was made of, and its growth."""
         return self.path / "anatomy.json"

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
 
 from mqops.act.lanes import ACTED, DEFAULT_UNIT_SIZE, Row, lane_of
 from mqops.act.mover import LaneResult, Mover
@@ -25,20 +25,25 @@ from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, re
 
 ROW_COLUMNS = (
     *("row", "queue", "msg_key", "msg_id", "correl_id", "body_length", "action", "rule_key"),
-    *("dest_q", "dest_q_mgr", "header", "alternate_user", "unit_group", "body_sha256"),
+    *("dest_q", "dest_q_mgr", "header", "alternate_user", "unit_group", "body_sha256", "tries"),
 )
 """What acting reads of a plan."""
 PATIENCE = 10
 """Rounds without any progress, each with half a second's wait for a ticket, before somebody else's lanes are left."""
+PortMaker: TypeAlias = Callable[[Session, Sequence[str]], Port]
 
 
 class LaneWorker:
-    """Does lanes on one connection, made when first needed and made anew when lost."""
+    """Does lanes on one connection, made when first needed and made anew when lost.
 
-    def __init__(self, connection: MqConnection, order: Order, unit_size: int) -> None:
+    Parameters: `port` makes the port of a session for the queues that the plan takes from.
+    """
+
+    def __init__(self, connection: MqConnection, order: Order, unit_size: int, port: PortMaker = MoverPort) -> None:
         self._connection = connection
         self._order = order
         self._unit_size = unit_size
+        self._make = port
         self._session: Session | None = None
         self._port: Port | None = None
 
@@ -67,7 +72,7 @@ class LaneWorker:
 
     def _connect(self) -> Port:
         self._session = open_session(self._connection)
-        return MoverPort(self._session, self._order.queues)
+        return self._make(self._session, self._order.queues)
 
     def _drop(self) -> None:
         if self._session is not None:
@@ -82,10 +87,12 @@ def act(
     unit_size: int = DEFAULT_UNIT_SIZE,
     approved: str = "",
     about: Mapping[str, Any] | None = None,
+    port: PortMaker = MoverPort,
 ) -> ActSummary:
     """Act on a run's plan, or finish what an earlier execution began.
 
-    Parameters: `unit_size` most messages a unit of work; `approved` digest of the approved plan.
+    Parameters: `unit_size` most messages a unit of work; `approved` digest of the approved plan; `about` who asked and
+    who approved; `port` as for `LaneWorker`.
 
     Raises:
         PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
@@ -99,7 +106,7 @@ def act(
         by_lane = _dealt(rows, len(lanes))
 
         def visit(unfinished: Sequence[int]) -> list[LaneResult]:
-            with LaneWorker(connection, order, unit_size) as worker:
+            with LaneWorker(connection, order, unit_size, port) as worker:
                 return [worker.run(lane, lanes[lane], by_lane[lane]) for lane in unfinished]
 
         results = rounds(connection, run, order, lanes, visit)
@@ -181,6 +188,7 @@ def make_row(position: int, row: Mapping[str, Any]) -> Row:
         header=row["header"],
         alternate_user=row["alternate_user"] or "",
         twin=row["twin"],
+        tries=row["tries"],
         body_sha256=bytes(row["body_sha256"]),
     )
 

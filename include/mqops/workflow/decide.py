@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,23 +47,46 @@ def decide(run: RunFolder, table: Table, *, text: str, source: str, workflow: st
         PlanChanged: this run's plan is being acted on already.
         LakeError: the snapshot is missing or the disk refused.
     """
+    where = backout.kept(run)
+    return write_plan(
+        run,
+        _plan_rows(run, table, where),
+        workflow=workflow,
+        table=(source, table.digest, text),
+        remarks=where.remarks() if where else (),
+    )
+
+
+def write_plan(
+    run: RunFolder,
+    rows: Iterable[dict[str, Any]],
+    *,
+    workflow: str,
+    table: tuple[str, str, str],
+    queues: Sequence[str] = (),
+    remarks: tuple[str, ...] = (),
+) -> PlanSummary:
+    """Write a plan and its summary into a run's folder, which has its snapshot.
+
+    Parameters: `rows` of `PLAN`, in order; `table` source, digest and text of what decided; `queues` that messages are
+    taken from, none for those of the snapshot. Raises as `decide` does.
+    """
     if run.issued_json.exists():
         raise PlanChanged(f"The plan of run {run.run} is being acted on; make a new run for a new plan")
     observed = read_json(run.observe_json)
     run.plan_json.unlink(missing_ok=True)
     books = _Books()
-    where = backout.kept(run)
     make_folder(run.plan)
-    write_parquet(run.plan, PLAN, _batches(books.noting(_plan_rows(run, table, where))))
+    write_parquet(run.plan, PLAN, _batches(books.noting(rows)))
     make_durable(run.plan)
     summary = PlanSummary(
         run=run.run,
         workflow=workflow,
         queue_manager=observed["queue_manager"],
-        queue=",".join(queue["queue"] for queue in observed["queues"]),
-        table_source=source,
-        table_digest=table.digest,
-        table_text=text,
+        queue=",".join(queues or (queue["queue"] for queue in observed["queues"])),
+        table_source=table[0],
+        table_digest=table[1],
+        table_text=table[2],
         digest=plan_digest(books.digests),
         observed=observed["messages"],
         rows=len(books.digests),
@@ -71,7 +94,7 @@ def decide(run: RunFolder, table: Table, *, text: str, source: str, workflow: st
         rules=books.rule_counts(),
         counts=books.counts(),
         counts_left_off=max(0, len(books.groups) - MOST_GROUPS),
-        remarks=where.remarks() if where else (),
+        remarks=remarks,
     )
     write_json(run.plan_json, summary.to_json())
     return summary

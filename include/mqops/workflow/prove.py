@@ -65,6 +65,19 @@ def _still_picture(
     raise InProgress(f"Run {order.plan.run} is being acted on by another process; wait for it to end and prove again")
 
 
+def settled(session: Session, ledger: LedgerFile, run: RunFolder, order: Order) -> Account:
+    """What a plan's markers say, all of them drained, at a time when nobody acts on it; the run's lock is held.
+
+    Raises:
+        InProgress: somebody does, or died with a unit of work that the queue manager has not backed out yet.
+        MqopsError: as `drain`.
+    """
+    drain(session, ledger, run, order.plan)
+    sums = account(ledger.markers(plan=order.plan))
+    _nobody_at_work(session, order, sums)
+    return sums
+
+
 def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: PlanIdentity) -> int:
     """Move a plan's markers from the ledger queue to the ledger; returns the number of lines added.
 

@@ -1,0 +1,95 @@
+"""`mqops undo`: put back what a run moved and discarded, without Spark and without a JVM."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.passes import dry_run_option, this_user, unit_size_option
+from mqops.model import RunSummary
+from mqops.plan import PlanSummary
+from mqops.undo.decision import REFUSED
+
+MEANING = {
+    "RESTORE": "discarded: put again from the copy",
+    "RETURN": "moved: taken from where it went, and put back",
+    "PRESENT": "on its queue already",
+    "UNDONE": "put back by an earlier undo",
+    "CONSUMED": "refused: no longer where it went",
+    "UNPROVABLE": "refused: it went where nobody can look",
+    "CONFIRMS": "refused: taking it would confirm its delivery to the sender",
+    "EXPIRED": "refused: its lifetime is over",
+}
+
+
+@click.command()
+@click.argument("run")
+@click.option("--queue-manager", "-m", default="", help="The run's queue manager; else the default one.")
+@dry_run_option
+@click.option("--yes", "-y", is_flag=True, help="Act without asking.")
+@unit_size_option
+@lake_option
+@json_option
+@known_errors
+def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: int, lake: Path, as_json: bool) -> None:
+    """Put back what RUN (its key in the lake) moved and discarded, with all context and the lifetime that is left.
+
+    The plan is shown and asked about first. An undo that was begun and broken off is finished before a new one is
+    planned. Exit code 1 where something cannot be undone: it is counted, with the reason, and nothing is doubled.
+    """
+    from mqops.mq.connection import connect  # noqa: PLC0415
+    from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+    from mqops.store.run import RunFolder  # noqa: PLC0415
+    from mqops.workflow.dlq import new_run_key  # noqa: PLC0415
+    from mqops.workflow.prove import prove  # noqa: PLC0415
+    from mqops.workflow.undo import carry_out, find_run, finish, plan_undo  # noqa: PLC0415
+
+    if as_json and not (dry_run or yes):
+        raise click.UsageError("--json asks nothing: give --dry-run or --yes with it")
+    connection = connection_to(queue_manager.strip())
+    with connect(connection) as session:
+        name = queue_manager_name(session)
+    undone = find_run(lake, name, run)
+    finished = [] if dry_run else finish(connection, undone, unit_size=unit_size)
+    folder = RunFolder.at(lake, name, new_run_key().replace("cli-", "undo-", 1))
+    plan = plan_undo(connection, undone, folder)
+    refused = any(action in REFUSED for action in plan.actions)
+    if as_json and dry_run:
+        show_json({"run": str(folder.path), "plan": plan.to_json()})
+    elif not as_json:
+        _show_plan(run, plan, finished)
+    if dry_run:
+        sys.exit(int(refused))
+    if not (yes or click.confirm("Undo this?")):
+        raise click.Abort
+    carry_out(connection, folder, approved=plan.digest, unit_size=unit_size, about={"requested_by": this_user()})
+    summary = prove(connection, folder)
+    undo_failed = refused or summary.moved != sum(plan.actions.get(action, 0) for action in ("RESTORE", "RETURN"))
+    if as_json:
+        told = {"actions": plan.actions, "finished": [one.run for one in finished]}
+        show_json(summary.to_json() | told)
+    else:
+        _show_summary(summary)
+    sys.exit(int(undo_failed))
+
+
+def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary]) -> None:
+    for one in finished:
+        click.echo(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
+    click.echo(f"{run} acted on {plan.rows} messages; undo {plan.run}, plan {plan.digest}")
+    for action, meaning in MEANING.items():
+        if plan.actions.get(action):
+            click.echo(f"{plan.actions[action]:8}  {action}: {meaning}")
+    for remark in plan.remarks:
+        click.echo(remark)
+
+
+def _show_summary(summary: RunSummary) -> None:
+    for reason, count in summary.reasons.items():
+        click.echo(f"{count:8}  could not be put: {reason}")
+    click.echo(
+        f"{summary.planned} planned = {summary.moved} put back + {summary.left} left + {summary.gone} gone: balances"
+    )

@@ -1,0 +1,84 @@
+"""What can be undone of a run (rules 2 to 7 of `mqops.undo`). Pure: the ledger and the queues come as values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from mqops.act.lanes import RESTORE, RETURN
+from mqops.ledger.balance import Place
+from mqwire.constants import MQEI_UNLIMITED, MQRO_COD
+
+REFUSED = ("CONSUMED", "UNPROVABLE", "CONFIRMS", "EXPIRED")
+"""Outcomes that leave something not undone."""
+_TENTH = timedelta(milliseconds=100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A message that the run acted on.
+
+    Parameters: `row` of the run's plan; `queue` and `msg_key` of the original; `discarded` or moved; `there` the local
+    queue it went to and `key_there` its identity as it was put there, blank where nobody can look there; `expiry`
+    tenths of a second it had at `seen_at`; `report` its MQRO_* options.
+    """
+
+    row: int
+    queue: str
+    msg_key: str
+    discarded: bool
+    there: str
+    key_there: str
+    expiry: int
+    seen_at: datetime
+    report: int
+
+
+class Fate(NamedTuple):
+    """What is to be done about a message: the action of its row in the plan; for RESTORE, how many messages with the
+    same identity may be on the queue before it (equal ones of the same run)."""
+
+    action: str
+    same: int = 0
+
+
+def remaining(expiry: int, seen_at: datetime, now: datetime) -> int | None:
+    """The lifetime that is left, in tenths of a second; None where none is. Unlimited stays unlimited (rule 6)."""
+    if expiry == MQEI_UNLIMITED:
+        return expiry
+    left = expiry - max(0, -((seen_at - now) // _TENTH))
+    return left if left > 0 else None
+
+
+def fates(
+    done: Iterable[Done], *, undone: Set[int], on_queues: Mapping[Place, int], now: datetime
+) -> Iterator[tuple[Done, Fate]]:
+    """What is to be done about each message, in the order given.
+
+    Parameters: `undone` rows that an earlier undo put back; `on_queues` how many of which messages are where now.
+    """
+    there = Counter(on_queues)
+    expected: Counter[Place] = Counter()
+    for one in done:
+        action = "UNDONE" if one.row in undone else _action(one, there, now)
+        home = (one.queue, one.msg_key)
+        yield one, Fate(action, expected[home] if action == RESTORE else 0)
+        expected[home] += action in {RESTORE, RETURN, "PRESENT"}
+
+
+def _action(one: Done, there: Counter[Place], now: datetime) -> str:
+    home, away = (one.queue, one.msg_key), (one.there, one.key_there)
+    if one.there and away != home and there[away] > 0:
+        if one.report & MQRO_COD:
+            return "CONFIRMS"
+        there[away] -= 1
+        return RETURN
+    if there[home] > 0:
+        there[home] -= 1
+        return "PRESENT"
+    if one.discarded:
+        return RESTORE if remaining(one.expiry, one.seen_at, now) is not None else "EXPIRED"
+    return "CONSUMED" if one.there else "UNPROVABLE"

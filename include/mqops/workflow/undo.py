@@ -1,0 +1,306 @@
+"""Undo a run (`mqops.undo` has the rules): its plan, acting on it, proving it. In one process, without a JVM."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from mqops.act.identity import PlanIdentity
+from mqops.act.lanes import DEFAULT_UNIT_SIZE, RESTORE, RETURN
+from mqops.act.port import Taken
+from mqops.errors import InProgress, MQError, PlanChanged, SettingsError, TransientMQError, Unbalanced
+from mqops.ledger.account import Account, account
+from mqops.ledger.balance import Place
+from mqops.ledger.marker import Marker
+from mqops.model import ActSummary, RunSummary
+from mqops.mq.browse import browse
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import has_uncommitted, landing_place, queue_manager_name
+from mqops.mq.ledger_queue import LedgerQueue
+from mqops.mq.mover_port import key_of, without_dlh
+from mqops.mq.session import Session
+from mqops.mq.undo_port import UndoPort
+from mqops.plan import COLUMNS, PlanSummary, plan_digest, row_digest
+from mqops.store import snapshot, undo
+from mqops.store.arrow import SNAPSHOT, read_parquet, write_parquet
+from mqops.store.files import make_folder, read_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.originals import Original, Originals, Which, copied
+from mqops.store.run import RunFolder
+from mqops.store.undo import Undoes
+from mqops.undo import WORKFLOW
+from mqops.undo.decision import Done, fates
+from mqops.workflow.act import act
+from mqops.workflow.clock import utc_now
+from mqops.workflow.decide import write_plan
+from mqops.workflow.prove import PICTURES, prove, settled
+from mqops.workflow.tickets import Order, check_rows, read_order
+from mqwire.structures import MQMD_LAYOUT
+
+_read = MQMD_LAYOUT.reader("expiry", "report")
+
+
+def find_run(lake: Path, queue_manager: str, key: str) -> RunFolder:
+    """The folder of the run that is to be undone.
+
+    Raises:
+        SettingsError: the lake has no such run with a plan, or it is an undo itself.
+    """
+    run = RunFolder.at(lake, queue_manager, key)
+    if not run.plan_json.exists():
+        raise SettingsError(f"{lake} has no run {key} of {queue_manager} with a plan")
+    if undo.kept(run) is not None:
+        raise SettingsError(f"Run {key} is an undo, which is not undone: run the rules on what it put back")
+    return run
+
+
+def _utc() -> datetime:
+    return datetime.now(UTC)
+
+
+def plan_undo(
+    connection: MqConnection, run: RunFolder, folder: RunFolder, *, now: Callable[[], datetime] = _utc
+) -> PlanSummary:
+    """Plan the undo of `run` in `folder`, a new run's: snapshot, plan, plan.json. Nothing is moved.
+
+    Raises:
+        InProgress: somebody acts on the run, or an undo of it was begun and not finished, or units of work of others
+            hide messages of a queue that something was discarded from.
+        Unbalanced: the run's ledger and plan contradict each other.
+        MqopsError: its plan or snapshot is not as it was written; the queue manager failed.
+    """
+    order = read_order(run)
+    ledger = LedgerFile(run.lake_folder, utc_now)
+    with run.lock(), connect(connection) as session:
+        if (name := queue_manager_name(session)) != order.queue_manager:
+            raise SettingsError(f"Run {order.plan.run} is one of {order.queue_manager}, this is {name}")
+        sums = settled(session, ledger, run, order)
+        if sums.problems:
+            raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(sums.problems)}")
+        earlier = undos_of(session, ledger, order.plan)
+        _refuse_unfinished(order.plan, earlier)
+        undo.keep(folder, Undoes(plan=order.plan, earlier={one.digest for one in earlier}))
+        todo = _Todo(run, order, sums, _Places(session))
+        todo.copy_to(folder)
+        places = _look(session, todo)
+    undone = {row for one in earlier.values() for row in one.acted}
+    rows = list(_rows(todo, undone, places, now()))
+    return write_plan(
+        folder,
+        rows,
+        workflow=WORKFLOW,
+        table=(f"undo of run {order.plan.run}", order.plan.digest, ""),
+        queues=sorted({row["queue"] for row in rows}),
+        remarks=todo.places.remarks(),
+    )
+
+
+def carry_out(
+    connection: MqConnection,
+    folder: RunFolder,
+    *,
+    approved: str = "",
+    unit_size: int = DEFAULT_UNIT_SIZE,
+    about: Mapping[str, Any] | None = None,
+    now: Callable[[], datetime] = _utc,
+) -> ActSummary:
+    """Act on the plan of an undo, or finish what an earlier execution began.
+
+    Raises:
+        PlanChanged: the plan is not the approved one, or another undo of the run was begun since it was made.
+        InProgress: somebody acts on this undo, on the run, or on another undo of it.
+        MqopsError: what was committed stays, everything else is as before; call again to go on.
+    """
+    what = undo.kept(folder)
+    if what is None:
+        raise SettingsError(f"Run {folder.run} is not an undo")
+    order = read_order(folder, approved)
+    run = RunFolder(folder.path.parent / what.plan.run)
+    with run.lock(), Originals(folder.snapshot) as originals:
+        with connect(connection) as session:
+            begun = undos_of(session, LedgerFile(run.lake_folder, utc_now), what.plan)
+        if order.plan not in begun and {one.digest for one in begun} != what.earlier:
+            raise PlanChanged(f"Another undo of run {what.plan.run} was begun since this one was planned; plan it anew")
+        port = partial(UndoPort, original=originals, now=now)
+        told = {**(about or {}), "undoes": what.plan.run, "undoes_plan": what.plan.digest}
+        return act(connection, folder, unit_size=unit_size, approved=approved, about=told, port=port)
+
+
+def finish(connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE) -> list[RunSummary]:
+    """Finish the undos of a run that were begun and not ended, as after a crash. They were approved when they began.
+
+    Raises as `carry_out` and `prove`.
+    """
+    with connect(connection) as session:
+        begun = undos_of(session, LedgerFile(run.lake_folder, utc_now), read_order(run).plan)
+    summaries = []
+    for plan, sums in begun.items():
+        if sums.open_lanes:
+            folder = RunFolder(run.path.parent / plan.run)
+            carry_out(connection, folder, approved=plan.digest, unit_size=unit_size)
+            summaries.append(prove(connection, folder))
+    return summaries
+
+
+def undos_of(session: Session, ledger: LedgerFile, plan: PlanIdentity) -> dict[PlanIdentity, Account]:
+    """The undos of a plan that were ever begun, with what their markers say, on the ledger queue and in the ledger.
+
+    Raises `MQError`, `LedgerBroken`.
+    """
+    queue = LedgerQueue(session)
+    try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
+        waiting = list(queue.markers())
+    finally:
+        queue.close()
+    found: dict[PlanIdentity, Account] = {}
+    for marker in chain([one for one in waiting if one.kind == "issued"], ledger.markers(kind="issued")):
+        mine = PlanIdentity(run=marker.run, digest=marker.plan)
+        if mine not in found and _undoes(marker, plan):
+            here = [one for one in waiting if (one.run, one.plan) == (mine.run, mine.digest)]
+            found[mine] = account({one.unit: one for one in chain(here, ledger.markers(plan=mine))}.values())
+    return found
+
+
+def _undoes(marker: Marker, plan: PlanIdentity) -> bool:
+    return (marker.about.get("undoes"), marker.about.get("undoes_plan")) == (plan.run, plan.digest)
+
+
+def _refuse_unfinished(plan: PlanIdentity, earlier: Mapping[PlanIdentity, Account]) -> None:
+    for one, sums in earlier.items():
+        if sums.open_lanes:
+            raise InProgress(
+                f"Undo {one.run} of run {plan.run} was begun and is not finished: let it end, clear its task act, or "
+                f"finish it with `mqops undo {plan.run}`"
+            )
+
+
+class _Places:
+    """Where messages went: the name they were put to → the local queue they lie on, or why nobody can look."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def of(self, queue: str, queue_manager: str) -> tuple[str, str]:
+        """(Local queue, "") or ("", why not)."""
+        name = (queue, queue_manager)
+        if name not in self._known:
+            place, why = landing_place(self._session, *name)
+            self._known[name] = (place, why) if why else self._readable(place)
+        return self._known[name]
+
+    def _readable(self, place: str) -> tuple[str, str]:
+        try:
+            next(browse(self._session, place, limit=1), None)
+        except TransientMQError:
+            raise
+        except MQError as error:
+            return "", str(error)
+        return place, ""
+
+    def remarks(self) -> tuple[str, ...]:
+        """Why messages are UNPROVABLE, a line a destination."""
+        unknown = [(f"{queue}@{manager}".rstrip("@"), why) for (queue, manager), (_place, why) in self._known.items()]
+        return tuple(f"{name} cannot be looked at: {why}" for name, why in sorted(unknown) if why)
+
+
+@dataclass(slots=True)
+class _Todo:
+    """The rows that a run acted on, with their originals' copies made in the undo's own snapshot (rule 1)."""
+
+    run: RunFolder
+    order: Order
+    sums: Account
+    places: _Places
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+    done: dict[int, Done] = field(default_factory=dict)
+
+    def copy_to(self, folder: RunFolder) -> None:
+        """Read the plan, copy the originals, note what became of each."""
+        wanted = self._wanted()
+        snapshot.begin(folder)
+        make_folder(folder.snapshot)
+        write_parquet(folder.snapshot, SNAPSHOT, copied(self.run.snapshot, wanted, self._note))
+        observed_at = str(read_json(self.run.observe_json)["observed_at"])
+        snapshot.finish(folder, self.order.queue_manager, self.order.queues, observed_at, whole=False)
+
+    def _wanted(self) -> dict[Which, int]:
+        seen: Counter[Place] = Counter()
+        digests: list[str] = []
+        wanted: dict[Which, int] = {}
+        for batch in read_parquet(self.run.plan, COLUMNS):
+            for row in batch.to_pylist():
+                digests.append(row_digest(row))
+                place = (row["queue"], row["msg_key"])
+                if row["row"] in self.sums.acted:
+                    wanted[*place, seen[place]] = row["row"]
+                    self.rows[row["row"]] = row
+                seen[place] += 1
+        check_rows(self.order, plan_digest(digests))
+        return wanted
+
+    def _note(self, number: int, original: Original) -> None:
+        row = self.rows[number]
+        key, there = row["msg_key"], ""
+        if row["action"] != "DISCARD":
+            there, _why = self.places.of(row["dest_q"], row["dest_q_mgr"])
+            if row["action"] == "RETRY" or not row["header"]:
+                key = key_of(*without_dlh(Taken(md=original.md, body=original.body, key=key)))
+        expiry, report = _read(original.md)
+        self.done[number] = Done(
+            row=number,
+            queue=row["queue"],
+            msg_key=row["msg_key"],
+            discarded=row["action"] == "DISCARD",
+            there=there,
+            key_there=key if there else "",
+            expiry=expiry,
+            seen_at=original.seen_at,
+            report=report,
+        )
+
+
+def _look(session: Session, todo: _Todo) -> Counter[Place]:
+    """How many of the messages that matter are where: on the queues they were taken from and those they went to."""
+    wanted = {(one.queue, one.msg_key) for one in todo.done.values()}
+    wanted |= {(one.there, one.key_there) for one in todo.done.values() if one.there}
+    proof = {one.queue for one in todo.done.values() if one.discarded}
+    found: Counter[Place] = Counter()
+    for queue in sorted({queue for queue, _key in wanted}):
+        found.update(place for place in _on_queue(session, queue, whole=queue in proof) if place in wanted)
+    return found
+
+
+def _on_queue(session: Session, queue: str, *, whole: bool) -> list[Place]:
+    """The messages on a queue.
+
+    Parameters: `whole` whether none may be hidden by a unit of work, because one that is not seen counts as absent.
+    """
+    for _ in range(PICTURES):
+        if whole and has_uncommitted(session, queue):
+            continue
+        seen = [(queue, key_of(got.md, got.body)) for got in browse(session, queue)]
+        if not whole or not has_uncommitted(session, queue):
+            return seen
+    raise InProgress(f"Units of work of others hide messages of {queue}; undo again when they have ended")
+
+
+def _rows(todo: _Todo, undone: set[int], places: Mapping[Place, int], now: datetime) -> Iterator[dict[str, Any]]:
+    """The rows of the undo's plan, in the order of the run's."""
+    done = [todo.done[number] for number in sorted(todo.done)]
+    for one, fate in fates(done, undone=undone, on_queues=places, now=now):
+        acts = fate.action in {RESTORE, RETURN}
+        taken = (one.there, one.key_there) if fate.action == RETURN else (one.queue, one.msg_key)
+        yield todo.rows[one.row] | {
+            **dict(zip(("queue", "msg_key"), taken, strict=True)),
+            **{"rule_line": None, "rule_key": None, "action": fate.action, "tries": fate.same},
+            **{"dest_q": one.queue if acts else "", "dest_q_mgr": ""},
+            **{"header": True, "putaut": "", "alternate_user": ""},
+            "unit_group": f"{one.queue}@" if acts else fate.action,
+        }
