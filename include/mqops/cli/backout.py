@@ -12,11 +12,12 @@ from mqops.cli.passes import (
     dry_run_option,
     read_table,
     rules_option,
-    show_plan,
+    show_dry_run,
     show_summary,
     source_of,
     this_user,
     unit_size_option,
+    warn_of,
 )
 
 
@@ -82,7 +83,8 @@ def run(
         click.echo(f"nothing to do: {', '.join(found.depths) or 'no backout queues'}")
         return
     if dry_run:
-        show_json({"run": str(folder.path), "plan": plan.to_json()}) if as_json else show_plan(plan)
+        show_dry_run(folder, plan, as_json=as_json)
         return
+    warn_of(folder)
     summary = carry_out(what, folder, plan)
     show_json(summary.to_json()) if as_json else show_summary(summary)

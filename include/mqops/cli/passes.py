@@ -6,13 +6,22 @@ import getpass
 import os
 import socket
 import sys
-from typing import IO
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
 
 import click
 
+from mqops.cli.outcome import show_json
 from mqops.model import RunSummary
 from mqops.plan import PlanSummary
+from mqops.plan.preflight import Finding, Preflight
 from mqops.rules import Table, parse
+
+if TYPE_CHECKING:
+    from mqops.store.run import RunFolder
+
+MOST_FINDINGS = 30
+"""Findings of a pre-flight that are shown; RUN/preflight.json has all."""
 
 rules_option = click.option(
     "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table; else standard input."
@@ -48,16 +57,44 @@ def read_table(file: IO[bytes], *, origins: bool = False) -> tuple[Table, str]:
     return parsed.table, text
 
 
-def show_plan(plan: PlanSummary) -> None:
-    """What would be done."""
+def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
+    """What would be done, and what the pre-flight of it found."""
+    from mqops.store.preflight import kept  # noqa: PLC0415
+
+    found = kept(run)
+    if as_json:
+        show_json({"run": str(run.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None})
+    else:
+        show_plan(plan, found)
+
+
+def warn_of(run: RunFolder) -> None:
+    """What the pre-flight doubts, on standard error, before anything is moved."""
+    from mqops.store.preflight import kept  # noqa: PLC0415
+
+    found = kept(run)
+    for line in finding_lines(found.doubts) if found else ():
+        click.echo(f"mqops: {line}", err=True)
+
+
+def finding_lines(findings: Sequence[Finding]) -> list[str]:
+    """The worst of them, a line each."""
+    more = len(findings) - MOST_FINDINGS
+    return [str(one) for one in findings[:MOST_FINDINGS]] + ([f"{more} more findings"] if more > 0 else [])
+
+
+def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
+    """The plan and its pre-flight as text."""
     click.echo(f"{plan.queue} of {plan.queue_manager}: {plan.rows} messages, {plan.bytes} bytes; plan {plan.digest}")
     for count in plan.counts:
         rule = f"line {count.rule_line}" if count.rule_line else "no rule"
         target = f" to {count.dest_q}@{count.dest_q_mgr}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {count.origin_q or ''}".rstrip()
         click.echo(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin})")
-    for remark in plan.remarks:
+    for remark in (*plan.remarks, *(found.remarks if found else ())):
         click.echo(remark)
+    for line in finding_lines(found.findings) if found else ():
+        click.echo(line)
     click.echo("dry run: nothing was moved")
 
 

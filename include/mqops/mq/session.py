@@ -74,10 +74,10 @@ class Session:
     def open(
         self, name: str, options: int, *, queue_manager: str = "", alternate_user: str = "", kind: int = c.MQOT_Q
     ) -> int:
-        """MQOPEN; returns the handle.
+        """MQOPEN; returns the handle. A model queue is refused: what is put on a temporary queue goes with the handle.
 
         Raises:
-            MQError: with the object's name.
+            MQError: with the object's name; MQRC_DYNAMIC_Q_NAME_ERROR for a model queue.
         """
         od = MQOD.pack(
             {
@@ -85,6 +85,7 @@ class Session:
                 "object_type": kind,
                 "object_name": name,
                 "object_q_mgr_name": queue_manager,
+                "dynamic_q_name": "",
                 "alternate_user_id": alternate_user,
             }
         )

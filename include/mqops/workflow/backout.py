@@ -23,6 +23,7 @@ from mqops.workflow.act import act
 from mqops.workflow.decide import decide
 from mqops.workflow.dlq import new_run_key
 from mqops.workflow.observe import observe
+from mqops.workflow.preflight import preflight
 from mqops.workflow.prove import prove
 from mqwire import constants as c
 
@@ -98,7 +99,7 @@ class BackoutPass:
 
 
 def plan_pass(what: BackoutPass) -> tuple[Surveyed, RunFolder | None, PlanSummary | None]:
-    """Survey, observe and decide; nothing is moved. Without a run where all backout queues are empty.
+    """Survey, observe, decide, look at the destinations; nothing is moved. No run where all backout queues are empty.
 
     Raises:
         MqopsError: nothing was moved.
@@ -110,7 +111,9 @@ def plan_pass(what: BackoutPass) -> tuple[Surveyed, RunFolder | None, PlanSummar
     run = RunFolder.at(what.lake, found.setting.queue_manager, new_run_key())
     backout.keep(run, found.setting)
     observe(what.connection, run, found.filled)
-    return found, run, decide(run, what.table, text=what.text, source=what.source, workflow=WORKFLOW)
+    plan = decide(run, what.table, text=what.text, source=what.source, workflow=WORKFLOW)
+    preflight(what.connection, run)
+    return found, run, plan
 
 
 def carry_out(what: BackoutPass, run: RunFolder, plan: PlanSummary) -> RunSummary:

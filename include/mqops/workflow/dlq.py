@@ -17,6 +17,7 @@ from mqops.workflow.act import act
 from mqops.workflow.clock import utc_now
 from mqops.workflow.decide import decide
 from mqops.workflow.observe import observe
+from mqops.workflow.preflight import preflight
 from mqops.workflow.prove import prove
 
 
@@ -39,7 +40,7 @@ class Pass:
 
 
 def plan_pass(what: Pass) -> tuple[RunFolder, PlanSummary]:
-    """Observe and decide; nothing is moved. Returns the run's folder and its plan.
+    """Observe, decide and look at the destinations; nothing is moved. Returns the run's folder and its plan.
 
     Raises:
         MqopsError: nothing was moved.
@@ -49,7 +50,9 @@ def plan_pass(what: Pass) -> tuple[RunFolder, PlanSummary]:
         queue = what.queue or dead_letter_queue(session)
     run = RunFolder.at(what.lake, name, new_run_key())
     observe(what.connection, run, [queue])
-    return run, decide(run, what.table, text=what.text, source=what.source)
+    plan = decide(run, what.table, text=what.text, source=what.source)
+    preflight(what.connection, run)
+    return run, plan
 
 
 def carry_out(what: Pass, run: RunFolder, plan: PlanSummary) -> RunSummary:

@@ -1,0 +1,82 @@
+"""Look at the destinations of a run's plan before anybody approves it: the same for the command line and Airflow.
+
+Nothing that is found fails a run: it is told, and `mqops_airflow.policy` lets no plan with doubts pass by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mqops.errors import MQError
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.destination import Lookout
+from mqops.plan import PlanSummary
+from mqops.plan.preflight import Demand, Destination, Finding, Preflight, judge
+from mqops.store import preflight as store
+from mqops.store.files import read_json
+from mqops.store.run import RunFolder
+from mqops.workflow.clock import utc_now
+
+MOST_DESTINATIONS = 500
+"""Destinations that are looked at, those with most messages first; with &REPLYQ there may be one a message."""
+
+
+def preflight(connection: MqConnection, run: RunFolder) -> Preflight:
+    """Look at the destinations of RUN/plan and write RUN/preflight.json. Nothing is put and no definition changed.
+
+    Raises:
+        LakeError, LedgerBroken: plan or ledger cannot be read. What the queue manager refuses is a finding.
+    """
+    plan = PlanSummary.from_json(read_json(run.plan_json))
+    puts = store.puts_of(run)
+    found = Preflight(
+        plan=plan.digest,
+        checked_at=utc_now(),
+        destinations=len(puts.demands),
+        findings=_findings(connection, plan, puts.demands),
+        remarks=_remarks(run, puts),
+    )
+    store.keep(run, found)
+    return found
+
+
+def _findings(connection: MqConnection, plan: PlanSummary, demands: Sequence[Demand]) -> tuple[Finding, ...]:
+    try:
+        looked = _look(connection, demands[:MOST_DESTINATIONS])
+    except MQError as error:
+        return (_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),)
+    left_off = len(demands) - len(looked)
+    more = (_unknown(plan.queue_manager, f"{left_off} more destinations were not looked at"),) if left_off else ()
+    return (*more, *judge(looked, plan.queue.split(",")))
+
+
+def _look(connection: MqConnection, demands: Sequence[Demand]) -> list[tuple[Demand, Destination]]:
+    if not demands:
+        return []
+    with connect(connection) as session:
+        lookout = Lookout(session)
+        return [(demand, lookout.look(demand)) for demand in demands]
+
+
+def _unknown(queue_manager: str, what: str) -> Finding:
+    return Finding(severity="unknown", destination=queue_manager, what=what)
+
+
+def _remarks(run: RunFolder, puts: store.Puts) -> tuple[str, ...]:
+    """Messages that are there twice, and those that earlier runs put on a queue."""
+    remarks = []
+    shared = {msg_id for msg_id, rows in puts.ids.items() if rows > 1}
+    if shared:
+        rows = sum(puts.ids[msg_id] for msg_id in shared)
+        remarks.append(
+            f"duplicates: {rows} messages share their MsgId with another of the plan, "
+            f"{store.alike(run, shared)} of them are the same to the last byte"
+        )
+    before = store.put_before(run.lake_folder, puts.ids)
+    if before:
+        rows = sum(puts.ids[msg_id] for msg_id in before)
+        remarks.append(
+            f"replayed before: earlier runs put messages with the MsgIds of {rows} of these on a queue; "
+            "they came back, or are copies"
+        )
+    return tuple(remarks)

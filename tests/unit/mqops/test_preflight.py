@@ -1,0 +1,293 @@
+"""The pre-flight of a plan: every rule as a row, and every problem as a queue manager really has it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pymqi
+import pytest
+from mq_support import DLQ, dead_letter
+from pymqi import CMQC
+
+from mqops.plan.preflight import Channel, Demand, Destination, LocalQueue, Preflight, judge
+from mqops.rules import parse
+from mqops.store.files import read_json
+from mqops.store.preflight import kept
+from mqops.workflow.dlq import Pass, carry_out, plan_pass
+from mqops.workflow.preflight import preflight
+
+DEMAND = Demand(queue="A", messages=10, bytes=1000, longest=200)
+QUEUE = LocalQueue(name="A", depth=5, max_depth=100, max_msg_length=5000, open_input=1)
+XMIT = LocalQueue(name="QM2", depth=0, max_depth=100, max_msg_length=5000, transmission=True)
+
+
+def here(**changes: object) -> Destination:
+    """A local destination in order, but for these attributes of its queue."""
+    return Destination(queue=replace(QUEUE, **changes))
+
+
+def sent(*states: str, **changes: object) -> Destination:
+    """A destination behind a transmission queue that channels in these states serve."""
+    channels = tuple(Channel(name=f"C{number}", state=state) for number, state in enumerate(states))
+    return replace(Destination(queue=XMIT, remote="A@QM2", channels=channels), **changes)
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        (here(), []),
+        (Destination(refused=(("MQOPEN fails", "Define it"),)), ["problem: A: MQOPEN fails. Define it"]),
+        # what is refused need not be inquired
+        (Destination(refused=(("MQOPEN fails", ""),), unknown="gone"), ["problem: A: MQOPEN fails"]),
+        (Destination(unknown="2035"), ["unknown: A: it cannot be inquired: 2035"]),
+        (replace(here(), untried=3), ["unknown: A: whether 3 more users may put is not known"]),
+        (Destination(model=True), ["problem: A: it is a model queue. Name a queue that messages can lie on"]),
+        (here(put_allowed=False), ["problem: A: PUT(DISABLED). ALTER QLOCAL(A) PUT(ENABLED)"]),
+        (
+            replace(here(), inhibited=("QALIAS(A)",)),
+            ["problem: A: QALIAS(A) has PUT(DISABLED). ALTER QALIAS(A) PUT(ENABLED)"],
+        ),
+        (here(depth=90), []),  # just room
+        (
+            here(depth=91),
+            [
+                "problem: A: room for 9 of 10 messages (CURDEPTH 91, MAXDEPTH 100). "
+                "Raise MAXDEPTH to 101, or let it be emptied; what finds no room stays"
+            ],
+        ),
+        (here(depth=101), ["problem: A: room for 0 of 10 messages"]),  # MAXDEPTH was lowered below CURDEPTH
+        (here(max_msg_length=200), []),
+        (here(max_msg_length=199), ["problem: A: the longest message has 200 bytes, MAXMSGL is 199. Raise MAXMSGL to"]),
+        (here(open_input=0), ["warning: A: nobody has it open for input"]),
+        (here(open_input=0, name="B"), ["warning: A: B: nobody has it open for input"]),  # A is an alias of B
+        (here(transmission=True), ["problem: A: it is a transmission queue"]),
+        (sent("RUNNING"), []),
+        (sent("STOPPED", "RUNNING"), []),  # one that runs is enough
+        (sent("RETRYING"), ["problem: A: channel C0 behind QM2 is RETRYING: the messages wait there for it"]),
+        (sent("STOPPED", "INACTIVE"), ["warning: A: channel C1 behind QM2 is INACTIVE"]),
+        (sent("NEW.STATE"), ["warning: A: channel C0 behind QM2 is NEW.STATE"]),
+        (sent(), ["problem: A: no channel has XMITQ(QM2), and nobody has it open for input"]),
+        (sent(queue=replace(XMIT, open_input=1)), []),  # a program of one's own empties it
+        (sent(channels_unknown="2035"), ["warning: A: the channel behind QM2 is not known: 2035"]),
+        (sent("RUNNING", queue=replace(XMIT, max_msg_length=4200)), []),
+        (
+            sent("RUNNING", queue=replace(XMIT, max_msg_length=4199)),
+            ["problem: A: QM2: the longest message has 200 bytes, MAXMSGL is 4199 (4000 of them"],
+        ),
+        (
+            sent("RUNNING", queue=replace(XMIT, put_allowed=False)),
+            ["problem: A: QM2: PUT(DISABLED). ALTER QLOCAL(QM2)"],
+        ),
+    ],
+)
+def test_findings_of_one_destination(there: Destination, told: list[str]) -> None:
+    found = [str(one) for one in judge([(DEMAND, there)])]
+    assert len(found) == len(told), found
+    assert all(line.startswith(start) for line, start in zip(found, told, strict=True)), found
+
+
+def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> None:
+    looked = [(replace(DEMAND, queue=name), here(depth=75, open_input=0)) for name in ("A", "ALIAS", "OTHER")]
+    found = judge(looked)
+    assert [one.severity for one in found] == ["problem", "warning", "warning", "warning"]
+    assert found[0].destination == "A, ALIAS, OTHER"
+    assert "room for 25 of 30 messages" in found[0].what
+    assert not judge([(DEMAND, here(depth=100))], taken_from=["A"])  # what is put back there came from there
+
+
+def test_a_preflight_is_kept_as_it_is() -> None:
+    found = Preflight(plan="d", checked_at="now", destinations=1, findings=judge([(DEMAND, sent("STOPPED"))]))
+    assert Preflight.from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert [one.severity for one in found.doubts] == ["problem"]
+
+
+MQSC = """\
+DEFINE QLOCAL(A)
+DEFINE QLOCAL(SHUT) PUT(DISABLED)
+DEFINE QLOCAL(SMALL) MAXDEPTH(1)
+DEFINE QLOCAL(SHORT) MAXMSGL(3)
+DEFINE QALIAS(ALIAS) TARGET(SHUT)
+DEFINE QALIAS(ALIAS.SHUT) TARGET(A) PUT(DISABLED)
+DEFINE QALIAS(DANGLING) TARGET(NOWHERE)
+DEFINE QMODEL(MODEL) DEFTYPE(PERMDYN)
+DEFINE QLOCAL(QM2) USAGE(XMITQ)
+DEFINE QLOCAL(QM3) USAGE(XMITQ) MAXDEPTH(1)
+DEFINE QLOCAL(XQ) USAGE(XMITQ) PUT(DISABLED)
+DEFINE CHANNEL(QM1.QM2) CHLTYPE(SDR) CONNAME('localhost(1)') XMITQ(QM2)
+DEFINE CHANNEL(QM1.QM3) CHLTYPE(SDR) CONNAME('localhost(1)') XMITQ(QM3)
+DEFINE QREMOTE(REMOTE) RNAME(A) RQMNAME(QM2)
+DEFINE QREMOTE(REMOTE.SHUT) RNAME(A) RQMNAME(QM2) PUT(DISABLED)
+DEFINE QREMOTE(REMOTE.XQ) RNAME(A) RQMNAME(FAR) XMITQ(XQ)
+DEFINE QREMOTE(LOST) RNAME(A) RQMNAME(NO.SUCH.QM)
+DEFINE QREMOTE(QMALIAS) RNAME(' ') RQMNAME(QM2)
+DEFINE QREMOTE(QMALIAS.SHUT) RNAME(' ') RQMNAME(QM2) PUT(DISABLED)
+DEFINE QREMOTE(MYSELF) RNAME(' ') RQMNAME(QM1)
+STOP CHANNEL(QM1.QM2)
+"""
+IDLE = "nobody has it open for input"
+STOPPED = "problem: channel QM1.QM2 behind QM2 is STOPPED: the messages wait there for it"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc=MQSC)
+
+
+@pytest.fixture
+def planned(manager, tmp_path):
+    """Plans a pass with a rules table; returns run, plan and pre-flight."""
+
+    def plan(text: str = "ACTION(RETRY)", **changes):
+        what = Pass(
+            connection=replace(manager.connection, **changes), lake=tmp_path, table=parse(text).table, text=text
+        )
+        run, made = plan_pass(what)
+        found = kept(run)
+        assert found is not None
+        assert found.plan == made.digest
+        return what, run, made, found
+
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("dest_q", "dest_q_mgr", "told"),
+    [
+        ("A", "QM1", [f"warning: {IDLE}"]),
+        ("GONE", "QM1", ["problem: MQOPEN for puts fails: MQRC_UNKNOWN_OBJECT_NAME (2085)"]),
+        ("SHUT", "QM1", ["problem: PUT(DISABLED)", f"warning: {IDLE}"]),
+        ("SMALL", "QM1", ["problem: room for 1 of 2 messages (CURDEPTH 0, MAXDEPTH 1)", f"warning: {IDLE}"]),
+        ("SHORT", "QM1", ["problem: the longest message has 4 bytes, MAXMSGL is 3", f"warning: {IDLE}"]),
+        ("ALIAS", "QM1", ["problem: SHUT: PUT(DISABLED)", f"warning: SHUT: {IDLE}"]),
+        ("ALIAS.SHUT", "QM1", ["problem: QALIAS(ALIAS.SHUT) has PUT(DISABLED)", f"warning: A: {IDLE}"]),
+        ("DANGLING", "QM1", ["problem: MQOPEN for puts fails: MQRC_UNKNOWN_ALIAS_BASE_Q (2082)"]),
+        ("MODEL", "QM1", ["problem: it is a model queue"]),
+        ("QM2", "QM1", ["problem: it is a transmission queue"]),
+        ("A", "QM2", [STOPPED]),  # a transmission queue of the queue manager's name
+        ("A", "QMALIAS", [STOPPED]),
+        ("A", "QMALIAS.SHUT", ["problem: QREMOTE(QMALIAS.SHUT) has PUT(DISABLED)", STOPPED]),
+        ("A", "MYSELF", [f"warning: {IDLE}"]),
+        ("REMOTE", "QM1", [STOPPED]),
+        ("REMOTE.SHUT", "QM1", ["problem: QREMOTE(REMOTE.SHUT) has PUT(DISABLED)", STOPPED]),
+        (
+            "A",
+            "QM3",
+            [
+                "problem: QM3: room for 1 of 2 messages (CURDEPTH 0, MAXDEPTH 1)",
+                "warning: channel QM1.QM3 behind QM3 is INACTIVE: the messages wait there for it",
+            ],
+        ),
+        (
+            "REMOTE.XQ",
+            "QM1",
+            ["problem: XQ: PUT(DISABLED)", "problem: no channel has XMITQ(XQ), and nobody has it open for input"],
+        ),
+        ("LOST", "QM1", ["problem: MQOPEN for puts fails: MQRC_UNKNOWN_REMOTE_Q_MGR (2087)"]),
+        ("A", "NO.SUCH.QM", ["problem: MQOPEN for puts fails: MQRC_UNKNOWN_REMOTE_Q_MGR (2087)"]),
+    ],
+)
+def test_every_problem_on_a_queue_manager(manager, planned, dest_q, dest_q_mgr, told):
+    manager.put(
+        DLQ, [dead_letter(dest_q, b"1234", dest_q_mgr=dest_q_mgr), dead_letter(dest_q, b"1", dest_q_mgr=dest_q_mgr)]
+    )
+    _what, _run, _plan, found = planned()
+    assert {one.destination for one in found.findings} == {f"{dest_q}@{dest_q_mgr}"}
+    lines = [f"{one.severity}: {one.what}" for one in found.findings]
+    assert len(lines) == len(told), lines
+    assert all(line.startswith(start) for line, start in zip(lines, told, strict=True)), lines
+    assert manager.depth(DLQ) == 2
+
+
+def test_the_default_transmission_queue_is_followed(manager, planned):
+    manager.mqsc("ALTER QMGR DEFXMITQ(QM2)\n")
+    manager.put(DLQ, [dead_letter("A", b"x", dest_q_mgr="FAR")])
+    assert [f"{one.severity}: {one.what}" for one in planned()[3].findings] == [STOPPED]
+
+
+def test_an_open_queue_with_room_has_no_findings_and_the_pass_agrees(manager, planned):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    with manager.connected() as reader:
+        handle = pymqi.Queue(reader, "A", CMQC.MQOO_INPUT_SHARED)
+        what, run, plan, found = planned()
+        handle.close()
+    assert (found.findings, found.remarks, found.destinations) == ((), (), 1)
+    assert carry_out(what, run, plan).moved == 1
+
+
+def test_a_model_queue_gets_nothing_and_no_queue_is_made_of_it(manager, planned):
+    manager.put(DLQ, [dead_letter("MODEL", b"x", Persistence=0)])
+    what, run, plan, found = planned()
+    assert [one.what for one in found.doubts] == ["it is a model queue"]
+    summary = carry_out(what, run, plan)
+    assert (summary.moved, summary.left) == (0, 1)
+    assert summary.reasons == {"MQRC_DYNAMIC_Q_NAME_ERROR": 1}
+    assert "AMQ." not in manager.mqlite("mqsc", "QM1", text="DISPLAY QLOCAL(*)\n")
+
+
+def test_the_length_is_that_of_what_is_put(manager, planned):
+    manager.put(DLQ, [dead_letter("A", b"123")])
+    assert not planned("ACTION(FWD) FWDQ(SHORT) HEADER(NO)")[3].doubts
+    (finding,) = planned("ACTION(FWD) FWDQ(SHORT) HEADER(YES)")[3].doubts
+    assert "the longest message has 175 bytes" in finding.what
+
+
+def test_a_plan_that_puts_nothing_has_nothing_to_look_at(manager, planned):
+    manager.put(DLQ, [dead_letter("GONE", b"x"), ({}, b"no header")])
+    found = planned("ACTION(DISCARD)")[3]
+    assert (found.destinations, found.findings) == (0, ())
+
+
+def test_what_may_not_be_inquired_is_unknown_and_who_may_not_put_is_a_problem(manager, planned):
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    manager.mqsc(
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,ALTUSR)\n"
+        f"SET AUTHREC PROFILE({DLQ}) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ)\n"
+        "SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT,PASSALL)\n"
+        "SET AUTHREC PROFILE(QM2) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT,PASSALL,INQ)\n"
+    )
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("SHUT", b"x"), dead_letter("A", b"x", dest_q_mgr="QM2")])
+    found = planned(user="app", password="secret")[3]
+    lines = {one.destination: f"{one.severity}: {one.what}" for one in found.findings}
+    assert lines["A@QM1"].startswith("unknown: it cannot be inquired: MQOPEN on A failed: MQRC_NOT_AUTHORIZED (2035)")
+    assert lines["SHUT@QM1"] == "problem: MQOPEN for puts fails: MQRC_NOT_AUTHORIZED (2035)"
+    assert lines["A@QM2"].startswith("warning: the channel behind QM2 is not known: ")
+    assert len(found.doubts) == 2
+
+
+def test_with_PUTAUT_CTX_the_authority_of_the_messages_users_counts(manager, planned):
+    manager.mqlite("user", "add", "QM1", "alice", text="secret\n")
+    manager.put(DLQ, [dead_letter("A", b"x", UserIdentifier="alice")], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    (finding,) = planned("ACTION(RETRY) PUTAUT(CTX)")[3].doubts
+    assert finding.what == "MQOPEN for puts by the authority of alice fails: MQRC_NOT_AUTHORIZED (2035)"
+    assert not planned("ACTION(RETRY)")[3].doubts
+
+
+def test_a_queue_manager_that_cannot_be_reached_is_unknown(manager, planned):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    what, run, _plan, _found = planned()
+    found = preflight(replace(what.connection, queue_manager="NOBODY"), run)
+    (finding,) = found.doubts
+    assert str(finding).startswith("unknown: QM1: no destination could be looked at: MQCONNX on NOBODY failed")
+    assert kept(run) == found
+
+
+def test_duplicates_are_counted(manager, planned):
+    same, other = dead_letter("A", b"x", MsgId=b"M" * 24), dead_letter("A", b"y", MsgId=b"M" * 24)
+    manager.put(DLQ, [same, same, other, dead_letter("A", b"x"), dead_letter("A", b"x")])
+    assert planned()[3].remarks == (
+        "duplicates: 3 messages share their MsgId with another of the plan, 2 of them are the same to the last byte",
+    )
+    assert not planned("ACTION(DISCARD)")[3].remarks  # discarding a copy puts nothing twice
+
+
+def test_messages_that_an_earlier_run_put_are_told(manager, planned):
+    manager.put(DLQ, [dead_letter("A", b"x", MsgId=b"M" * 24)])
+    what, run, plan, found = planned()
+    assert not found.remarks
+    assert carry_out(what, run, plan).moved == 1
+    manager.put(DLQ, [dead_letter("A", b"x", MsgId=b"M" * 24), dead_letter("A", b"new")])
+    _what, run, _plan, found = planned()
+    (remark,) = found.remarks
+    assert remark.startswith("replayed before: earlier runs put messages with the MsgIds of 1 of these on a queue")
+    assert read_json(run.path / "preflight.json")["remarks"] == [remark]
