@@ -1,8 +1,8 @@
-# run: everything end to end. up/down: Airflow with its UI. test: every check. bench, crash: the long ones.
+# run: everything end to end. up/down: Airflow with its UI. test: every check. bench, crash, full: the long ones.
 PYTHON ?= python3
 ENV = . build/env.sh &&
 
-.PHONY: run up down test lint spec bench crash lock setup clean
+.PHONY: run up down test lint spec bench crash full lock setup clean
 
 setup:
 	@$(PYTHON) include/setup/install.py
@@ -34,7 +34,14 @@ bench: setup
 	@$(ENV) python tests/bench/run.py
 
 crash: setup
-	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 python -m pytest tests/crash
+	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=100 python -m pytest tests/crash
+
+full: crash
+	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest \
+		tests/unit/backout/test_consumer.py tests/unit/expiry/test_scan.py
+	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest \
+		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
+	@$(ENV) MQOPS_RULES_PAIRS=100000 python -m pytest tests/property/test_rules_language.py
 
 lock: setup
 	@.tools/bin/uv lock --quiet
