@@ -153,3 +153,25 @@ REFRESH_EXPIRY = """
 `REFRESH QMGR TYPE(EXPIRY) NAME(...)` where the queue manager's platform has it (z/OS); on others the same by browsing
 the queues. The log and the XCom say per queue how many there were, discarded, left, and when the next expires.
 """
+
+
+UNDO = """
+### Undo a run
+
+Puts back what a run moved and discarded, byte for byte, with all context and the lifetime that is left, on the queue it
+was taken from. A discarded message comes from its copy in the lake (RESTORE); a moved one is taken from where it went
+and put back in the same unit of work (RETURN). What cannot be proved to be absent elsewhere is refused and counted:
+CONSUMED (no longer where it went), UNPROVABLE (it went where nobody can look), CONFIRMS (taking it would confirm its
+delivery to the sender), EXPIRED. PRESENT and UNDONE need nothing: nothing is undone twice.
+
+| task | does |
+|---|---|
+| plan | looks where each message is now; copies the originals; makes the plan |
+| route | dry runs and plans that move nothing go to *prove*, all others to *approve* |
+| approve | waits for a person: Approve or Reject under *Required Actions*; no answer in time is a Reject |
+| act | does exactly what the plan says; cleared, it goes on where it stopped |
+| prove | planned = put back + left + gone, by the ledger and the queues; fails if not |
+
+The form takes the run's name in the lake. A run is **dry** unless the form says otherwise. `mqops undo RUN` does
+the same.
+"""

@@ -8,6 +8,7 @@ from airflow.sdk import Param
 
 MQ_NAME = r"^[A-Za-z0-9._/%]{1,48}$"
 QUEUE_PATTERN = r"^([A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*)$"
+RUN_KEY = r"^[A-Za-z0-9_+=@-][A-Za-z0-9._+=:@-]{0,199}$"
 INSIDE_FILE = r"^(?!/)(?!.*\.\.)[^\x00-\x1f]+$"
 
 
@@ -15,6 +16,17 @@ def queue_manager(names: Iterable[str]) -> Param:
     """One of the estate's queue managers."""
     listed = sorted(names)
     return Param(listed[0], title="Queue manager", type="string", enum=listed)
+
+
+def run() -> Param:
+    """The key of a run in the lake; there is no default."""
+    return Param(
+        None,
+        title="Run",
+        type="string",
+        pattern=RUN_KEY,
+        description="The run to undo: its name in the lake, in the approval, in the ledger and in the XCom of prove.",
+    )
 
 
 def dry_run() -> Param:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from mqops.act.lanes import ACTED
 from mqops.estate import Approval, AutoApprove
 
 Way = Literal["stop", "ask", "act"]
-MOVING = ("RETRY", "FWD", "DISCARD")
+MOVING = ACTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

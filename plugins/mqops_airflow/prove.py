@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.model import RunSummary
+    from mqops.mq.connection import MqConnection
 
 
 class ActUnfinished(MqopsError):
@@ -52,7 +53,7 @@ class ProveOperator(BaseOperator):
         if states.get(self.plan_task) != "success":
             raise AirflowFailException(f"nothing was planned (task {self.plan_task}), so nothing was moved")
         folder = context["ti"].xcom_pull(task_ids=self.check_task)["folder"]
-        summary = prove(MqHook(self.mq_conn_id).get_conn(), RunFolder(Path(folder)))
+        summary = prove(self.connection(context), RunFolder(Path(folder)))
         self._tell(summary)
         value = summary.to_json()
         acted = states.get(self.act_task)
@@ -64,6 +65,10 @@ class ProveOperator(BaseOperator):
             )
         context["outlet_events"][self.asset].extra = value
         return value
+
+    def connection(self, context: Context) -> MqConnection:
+        """How to reach the queue manager."""
+        return MqHook(self.mq_conn_id).get_conn()
 
     def _states(self, context: Context) -> dict[str, str]:
         """Task id → state in this run, of the two tasks that matter here."""

@@ -1,0 +1,75 @@
+"""`mq_undo`: puts back what a run moved and discarded, by hand, after a person has approved the plan."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG, TriggerRule
+
+from mqops.estate import MAX_UNIT_OF_WORK, Approval, QueueManager
+from mqops_airflow import params
+from mqops_airflow.approval import PlanApprovalOperator
+from mqops_airflow.assets import workflow_asset
+from mqops_airflow.documentation import UNDO
+from mqops_airflow.pipeline import APPROVER, DIGEST, REQUESTER
+from mqops_airflow.retry import DELAY, RETRIES, mq_retry_policy
+from mqops_airflow.undo import UndoActOperator, UndoPlanOperator, UndoProveOperator, UndoRouteOperator
+from mqops_airflow.workplace import estate_file
+
+WORKFLOW = "undo"
+FOLDER = "{{ ti.xcom_pull(task_ids='plan')['folder'] }}"
+
+
+def policy_for(settings: list[QueueManager]) -> Approval:
+    """A person approves every undo, another one than who asks where any workflow of the estate wants that."""
+    sections = [one for each in settings for one in (each.dlq_rules, each.backout_reprocess) if one]
+    return Approval(four_eyes=any(section.approval.four_eyes for section in sections))
+
+
+def build(settings: dict[str, QueueManager]) -> DAG:
+    """The DAG for all queue managers of the estate."""
+    approval = policy_for(list(settings.values()))
+    with DAG(
+        f"mq_{WORKFLOW}",
+        description="Undo a run: put back what it moved and discarded",
+        doc_md=UNDO,
+        schedule=None,
+        catchup=False,
+        tags=["mq", WORKFLOW],
+        default_args={"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()},
+        params={
+            "queue_manager": params.queue_manager(settings),
+            "run": params.run(),
+            "dry_run": params.dry_run(),
+            "unit_of_work": params.unit_of_work(200, MAX_UNIT_OF_WORK),
+        },
+    ) as dag:
+        plan = UndoPlanOperator(task_id="plan")
+        route = UndoRouteOperator(task_id="route")
+        approve = PlanApprovalOperator(
+            task_id="approve",
+            folder=FOLDER,
+            route_task="route",
+            four_eyes=approval.four_eyes,
+            response_timeout=approval.timeout,
+            retries=0,
+        )
+        act = UndoActOperator(
+            task_id="act",
+            folder=FOLDER,
+            digest=DIGEST,
+            requested_by=REQUESTER,
+            approved_by=APPROVER,
+        )
+        prove = UndoProveOperator(
+            task_id="prove",
+            check_task="plan",
+            plan_task="plan",
+            act_task="act",
+            asset=workflow_asset("mq", WORKFLOW, "report"),
+            trigger_rule=TriggerRule.ALL_DONE,
+        )
+        plan >> route >> [approve, prove]
+        approve >> act >> prove
+    return dag
+
+
+mq_undo = build(dict(estate_file().estate.queue_managers))

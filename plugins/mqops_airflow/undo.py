@@ -1,0 +1,107 @@
+"""The operators of the undo: its plan, acting on it, its proof. All in the Airflow task itself, without a JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseBranchOperator, BaseOperator
+
+from mqops.act.lanes import RESTORE, RETURN
+from mqops.estate import Approval
+from mqops_airflow.check import drain_leftovers, own_folder
+from mqops_airflow.policy import judge
+from mqops_airflow.prove import ProveOperator
+from mqops_airflow.reach import connection_for
+from mqops_airflow.workplace import estate_file, lake
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.mq.connection import MqConnection
+
+
+class UndoPlanOperator(BaseOperator):
+    """Looks where the messages of the form's run are now, copies the originals into a run of its own, makes the plan.
+
+    The XCom has the folder, and of the plan what the next tasks need.
+    """
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.workflow.undo import find_run, plan_undo  # noqa: PLC0415
+
+        params, estate = context["params"], estate_file()
+        name, lake_folder = params["queue_manager"], lake(estate)
+        connection = connection_for(name, estate)
+        run = find_run(lake_folder, name, params["run"])
+        with connect(connection) as session:
+            drain_leftovers(session, lake_folder, name)
+        folder = own_folder(context, lake_folder, name)
+        plan = plan_undo(connection, run, folder)
+        for action, count in sorted(plan.actions.items()):
+            (self.log.info if action in {RESTORE, RETURN} else self.log.warning)("%s: %d messages", action, count)
+        for remark in plan.remarks:
+            self.log.warning("%s", remark)
+        found = {"folder": str(folder.path), "undoes": run.run, "run": plan.run, "digest": plan.digest}
+        return found | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
+
+
+class UndoRouteOperator(BaseBranchOperator):
+    """Sends a dry run, and a plan that puts nothing back, to its proof, every other one to a person.
+
+    The XCom `verdict` says which way, why, and the plan's digest.
+    """
+
+    def choose_branch(self, context: Context) -> str:
+        plan = context["ti"].xcom_pull(task_ids="plan")
+        dry_run = bool(context["params"]["dry_run"])
+        verdict = judge(messages=plan["actions"], approval=Approval(), dry_run=dry_run, by_hand=True)
+        self.log.info("Plan %s: %s (%s)", plan["digest"], verdict.way, verdict.why)
+        value = {"way": verdict.way, "why": verdict.why, "digest": plan["digest"]}
+        context["ti"].xcom_push(key="verdict", value=value)
+        return "approve" if verdict.way == "ask" else "prove"
+
+
+class UndoActOperator(BaseOperator):
+    """Acts on the approved plan of an undo; cleared or tried again, it goes on where it stopped.
+
+    :param folder: the undo's folder (templated, as all that follow).
+    :param digest: of the plan that was approved.
+    :param requested_by: who started the run.
+    :param approved_by: who approved the plan.
+    """
+
+    template_fields = ("folder", "digest", "requested_by", "approved_by")
+
+    def __init__(self, *, folder: str, digest: str, requested_by: str, approved_by: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.folder = folder
+        self.digest = digest
+        self.requested_by = requested_by
+        self.approved_by = approved_by
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.store.run import RunFolder  # noqa: PLC0415
+        from mqops.workflow.undo import carry_out  # noqa: PLC0415
+
+        params = context["params"]
+        summary = carry_out(
+            connection_for(params["queue_manager"], estate_file()),
+            RunFolder(Path(self.folder)),
+            approved=self.digest,
+            unit_size=params["unit_of_work"],
+            about={"requested_by": self.requested_by, "approved_by": self.approved_by},
+        )
+        self.log.info("%d put back, %d failed, %d changed since", summary.moved, summary.failed, summary.absent)
+        return summary.to_json()
+
+
+class UndoProveOperator(ProveOperator):
+    """`ProveOperator` on the queue manager that the form names."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(mq_conn_id="", **kwargs)
+
+    def connection(self, context: Context) -> MqConnection:
+        return connection_for(context["params"]["queue_manager"], estate_file())
