@@ -110,7 +110,7 @@ class Section(BaseModel):
 
 
 class AutoApprove(Section):
-    """Plans that need no person: those with only these actions, on at most so many messages."""
+    """Plans that need no person: only these actions, at most so many messages, no doubts about their destinations."""
 
     actions: Annotated[tuple[Action, ...], Field(strict=False), AfterValidator(not_empty)]
     max_messages: Annotated[int, Field(ge=1)]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.plan import PlanSummary
+    from mqops.plan.preflight import Preflight
 
 
 class NotAllowed(MqopsError):
@@ -42,7 +43,7 @@ class PlanApprovalOperator(ApprovalOperator):
         from mqops_airflow import plan_text  # noqa: PLC0415
 
         plan = read_plan(self.folder)
-        self.subject, self.body = plan_text.subject(plan), plan_text.body(plan)
+        self.subject, self.body = plan_text.subject(plan), plan_text.body(plan, read_preflight(self.folder))
         self.log.info("%s Plan %s", self.subject, plan.digest)
         return super().execute(context)
 
@@ -78,6 +79,14 @@ def read_plan(folder: str) -> PlanSummary:
     from mqops.store.files import read_json  # noqa: PLC0415
 
     return PlanSummary.from_json(read_json(Path(folder) / "plan.json"))
+
+
+def read_preflight(folder: str) -> Preflight | None:
+    """The pre-flight of the run's plan, None where none was made. Raises `LakeError`."""
+    from mqops.store.preflight import kept  # noqa: PLC0415
+    from mqops.store.run import RunFolder  # noqa: PLC0415
+
+    return kept(RunFolder(Path(folder)))
 
 
 def name_of(user: Any) -> str:

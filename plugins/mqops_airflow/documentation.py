@@ -15,7 +15,7 @@ discarded (DISCARD) or left (IGNORE), first matching rule first.
 | check | settings, rules table, queue manager, lake; ends the run here if the queue is empty |
 | observe | copies every message, whole, into the lake |
 | decide | makes the plan: one rule a message, counts, digest |
-| route | dry runs and empty plans go to *prove*; {policy} |
+| route | looks whether the destinations can take it all; dry runs and empty plans go to *prove*; {policy} |
 | approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
 | act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work |
 | prove | planned = moved + discarded + left + gone, by the ledger and the queue; fails if not |
@@ -46,8 +46,8 @@ def policy_of(approval: Approval) -> str:
     else:
         automatic = approval.auto_approve
         policy = (
-            f"scheduled plans of at most {automatic.max_messages} messages with only {', '.join(automatic.actions)} "
-            "go to *act*, every other one to *approve*"
+            f"scheduled plans of at most {automatic.max_messages} messages with only {', '.join(automatic.actions)}, "
+            "to destinations without a problem, go to *act*, every other one to *approve*"
         )
     return policy
 
@@ -95,7 +95,7 @@ A message (same MsgId and body) that was put back {replay_cap} times goes to `{q
 | check | finds the backout queues, tells what is set up wrongly; ends the run here if they are empty |
 | observe | copies every message, whole, into the lake |
 | decide | makes the plan: origin, rule, replays so far, digest |
-| route | dry runs and empty plans go to *prove*; {policy} |
+| route | looks whether the destinations can take it all; dry runs and empty plans go to *prove*; {policy} |
 | approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
 | act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work |
 | prove | planned = moved + discarded + left + gone, by the ledger and the queues; fails if not |

@@ -63,6 +63,8 @@ def plan_and_act(
     )
     route = PlanRouteOperator(
         task_id="route",
+        folder=FOLDER,
+        mq_conn_id=mq_conn_id,
         approval=approval,
         plan_task="decide",
         ways={"stop": "prove", "ask": "approve", "act": "act"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mqops.plan import PlanCount, PlanSummary
+from mqops.plan.preflight import MOST_SHOWN, SEVERITIES, Preflight
 from mqops_airflow.policy import MOVING
 
 GROUPS_SHOWN = 60
@@ -17,8 +18,9 @@ def subject(plan: PlanSummary) -> str:
     return f"{plan.queue_manager}: act on {moving:,} of {plan.rows:,} messages of {plan.queue}?"
 
 
-def body(plan: PlanSummary) -> str:
-    """Counts per rule, reason and destination, masked samples, and the digest that the approval is for."""
+def body(plan: PlanSummary, found: Preflight | None = None) -> str:
+    """Counts per rule, reason and destination, what the pre-flight found, masked samples, and the digest that the
+    approval is for."""
     actions = ", ".join(f"{action} {count:,}" for action, count in sorted(plan.actions.items()))
     parts = [
         f"**{plan.rows:,} messages** of {code(plan.queue)} on {code(plan.queue_manager)}: {actions}.",
@@ -26,11 +28,31 @@ def body(plan: PlanSummary) -> str:
         f"Run: {code(plan.run)}",
         "An approval is for exactly this plan. Messages that came later are not touched. Digest:",
         code(plan.digest),
-        "\n".join(f"- {code(remark)}" for remark in plan.remarks),
+        "\n".join(f"- {code(remark)}" for remark in (*plan.remarks, *(found.remarks if found else ()))),
+        findings(found if found and found.plan == plan.digest else None),
         groups(plan),
         samples(plan.counts[:GROUPS_SAMPLED]),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def findings(found: Preflight | None) -> str:
+    """What is wrong with the destinations, worst first; `found` None where nobody has looked at this plan's."""
+    if found is None:
+        return "Pre-flight: the destinations were not looked at."
+    at_time = f"of {found.destinations:,} destinations at {code(found.checked_at)}"
+    if not found.findings:
+        return f"Pre-flight {at_time}: nothing found."
+    severities = [one.severity for one in found.findings]
+    counts = ", ".join(
+        f"{severity} {severities.count(severity):,}" for severity in SEVERITIES if severity in severities
+    )
+    rows = [
+        (one.severity, code(one.destination), code(one.what), code(one.remedy)) for one in found.findings[:MOST_SHOWN]
+    ]
+    more = len(found.findings) - len(rows)
+    left_off = f"\n\n… and {more:,} more findings" if more else ""
+    return f"**Pre-flight {at_time}: {counts}.**\n\n{table(('', 'goes to', 'what', 'to do'), rows)}{left_off}"
 
 
 def groups(plan: PlanSummary) -> str:

@@ -21,15 +21,17 @@ class Verdict:
     why: str
 
 
-def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_hand: bool) -> Verdict:
+def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_hand: bool, doubts: int = 0) -> Verdict:
     """The way of a plan.
 
     Parameters: `messages` action → number of messages; `approval` the estate's policy; `dry_run` what the form says,
-    which counts for runs started by hand only (law 2); `by_hand` whether a person started the run.
+    which counts for runs started by hand only (law 2); `by_hand` whether a person started the run; `doubts` how much
+    the pre-flight of its destinations found that a person has to look at.
 
     1. A dry run stops, and so does a plan that moves nothing.
     2. A run by hand asks, unless the estate requires no approval.
-    3. A scheduled run asks unless no approval is required or the plan is within `auto_approve`.
+    3. A scheduled run asks unless no approval is required or the plan is within `auto_approve` and its pre-flight
+       leaves no doubts.
     """
     moving = {action: count for action, count in messages.items() if action in MOVING and count}
     total = sum(moving.values())
@@ -41,13 +43,13 @@ def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_
         return Verdict(way="act", why="the estate requires no approval")
     if by_hand or approval.auto_approve is None:
         return Verdict(way="ask", why=f"{total} messages wait for approval")
-    beyond = beyond_policy(moving, approval.auto_approve)
+    beyond = beyond_policy(moving, approval.auto_approve, doubts)
     if beyond:
         return Verdict(way="ask", why=beyond)
     return Verdict(way="act", why=f"{total} messages, {', '.join(sorted(moving))}: approved by the estate's policy")
 
 
-def beyond_policy(moving: Mapping[str, int], policy: AutoApprove) -> str:
+def beyond_policy(moving: Mapping[str, int], policy: AutoApprove, doubts: int) -> str:
     """Why a plan needs a person after all, or nothing."""
     others = sorted(set(moving) - set(policy.actions))
     if others:
@@ -55,4 +57,6 @@ def beyond_policy(moving: Mapping[str, int], policy: AutoApprove) -> str:
     total = sum(moving.values())
     if total > policy.max_messages:
         return f"{total} messages are more than the {policy.max_messages} approved automatically"
+    if doubts:
+        return f"{total} messages wait for approval: the pre-flight found {doubts} problems"
     return ""

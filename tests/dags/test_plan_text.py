@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mqops.plan import PlanCount, PlanSummary, RuleCount, Sample
+from mqops.plan.preflight import Finding, Preflight
 from mqops_airflow import plan_text
 
 SAMPLE = Sample(
@@ -79,3 +80,31 @@ def test_groups_beyond_the_table_are_counted() -> None:
 def test_nothing_that_came_with_a_message_is_markup() -> None:
     assert plan_text.code("a`b|c<script>\n[x](y)\x00") == "`a'b¦c<script>·[x](y)·`"
     assert plan_text.code("  ") == ""
+
+
+def found(*findings: Finding, plan: str = "e" * 64, remarks: tuple[str, ...] = ()) -> Preflight:
+    return Preflight(plan=plan, checked_at="2026-11-21T10:00:00Z", destinations=3, findings=findings, remarks=remarks)
+
+
+def test_body_shows_what_the_preflight_found() -> None:
+    shut = Finding(severity="problem", destination="A|B", what="PUT(DISABLED)", remedy="ALTER QLOCAL(A) PUT(ENABLED)")
+    idle = Finding(severity="warning", destination="C", what="nobody has it open for input")
+    text = plan_text.body(plan(COUNT), found(shut, idle, remarks=("duplicates: 2",)))
+    assert "**Pre-flight of 3 destinations at `2026-11-21T10:00:00Z`: problem 1, warning 1.**" in text
+    assert "| problem | `A¦B` | `PUT(DISABLED)` | `ALTER QLOCAL(A) PUT(ENABLED)` |" in text
+    assert "| warning | `C` | `nobody has it open for input` |  |" in text
+    assert "- `duplicates: 2`" in text
+    assert text.index("Pre-flight") < text.index("| rule |")
+
+
+def test_what_nobody_looked_at_is_not_told_as_fine() -> None:
+    assert "Pre-flight of 3 destinations at `2026-11-21T10:00:00Z`: nothing found." in plan_text.body(plan(), found())
+    assert "the destinations were not looked at" in plan_text.body(plan())
+    assert "the destinations were not looked at" in plan_text.body(plan(), found(plan="another"))
+
+
+def test_findings_beyond_the_table_are_counted() -> None:
+    many = [Finding(severity="unknown", destination="A", what="x")] * (plan_text.MOST_SHOWN + 2)
+    text = plan_text.body(plan(), found(*many))
+    assert "unknown 32.**" in text
+    assert "… and 2 more findings" in text

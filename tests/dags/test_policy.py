@@ -43,3 +43,12 @@ def test_way(  # noqa: PLR0917 - a row of the table
     verdict = judge(messages=messages, approval=approval, dry_run=dry_run, by_hand=by_hand)
     assert verdict.way == way
     assert why in verdict.why
+
+
+def test_doubts_about_destinations_need_a_person() -> None:
+    small = {"messages": {"RETRY": 5}, "dry_run": False}
+    verdict = judge(**small, approval=SMALL_RETRIES, by_hand=False, doubts=2)
+    assert verdict.way == "ask"
+    assert verdict.why == "5 messages wait for approval: the pre-flight found 2 problems"
+    assert judge(**small, approval=NEVER, by_hand=False, doubts=2).way == "act"  # the estate asks nobody
+    assert judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=2).way == "stop"

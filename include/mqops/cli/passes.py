@@ -6,7 +6,6 @@ import getpass
 import os
 import socket
 import sys
-from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -14,14 +13,11 @@ import click
 from mqops.cli.outcome import show_json
 from mqops.model import RunSummary
 from mqops.plan import PlanSummary
-from mqops.plan.preflight import Finding, Preflight
+from mqops.plan.preflight import Preflight, shown
 from mqops.rules import Table, parse
 
 if TYPE_CHECKING:
     from mqops.store.run import RunFolder
-
-MOST_FINDINGS = 30
-"""Findings of a pre-flight that are shown; RUN/preflight.json has all."""
 
 rules_option = click.option(
     "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table; else standard input."
@@ -73,14 +69,8 @@ def warn_of(run: RunFolder) -> None:
     from mqops.store.preflight import kept  # noqa: PLC0415
 
     found = kept(run)
-    for line in finding_lines(found.doubts) if found else ():
+    for line in shown(found.doubts) if found else ():
         click.echo(f"mqops: {line}", err=True)
-
-
-def finding_lines(findings: Sequence[Finding]) -> list[str]:
-    """The worst of them, a line each."""
-    more = len(findings) - MOST_FINDINGS
-    return [str(one) for one in findings[:MOST_FINDINGS]] + ([f"{more} more findings"] if more > 0 else [])
 
 
 def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
@@ -93,7 +83,7 @@ def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
         click.echo(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin})")
     for remark in (*plan.remarks, *(found.remarks if found else ())):
         click.echo(remark)
-    for line in finding_lines(found.findings) if found else ():
+    for line in shown(found.findings) if found else ():
         click.echo(line)
     click.echo("dry run: nothing was moved")
 

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from mqwire.constants import MQ_MSG_HEADER_LENGTH
@@ -23,6 +23,9 @@ from mqwire.constants import MQ_MSG_HEADER_LENGTH
 Severity: TypeAlias = Literal["problem", "unknown", "warning"]
 SEVERITIES: tuple[Severity, ...] = ("problem", "unknown", "warning")
 """Worst first. Only a warning leaves a plan to the policy of the estate."""
+
+MOST_SHOWN = 30
+"""Findings that are shown; RUN/preflight.json has all."""
 
 CHANNEL_STATES: Mapping[str, Severity | None] = {
     "RUNNING": None,
@@ -109,6 +112,12 @@ class Finding:
         return f"{self.severity}: {self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
 
 
+def shown(findings: Sequence[Finding]) -> list[str]:
+    """The worst of them, a line each, and how many more there are."""
+    more = len(findings) - MOST_SHOWN
+    return [str(one) for one in findings[:MOST_SHOWN]] + ([f"{more} more findings"] if more > 0 else [])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
     """What was found before a plan is approved; stored as RUN/preflight.json.
@@ -121,7 +130,7 @@ class Preflight:
     checked_at: str
     destinations: int = 0
     findings: tuple[Finding, ...] = ()
-    remarks: tuple[str, ...] = field(default=())
+    remarks: tuple[str, ...] = ()
 
     @property
     def doubts(self) -> tuple[Finding, ...]:

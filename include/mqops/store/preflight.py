@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mqops.act.lanes import RETURN
 from mqops.backout.replay import PUTS
 from mqops.plan.preflight import Demand, Preflight
 from mqops.store.arrow import read_parquet
@@ -17,8 +18,6 @@ from mqops.store.run import RunFolder
 from mqwire.constants import MQDLH_LENGTH_1
 
 _COLUMNS = ("dest_q", "dest_q_mgr", "body_length", "dlh_reason", "header", "alternate_user", "msg_id")
-RETURN = "RETURN"
-"""Action of an undo's row that took a message back from where it had been put."""
 
 
 def keep(run: RunFolder, found: Preflight) -> None:
