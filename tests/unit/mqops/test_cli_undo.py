@@ -1,0 +1,87 @@
+"""`mqops undo`, started as a person starts it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from mq_support import DLQ, dead_letter
+
+TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QREMOTE(FAR) RNAME(X) RQMNAME(Q9) XMITQ(XQ)\n")
+
+
+@pytest.fixture
+def mqops(manager, tmp_path):
+    """Runs `mqops` with the test's queue manager and lake."""
+
+    def run(*arguments: str, text: str = "", expect: int = 0) -> subprocess.CompletedProcess[str]:
+        environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
+        command = [sys.executable, "-m", "mqops.cli", *arguments]
+        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+@pytest.fixture
+def run(manager, mqops) -> str:
+    """A run that moved one message and discarded another."""
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("B", b"y")])
+    return json.loads(mqops("dlq", "run", DLQ, "QM1", "--json", text=TABLE).stdout)["run"]
+
+
+def bodies(manager) -> list[bytes]:
+    return [body[172:] for body in manager.bodies(DLQ)]
+
+
+def test_law2_a_dry_run_says_what_would_be_done_and_moves_nothing(manager, mqops, run):
+    said = mqops("undo", run, "-m", "QM1", "--dry-run").stdout.splitlines()
+    assert re.fullmatch(f"{run} acted on 2 messages; undo undo-.*, plan [0-9a-f]{{64}}", said[0])
+    assert said[1:] == [
+        "       1  RESTORE: discarded: put again from the copy",
+        "       1  RETURN: moved: taken from where it went, and put back",
+    ]
+    plan = json.loads(mqops("undo", run, "-m", "QM1", "--dry-run", "--json").stdout)["plan"]
+    assert plan["actions"] == {"RESTORE": 1, "RETURN": 1}
+    assert (manager.depth(DLQ), manager.depth("A"), manager.depth("MQOPS.LEDGER")) == (0, 1, 0)
+
+
+def test_it_asks_first(manager, mqops, run):
+    assert mqops("undo", run, "-m", "QM1", text="n\n", expect=1).stdout.endswith("Undo this? [y/N]: ")
+    assert manager.depth(DLQ) == 0
+    said = mqops("undo", run, "-m", "QM1", text="y\n").stdout
+    assert said.endswith("2 planned = 2 put back + 0 left + 0 gone: balances\n")
+    assert bodies(manager) == [b"x", b"y"]
+    again = json.loads(mqops("undo", run, "-m", "QM1", "--json", "--yes").stdout)
+    assert (again["actions"], again["moved"], again["balanced"]) == ({"UNDONE": 2}, 0, True)
+    assert mqops("ledger", "verify").stdout == "QM1: 4 lines, unbroken\n"
+
+
+def test_what_cannot_be_undone_is_told_with_exit_code_1(manager, mqops, run):
+    manager.mqsc("CLEAR QLOCAL(A)\n")
+    said = mqops("undo", run, "-m", "QM1", "--dry-run", expect=1).stdout
+    assert "       1  CONSUMED: refused: no longer where it went\n" in said
+    said = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
+    assert said.endswith("2 planned = 1 put back + 0 left + 1 gone: balances\n")
+    assert bodies(manager) == [b"y"]
+
+
+def test_a_put_that_fails_is_told_with_its_reason(manager, mqops, run):
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)\n")
+    said = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
+    assert "       2  could not be put: MQRC_PUT_INHIBITED\n" in said
+
+
+def test_errors_and_usage(mqops):
+    assert "has no run nothing of QM1 with a plan" in mqops("undo", "nothing", "-m", "QM1", expect=1).stderr
+    assert "--json asks nothing" in mqops("undo", "nothing", "-m", "QM1", "--json", expect=2).stderr
+    mqops("undo", expect=2)
