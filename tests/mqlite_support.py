@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,19 @@ def run_mqsc(text: str, name: str = "QM1") -> list[str]:
         admin.close()
     assert not tally.exit_code, "\n".join(output)
     return output
+
+
+def expire() -> None:
+    """The shortest expiry there is has passed."""
+    end = int(time.time() * 10) + 2
+    while time.time() * 10 <= end:
+        time.sleep(0.02)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another process does."""
+    while not condition():
+        time.sleep(0.02)
 
 
 @contextmanager

@@ -25,6 +25,13 @@ class Administration(Protocol):
         """`unix` or `zos`."""
 
     @property
+    def group(self) -> str:
+        """Its queue-sharing group, blank for none."""
+
+    def expiry_intervals(self) -> dict[str, int]:
+        """EXPRYINT of each member of the group in seconds, 0 for OFF, where they differ; nothing where not."""
+
+    @property
     def channels(self) -> StatusFile:
         """What is wanted of its channels, and how they are."""
 

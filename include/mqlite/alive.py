@@ -49,8 +49,8 @@ class AliveFile:
 
 
 def alive_file(folder: Path) -> AliveFile:
-    """The lock file of the queue manager in `folder`, opened once a process."""
-    key = os.fspath(folder)
+    """The lock file of the queue manager in `folder` (or of its queue-sharing group), opened once a process."""
+    key = os.path.realpath(folder / FILE)
     if key not in _files:
         _files[key] = AliveFile(folder / FILE)
     return _files[key]

@@ -104,6 +104,7 @@ class Condition(Enum):
     QUEUE_WRONG_TYPE = _failed(c.MQRCCF_Q_WRONG_TYPE, "AMQ8140E: IBM MQ queue {name} is of another type.")
     NOT_AUTHORIZED = _failed(c.MQRC_NOT_AUTHORIZED, "AMQ8135E: Not authorized.")
     EVENTS_DISABLED = _failed(c.MQRCCF_EVENTS_DISABLED, "CSQ9023E: RESET QSTATS ABNORMAL COMPLETION, PERFMEV(DISABLED)")
+    NOT_IN_GROUP = _failed(c.MQRCCF_Q_MGR_NOT_IN_QSG, "AMQ8101S: The queue manager is not in a queue-sharing group.")
     NAME_ERROR = _failed(c.MQRCCF_OBJECT_NAME_ERROR, "AMQ8424E: Error detected in a name keyword.", syntax=True)
     UNKNOWN_PARAMETER = _failed(
         c.MQRCCF_PARM_SYNTAX_ERROR,

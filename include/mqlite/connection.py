@@ -113,6 +113,8 @@ class Connection:
                 triggering.restarted(self.store)
             row = (os.getpid(), user, self.application, channel, conn_name, datetime.now(UTC).isoformat())
             self.id = int(self.store.execute(sql.ADD_CONNECTION, row).lastrowid or 0)
+            if self.store.member:
+                self.store.execute(sql.OWN_CONNECTION, (self.store.member, self.id))
             self._alive.hold(self.id)
         self._messages = itertools.count(1)
         first = message_id(manager, self.id << 32)

@@ -6,7 +6,7 @@ import shutil
 from importlib import resources
 
 from mqlite import manager as managers
-from mqlite import recovery, service_lock, sql
+from mqlite import recovery, service_lock, sharing_group, sql
 from mqlite.alive import alive_file
 from mqlite.engine import Engine
 from mqlite.engine_administration import EngineAdministration
@@ -23,13 +23,13 @@ class InUse(Exception):
     """Applications are connected, or the service is running."""
 
 
-def create(name: str, *, platform: str = "unix", ccsid: int | None = None) -> Manager:
+def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group: str = "") -> Manager:
     """A queue manager with its SYSTEM objects.
 
-    platform: `unix` or `zos` (EBCDIC, big-endian). ccsid: instead of the platform's own.
+    platform: `unix` or `zos` (EBCDIC, big-endian). ccsid: instead of the platform's own. group: queue-sharing group.
     Raises FileExistsError if there is one, ValueError if the name is not one.
     """
-    made = managers.create(name, platform=platform, ccsid=ccsid)
+    made = managers.create(name, platform=platform, ccsid=ccsid, group=group)
     script = resources.files("mqlite").joinpath("system_objects.mqsc").read_text(encoding="utf-8")
     script = script.replace("&COMMANDQ", COMMAND_QUEUES[platform])
     if platform == "zos":
@@ -55,8 +55,10 @@ def delete(name: str) -> None:
     try:
         recovery.recover(Engine.of(found, store), alive_file(found.folder))
         connected = store.all(sql.CONNECTION_IDS)
+        if connected or service_lock.holder(found.folder):
+            raise InUse(f"AMQ5610E: queue manager {name} is running")
+        if store.member:
+            sharing_group.leave(store)
     finally:
         store.close()
-    if connected or service_lock.holder(found.folder):
-        raise InUse(f"AMQ5610E: queue manager {name} is running")
     shutil.rmtree(found.folder)

@@ -7,7 +7,17 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from mqlite import authority, expiry_scan, recovery, service_lock, sql, subscriptions, topics, triggering
+from mqlite import (
+    authority,
+    expiry_scan,
+    recovery,
+    service_lock,
+    sharing_group,
+    sql,
+    subscriptions,
+    topics,
+    triggering,
+)
 from mqlite.alive import alive_file
 from mqlite.attributes import QUEUE_KINDS, Kind, Value
 from mqlite.channels import control
@@ -51,6 +61,13 @@ class EngineAdministration:
         return self._manager.platform
 
     @property
+    def group(self) -> str:
+        return self._manager.group
+
+    def expiry_intervals(self) -> dict[str, int]:
+        return sharing_group.expiry_intervals(self._store)
+
+    @property
     def channels(self) -> StatusFile:
         if self._channels is None:
             self._channels = StatusFile(self._manager.folder)
@@ -83,6 +100,8 @@ class EngineAdministration:
             if kind is Kind.TOPIC:
                 topics.check_definition(self._objects, name, str(values["TOPICSTR"]))
             before = self._objects.get(kind, name)
+            if before is None and sharing_group.is_shared(values) and sharing_group.named_anywhere(self._store, name):
+                raise CommandError(Condition.ALREADY_EXISTS, name=name)
             self._objects.define(kind, name, values, replace=replace)
             if before is not None and kind is Kind.QLOCAL:
                 triggering.altered(self._engine, name, before, self._objects.get(kind, name) or before)
@@ -234,7 +253,7 @@ class EngineAdministration:
         row = self._store.one(sql.QUEUE, (name,))
         if row is None:
             return {"CURDEPTH": 0, "IPPROCS": 0, "OPPROCS": 0}
-        inputs, outputs, _ = self._store.one(sql.OPEN_COUNTS, (row[0],))
+        inputs, outputs, _ = self._store.one(sql.OPEN_COUNTS_HERE, (row[0],))
         return {"CURDEPTH": int(row[1]), "IPPROCS": int(inputs), "OPPROCS": int(outputs)}
 
     def _check_open(self, name: str, before: Mapping[str, Value], changes: Mapping[str, Value]) -> None:

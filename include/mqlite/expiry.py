@@ -52,9 +52,13 @@ def discard_expired(connection: Connection, seq: int) -> bool:
     return True
 
 
-def candidates(store: Store) -> list[int]:
-    """The numbers of the queues that have expired messages: the index of expiries knows (E16)."""
-    return [row[0] for row in store.all(sql.WITH_EXPIRED, (int(time.time() * 10),))]
+def candidates(store: Store, *, shared: bool = True) -> list[int]:
+    """The numbers of the queues that have expired messages: the index of expiries knows (E16).
+
+    Parameters: `shared` with those that the queue-sharing group shares.
+    """
+    with_expired = sql.WITH_EXPIRED if shared else sql.WITH_EXPIRED_PRIVATE
+    return [row[0] for row in store.all(with_expired, (int(time.time() * 10),))]
 
 
 def scan(connection: Connection, queue: int, stopping: Callable[[], bool]) -> int:

@@ -5,6 +5,9 @@
 2. It also does so when it starts, whatever EXPRYINT says, as z/OS does when a queue manager is restarted.
 3. A change of EXPRYINT is noticed at once; the new interval begins then.
 4. REFRESH QMGR TYPE(EXPIRY) scans the queues it names, now (E18).
+5. Shared queues are scanned by one queue manager of the group: the first whose service runs with EXPRYINT set. It holds
+   a lock for that; when its process ends or EXPRYINT is set OFF, another one gets it (E17). EXPRYINT should be the same
+   everywhere: a difference is told in the log of each.
 """
 
 from __future__ import annotations
@@ -15,12 +18,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from mqlite import expiry, unit_of_work
+from mqlite import expiry, sharing_group, unit_of_work
 from mqlite.authority import own_user
 from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqlite.manager import Manager
 from mqlite.objects import Objects
+from mqlite.sharing_group import ScanDuty
 from mqlite.store import Store
 
 LOOK_SECONDS = 0.1
@@ -45,6 +49,8 @@ class ExpiryScanner:
     def __init__(self, manager: Manager, stop: threading.Event) -> None:
         self._manager = manager
         self._stop = stop
+        self._duty = ScanDuty(manager.folder) if manager.group else None
+        self._told: dict[str, int] = {}
         self._thread = threading.Thread(target=self._run, name="expiry scan", daemon=True)
 
     def start(self) -> None:
@@ -58,10 +64,12 @@ class ExpiryScanner:
     def _run(self) -> None:
         store = Store(self._manager.folder)
         try:
+            self._see_to_shared_queues(wanted=True)
             self._scan(store)
             self._keep_scanning(store, Objects(store, self._manager.platform))
         finally:
             store.close()
+            self._see_to_shared_queues(wanted=False)
 
     def _keep_scanning(self, store: Store, objects: Objects) -> None:
         interval, due = 0, 0.0
@@ -70,14 +78,32 @@ class ExpiryScanner:
             wanted = int(str(objects.manager().get("EXPRYINT", 0)))
             if wanted != interval:
                 interval, due = wanted, now + wanted
+            self._see_to_shared_queues(wanted=bool(interval))
+            self._compare(store)
             if interval and now >= due:
                 self._scan(store)
                 due = time.monotonic() + interval
 
+    def _see_to_shared_queues(self, *, wanted: bool) -> None:
+        """Be the one that scans them, if nobody else is; or no more."""
+        if self._duty is None or self._duty.held == wanted:
+            return
+        if not wanted:
+            self._duty.give_up()
+        elif self._duty.take():
+            log.info("%s scans the shared queues of group %s", self._manager.name, self._manager.group)
+
+    def _compare(self, store: Store) -> None:
+        """Tell once of each difference between the members' intervals."""
+        found = sharing_group.expiry_intervals(store) if self._duty is not None else {}
+        if found and found != self._told:
+            log.warning("%s", sharing_group.difference(self._manager.group, found))
+        self._told = found
+
     def _scan(self, store: Store) -> None:
         """One scan. One that fails is told and tried again at the next interval."""
         try:
-            worth = expiry.candidates(store)
+            worth = expiry.candidates(store, shared=self._duty is None or self._duty.held)
             if worth:
                 count = scan(self._manager, worth, stopping=self._stop.is_set)
                 log.info("%d expired messages discarded from %d queues", count, len(worth))

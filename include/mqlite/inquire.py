@@ -88,7 +88,7 @@ def live(connection: Connection, opened: Open, selector: int) -> int | None:
     if selector == c.MQIA_CURRENT_Q_DEPTH:
         return int(connection.store.one(sql.QUEUE_BY_ID, (opened.queue,))[1])
     if selector in (c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT):
-        inputs, outputs, _ = connection.store.one(sql.OPEN_COUNTS, (opened.queue,))
+        inputs, outputs, _ = connection.store.one(sql.OPEN_COUNTS_HERE, (opened.queue,))
         return int(inputs if selector == c.MQIA_OPEN_INPUT_COUNT else outputs)
     return None
 

@@ -8,12 +8,12 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 
-from mqlite import sql
+from mqlite import sharing_group, sql
 from mqlite.attributes import Kind, valid_name
 from mqlite.failure import Failure
 from mqlite.objects import Attributes, Objects
 from mqlite.pcf_server import COMMAND_QUEUES
-from mqlite.store import DATABASE, Store
+from mqlite.store import DATABASE, Store, group_of
 from mqwire import constants as c
 
 APPLICATION_CCSID = 1208
@@ -46,6 +46,11 @@ class Manager:
         """
         return APPLICATION_CCSID if self.platform == "zos" else self.ccsid
 
+    @property
+    def group(self) -> str:
+        """The queue-sharing group it belongs to, blank for none."""
+        return group_of(self.folder)
+
 
 def kept_attributes(manager: Manager) -> Attributes:
     """Attributes that the queue manager keeps and nobody changes, by MQSC keyword."""
@@ -56,6 +61,7 @@ def kept_attributes(manager: Manager) -> Attributes:
         "MAXPRTY": 9,
         "PLATFORM": PLATFORM_NUMBERS[manager.platform],
         "QMID": f"{manager.name}_{manager.identity.hex().upper()}"[:48],
+        "QSGNAME": manager.group,
         "SYNCPT": 1,
         "VERSION": VERSION,
     }
@@ -86,29 +92,40 @@ def names() -> list[str]:
 
 def folder_of(name: str) -> Path:
     """Where a queue manager lives; a slash or percent sign of its name is escaped."""
-    return home() / name.replace("%", "%25").replace("/", "%2F")
+    return home() / folder_name(name)
 
 
-def create(name: str, *, platform: str = "unix", ccsid: int | None = None) -> Manager:
-    """Make a queue manager without its SYSTEM objects.
+def folder_name(name: str) -> str:
+    """What a queue manager's folder is called."""
+    return name.replace("%", "%25").replace("/", "%2F")
 
-    Raises FileExistsError if it is there, ValueError if the name is no MQ name.
+
+def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group: str = "") -> Manager:
+    """Make a queue manager without its SYSTEM objects; in a queue-sharing group if one is named.
+
+    Raises FileExistsError if it is there, ValueError if the name is no MQ name or the group's will not do.
     """
     if not valid_name(name):
         raise ValueError(f"{name!r} is not a queue manager name: 1 to 48 of A-Z a-z 0-9 . / _ %")
     folder = folder_of(name)
+    sharing_group.check_names(folder, group)
+    if group and platform != "zos":
+        raise ValueError("a queue-sharing group is of z/OS-like queue managers: --platform zos")
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.mkdir(mode=0o700)
     own_ccsid, encoding = PLATFORMS[platform]
-    os.close(os.open(folder / DATABASE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    draft = sqlite3.connect(folder / DATABASE, isolation_level=None)
-    draft.execute(sql.JOURNAL)
-    draft.executescript(sql.SCHEMA)
-    identity = secrets.token_bytes(8)
-    draft.execute(sql.ADD_MANAGER, (name, platform, ccsid or own_ccsid, encoding, identity))
-    draft.close()
+    if group:
+        sharing_group.join(folder, group)
+    else:
+        os.close(os.open(folder / DATABASE, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        draft = sqlite3.connect(folder / DATABASE, isolation_level=None)
+        draft.execute(sql.JOURNAL)
+        draft.executescript(sql.SCHEMA)
+        draft.close()
     store = Store(folder)
     with store.write(durable=True):
+        identity = secrets.token_bytes(8)
+        store.execute(sql.ADD_MANAGER, (name, platform, ccsid or own_ccsid, encoding, identity))
         Objects(store, platform).define(Kind.QMGR, name, {"CCSID": ccsid or own_ccsid, "QMNAME": name})
     store.close()
     return load(name)

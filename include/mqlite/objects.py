@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 
 from mqlite import sql
 from mqlite.attributes import QUEUE_KINDS, Kind, Value, defaults
+from mqlite.attributes.queues import SHARING_DISPOSITIONS
 from mqlite.failure import Failure
 from mqlite.store import Store
 from mqwire import constants as c
 
 Attributes = dict[str, Value]
+SHARED, IGNORE = SHARING_DISPOSITIONS["SHARED"], c.MQSQQM_IGNORE
 
 
 class Objects:
@@ -59,6 +61,13 @@ class Objects:
                 return kind, found
         return None
 
+    def reaches_group(self, queue_manager: str) -> bool:
+        """Whether shared queues are here under this name: the group's, or with SQQMNAME(IGNORE) another member's."""
+        if queue_manager == self._store.group:
+            return bool(queue_manager)
+        ignored = self._store.member and self.manager()["SQQMNAME"] == IGNORE
+        return bool(ignored) and any(row[0] == queue_manager for row in self._store.all(sql.MEMBERS))
+
     def define(self, kind: Kind, name: str, values: Mapping[str, Value], *, replace: bool = False) -> None:
         """Make an object; what `values` leaves out has its default. With `replace` the one that is there becomes so.
 
@@ -74,7 +83,8 @@ class Objects:
             made = before or {}
             attributes["CRDATE"] = made.get("CRDATE", now["ALTDATE"])
             attributes["CRTIME"] = made.get("CRTIME", now["ALTTIME"])
-            self._queue_row(name, int(str(attributes["DEFTYPE"])), 0)
+            shared = attributes.get("QSGDISP") == SHARED
+            self._queue_row(name, int(str(attributes["DEFTYPE"])), 0, shared=shared)
         self.save(kind, name, attributes)
 
     def define_dynamic(self, name: str, values: Mapping[str, Value], creator: int) -> int:
@@ -118,11 +128,14 @@ class Objects:
         elif kind is Kind.QMGR:
             self._store.execute(sql.MONITOR_ALL)
 
-    def _queue_row(self, name: str, dynamic: int, creator: int) -> int:
+    def _queue_row(self, name: str, dynamic: int, creator: int, *, shared: bool = False) -> int:
         row = self._store.one(sql.QUEUE, (name,))
         if row:
             return int(row[0])
-        return int(self._store.execute(sql.ADD_QUEUE, (name, dynamic, creator)).lastrowid or 0)
+        number = int(self._store.execute(sql.ADD_QUEUE, (name, dynamic, creator)).lastrowid or 0)
+        if self._store.member and not shared:
+            self._store.execute(sql.OWN_QUEUE, (self._store.member, number))
+        return number
 
 
 def _stamps() -> dict[str, Value]:

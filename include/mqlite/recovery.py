@@ -18,17 +18,30 @@ DURABLE = 1  # a subscription's DURABLE(YES)
 def recover(engine: Engine, lives: AliveFile) -> bool:
     """Back out, unlock and close all that belongs to dead connections; True if there was any."""
     store = engine.store
-    if not any(not lives.is_alive(row[0]) for row in store.all(sql.CONNECTION_IDS)):
+    if not dead_of(store, lives):
         return False
     with store.write():
-        dead = [row[0] for row in store.all(sql.CONNECTION_IDS) if not lives.is_alive(row[0])]
-        served = set[int]()
-        for connection in dead:
-            back_out_all(store, connection)
-            served |= drop_handles(store, connection)
-            store.execute(sql.DELETE_CONNECTION, (connection,))
-        triggering.closed(engine, served)
+        dead = dead_of(store, lives)
+        served: dict[str, set[int]] = {member: set() for member, _ in dead}
+        for member, connection in dead:
+            with store.acting_for(member):
+                back_out_all(store, connection)
+                served[member] |= drop_handles(store, connection)
+                store.execute(sql.DELETE_CONNECTION, (connection,))
+        told = set[int]()  # queues that nobody serves any more: that was everybody's event
+        for each in engine.members() if dead else ():
+            with each.acting():
+                queues = served.get(each.member, set[int]()) - told
+                triggering.closed(each, queues)
+            told |= {queue for queue in queues if not store.one(sql.OPEN_COUNTS, (queue,))[0]}
     return bool(dead)
+
+
+def dead_of(store: Store, lives: AliveFile) -> list[tuple[str, int]]:
+    """The dead connections, of every member of a queue-sharing group: member (blank outside one) and number."""
+    if store.member:
+        return [(row[1], row[0]) for row in store.all(sql.CONNECTIONS_OF_GROUP) if not lives.is_alive(row[0])]
+    return [("", row[0]) for row in store.all(sql.CONNECTION_IDS) if not lives.is_alive(row[0])]
 
 
 def back_out_all(store: Store, connection: int) -> None:

@@ -4,6 +4,7 @@
    transmission queue; a model queue to a new dynamic queue (the caller makes it).
 2. Another queue manager: a remote queue definition of that name with a blank RNAME is a queue manager alias; else a
    transmission queue of that name; else the default transmission queue; else MQRC_UNKNOWN_REMOTE_Q_MGR.
+3. The queue-sharing group's own name, or with SQQMNAME(IGNORE) that of another member: a shared queue is here.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from mqlite.attributes import Kind
 from mqlite.failure import Failure
 from mqlite.objects import Attributes, Objects
+from mqlite.sharing_group import is_shared
 from mqwire import constants as c
 
 TRANSMISSION = c.MQUS_TRANSMISSION
@@ -43,6 +45,10 @@ def resolve(objects: Objects, own_name: str, queue: str, queue_manager: str) -> 
 
     Raises Failure with the reason code that MQOPEN gives.
     """
+    if queue_manager and queue_manager != own_name and objects.reaches_group(queue_manager):
+        found = objects.get(Kind.QLOCAL, queue)
+        if found is not None and is_shared(found):
+            return _local(objects, own_name, queue)
     if queue_manager and queue_manager != own_name:
         alias = objects.get(Kind.QREMOTE, queue_manager)
         if alias is None or alias["RNAME"]:

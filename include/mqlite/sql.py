@@ -5,6 +5,10 @@ trigger message that becomes available with the end of a unit of work, be it bac
 unit of work or lock it is. `rank` orders delivery: 9 minus the priority, which is the queue's default for all that
 arrive while it is MSGDLVSQ(FIFO); then `seq`, the order of arrival. `expires` is in tenths of a second since 1970, far
 away for messages that never expire. `queue.depth` counts as CURDEPTH does: uncommitted puts yes, uncommitted gets no.
+
+The queue managers of a queue-sharing group have one file. Its `member` columns say whose a row is, blank for what they
+share (and everywhere outside a group). Statements name the table `main.queue` where they write by number; where they
+read by name, a member finds views of these names that show what is its own and what is shared.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ CREATE TABLE object (
 ) WITHOUT ROWID;
 CREATE INDEX object_initq ON object (json_extract(attributes, '$.INITQ')) WHERE kind = 'QLOCAL';
 CREATE TABLE queue (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, depth INTEGER NOT NULL DEFAULT 0,
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, depth INTEGER NOT NULL DEFAULT 0,
     version INTEGER NOT NULL DEFAULT 1,    -- counts changes of the definition
     dynamic INTEGER NOT NULL DEFAULT 0,    -- MQQDT_* of a dynamic queue
     creator INTEGER NOT NULL DEFAULT 0,    -- connection that made a temporary dynamic queue
@@ -32,7 +36,8 @@ CREATE TABLE queue (
     gets INTEGER NOT NULL DEFAULT 0,
     high INTEGER NOT NULL DEFAULT 0,
     since INTEGER NOT NULL DEFAULT (CAST(strftime('%s', 'now') AS INTEGER)),
-    triggered INTEGER NOT NULL DEFAULT 0   -- last trigger message for it, milliseconds since 1970; 0 after a restart
+    triggered INTEGER NOT NULL DEFAULT 0,  -- last trigger message for it, milliseconds since 1970; 0 after a restart
+    member TEXT NOT NULL DEFAULT '', UNIQUE (name, member)
 );
 CREATE TABLE message (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, queue INTEGER NOT NULL, state INTEGER NOT NULL, rank INTEGER NOT NULL,
@@ -48,7 +53,8 @@ CREATE INDEX message_group ON message (queue, group_id, msg_seq_number) WHERE gr
 CREATE INDEX message_expires ON message (queue, expires) WHERE expires < 9000000000000000000;
 CREATE TABLE connection (
     id INTEGER PRIMARY KEY AUTOINCREMENT, pid INTEGER NOT NULL, user TEXT NOT NULL, application TEXT NOT NULL,
-    channel TEXT NOT NULL, conn_name TEXT NOT NULL, started TEXT NOT NULL
+    channel TEXT NOT NULL, conn_name TEXT NOT NULL, started TEXT NOT NULL,
+    member TEXT NOT NULL DEFAULT ''
 );
 CREATE TABLE handle (
     connection INTEGER NOT NULL, handle INTEGER NOT NULL, queue INTEGER NOT NULL, options INTEGER NOT NULL,
@@ -56,6 +62,50 @@ CREATE TABLE handle (
 ) WITHOUT ROWID;
 CREATE INDEX handle_queue ON handle (queue);
 """
+# The file of a queue-sharing group has `definition` instead of `object`, which is a view here.
+GROUP_SCHEMA = f"""{SCHEMA}
+DROP TABLE object;
+CREATE TABLE definition (
+    kind TEXT NOT NULL, name TEXT NOT NULL, member TEXT NOT NULL, attributes TEXT NOT NULL,
+    PRIMARY KEY (kind, name, member)
+) WITHOUT ROWID;
+CREATE INDEX definition_initq ON definition (json_extract(attributes, '$.INITQ')) WHERE kind = 'QLOCAL';
+"""
+# What a member's connection has of its own: whom it acts for, and the tables as that one sees them.
+# QSGDISP(SHARED) is 2.
+_ACTING = "(SELECT member FROM temp.acting)"
+MEMBER_SCHEMA = f"""
+PRAGMA temp_store = MEMORY;
+CREATE TEMP TABLE acting (member TEXT NOT NULL);
+CREATE TEMP VIEW manager AS SELECT * FROM main.manager WHERE name = {_ACTING};
+CREATE TEMP VIEW queue AS SELECT * FROM main.queue WHERE member IN ('', {_ACTING});
+CREATE TEMP VIEW connection AS SELECT * FROM main.connection WHERE member = {_ACTING};
+CREATE TEMP VIEW object AS SELECT * FROM main.definition WHERE member IN ('', {_ACTING});
+CREATE TEMP TRIGGER set_object INSTEAD OF INSERT ON temp.object BEGIN
+    INSERT OR REPLACE INTO definition (kind, name, attributes, member) VALUES (NEW.kind, NEW.name, NEW.attributes,
+        CASE WHEN NEW.kind = 'QLOCAL' AND NEW.attributes ->> '$.QSGDISP' = 2 THEN '' ELSE {_ACTING} END);
+END;
+CREATE TEMP TRIGGER delete_object INSTEAD OF DELETE ON temp.object BEGIN
+    DELETE FROM definition WHERE kind = OLD.kind AND name = OLD.name AND member = OLD.member;
+END;
+"""
+HAS_SCHEMA = "SELECT 1 FROM sqlite_master WHERE name = 'definition'"
+START_ACTING = "INSERT INTO temp.acting (member) VALUES (?)"
+ACT_FOR = "UPDATE temp.acting SET member = ?"
+OWN_QUEUE = "UPDATE main.queue SET member = ? WHERE id = ?"
+OWN_CONNECTION = "UPDATE main.connection SET member = ? WHERE id = ?"
+CONNECTIONS_OF_GROUP = "SELECT id, member FROM main.connection"
+MEMBERS = "SELECT name, platform, ccsid, encoding, identity FROM main.manager ORDER BY name"
+NAMED_ANYWHERE = """SELECT 1 FROM main.definition WHERE kind IN ('QLOCAL', 'QMODEL', 'QALIAS', 'QREMOTE') AND name = ?
+    LIMIT 1"""
+EXPIRY_INTERVALS = """SELECT member, COALESCE(json_extract(attributes, '$.EXPRYINT'), 0) FROM main.definition
+    WHERE kind = 'QMGR' ORDER BY member"""
+QUEUES_OF = "SELECT id FROM main.queue WHERE member = ?"
+FORGET_MEMBER = (
+    "DELETE FROM main.definition WHERE member = ?",
+    "DELETE FROM main.queue WHERE member = ?",
+    "DELETE FROM main.manager WHERE name = ?",
+)
 NEVER = 9_000_000_000_000_000_000
 PUT_IN_UNIT, TRIGGER_MESSAGE = 1, 4  # states
 
@@ -72,8 +122,8 @@ ROLLBACK = "ROLLBACK"
 
 MANAGER = "SELECT name, platform, ccsid, encoding, identity FROM manager"
 MANAGER_VERSION = "SELECT version FROM manager"
-ADD_MANAGER = "INSERT INTO manager (name, platform, ccsid, encoding, identity) VALUES (?, ?, ?, ?, ?)"
-TOUCH_MANAGER = "UPDATE manager SET version = version + 1"
+ADD_MANAGER = "INSERT INTO main.manager (name, platform, ccsid, encoding, identity) VALUES (?, ?, ?, ?, ?)"
+TOUCH_MANAGER = "UPDATE main.manager SET version = version + 1"
 
 OBJECT = "SELECT attributes FROM object WHERE kind = ? AND name = ?"
 OBJECTS_OF_KIND = "SELECT name, attributes FROM object WHERE kind = ? ORDER BY name"
@@ -88,28 +138,31 @@ IS_DESTINATION = "SELECT 1 FROM object WHERE kind = 'SUB' AND attributes ->> '$.
 QUEUE = "SELECT id, depth, version, dynamic, creator, deleted FROM queue WHERE name = ?"
 QUEUE_BY_ID = "SELECT name, depth, version, dynamic, creator, deleted FROM queue WHERE id = ?"
 VERSIONS = "SELECT q.version, q.deleted, m.version FROM queue q, manager m WHERE q.id = ?"
-ADD_QUEUE = "INSERT INTO queue (name, dynamic, creator) VALUES (?, ?, ?)"
-TOUCH_QUEUE = "UPDATE queue SET version = version + 1 WHERE id = ?"
-MARK_DELETED = "UPDATE queue SET deleted = 1, version = version + 1 WHERE id = ?"
-DELETE_QUEUE = "DELETE FROM queue WHERE id = ?"
+ADD_QUEUE = "INSERT INTO main.queue (name, dynamic, creator) VALUES (?, ?, ?)"
+TOUCH_QUEUE = "UPDATE main.queue SET version = version + 1 WHERE id = ?"
+MARK_DELETED = "UPDATE main.queue SET deleted = 1, version = version + 1 WHERE id = ?"
+DELETE_QUEUE = "DELETE FROM main.queue WHERE id = ?"
 TEMPORARY_OF = "SELECT id, name FROM queue WHERE creator = ? AND dynamic = 3"
-MONITOR_ALL = """UPDATE queue SET monitoring = COALESCE((
+_MONITOR = """UPDATE main.queue SET monitoring = COALESCE((
     SELECT MAX(0, CASE WHEN m.level = -1 THEN 0 WHEN q.level = -3 THEN m.level ELSE q.level END)
     FROM (SELECT json_extract(attributes, '$.MONQ') AS level FROM object WHERE kind = 'QMGR') m,
         (SELECT json_extract(attributes, '$.MONQ') AS level FROM object WHERE kind = 'QLOCAL' AND name = queue.name) q
     ), 0)"""
-MONITOR = MONITOR_ALL + " WHERE name = ?"
+MONITOR_ALL = _MONITOR + " WHERE id IN (SELECT id FROM queue)"
+MONITOR = _MONITOR + " WHERE id = (SELECT id FROM queue WHERE name = ?)"
 LAST_TIMES = "SELECT monitoring, last_put, last_get FROM queue WHERE id = ?"
 _LAST = "IIF(monitoring > 0, strftime('%Y-%m-%dT%H:%M:%S', 'now'), {0})"
 _MORE = "depth = depth + ?1, high = MAX(high, depth + ?1)"
-_PUT = f"UPDATE queue SET {_MORE}, puts = puts + ?1, last_put = {_LAST.format('last_put')} WHERE id = ?2"
+_PUT = f"UPDATE main.queue SET {_MORE}, puts = puts + ?1, last_put = {_LAST.format('last_put')} WHERE id = ?2"
 RAISE_DEPTH = _PUT + " AND version = ?3 AND depth <= ?4"
 RAISE_DEPTH_BELOW = _PUT + " AND depth < ?3"
-LOWER_DEPTH = f"UPDATE queue SET depth = depth - 1, gets = gets + 1, last_get = {_LAST.format('last_get')} WHERE id = ?"
-CHANGE_DEPTH = f"UPDATE queue SET {_MORE} WHERE id = ?2"
+LOWER_DEPTH = (
+    f"UPDATE main.queue SET depth = depth - 1, gets = gets + 1, last_get = {_LAST.format('last_get')} WHERE id = ?"
+)
+CHANGE_DEPTH = f"UPDATE main.queue SET {_MORE} WHERE id = ?2"
 STATISTICS = "SELECT high, puts, gets, CAST(strftime('%s', 'now') AS INTEGER) - since FROM queue WHERE id = ?"
-RESET_STATISTICS = """UPDATE queue SET high = depth, puts = 0, gets = 0, since = CAST(strftime('%s', 'now') AS INTEGER)
-    WHERE id = ?"""
+RESET_STATISTICS = """UPDATE main.queue SET high = depth, puts = 0, gets = 0,
+    since = CAST(strftime('%s', 'now') AS INTEGER) WHERE id = ?"""
 
 PUT = """INSERT INTO message (queue, state, rank, owner, expires, persistent, msg_id, correl_id, group_id,
     msg_seq_number, msg_offset, stored, md, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -141,10 +194,13 @@ STILL_EXPIRED = "SELECT queue, md, body, stored FROM message WHERE seq = ? AND s
 EXPIRED = f"FROM message INDEXED BY message_expires WHERE expires < {NEVER} AND expires <= ? AND state = 0"
 EXPIRED_ON = f"SELECT seq {EXPIRED} AND queue = ? ORDER BY expires"
 WITH_EXPIRED = f"SELECT id FROM queue WHERE EXISTS (SELECT 1 {EXPIRED} AND queue = queue.id)"
+WITH_EXPIRED_PRIVATE = f"{WITH_EXPIRED} AND member <> ''"  # of a queue-sharing group
 UNCOMMITTED = "SELECT COUNT(*) FROM message WHERE queue = ? AND state IN (1, 2, 4)"
 OLDEST = "SELECT MIN(stored) FROM message WHERE queue = ? AND state = 0"
 
 COMMIT_PUTS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 1 AND owner = ?"
+PUTS_OF = "SELECT seq, rank FROM message WHERE queue = ? AND state = 1 AND owner = ? ORDER BY seq"
+COMMIT_PUT = "UPDATE message SET state = 0, owner = 0 WHERE seq = ?"
 COMMIT_GETS = "DELETE FROM message WHERE queue = ? AND state = 2 AND owner = ?"
 BACK_OUT_PUTS = "DELETE FROM message WHERE queue = ? AND state = 1 AND owner = ?"
 BACK_OUT_GETS = """UPDATE message SET state = 0, owner = 0, backouts = backouts + 1
@@ -157,12 +213,12 @@ HELD = "SELECT DISTINCT queue FROM message WHERE state > 0 AND owner = ?"
 QUEUE_IDS = "SELECT id FROM queue"
 HELD_ON = "SELECT 1 FROM message WHERE queue = ? AND state > 0 AND owner = ? LIMIT 1"
 
-ADD_CONNECTION = """INSERT INTO connection (pid, user, application, channel, conn_name, started)
+ADD_CONNECTION = """INSERT INTO main.connection (pid, user, application, channel, conn_name, started)
     VALUES (?, ?, ?, ?, ?, ?)"""
 CONNECTIONS = "SELECT id, pid, user, application, channel, conn_name, started FROM connection ORDER BY id"
 CONNECTION_IDS = "SELECT id FROM connection"
 ANYBODY = "SELECT 1 FROM connection LIMIT 1"
-DELETE_CONNECTION = "DELETE FROM connection WHERE id = ?"
+DELETE_CONNECTION = "DELETE FROM main.connection WHERE id = ?"
 
 ADD_HANDLE = """INSERT INTO handle (connection, handle, queue, options, input, output, exclusive)
     VALUES (?, ?, ?, ?, ?, ?, ?)"""
@@ -171,14 +227,16 @@ HANDLES_OF = "SELECT queue, input FROM handle WHERE connection = ?"
 DELETE_HANDLES = "DELETE FROM handle WHERE connection = ?"
 OPEN_COUNTS = """SELECT COALESCE(SUM(input), 0), COALESCE(SUM(output), 0), COALESCE(SUM(exclusive), 0) FROM handle
     WHERE queue = ?"""
+OPEN_COUNTS_HERE = f"{OPEN_COUNTS} AND connection IN (SELECT id FROM connection)"  # not elsewhere in the group
 IS_OPEN = "SELECT 1 FROM handle WHERE queue = ? LIMIT 1"
 HANDLES_ON = """SELECT h.connection, h.handle, h.options, h.input, h.output, h.exclusive, c.pid, c.user, c.application,
     c.channel, c.conn_name FROM handle h JOIN connection c ON c.id = h.connection WHERE h.queue = ?"""
 
 QUALIFYING = """SELECT COUNT(*) FROM (SELECT 1 FROM message WHERE queue = ? AND state IN (0, 1, 3, 4) AND rank <= ?
     LIMIT ?)"""
+QUALIFYING_COMMITTED = QUALIFYING.replace("(0, 1, 3, 4)", "(0, 3)")
 TRIGGERED_BY = "SELECT name FROM object WHERE kind = 'QLOCAL' AND json_extract(attributes, '$.INITQ') = ? ORDER BY name"
 TRIGGERED_AT = "SELECT triggered FROM queue WHERE id = ?"
-TRIGGERED_NOW = "UPDATE queue SET triggered = ? WHERE id = ?"
-FORGET_TRIGGERED = "UPDATE queue SET triggered = 0 WHERE triggered > 0"
+TRIGGERED_NOW = "UPDATE main.queue SET triggered = ? WHERE id = ?"
+FORGET_TRIGGERED = "UPDATE main.queue SET triggered = 0 WHERE triggered > 0 AND id IN (SELECT id FROM queue)"
 LAST_MESSAGE = "SELECT seq FROM sqlite_sequence WHERE name = 'message'"

@@ -4,6 +4,8 @@
 2. A transaction is short: one MQI call. A unit of work is rows, not a transaction.
 3. `durable=True` waits for the disk (synchronous FULL): commits that carry persistent messages. All else is written in
    order but not waited for; whatever a power failure takes of it belongs to units of work that never ended.
+4. The folder of a member of a queue-sharing group holds links to the group's files: one store, one writer, one
+   transaction for all members. Their connections see their own rows and the shared ones (`mqlite.sql`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,15 @@ from mqlite import sql
 
 DATABASE = "qm.db"
 WRITE_LOCK = "write.lock"
+
+
+GROUP_PREFIX = "+"  # of a queue-sharing group's folder; no folder of a queue manager begins so
+
+
+def group_of(folder: Path) -> str:
+    """The name of the queue-sharing group that the queue manager in `folder` belongs to, blank for none."""
+    database = folder / DATABASE
+    return database.readlink().parent.name.removeprefix(GROUP_PREFIX) if database.is_symlink() else ""
 
 
 class WriteLock:
@@ -49,7 +60,7 @@ _leaked: list[object] = []
 
 def write_lock(folder: Path) -> WriteLock:
     """The write lock of the queue manager in `folder`, opened once a process and never closed."""
-    key = os.fspath(folder)
+    key = os.path.realpath(folder / WRITE_LOCK)
     if key not in _locks:
         _locks[key] = WriteLock(folder / WRITE_LOCK)
     return _locks[key]
@@ -65,16 +76,22 @@ class Store:
     """One SQLite connection. Not for two threads at once.
 
     Parameters: `folder` of the queue manager.
+    Attributes: `group` the queue-sharing group it belongs to, blank for none; `member` its name there, else blank.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.group = group_of(folder)
+        self.member = self._acting = folder.name.replace("%2F", "/").replace("%25", "%") if self.group else ""
         self._lock = write_lock(folder)
         self._db = sqlite3.connect(
             folder / DATABASE, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=60.0
         )
         for pragma in (sql.BUSY, sql.JOURNAL, sql.SYNC_NORMAL, sql.CHECKPOINT_PAGES, sql.CACHE):
             self._db.execute(pragma)
+        if self.member:
+            self._db.executescript(sql.MEMBER_SCHEMA)
+            self._db.execute(sql.START_ACTING, (self.member,))
         self.execute = self._db.execute
         self._durable = False
 
@@ -125,6 +142,22 @@ class Store:
                 self.execute(sql.ROLLBACK)
         finally:
             self._lock.release()
+
+    @contextmanager
+    def acting_for(self, member: str) -> Iterator[None]:
+        """See the rows of another member of the group; the way a dead one's work is undone, and triggers elsewhere."""
+        before = self._acting
+        if member != before:
+            self._act_for(member)
+        try:
+            yield
+        finally:
+            if member != before:
+                self._act_for(before)
+
+    def _act_for(self, member: str) -> None:
+        self.execute(sql.ACT_FOR, (member,))
+        self._acting = member
 
     @property
     def changes(self) -> int:

@@ -18,8 +18,10 @@ end of whatever kind (T10a). From 12 on trigger messages belong to no unit of wo
 
 A trigger message of type DEPTH switches triggering off, which no back-out undoes.
 
-Shared queues (T03b, T04a, T04b) are not built. Their place: `Situation.messages` counts committed messages only,
-`Situation.type` and `lowest_rank` are those of FIRST and priority 0, condition 4 looks at the whole group.
+Shared queues of a queue-sharing group: a message counts when it is committed, which is when it is put as far as events
+1 and 11 go (T03b). An event is one for every member of the group, each with the trigger monitor, the process and the
+initiation queue that it has itself; an initiation queue that is shared gets one trigger message, not one of each.
+Event 12 is the closing member's, and everybody's once nobody in the group has the queue open for input.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from mqlite.attributes import Kind
 from mqlite.engine import Engine, LocalQueue
 from mqlite.failure import Failure
 from mqlite.objects import Attributes
+from mqlite.sharing_group import is_shared
 from mqlite.standing import LOWEST, Placed, rank_of
 from mqlite.store import Store
 from mqlite.trigger_message import TriggerMessage, put_on_dead_letter_queue, put_on_initiation_queue
@@ -55,15 +58,28 @@ class Situation:
         self.rank = rank
         self.arrived = arrived
 
+    @cached_property
+    def served_elsewhere(self) -> bool:
+        """Another queue manager of the group has this shared queue open for input (T04a)."""
+        if not is_shared(self.local):
+            return False
+        return int(self.engine.store.one(sql.OPEN_COUNTS, (self.queue.number,))[0]) > self.open_for_input(self.queue)
+
+    @property
+    def held_exclusively(self) -> bool:
+        """A queue manager of the group has this shared queue open for exclusive input (T04b)."""
+        return is_shared(self.local) and self.engine.store.one(sql.OPEN_COUNTS, (self.queue.number,))[2] > 0
+
     @property
     def type(self) -> int:
-        """TriggerType."""
-        return int(str(self.local["TRIGTYPE"]))
+        """TriggerType; for a shared queue that is served elsewhere FIRST, unless it is NONE (T04a)."""
+        kind = int(str(self.local["TRIGTYPE"]))
+        return FIRST if kind != c.MQTT_NONE and self.served_elsewhere else kind
 
     @property
     def lowest_rank(self) -> int:
-        """The rank of a message whose priority is TriggerMsgPriority."""
-        return LOWEST - int(str(self.local["TRIGMPRI"]))
+        """The rank of a message whose priority is TriggerMsgPriority; of priority 0 if served elsewhere (T04a)."""
+        return LOWEST - (0 if self.served_elsewhere else int(str(self.local["TRIGMPRI"])))
 
     @property
     def needed(self) -> int:
@@ -72,9 +88,13 @@ class Situation:
 
     @cached_property
     def messages(self) -> int:
-        """How many messages of sufficient priority are on the queue, committed or not (T03a); no more than matter."""
+        """How many messages of sufficient priority are on the queue; no more than matter.
+
+        Committed or not (T03a); on a shared queue only those committed (T03b).
+        """
+        counted = sql.QUALIFYING_COMMITTED if is_shared(self.local) else sql.QUALIFYING
         limit = self.needed + self.arrived
-        return int(self.engine.store.one(sql.QUALIFYING, (self.queue.number, self.lowest_rank, limit))[0])
+        return int(self.engine.store.one(counted, (self.queue.number, self.lowest_rank, limit))[0])
 
     @property
     def before(self) -> int:
@@ -104,8 +124,9 @@ class Situation:
         return self.engine.local_queue(name) if name else None
 
     def open_for_input(self, queue: LocalQueue) -> int:
-        """OpenInputCount."""
-        return int(self.engine.store.one(sql.OPEN_COUNTS, (queue.number,))[0])
+        """OpenInputCount; of a shared queue that of this queue manager (T04b)."""
+        counts = sql.OPEN_COUNTS_HERE if is_shared(queue.local) else sql.OPEN_COUNTS
+        return int(self.engine.store.one(counts, (queue.number,))[0])
 
 
 def initiation_queue_usable(now: Situation) -> bool:
@@ -125,8 +146,8 @@ CONDITIONS: dict[int, Callable[[Situation], bool]] = {
     2: lambda now: now.rank <= now.lowest_rank,
     # Of such messages there were before: none (FIRST), any number (EVERY), TriggerDepth - 1 (DEPTH).
     3: lambda now: now.type == EVERY or now.before < now.needed <= now.messages,
-    # FIRST, DEPTH: no program has the queue open for removing messages.
-    4: lambda now: now.type == EVERY or not now.open_for_input(now.queue),
+    # FIRST, DEPTH: no program has the queue open for removing messages. No member has a shared one for itself alone.
+    4: lambda now: not now.held_exclusively and (now.type == EVERY or not now.open_for_input(now.queue)),
     # z/OS: gets from the queue are not inhibited.
     5: lambda now: now.engine.manager.platform != "zos" or now.local["GET"] == c.MQQA_GET_ALLOWED,
     # The process that is named has been defined; or none is named, and the queue is a transmission queue.
@@ -182,8 +203,30 @@ def message_put(
     queue manager has made of the message (T16); `last` whether a trigger message that its initiation queue does not
     take is discarded at once.
     """
-    now = Situation(engine, queue, rank=rank, arrived=arrived)
-    return _consider(now, (PUT, PUT_AGAIN), owner=owner, last=last)
+    if not is_shared(queue.local):
+        return _consider(Situation(engine, queue, rank=rank, arrived=arrived), (PUT, PUT_AGAIN), owner=owner, last=last)
+    if owner:
+        return ()  # its event is the commit
+    return _consider_everywhere(engine, queue, (PUT, PUT_AGAIN), rank=rank, arrived=arrived, last=last)
+
+
+def committed(engine: Engine, number: int, owner: int) -> tuple[int, tuple[Placed, ...]]:
+    """Make a unit of work's puts on a queue available, in their order: events 1 and 11 of a shared queue (T03b).
+
+    Parameters: `number` of the queue; `owner` the connection whose unit of work it is.
+    Returns how many messages there were, and the trigger messages.
+    """
+    name = engine.store.one(sql.QUEUE_BY_ID, (number,))[0]
+    queue = engine.local_queue(name)
+    if queue is None or not is_shared(queue.local) or not queue.local["TRIGGER"]:
+        return engine.store.execute(sql.COMMIT_PUTS, (number, owner)).rowcount, ()
+    rows = engine.store.all(sql.PUTS_OF, (number, owner))
+    written: tuple[Placed, ...] = ()
+    for seq, rank in rows:
+        engine.store.execute(sql.COMMIT_PUT, (seq,))
+        queue = engine.local_queue(name) or queue  # DEPTH switches its triggering off
+        written += message_put(engine, queue, rank=rank, owner=0)
+    return len(rows), written
 
 
 def closed(engine: Engine, queues: Iterable[int]) -> tuple[Placed, ...]:
@@ -194,8 +237,9 @@ def closed(engine: Engine, queues: Iterable[int]) -> tuple[Placed, ...]:
         queue = engine.local_queue(row[0]) if row else None
         if queue is None or queue.local["TRIGGER"] != c.MQTC_ON:
             continue
-        now = Situation(engine, queue)
-        if not now.open_for_input(queue):
+        if is_shared(queue.local) and not engine.store.one(sql.OPEN_COUNTS, (number,))[0]:
+            written += _consider_everywhere(engine, queue, (CLOSED,))
+        elif not (now := Situation(engine, queue)).open_for_input(queue):
             written += _consider(now, (CLOSED,))
     return written
 
@@ -204,9 +248,9 @@ def altered(engine: Engine, name: str, before: Attributes, after: Attributes) ->
     """Events 13, 13.1 and 13.2: a local queue has other attributes now, by MQSET or a command."""
     events = [event for event, completes in ALTERATIONS if completes(before, after)]
     queue = engine.local_queue(name) if events else None
-    written = _consider(Situation(engine, queue), events) if queue else ()
+    written = _consider_everywhere(engine, queue, events) if queue else ()
     if before["PUT"] != after["PUT"] == c.MQQA_PUT_ALLOWED:
-        written += _consider_all(engine, name, INITIATION_PUTS_ALLOWED)
+        written += _consider_all(engine, name, INITIATION_PUTS_ALLOWED, everywhere=is_shared(after))
     return written
 
 
@@ -237,19 +281,54 @@ def restarted(store: Store) -> None:
     store.execute(sql.FORGET_TRIGGERED)
 
 
-def _consider_all(engine: Engine, initiation: str, event: Event) -> tuple[Placed, ...]:
-    """An event of an initiation queue: one for each queue that it is for."""
+def _consider_all(engine: Engine, initiation: str, event: Event, *, everywhere: bool = False) -> tuple[Placed, ...]:
+    """An event of an initiation queue: one for each queue that it is for; `everywhere` in the queue-sharing group."""
     written: tuple[Placed, ...] = ()
-    for (name,) in engine.store.all(sql.TRIGGERED_BY, (initiation,)):
-        queue = engine.local_queue(name)
-        if queue is not None:
-            written += _consider(Situation(engine, queue), (event,))
+    seen = set[int]()
+    for member in engine.members() if everywhere else (engine,):
+        with member.acting():
+            for (name,) in engine.store.all(sql.TRIGGERED_BY, (initiation,)):
+                queue = member.local_queue(name)
+                if queue is None or queue.number in seen:
+                    continue
+                seen.add(queue.number)
+                if everywhere:
+                    written += _consider_everywhere(member, queue, (event,))
+                else:
+                    written += _consider(Situation(member, queue), (event,))
+    return written
+
+
+def _consider_everywhere(
+    engine: Engine, queue: LocalQueue, events: Iterable[Event], *, rank: int = 0, arrived: int = 0, last: bool = False
+) -> tuple[Placed, ...]:
+    """An event of a queue: for a shared one the same for every member, whose trigger messages do not affect each other.
+
+    Trigger messages for one shared initiation queue are one, from the first member that would write it.
+    """
+    completed: list[Situation] = []
+    for member in engine.members() if is_shared(queue.local) else (engine,):
+        with member.acting():
+            now = Situation(member, queue, rank=rank, arrived=arrived)
+            initiation = now.initiation
+            if initiation is None or any(other.initiation == initiation for other in completed):
+                continue
+            if any(event.completes(now) for event in events):
+                completed.append(now)
+    written: tuple[Placed, ...] = ()
+    for now in completed:
+        with now.engine.acting():
+            written += _write_for(now, last=last)
     return written
 
 
 def _consider(now: Situation, events: Iterable[Event], *, owner: int = 0, last: bool = False) -> tuple[Placed, ...]:
     """Write one trigger message if one of these events has completed the conditions."""
-    if not any(event.completes(now) for event in events) or now.initiation is None:
+    return _write_for(now, owner=owner, last=last) if any(event.completes(now) for event in events) else ()
+
+
+def _write_for(now: Situation, *, owner: int = 0, last: bool = False) -> tuple[Placed, ...]:
+    if now.initiation is None:
         return ()
     message = TriggerMessage(
         queue=now.queue, initiation=now.initiation, process=now.process, owner=owner,

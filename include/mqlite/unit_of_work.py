@@ -11,6 +11,7 @@ from mqlite.connection import Connection, UnitOfWork, forget
 from mqlite.events import message_available
 from mqlite.failure import Failure
 from mqlite.recovery import back_out_all, drop_handles
+from mqlite.standing import Placed
 from mqwire import constants as c
 
 
@@ -20,11 +21,16 @@ def commit(connection: Connection) -> None:
     if not unit.queues:
         return
     store = connection.store
+    caused: tuple[Placed, ...] = ()
     try:
         with store.write(durable=unit.persistent):
             for queue, (puts, gets) in unit.queues.items():
                 whole = not gets or store.execute(sql.COMMIT_GETS, (queue, connection.id)).rowcount == gets
-                if puts:
+                if puts and store.member:
+                    found, triggers = triggering.committed(connection.engine, queue, connection.id)
+                    whole = found == puts and whole
+                    caused += triggers
+                elif puts:
                     whole = store.execute(sql.COMMIT_PUTS, (queue, connection.id)).rowcount == puts and whole
                 if not whole and exists(connection, queue):  # another process took this one for dead
                     raise Failure(c.MQRC_BACKED_OUT, "the unit of work is not whole")
@@ -35,6 +41,8 @@ def commit(connection: Connection) -> None:
     connection.unit = UnitOfWork()
     for name in unit.names:
         message_available(connection, name)
+    for message in caused:
+        message.announce(connection, syncpoint=False)
 
 
 def release_triggers(connection: Connection) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pymqi
 import pytest
 from click.testing import CliRunner, Result
-from mqlite_support import INPUT, Application, make, refused, run_mqsc
+from mqlite_support import INPUT, Application, expire, make, refused, run_mqsc, until
 from pymqi import CMQC, CMQCFC
 
 from mqlite import sql
@@ -41,18 +41,6 @@ def mqlite() -> Iterator[Mqlite]:
 
     yield call
     call("end", "QM1")
-
-
-def expire() -> None:
-    """The shortest expiry there is has passed."""
-    end = int(time.time() * 10) + 2
-    while time.time() * 10 <= end:
-        time.sleep(0.02)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        time.sleep(0.02)
 
 
 def test_E16_running_service_scans_every_interval(zos: Application, mqlite: Mqlite) -> None:

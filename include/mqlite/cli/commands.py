@@ -49,16 +49,24 @@ def told() -> Iterator[None]:
 @click.argument("name")
 @click.option("--platform", type=click.Choice(["unix", "zos"]), default="unix", show_default=True)
 @click.option("--ccsid", type=click.IntRange(1, 65_535), help="Coded character set, instead of the platform's own.")
-def create(name: str, platform: str, ccsid: int | None) -> None:
+@click.option(
+    "--group",
+    default="",
+    metavar="QSG",
+    help="Join this queue-sharing group of z/OS-like queue managers: "
+    "they share the queues that are defined with QSGDISP(SHARED). The first member makes it.",
+)
+def create(name: str, platform: str, ccsid: int | None, group: str) -> None:
     """Create a queue manager with its SYSTEM objects."""
     with told():
         try:
-            creation.create(name, platform=platform, ccsid=ccsid)
+            creation.create(name, platform=platform, ccsid=ccsid, group=group)
         except FileExistsError as there:
             raise click.ClickException(f"AMQ8110S: queue manager {name} already exists") from there
         except ValueError as wrong:
             raise click.ClickException(str(wrong)) from wrong
-    click.echo(f"IBM MQ queue manager '{name}' created (embedded, {platform}).")
+    sharing = f", queue-sharing group {group}" if group else ""
+    click.echo(f"IBM MQ queue manager '{name}' created (embedded, {platform}{sharing}).")
 
 
 @main.command()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mqlite import attributes
 from mqlite.attributes import Kind, Value, valid_name
+from mqlite.commands import disposition
 from mqlite.commands.nouns import DEFAULT_OBJECTS, NOUNS, kinds_of
 from mqlite.commands.request import Request, Response
 from mqlite.conditions import CommandError, Condition
@@ -39,6 +40,7 @@ def define(admin: Administration, request: Request) -> Response:
         if keyword not in request.attributes and "LIKE" not in request.options:
             raise CommandError(Condition.REQUIRED_MISSING, parameter=attributes.attribute(kind, keyword).selector)
     _check_applies(admin, kind, subtype, request)
+    disposition.check_definition(admin, kind, request, values, None if there is None else there[1])
     admin.define(kind, request.name, values, replace=there is not None)
     return Response(done=noun.created)
 
@@ -49,13 +51,15 @@ def alter(admin: Administration, request: Request) -> Response:
     noun = NOUNS[kind]
     if kind is Kind.QMGR:
         admin.alter(kind, admin.queue_manager, dict(request.attributes), force=True)
-        return Response(done=noun.changed)
+        notes = disposition.differing_intervals(admin) if "EXPRYINT" in request.attributes else ()
+        return Response(done=noun.changed, notes=notes)
     there = _existing(admin, kind, request.name)
     if there is None:
         raise CommandError(noun.missing, name=request.name)
     subtype = _subtype(kind, request)
     _check_same_type(kind, there, request)
     _check_applies(admin, kind, subtype, request)
+    disposition.check_found(admin, kind, request, there[1])
     force = request.options.get("FORCE") == "YES"
     changes = {keyword: value for keyword, value in request.attributes.items() if keyword != SUBTYPE.get(kind)}
     for keyword, value in changes.items():
@@ -76,6 +80,7 @@ def delete(admin: Administration, request: Request) -> Response:
     kind = there[0]
     if kind not in kinds:
         raise CommandError(Condition.WRONG_TYPE, name=request.name)
+    disposition.check_found(admin, kind, request, there[1])
     admin.delete(kind, request.name, purge=request.options.get("PURGE") == "YES")
     return Response(done=noun.deleted)
 
@@ -133,7 +138,7 @@ def _starting_values(admin: Administration, kind: Kind, subtype: str | None, req
             raise CommandError(Condition.WRONG_TYPE, name=like)
         found = None
     for keyword, value in (found or {}).items():
-        if not attributes.attribute(kind, keyword).read_only:
+        if not attributes.attribute(kind, keyword).read_only and keyword != disposition.KEYWORD:
             values[keyword] = value
     return values
 

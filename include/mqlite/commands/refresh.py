@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mqlite.attributes import Kind, valid_name
+from mqlite.commands.disposition import differing_intervals
 from mqlite.commands.filters import generic_match
 from mqlite.commands.request import Request, Response
 from mqlite.conditions import CommandError, Condition
@@ -37,4 +38,4 @@ def manager(admin: Administration, request: Request) -> Response:
     if stem and not valid_name(stem):
         raise CommandError(Condition.NAME_ERROR, name=pattern, parameter=c.MQCACF_OBJECT_NAME)
     admin.discard_expired([name for _, name, _ in admin.find((Kind.QLOCAL,)) if generic_match(pattern, name)])
-    return Response(done=Condition.QMGR_REFRESHED)
+    return Response(done=Condition.QMGR_REFRESHED, notes=differing_intervals(admin))

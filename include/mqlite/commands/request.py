@@ -49,7 +49,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """done: what the command says when it has been done. rows: what an inquiry found."""
+    """done: what the command says when it has been done. rows: what an inquiry found. notes: what MQSC says besides."""
 
     done: Condition | None = None
     rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mqlite.attributes import Attribute, Kind, Value
 from mqlite.attributes.rows import bits, name, word
 from mqlite.attributes.status import STATUS_TABLE, Status
+from mqlite.commands import disposition
 from mqlite.commands.filters import generic_match
 from mqlite.commands.nouns import NOUNS, QUEUE_NAME, kinds_of
 from mqlite.commands.request import Request, Response, Row
@@ -97,6 +98,7 @@ def _statistics_row(admin: Administration, queue: str) -> Row:
 def clear(admin: Administration, request: Request) -> Response:
     """CLEAR QLOCAL: every message goes; not while the queue is open or has uncommitted messages."""
     kind = _local(admin, request.name)
+    disposition.check_found(admin, kind, request, admin.get(kind, request.name) or {})
     admin.clear(kind, request.name)
     return Response(done=Condition.QUEUE_CLEARED)
 

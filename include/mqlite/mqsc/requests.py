@@ -32,7 +32,8 @@ SWITCHES = {"REPLACE": ("REPLACE", "YES"), "NOREPLACE": ("REPLACE", "NO"), "FORC
 OPTIONS = {
     ("DEFINE", ""): {"REPLACE", "NOREPLACE", "LIKE"},
     ("ALTER", ""): {"FORCE", "NOFORCE"},
-    ("DELETE", "Q"): {"PURGE", "NOPURGE"},
+    ("DELETE", "Q"): {"PURGE", "NOPURGE", "QSGDISP"},
+    ("CLEAR", "Q"): {"QSGDISP"},
     ("DELETE", ""): {"CHLTABLE", "IGNSTATE"},
     ("DISPLAY", "Q"): {"TYPE"},
     ("DISPLAY", "QSTATUS"): {"TYPE"},

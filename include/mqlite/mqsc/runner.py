@@ -109,6 +109,7 @@ def answer_lines(response: Response) -> list[str]:
     for row in response.rows:
         lines.append(row.shown.value.message)
         lines += columns(_items(row))
+    lines += response.notes
     if response.done is not None and response.done.value.message:
         lines.append(response.done.value.message)
     return lines

@@ -33,6 +33,7 @@ YES_NO = {0: "NO", 1: "YES"}
 REPLACE = {c.MQIACF_REPLACE: ("REPLACE", YES_NO)}
 FORCE = {c.MQIACF_FORCE: ("FORCE", YES_NO)}
 PURGE = {c.MQIACF_PURGE: ("PURGE", YES_NO)}
+DISPOSITION = {c.MQIA_QSG_DISP: ("QSGDISP", {0: "QMGR", 1: "COPY", 2: "SHARED", 3: "GROUP", 4: "PRIVATE"})}
 STATUS_TYPE = {c.MQIACF_Q_STATUS_TYPE: ("TYPE", {c.MQIACF_Q_STATUS: "QUEUE", c.MQIACF_Q_HANDLE: "HANDLE"})}
 STOPPING = {
     c.MQIACF_MODE: ("MODE", {c.MQMODE_QUIESCE: "QUIESCE", c.MQMODE_FORCE: "FORCE", c.MQMODE_TERMINATE: "TERMINATE"}),
@@ -58,7 +59,8 @@ def _object_commands(kind: Kind, noun: Noun) -> dict[int, PcfCommand]:
     }
     if numbers.create:
         found[numbers.create] = PcfCommand(verb="DEFINE", noun=word, name=name, options=REPLACE)
-        found[numbers.delete] = PcfCommand(verb="DELETE", noun=word, name=name, options=PURGE)
+        deleting = PURGE | DISPOSITION if noun is QUEUES else PURGE
+        found[numbers.delete] = PcfCommand(verb="DELETE", noun=word, name=name, options=deleting)
         found[numbers.copy] = PcfCommand(
             verb="DEFINE", noun=word, name=numbers.to_parameter, like=numbers.from_parameter, options=REPLACE
         )
@@ -70,7 +72,7 @@ def _object_commands(kind: Kind, noun: Noun) -> dict[int, PcfCommand]:
 PCF_COMMANDS: Mapping[int, PcfCommand] = {
     **{number: command for kind, noun in NOUNS.items() for number, command in _object_commands(kind, noun).items()},
     c.MQCMD_PING_Q_MGR: PcfCommand(verb="PING", noun="QMGR"),
-    c.MQCMD_CLEAR_Q: PcfCommand(verb="CLEAR", noun="QLOCAL", name=QUEUE_NAME.selector),
+    c.MQCMD_CLEAR_Q: PcfCommand(verb="CLEAR", noun="QLOCAL", name=QUEUE_NAME.selector, options=DISPOSITION),
     c.MQCMD_RESET_Q_STATS: PcfCommand(verb="RESET", noun="QSTATS", name=QUEUE_NAME.selector),
     c.MQCMD_INQUIRE_Q_STATUS: PcfCommand(
         verb="DISPLAY",
