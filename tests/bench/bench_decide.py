@@ -138,7 +138,7 @@ def main() -> None:
         folder = RunFolder.at(Path(lake), "QM1", "bench")
         snapshot.begin(folder)
         write_snapshot(spark, folder.snapshot)
-        snapshot.finish(folder, "QM1", ["SYSTEM.DEAD.LETTER.QUEUE"], "")
+        snapshot.finish(folder, "QM1", ["SYSTEM.DEAD.LETTER.QUEUE"], "2026-11-21T12:00:00Z")
         messages = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
         used = [PATTERN_COLUMNS[name] for name in compared(table)]
         scan = messages.select(*used, "dlh_error")
