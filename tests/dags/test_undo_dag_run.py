@@ -1,0 +1,82 @@
+"""`mq_undo` run by Airflow itself on a queue manager: dry, and acting once its approval is given."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mq_support import DLQ, Manager, dead_letter
+
+from mqops.rules import parse
+from mqops.workflow.dlq import Pass, carry_out, plan_pass
+
+ROOT = Path(__file__).resolve().parents[2]
+ESTATE = "lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n"
+CODE = """
+import json, os, runpy
+dag = runpy.run_path(os.environ["DAG_FILE"])["mq_undo"]
+run = dag.test(run_conf=json.loads(os.environ["FORM"]), mark_success_pattern="approve")
+print("STATES " + json.dumps({ti.task_id: str(ti.state) for ti in run.get_task_instances()}), flush=True)
+"""
+
+
+@pytest.fixture
+def manager(queue_manager: Any) -> Manager:
+    made: Manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    return made
+
+
+@pytest.fixture
+def airflow(manager: Manager, tmp_path: Path, airflow_database: Path) -> Any:
+    """Runs the DAG with a form; gives task → state."""
+    (tmp_path / "estate.yaml").write_text(ESTATE)
+    (tmp_path / "airflow").mkdir()
+    shutil.copy(airflow_database, tmp_path / "airflow" / "airflow.db")
+
+    def run(**form: Any) -> dict[str, str]:
+        environment = {
+            **manager.environment,
+            "AIRFLOW_HOME": str(tmp_path / "airflow"),
+            "MQOPS_ESTATE": str(tmp_path / "estate.yaml"),
+            "DAG_FILE": str(ROOT / "dags" / "undo.py"),
+            "FORM": json.dumps({"queue_manager": "QM1", **form}),
+            "AIRFLOW_CONN_MQ_TEST": json.dumps(
+                {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+            ),
+        }
+        environment.pop("MQOPS_LAKE", None)
+        done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True)
+        found = [line for line in done.stdout.splitlines() if line.startswith("STATES ")]
+        assert found, done.stdout[-3000:] + done.stderr[-3000:]
+        states: dict[str, str] = json.loads(found[-1].removeprefix("STATES "))
+        return states
+
+    return run
+
+
+def test_law2_dry_by_default_and_undone_when_approved(manager: Manager, airflow: Any, tmp_path: Path) -> None:
+    text = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
+    table = parse(text).table
+    assert table
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("B", b"y")])
+    before = manager.messages(DLQ)
+    what = Pass(connection=manager.connection, lake=tmp_path / "lake", table=table, text=text)
+    run, plan = plan_pass(what)
+    carry_out(what, run, plan)
+    dry = airflow(run=run.run)
+    assert dry == {"plan": "success", "route": "success", "approve": "skipped", "act": "skipped", "prove": "success"}
+    assert manager.depth(DLQ) == 0
+    assert set(airflow(run=run.run, dry_run=False).values()) == {"success"}
+    assert manager.messages(DLQ) == before
+    assert (manager.depth("A"), manager.depth("MQOPS.LEDGER")) == (0, 0)
+    (about,) = [
+        entry["about"]
+        for entry in map(json.loads, (tmp_path / "lake" / "QM1" / "ledger" / "ledger.jsonl").read_text().splitlines())
+        if entry["kind"] == "issued" and entry["about"].get("undoes")
+    ]
+    assert (about["undoes"], about["workflow"], bool(about["requested_by"])) == (run.run, "undo", True)
