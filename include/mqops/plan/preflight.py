@@ -53,7 +53,7 @@ class Demand:
     @property
     def name(self) -> str:
         """`QUEUE@QMGR`, without `@` where the queue manager is blank."""
-        return f"{self.queue}@{self.queue_manager}".removesuffix("@")
+        return f"{self.queue or '(blank)'}@{self.queue_manager}".removesuffix("@")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,8 @@ class Finding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        return f"{self.severity}: {self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
+        text = f"{self.severity}: {self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
+        return "".join(character if character.isprintable() else "." for character in text)
 
 
 def shown(findings: Sequence[Finding]) -> list[str]:
@@ -155,7 +156,12 @@ def judge(looked: Sequence[tuple[Demand, Destination]], taken_from: Collection[s
     """
     found = [finding for demand, there in looked for finding in _of_one(demand, there)]
     found += _of_room(looked, taken_from)
-    return tuple(sorted(found, key=lambda one: SEVERITIES.index(one.severity)))
+    return worst_first(found)
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same by severity, else in the order they have."""
+    return tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
 
 
 def _of_one(demand: Demand, there: Destination) -> Iterator[Finding]:

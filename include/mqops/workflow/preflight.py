@@ -11,7 +11,7 @@ from mqops.errors import MQError
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.destination import Lookout
 from mqops.plan import PlanSummary
-from mqops.plan.preflight import Demand, Destination, Finding, Preflight, judge
+from mqops.plan.preflight import Demand, Destination, Finding, Preflight, judge, worst_first
 from mqops.store import preflight as store
 from mqops.store.files import read_json
 from mqops.store.run import RunFolder
@@ -47,7 +47,7 @@ def _findings(connection: MqConnection, plan: PlanSummary, demands: Sequence[Dem
         return (_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),)
     left_off = len(demands) - len(looked)
     more = (_unknown(plan.queue_manager, f"{left_off} more destinations were not looked at"),) if left_off else ()
-    return (*more, *judge(looked, plan.queue.split(",")))
+    return worst_first((*judge(looked, plan.queue.split(",")), *more))
 
 
 def _look(connection: MqConnection, demands: Sequence[Demand]) -> list[tuple[Demand, Destination]]:

@@ -76,6 +76,20 @@ def test_law2_a_dry_run_moves_nothing_and_says_what_it_would(manager, mqops):
     assert manager.depth("MQOPS.LEDGER") == 0
 
 
+def test_what_is_wrong_with_the_destinations_is_told_before_anything_is_moved(manager, mqops):
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("SHUT", b"y")])
+    problem = "problem: SHUT@QM1: PUT(DISABLED). ALTER QLOCAL(SHUT) PUT(ENABLED)\n"
+    idle = "warning: A@QM1: nobody has it open for input. Is the application up?\n"
+    said = mqops("dlq", "run", DLQ, "QM1", "--dry-run", text=RETRY)
+    assert said.stdout.index(problem) < said.stdout.index(idle)
+    told = json.loads(mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json", text=RETRY).stdout)
+    assert told["preflight"]["plan"] == told["plan"]["digest"]
+    assert [one["severity"] for one in told["preflight"]["findings"]] == ["problem", "warning", "warning"]
+    done = mqops("dlq", "run", DLQ, "QM1", text=RETRY)
+    assert done.stderr == f"mqops: {problem}"  # warnings are for who looks at a plan
+    assert "1 moved" in done.stdout
+
+
 def test_D07_an_invalid_table_stops_everything(manager, mqops):
     manager.put(DLQ, [dead_letter("A", b"x")])
     said = mqops("dlq", "run", DLQ, "QM1", text="ACTION(RETRY) ACTION(FWD)\nREASON(NO) ACTION(IGNORE)\n", expect=1)

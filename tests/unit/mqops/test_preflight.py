@@ -14,8 +14,12 @@ from mqops.plan.preflight import Channel, Demand, Destination, LocalQueue, Prefl
 from mqops.rules import parse
 from mqops.store.files import read_json
 from mqops.store.preflight import kept
+from mqops.store.run import RunFolder
 from mqops.workflow.dlq import Pass, carry_out, plan_pass
 from mqops.workflow.preflight import preflight
+from mqops.workflow.prove import prove
+from mqops.workflow.undo import carry_out as undo
+from mqops.workflow.undo import plan_undo
 
 DEMAND = Demand(queue="A", messages=10, bytes=1000, longest=200)
 QUEUE = LocalQueue(name="A", depth=5, max_depth=100, max_msg_length=5000, open_input=1)
@@ -94,6 +98,12 @@ def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> 
     assert found[0].destination == "A, ALIAS, OTHER"
     assert "room for 25 of 30 messages" in found[0].what
     assert not judge([(DEMAND, here(depth=100))], taken_from=["A"])  # what is put back there came from there
+
+
+def test_names_that_came_with_messages_are_one_printable_line() -> None:
+    (finding,) = judge([(replace(DEMAND, queue="A\nB\x1b[2J"), Destination(unknown="x"))])
+    assert str(finding) == "unknown: A.B.[2J: it cannot be inquired: x"
+    assert replace(DEMAND, queue="", queue_manager="QM1").name == "(blank)@QM1"
 
 
 def test_a_preflight_is_kept_as_it_is() -> None:
@@ -272,6 +282,16 @@ def test_a_queue_manager_that_cannot_be_reached_is_unknown(manager, planned):
     assert kept(run) == found
 
 
+def test_destinations_that_are_not_looked_at_are_unknown(manager, planned, monkeypatch):
+    manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "SHUT", "SHUT", "SMALL", "GONE")])
+    monkeypatch.setattr("mqops.workflow.preflight.MOST_DESTINATIONS", 2)  # those with most messages
+    found = planned()[3]
+    assert found.destinations == 4
+    assert [one.destination for one in found.findings if one.severity == "problem"] == ["SHUT@QM1"]
+    assert "unknown: QM1: 2 more destinations were not looked at" in [str(one) for one in found.findings]
+    assert [one.severity for one in found.findings] == ["problem", "unknown", "warning", "warning"]
+
+
 def test_duplicates_are_counted(manager, planned):
     same, other = dead_letter("A", b"x", MsgId=b"M" * 24), dead_letter("A", b"y", MsgId=b"M" * 24)
     manager.put(DLQ, [same, same, other, dead_letter("A", b"x"), dead_letter("A", b"x")])
@@ -291,3 +311,15 @@ def test_messages_that_an_earlier_run_put_are_told(manager, planned):
     (remark,) = found.remarks
     assert remark.startswith("replayed before: earlier runs put messages with the MsgIds of 1 of these on a queue")
     assert read_json(run.path / "preflight.json")["remarks"] == [remark]
+
+
+def test_what_an_undo_took_back_counts_as_not_put(manager, planned, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    what, run, plan, _found = planned()
+    carry_out(what, run, plan)
+    folder = RunFolder.at(tmp_path, "QM1", "undo")
+    plan_undo(what.connection, run, folder)
+    undo(what.connection, folder)
+    assert prove(what.connection, folder).moved == 1
+    assert manager.depth(DLQ) == 1
+    assert not planned()[3].remarks
