@@ -1,0 +1,36 @@
+"""A run that Spark observed, decided and acted on is undone like any other: its Parquet files are read all the same."""
+
+from __future__ import annotations
+
+from mq_support import DLQ, dead_letter
+
+from mqops.spark.act import act
+from mqops.spark.decide import Request, decide
+from mqops.spark.observe import observe
+from mqops.store.run import RunFolder
+from mqops.workflow.prove import prove
+from mqops.workflow.undo import carry_out, find_run, plan_undo
+
+RULES = "DESTQ(DROP) ACTION(DISCARD)\nACTION(RETRY)\n"
+
+
+def test_a_run_of_spark_is_undone(queue_manager, spark, tmp_path):
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(OTHER.DLQ)\n")
+    for queue in (DLQ, "OTHER.DLQ"):
+        messages = [dead_letter(("A", "DROP")[number % 2], b"%d" % number, Expiry=90000) for number in range(20)]
+        manager.put(queue, messages)
+    before = {queue: [body for _md, body in manager.messages(queue)] for queue in (DLQ, "OTHER.DLQ")}
+    run = RunFolder.at(tmp_path / "lake", "QM1", "spark")
+    observe(spark, manager.connection, run, [DLQ, "OTHER.DLQ"])
+    decide(spark, Request(folder=run, table_text=RULES))
+    assert act(spark, manager.connection, run).moved == 20
+    folder = RunFolder.at(tmp_path / "lake", "QM1", "undo")
+    plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", "spark"), folder)
+    assert plan.actions == {"RESTORE": 20, "RETURN": 20}
+    carry_out(manager.connection, folder, approved=plan.digest, unit_size=7)
+    assert prove(manager.connection, folder).moved == 40
+    assert manager.depth("A") == 0
+    for queue, bodies in before.items():
+        found = manager.messages(queue)
+        assert [body for _md, body in found] == bodies
+        assert all(89000 < md["Expiry"] <= 90000 for md, _body in found)
