@@ -37,13 +37,13 @@ def connections(place: AirflowHome) -> dict[str, dict[str, Any]]:
     return found
 
 
-REFRESH_EXPIRY = "mq_refresh_expiry"
+FOR_ALL = ("mq_refresh_expiry", "mq_undo")
 
 
 def dag_ids(estate: Estate) -> list[str]:
-    """The DAGs that the estate asks for: a workflow has the name of its section; and the one for all of them."""
+    """The DAGs that the estate asks for: a workflow has the name of its section; and those for all queue managers."""
     workflows = [name for name in QueueManager.model_fields if name not in ("connection", "spark")]
-    return [REFRESH_EXPIRY] + [
+    return [*FOR_ALL] + [
         f"{dag_prefix(name)}_{workflow}"
         for name, settings in estate.queue_managers.items()
         for workflow in workflows

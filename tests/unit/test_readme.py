@@ -1,0 +1,39 @@
+"""The README's commands work as they stand, in their order."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from mq_support import Manager, dead_letter
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+BLOCKS = [block.strip().splitlines() for block in re.findall(r"^```\n(.*?)^```", README, re.DOTALL | re.MULTILINE)]
+COMMANDS = [[line for line in block if not line.startswith(("make ", ". "))] for block in BLOCKS]
+
+
+@pytest.mark.parametrize("commands", [block for block in COMMANDS if block], ids=lambda block: block[0][:20])
+def test_commands(commands: list[str], tmp_path: Path) -> None:
+    manager = Manager("QM1", tmp_path)
+    manager.mqlite("create", "QM1")
+    manager.mqsc((ROOT / "include" / "mqsc" / "QM1.mqsc").read_text())
+    manager.put("SYSTEM.DEAD.LETTER.QUEUE", [dead_letter("CARDS.AUTH", b"x")])
+    environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=ROOT, env=environment, text=True, capture_output=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"^make (\w+)", README, re.MULTILINE))))
+def test_make_targets_exist(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#]+)\)", README))))
+def test_links_lead_to_files(link: str) -> None:
+    assert (ROOT / link).exists()
