@@ -216,15 +216,15 @@ def committed(engine: Engine, number: int, owner: int) -> tuple[int, tuple[Place
     Parameters: `number` of the queue; `owner` the connection whose unit of work it is.
     Returns how many messages there were, and the trigger messages.
     """
-    name = engine.store.one(sql.QUEUE_BY_ID, (number,))[0]
-    queue = engine.local_queue(name)
+    row = engine.store.one(sql.QUEUE_BY_ID, (number,))
+    queue = engine.local_queue(row[0]) if row else None
     if queue is None or not is_shared(queue.local) or not queue.local["TRIGGER"]:
         return engine.store.execute(sql.COMMIT_PUTS, (number, owner)).rowcount, ()
     rows = engine.store.all(sql.PUTS_OF, (number, owner))
     written: tuple[Placed, ...] = ()
     for seq, rank in rows:
         engine.store.execute(sql.COMMIT_PUT, (seq,))
-        queue = engine.local_queue(name) or queue  # DEPTH switches its triggering off
+        queue = engine.local_queue(queue.name) or queue  # DEPTH switches its triggering off
         written += message_put(engine, queue, rank=rank, owner=0)
     return len(rows), written
 

@@ -1,7 +1,7 @@
-"""A process that moves messages between queues until it is killed: `python mqlite_worker.py SOURCE TARGET SIZE END`.
+"""A process that moves messages between queues until it is killed.
 
-In units of work of random size; one in four is backed out. END is `kill` (work for ever) or `empty` (stop when nothing
-is left). A line on standard output says that it has begun.
+`python mqlite_worker.py SOURCE TARGET SIZE END [QMGR]`. In units of work of random size; one in four is backed out.
+END is `kill` (work for ever) or `empty` (stop when nothing is left). A line on standard output says that it has begun.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ INPUT = CMQC.MQOO_INPUT_SHARED
 
 
 def main() -> None:
-    source_name, target_name, size, end = sys.argv[1:]
-    manager = pymqi.connect("QM1")
+    source_name, target_name, size, end, *named = sys.argv[1:]
+    manager = pymqi.connect(named[0] if named else "QM1")
     source = pymqi.Queue(manager, source_name, INPUT)
     target = pymqi.Queue(manager, target_name, CMQC.MQOO_OUTPUT)
     print("working", flush=True)

@@ -21,8 +21,9 @@ import pymqi
 import pytest
 from mqlite_support import Application, application, home, refused, run_mqsc
 from pymqi import CMQC
+from sharing_support import SHARED, Group, group
 
-__all__ = ["application", "home"]
+__all__ = ["application", "group", "home"]
 
 KILLS = int(os.environ.get("MQLITE_CRASH_KILLS", "6"))
 WORKER = Path(__file__).with_name("mqlite_worker.py")
@@ -106,6 +107,21 @@ def test_killed_at_random_while_they_move_messages(application: Application) -> 
     assert found == Counter(bodies_of(300))
     assert there.depth("Q1") + there.depth("Q2") == 300
     there.manager.disconnect()
+
+
+def test_members_of_a_group_killed_at_random_while_they_move_messages(group: Group) -> None:
+    """T03b: whoever of the queue-sharing group looks next puts back what a dead process of any member held."""
+    run_mqsc(f"DEFINE QLOCAL(Q2) {SHARED} SHARE")
+    fill(group["QM1"], "Q1", 300)
+    chance = random.Random(os.environ.get("PYTEST_SEED", ""))
+    for _ in range(KILLS):
+        with worker("Q1", "Q2", "20", "kill", "QM1") as first, worker("Q2", "Q1", "20", "kill", "QM2") as second:
+            time.sleep(chance.uniform(0.01, 0.2))  # the moment of death is what is tried
+            first.kill()
+            second.kill()
+    there = group["QM3"]
+    assert Counter(there.bodies("Q1") + there.bodies("Q2")) == Counter(bodies_of(300))
+    assert there.depth("Q1") + there.depth("Q2") == 300
 
 
 def test_four_processes_at_once(application: Application) -> None:

@@ -165,6 +165,12 @@ def test_T03b_groups_that_cannot_be(home: Path, name: str, platform: str, qsg: s
     assert "QM2" not in command("list").output
 
 
+def test_T03b_lists_tell_the_group(group: Group) -> None:
+    assert command("list").output.count("PLATFORM(zos) CCSID(500) QSGNAME(QSG1)") == len(MEMBERS)
+    shown = "\n".join(run_mqsc("DISPLAY QUEUE(*) WHERE(QSGDISP EQ SHARED)", "QM2"))
+    assert shown.count("QSGDISP(SHARED)") == shown.count("QUEUE(Q1)") + shown.count("QUEUE(REPORTS)") == 2
+
+
 def test_T03b_member_that_is_deleted_leaves_what_is_shared(group: Group, home: Path) -> None:
     group["QM1"].put("Q1", b"stays")
     group["QM1"].put("OWN")

@@ -117,13 +117,15 @@ def list_managers(as_json: bool) -> None:
         click.echo(json.dumps(rows))
         return
     for row in rows:
-        click.echo(f"QMNAME({row['name']}) STATUS({row['status']}) PLATFORM({row['platform']}) CCSID({row['ccsid']})")
+        sharing = f" QSGNAME({row['group']})" if row["group"] else ""
+        figures = f"STATUS({row['status']}) PLATFORM({row['platform']}) CCSID({row['ccsid']}){sharing}"
+        click.echo(f"QMNAME({row['name']}) {figures}")
 
 
 def _described(found: Manager) -> dict[str, str | int]:
     status = "running" if service_lock.holder(found.folder) else "ended"
     return {"name": found.name, "status": status, "platform": found.platform, "ccsid": found.ccsid,
-            "folder": os.fspath(found.folder)}  # fmt: skip
+            "group": found.group, "folder": os.fspath(found.folder)}  # fmt: skip
 
 
 @main.command()
