@@ -165,9 +165,7 @@ def main() -> None:
         manager = create(place, "QM1", QUEUES)
         for unit in UNITS:
             count = MESSAGES if unit > 1 else max(200, MESSAGES // 10)
-            lowest = [
-                best(lambda which=which, unit=unit, count=count: floor(place, count, unit)[which]) for which in (0, 1)
-            ]
+            lowest = fastest([floor(place, count, unit) for _ in range(ROUNDS)])
             print(f"{unit:>4} a unit: SQLite floor      {lowest[0]:>10,.0f} {lowest[1]:>10,.0f}")
             for processes in PROCESSES:
                 rates = fastest([together(manager, processes, count, unit) for _ in range(ROUNDS)])
