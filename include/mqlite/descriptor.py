@@ -17,6 +17,11 @@ LENGTH_1 = mqi.MQMD.length(1)
 LENGTH_2 = mqi.MQMD.length(2)
 EMPTY = MQMD().pack()
 EXTENSION = EMPTY[LENGTH_1:]
+BLANK = b" " * 48
+"""A name that is not there, in a descriptor whose texts are padded with blanks (`full`)."""
+IDENTITY_CONTEXT = slice(mqi.MQMD.offset("UserIdentifier"), mqi.MQMD.offset("PutApplType"))
+ALL_CONTEXT = slice(mqi.MQMD.offset("UserIdentifier"), mqi.MQMD.offset("GroupId"))
+"""Where the context of a message stands: MQMD has its fields side by side."""
 
 version = mqi.MQMD.reader("StrucId", "Version")
 for_put = mqi.MQMD.reader(
@@ -24,11 +29,6 @@ for_put = mqi.MQMD.reader(
     "MsgId", "CorrelId", "GroupId", "MsgSeqNumber", "Offset", "MsgFlags",
 )  # fmt: skip
 identity_context = mqi.MQMD.reader("UserIdentifier", "AccountingToken", "ApplIdentityData")
-origin_context = mqi.MQMD.reader("PutApplType", "PutApplName", "PutDate", "PutTime", "ApplOriginData")
-all_context = mqi.MQMD.reader(
-    "UserIdentifier", "AccountingToken", "ApplIdentityData",
-    "PutApplType", "PutApplName", "PutDate", "PutTime", "ApplOriginData",
-)  # fmt: skip
 for_match = mqi.MQMD.reader("MsgId", "CorrelId", "GroupId", "MsgSeqNumber", "Offset")
 reply_to = mqi.MQMD.reader("ReplyToQ", "ReplyToQMgr")
 set_identity = mqi.MQMD.writer("UserIdentifier", "AccountingToken", "ApplIdentityData")

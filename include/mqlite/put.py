@@ -175,9 +175,9 @@ def check_descriptor(md: bytearray, report: int, kind: int, expiry: int, priorit
 
 def resolve_reply_to(connection: Connection, md: bytearray) -> None:
     """ReplyToQMgr of the stored message where the putter named none: by a remote queue definition, else this one."""
-    queue, queue_manager = (text(part) for part in d.reply_to(md))
-    if queue and not queue_manager:
-        d.set_reply_to(md, *resolve_reply(connection.objects, connection.manager.name, queue))
+    queue, queue_manager = d.reply_to(md)
+    if queue != d.BLANK and queue_manager == d.BLANK:
+        d.set_reply_to(md, *resolve_reply(connection.objects, connection.manager.name, text(queue)))
 
 
 def resolve_persistence(opened: Open, persistence: int) -> int:
@@ -203,10 +203,9 @@ def give_context(connection: Connection, opened: Open, md: bytearray, context: i
         d.set_origin(md, c.MQAT_NO_CONTEXT, b"", b"", b"", b"")
         return
     if context in (c.MQPMO_PASS_ALL_CONTEXT, c.MQPMO_PASS_IDENTITY_CONTEXT):
-        saved = saved_context(connection, handle)
-        d.set_identity(md, *d.identity_context(saved))
+        passed = d.ALL_CONTEXT if context == c.MQPMO_PASS_ALL_CONTEXT else d.IDENTITY_CONTEXT
+        md[passed] = saved_context(connection, handle)[passed]
         if context == c.MQPMO_PASS_ALL_CONTEXT:
-            d.set_origin(md, *d.origin_context(saved))
             return
     elif context != c.MQPMO_SET_IDENTITY_CONTEXT:
         d.set_identity(md, opened.user[:12], accounting_token(), b"")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -47,11 +48,14 @@ def make_writer(structure: str, order: str, located: list[Located]) -> Callable[
     sized = [(i, at, field) for i, (at, field) in enumerate(by_offset) if field.length]
     runs = [(*_program(order, by_offset[low:high]), low, high) for low, high in _runs(by_offset)]
     packers = [(start, program.pack_into, low, high) for start, program, low, high in runs]
+    in_order = places == sorted(places)
 
     def write(buf: Any, *values: Any, offset: int = 0) -> None:
-        wire = [values[i] for i in places]
+        wire = list(values) if in_order else [values[i] for i in places]
         for i, at, field in sized:
-            wire[i] = _fitted(structure, at, field, wire[i])
+            value = wire[i]
+            if type(value) is not bytes or len(value) != field.length:
+                wire[i] = _fitted(structure, at, field, value)
         try:
             for start, pack_into, low, high in packers:
                 pack_into(buf, offset + start, *wire[low:high])
@@ -79,12 +83,18 @@ def _runs(located: list[Located]) -> list[tuple[int, int]]:
 
 def _fitted(structure: str, at: int, field: Field, value: bytes | str) -> bytes:
     try:
-        raw = value.encode("latin-1") if isinstance(value, str) else bytes(value)
+        raw = _padded(value, field.length if field.kind == "char" else 0) if isinstance(value, str) else bytes(value)
     except UnicodeEncodeError as error:
         raise WireError(structure, field.name, at, f"{value!r} is not Latin-1") from error
     if len(raw) > field.length:
         raise WireError(structure, field.name, at, f"{len(raw)} bytes are too long for {field.length}")
     return raw.ljust(field.length) if field.kind == "char" else raw
+
+
+@lru_cache(maxsize=4096)
+def _padded(value: str, length: int) -> bytes:
+    """Names come again and again."""
+    return value.encode("latin-1").ljust(length)
 
 
 def _failure(structure: str, located: list[Located], offset: int, error: struct.error) -> WireError:
