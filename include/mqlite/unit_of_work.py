@@ -21,6 +21,8 @@ def commit(connection: Connection) -> None:
     if not unit.queues:
         return
     store = connection.store
+    if store.member and unit.names:
+        connection.look_for_dead()  # who do not count as serving a shared queue that messages come to now (T04, T08)
     caused: tuple[Placed, ...] = ()
     try:
         with store.write(durable=unit.persistent):

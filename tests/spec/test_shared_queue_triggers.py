@@ -138,6 +138,26 @@ def test_T04a_conditions_revert_when_the_server_dies(group: Group, monitors: dic
     assert triggered(monitors) == {"QM1": 1, "QM2": 1, "QM3": 1}
 
 
+def test_T03b_dead_server_does_not_count_at_the_commit(group: Group, monitors: dict[str, MonitorOf]) -> None:
+    define_shared("TRIGTYPE(FIRST)")
+    group["QM2"].put("APP", options=SYNCPOINT)
+    killed_at("QM1", "pymqi.Queue(manager, 'APP', CMQC.MQOO_INPUT_EXCLUSIVE)")
+    group["QM2"].manager.commit()
+    assert triggered(monitors) == {"QM1": 1, "QM2": 1, "QM3": 1}
+
+
+def test_T03b_monitor_that_opens_its_own_initiation_queue_has_a_trigger_message(
+    group: Group, monitors: dict[str, MonitorOf]
+) -> None:
+    """T13c: it is the member's event, not the others'."""
+    define_shared("TRIGTYPE(FIRST)")
+    monitors["QM2"].stop()
+    group["QM1"].put("APP")
+    assert triggered({name: monitors[name] for name in ("QM1", "QM3")}) == {"QM1": 1, "QM3": 1}
+    monitors["QM2"] = MonitorOf("QM2")
+    assert triggered(monitors) == {"QM2": 1}
+
+
 def test_T04b_open_input_count_is_that_of_each_member(group: Group, monitors: dict[str, MonitorOf]) -> None:
     define_shared("TRIGTYPE(FIRST)")
     served = group["QM1"].open("APP", INPUT | CMQC.MQOO_INQUIRE)
@@ -174,17 +194,24 @@ def test_T04b_last_close_in_the_group_is_an_event_for_all(group: Group, monitors
     assert triggered(monitors) == {"QM1": 1, "QM2": 1, "QM3": 1}
 
 
-def test_T04b_dead_servers_of_two_members_are_one_event(group: Group, monitors: dict[str, MonitorOf]) -> None:
-    group["QM1"].put("Q1")
+def test_T04b_close_while_another_member_serves_is_ones_own_event(group: Group, monitors: dict[str, MonitorOf]) -> None:
     define_shared("TRIGTYPE(FIRST) NOTRIGGER")
     group["QM1"].put("APP")
     opened = {name: group[name].open("APP", INPUT) for name in ("QM1", "QM2")}
     run_mqsc("ALTER QLOCAL(APP) QSGDISP(SHARED) TRIGGER")
-    triggered(monitors)
-    opened["QM1"].close()  # QM2 serves it still: FIRST, for QM1 alone
+    assert triggered(monitors) == {"QM3": 1}
+    opened["QM1"].close()
     assert triggered(monitors) == {"QM1": 1}
     opened["QM2"].close()
     assert triggered(monitors) == {"QM1": 1, "QM2": 1, "QM3": 1}
+
+
+def test_T04b_dead_servers_of_two_members_are_one_event(group: Group, monitors: dict[str, MonitorOf]) -> None:
+    """T12a."""
+    define_shared("TRIGTYPE(FIRST)")
+    opens = "opened = [pymqi.Queue(m, 'APP', CMQC.MQOO_INPUT_SHARED) for m in (manager, pymqi.connect('QM2'))]"
+    killed_at("QM1", f"{opens}\nmanager.put1('APP', b'x', pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_NO_SYNCPOINT))")
+    assert triggered(monitors) == {"QM1": 1, "QM2": 1, "QM3": 2}  # QM3 did not have the queue open at the put
 
 
 def test_T04b_triggering_switched_on_counts_for_all(group: Group, monitors: dict[str, MonitorOf]) -> None:
