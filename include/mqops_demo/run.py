@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -107,6 +108,7 @@ def workflow(client: AirflowClient, report: Progress) -> RunResult:
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is ended then, too
     report = Progress()
     home = airflow_home.home(MQOPS_SCHEDULES="off")
     os.environ["MQLITE_HOME"] = str(home.queue_managers)
