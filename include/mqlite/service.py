@@ -105,13 +105,12 @@ def serve(manager: Manager, ready: int = -1) -> int:
 
     ready: a file descriptor to which a byte is written once the lock is held.
     """
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
     try:
         lock = ServiceLock(manager.folder)
     except AlreadyRunning:
         return 1
+    stop = threading.Event()
+    _stop_at_signal(stop)
     _log_to(manager.folder / "errors.log")
     pcf_server.install()
     _restart(manager)
@@ -126,6 +125,21 @@ def serve(manager: Manager, ready: int = -1) -> int:
         log.info("AMQ8004I: queue manager %s ended", manager.name)
         lock.release()
     return 0
+
+
+def _stop_at_signal(stop: threading.Event) -> None:
+    """Set `stop` at SIGTERM or SIGINT, which from now on no thread but the one that waits for them receives.
+
+    A handler could not do it: it may run while its own thread is inside `stop.wait` and holds the event's lock.
+    """
+    ends = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
+
+    def wait() -> None:
+        signal.sigwait(ends)
+        stop.set()
+
+    threading.Thread(target=wait, name="signals", daemon=True).start()
 
 
 def _restart(manager: Manager) -> None:
