@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -16,6 +17,8 @@ from mqops_demo.airflow_processes import COMMANDS, AirflowFailed, log_tail, runn
 POLL = 0.25
 PATIENCE = 300.0
 """Seconds for one answer: on a small machine that starts JVMs, Airflow has been seen to need more than thirty."""
+SETTLED = 60.0
+"""Seconds after which the scheduler has surely noted that an approval waits."""
 FINISHED = ("success", "failed")
 Report = Callable[[str], None]
 
@@ -130,6 +133,11 @@ class AirflowClient:
         answer = self.call("POST", f"/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": params})
         return str(answer["dag_run_id"])
 
+    def unfinished(self, dag_id: str) -> list[str]:
+        """The ids of the runs that have begun or wait to begin, oldest first."""
+        asked = {"state": ["queued", "running"], "order_by": "run_after", "limit": 100}
+        return [str(run["dag_run_id"]) for run in self.call("GET", f"/dags/{dag_id}/dagRuns", params=asked)["dag_runs"]]
+
     def run_state(self, dag_id: str, run_id: str) -> str:
         return str(self.call("GET", f"/dags/{dag_id}/dagRuns/{run_id}")["state"])
 
@@ -162,11 +170,14 @@ class AirflowClient:
 
         An answer within the same second as the question is taken by the scheduler for a fault of the task (Airflow
         3.3.2: the task's process ends, "success", after the answer has queued it again). A person is never so quick;
-        this waits until the scheduler has noted the end of the process.
+        this waits until the scheduler has noted the end of the process; a question of long ago needs no waiting.
         """
         log = self.home.folder / "logs" / "scheduler.log"
         marks = (f"task_id={task_id},", f"run_id={run_id},", "state=awaiting_input,", f"try_number={try_number},")
-        while not any(all(mark in line for mark in marks) for line in log.read_text(errors="replace").splitlines()):
+        asked = datetime.fromisoformat(str(self.question(dag_id, run_id, task_id)["created_at"]))
+        while (datetime.now(UTC) - asked).total_seconds() < SETTLED:
+            if any(all(mark in line for mark in marks) for line in log.read_text(errors="replace").splitlines()):
+                break
             time.sleep(POLL)
         path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/-1/hitlDetails"
         self.call("PATCH", path, json={"chosen_options": [option], "params_input": {}})

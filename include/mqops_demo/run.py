@@ -107,6 +107,14 @@ def workflow(client: AirflowClient, report: Progress) -> RunResult:
     return client.follow(DAG, run_id, approve=show_question, report=report)
 
 
+def end_earlier(client: AirflowClient, report: Progress) -> None:
+    """Let unfinished runs end first, because a workflow has one run at a time; what they ask is answered with no."""
+    for dag_id in (DAG, *workflows.OTHERS):
+        for run_id in client.unfinished(dag_id):
+            report(f"An earlier run of {dag_id} is not finished ({run_id}): its plan, if it asks, is rejected")
+            client.follow(dag_id, run_id, approve=lambda _question: False, report=report)
+
+
 def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # what was started is ended then, too
     report = Progress()
@@ -135,6 +143,7 @@ def everything(home: airflow_home.AirflowHome, report: Progress) -> tuple[bool, 
     incident.happen(report)
     poison.happen(report)
     client = airflow.up(home, report)
+    end_earlier(client, report)
     first = workflow(client, report)
     if first.state != "success":
         CONSOLE.print(client.failures(first), markup=False)
