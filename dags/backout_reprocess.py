@@ -9,7 +9,7 @@ from mqops_airflow import params
 from mqops_airflow.backout import BackoutCheckOperator
 from mqops_airflow.documentation import backout_reprocess_page
 from mqops_airflow.pipeline import plan_and_act
-from mqops_airflow.retry import DELAY, RETRIES, mq_retry_policy
+from mqops_airflow.retry import default_args
 from mqops_airflow.workplace import estate_file, schedule_of
 
 WORKFLOW = "backout_reprocess"
@@ -25,7 +25,7 @@ def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: s
         catchup=False,
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],
-        default_args={"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()},
+        default_args=default_args(),
         params={
             "dry_run": params.dry_run(),
             "rules_file": params.rules_file(section.rules),

@@ -10,12 +10,11 @@ from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import REFRESH_EXPIRY, expiry_scan_page
 from mqops_airflow.expiry import ExpiryCheckOperator, ExpiryReportOperator, RefreshExpiryOperator
 from mqops_airflow.pipeline import CHECKED, FOLDER
-from mqops_airflow.retry import DELAY, RETRIES, mq_retry_policy
+from mqops_airflow.retry import default_args
 from mqops_airflow.spark import MqSparkSubmitOperator
 from mqops_airflow.workplace import estate_file, schedule_of, spark_job
 
 WORKFLOW = "expiry_scan"
-DEFAULTS = {"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()}
 
 
 def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) -> DAG:
@@ -29,7 +28,7 @@ def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) ->
         catchup=False,
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],
-        default_args=DEFAULTS,
+        default_args=default_args(),
         params={"queues": params.queues(section.queues), "all_filled": params.all_filled()},
     ) as dag:
         check = ExpiryCheckOperator(task_id="check", queue_manager=name, recheck=section.recheck.total_seconds())
@@ -58,7 +57,7 @@ def build_refresh(names: list[str]) -> DAG:
         schedule=None,
         catchup=False,
         tags=["mq", "refresh_expiry"],
-        default_args=DEFAULTS,
+        default_args=default_args(),
         params={"queue_manager": params.queue_manager(names), "name": params.generic_name()},
     ) as dag:
         RefreshExpiryOperator(task_id="refresh")

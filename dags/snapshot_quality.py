@@ -8,14 +8,12 @@ from mqops.estate import QueueManager, SnapshotQuality, dag_prefix
 from mqops_airflow import params
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import snapshot_quality_page
+from mqops_airflow.pipeline import CHECKED, FOLDER, observe_task
 from mqops_airflow.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
-from mqops_airflow.retry import DELAY, RETRIES, mq_retry_policy
-from mqops_airflow.spark import MqSparkSubmitOperator
+from mqops_airflow.retry import default_args
 from mqops_airflow.workplace import estate_file, schedule_of, spark_job
 
 WORKFLOW = "snapshot_quality"
-CHECKED = "{{{{ ti.xcom_pull(task_ids='check')['{}'] }}}}".format
-FOLDER = CHECKED("folder")
 
 
 def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: str) -> DAG:
@@ -29,7 +27,7 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: st
         catchup=False,
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],
-        default_args={"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()},
+        default_args=default_args(),
         params={
             "queues": params.queues(section.queues),
             "suites": params.suites(section.suites),
@@ -38,18 +36,7 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: st
     ) as dag:
         submitted = {"mq_conn_id": settings.connection, "conn_id": spark}
         check = QualityCheckOperator(task_id="check", queue_manager=name)
-        observe = MqSparkSubmitOperator(
-            task_id="observe",
-            name=f"{prefix} observe",
-            application=spark_job("observe"),
-            application_args=[f"--run={FOLDER}", f"--queue-manager={name}", f"--limit={CHECKED('limit')}"],
-            repeated={"--queue": CHECKED("queues")},
-            summary=f"{FOLDER}/observe.json",
-            shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),
-            asset=workflow_asset(name, WORKFLOW, "snapshot"),
-            once=True,
-            **submitted,
-        )
+        observe = observe_task(name, WORKFLOW, queues="queues", limit="limit", **submitted)
         quality = QualitySubmitOperator(
             task_id="quality",
             name=f"{prefix} quality",

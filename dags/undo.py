@@ -6,11 +6,10 @@ from airflow.sdk import DAG, TriggerRule
 
 from mqops.estate import MAX_UNIT_OF_WORK, Approval, QueueManager
 from mqops_airflow import params
-from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import UNDO
-from mqops_airflow.pipeline import APPROVER, DIGEST, REQUESTER
-from mqops_airflow.retry import DELAY, RETRIES, mq_retry_policy
+from mqops_airflow.pipeline import APPROVER, DIGEST, REQUESTER, approve_task
+from mqops_airflow.retry import default_args
 from mqops_airflow.undo import UndoActOperator, UndoPlanOperator, UndoProveOperator, UndoRouteOperator
 from mqops_airflow.workplace import estate_file
 
@@ -34,7 +33,7 @@ def build(settings: dict[str, QueueManager]) -> DAG:
         schedule=None,
         catchup=False,
         tags=["mq", WORKFLOW],
-        default_args={"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()},
+        default_args=default_args(),
         params={
             "queue_manager": params.queue_manager(settings),
             "run": params.run(),
@@ -44,14 +43,7 @@ def build(settings: dict[str, QueueManager]) -> DAG:
     ) as dag:
         plan = UndoPlanOperator(task_id="plan")
         route = UndoRouteOperator(task_id="route")
-        approve = PlanApprovalOperator(
-            task_id="approve",
-            folder=FOLDER,
-            route_task="route",
-            four_eyes=approval.four_eyes,
-            response_timeout=approval.timeout,
-            retries=0,
-        )
+        approve = approve_task(FOLDER, approval)
         act = UndoActOperator(
             task_id="act",
             folder=FOLDER,

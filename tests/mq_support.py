@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -139,6 +140,13 @@ def create(home: Path, name: str = "QM1", mqsc: str = "", *, platform: str = "un
     if mqsc:
         manager.mqsc(mqsc)
     return manager
+
+
+def let_expire(tenths: int) -> None:
+    """Until an expiry that was put before has run out: there is no condition to wait for but the clock itself."""
+    end = time.time() + tenths / 10 + 0.1
+    while time.time() < end:
+        time.sleep(0.05)
 
 
 def dead_letter(

@@ -185,11 +185,6 @@ def connect(name: str, *, user: str = "", shared: bool = False, channel: str = "
 
     Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE).
     """
-    with gate():
-        return _connect(name, user, shared, channel, conn_name)
-
-
-def _connect(name: str, user: str, shared: bool, channel: str, conn_name: str) -> int:
     manager = load(name)
     number = next(_numbers)
     connection = Connection(manager, user=user or own_user(), shared=shared, channel=channel, conn_name=conn_name)

@@ -1,19 +1,18 @@
-"""`python -m mqops_demo.airflow up|down|run-dlq`: Airflow with the project's DAGs, for one person on one machine."""
+"""`python -m mqops_demo.airflow up|down`: Airflow with the project's DAGs, for one person on one machine."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from mqops.estate import Estate, QueueManager, dag_prefix, load
-from mqops_demo.airflow_client import AirflowClient, RunResult
+from mqops_demo.airflow_client import AirflowClient
 from mqops_demo.airflow_home import AirflowHome, home
-from mqops_demo.airflow_processes import AirflowFailed, running, start, stop
+from mqops_demo.airflow_processes import AirflowFailed, start, stop
 from mqops_demo.estate import ROOT
 
 SPARK = {"conn_type": "spark", "host": "local[*]", "extra": json.dumps({"deploy-mode": "client"})}
@@ -73,35 +72,6 @@ def down(place: AirflowHome, report: Callable[[str], None] = print) -> bool:
     return stop(place, report)
 
 
-@contextlib.contextmanager
-def session(place: AirflowHome, report: Callable[[str], None] = print) -> Iterator[AirflowClient]:
-    """A session with Airflow, which is stopped afterwards unless it ran before."""
-    was_running = bool(running(place))
-    try:
-        yield up(place, report)
-    finally:
-        if not was_running:
-            down(place, report)
-
-
-def run_workflow(
-    client: AirflowClient,
-    dag_id: str,
-    *,
-    approve: Callable[[dict[str, Any]], bool] | None = None,
-    report: Callable[[str], None] = print,
-    **params: Any,
-) -> RunResult:
-    """Start a run by hand, watch it to its end, answer its approvals by `approve`; failed tasks' logs are reported.
-
-    Parameters: `params` the values of the run's form (dry_run, queue, limit ...).
-    """
-    result = client.follow(dag_id, client.trigger(dag_id, **params), approve=approve, report=report)
-    if result.state == "failed":
-        report(client.failures(result))
-    return result
-
-
 def greet(client: AirflowClient, report: Callable[[str], None] = print) -> None:
     """Where the UI is and how to get in."""
     report(f"Airflow is running at {client.home.address}")
@@ -111,36 +81,21 @@ def greet(client: AirflowClient, report: Callable[[str], None] = print) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit code: 0 done, 1 the run failed or Airflow did not start."""
+    """The command line; returns the exit code: 0 done, 1 Airflow did not start."""
     parser = argparse.ArgumentParser(prog="python -m mqops_demo.airflow", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("up", help="start Airflow and leave it running")
     commands.add_parser("down", help="end what up started")
-    run = commands.add_parser("run-dlq", help="run a dead-letter queue workflow and show its progress")
-    run.add_argument("--queue-manager", default="QM1")
-    run.add_argument("--answer", choices=("approve", "reject", "wait"), default="approve", help="to the approval")
-    run.add_argument("--dry-run", action="store_true", help="plan only")
     chosen = parser.parse_args(arguments)
     try:
         if chosen.command == "up":
             greet(up(home()))
-        elif chosen.command == "down":
-            print("Airflow: stopped" if down(home()) else "Airflow: was not running")
         else:
-            return run_dlq(chosen.queue_manager, answer=chosen.answer, dry_run=chosen.dry_run)
+            print("Airflow: stopped" if down(home()) else "Airflow: was not running")
     except AirflowFailed as error:
         print(error, file=sys.stderr)
         return 1
     return 0
-
-
-def run_dlq(queue_manager: str, *, answer: str = "approve", dry_run: bool = False) -> int:
-    """One run of `<queue manager>_dlq_rules`; returns 0 if it succeeded."""
-    place = home()
-    approve = None if answer == "wait" else lambda _question: answer == "approve"
-    with session(place) as client:
-        result = run_workflow(client, f"{dag_prefix(queue_manager)}_dlq_rules", approve=approve, dry_run=dry_run)
-    return 0 if result.state == "success" else 1
 
 
 if __name__ == "__main__":

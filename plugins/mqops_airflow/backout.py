@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseOperator
-from airflow.sdk.bases.skipmixin import SkipMixin
-
-from mqops_airflow.check import asked, drain_leftovers, end_here, own_folder, valid_table
+from mqops_airflow.check import CheckOperator, asked, drain_leftovers, end_here, own_folder, valid_table
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file, lake
 
@@ -15,20 +12,12 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 
-class BackoutCheckOperator(BaseOperator, SkipMixin):
+class BackoutCheckOperator(CheckOperator):
     """Finds the backout queues by inquiry; checks rules table, quarantine queue and ledger; makes the run's folder.
 
     Where all of them are empty the run ends here: everything behind is skipped. What is set up wrongly (P11) is logged
     and in the XCom in either case.
-
-    :param queue_manager: name in the estate.
     """
-
-    inherits_from_skipmixin = True
-
-    def __init__(self, *, queue_manager: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.queue_manager = queue_manager
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library

@@ -22,11 +22,8 @@ if TYPE_CHECKING:
     from mqops.store.run import RunFolder
 
 
-class DlqCheckOperator(BaseOperator, SkipMixin):
-    """Checks settings, rules table, queue manager and lake; drains left-over markers; makes the run's folder.
-
-    An empty queue ends the run here: everything behind is skipped. The XCom says where the run keeps its files and what
-    the form asked for, in the words of the Spark jobs' arguments.
+class CheckOperator(BaseOperator, SkipMixin):
+    """The first task of a workflow on one queue manager, which may end the run (`end_here`).
 
     :param queue_manager: name in the estate.
     """
@@ -36,6 +33,14 @@ class DlqCheckOperator(BaseOperator, SkipMixin):
     def __init__(self, *, queue_manager: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.queue_manager = queue_manager
+
+
+class DlqCheckOperator(CheckOperator):
+    """Checks settings, rules table, queue manager and lake; drains left-over markers; makes the run's folder.
+
+    An empty queue ends the run here: everything behind is skipped. The XCom says where the run keeps its files and what
+    the form asked for, in the words of the Spark jobs' arguments.
+    """
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
-from airflow.sdk.bases.skipmixin import SkipMixin
 
 from mqops.errors import Unbalanced
-from mqops_airflow.check import end_here, own_folder
+from mqops_airflow.check import CheckOperator, end_here, own_folder
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file, lake
 
@@ -20,18 +19,14 @@ if TYPE_CHECKING:
     from mqops.expiry.outcome import ExpirySummary
 
 
-class ExpiryCheckOperator(BaseOperator, SkipMixin):
+class ExpiryCheckOperator(CheckOperator):
     """Finds the queues worth a scan (E16); makes the run's folder. Where there is none, the run ends here.
 
-    :param queue_manager: name in the estate.
     :param recheck: seconds after which a queue is looked at in any case.
     """
 
-    inherits_from_skipmixin = True
-
-    def __init__(self, *, queue_manager: str, recheck: float, **kwargs: Any) -> None:
+    def __init__(self, *, recheck: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.queue_manager = queue_manager
         self.recheck = recheck
 
     def execute(self, context: Context) -> dict[str, Any]:

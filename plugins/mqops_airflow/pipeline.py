@@ -19,6 +19,42 @@ REQUESTER = "{{ dag_run.triggering_user_name or dag_run.run_type.value }}"
 APPROVER = "{{ (ti.xcom_pull(task_ids='approve', key='decision') or {'by': 'the policy of the estate'})['by'] }}"
 
 
+def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitted: str) -> MqSparkSubmitOperator:
+    """The task that takes the snapshot.
+
+    :param name: of the queue manager.
+    :param queues: key of the queues in the XCom of `check`, `limit` that of the most messages of each.
+    :param submitted: the connections, `mq_conn_id` and `conn_id`.
+    """
+    return MqSparkSubmitOperator(
+        task_id="observe",
+        name=f"{dag_prefix(name)} observe",
+        application=spark_job("observe"),
+        application_args=[f"--run={FOLDER}", f"--queue-manager={name}", f"--limit={CHECKED(limit)}"],
+        repeated={"--queue": CHECKED(queues)},
+        summary=f"{FOLDER}/observe.json",
+        shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),
+        asset=workflow_asset(name, workflow, "snapshot"),
+        once=True,
+        **submitted,
+    )
+
+
+def approve_task(folder: str, approval: Approval) -> PlanApprovalOperator:
+    """The task that asks a person, once, as the estate says.
+
+    :param folder: of the run (a template).
+    """
+    return PlanApprovalOperator(
+        task_id="approve",
+        folder=folder,
+        route_task="route",
+        four_eyes=approval.four_eyes,
+        response_timeout=approval.timeout,
+        retries=0,
+    )
+
+
 def plan_and_act(
     check: BaseOperator, *, name: str, workflow: str, mq_conn_id: str, spark_conn_id: str, approval: Approval
 ) -> None:
@@ -29,22 +65,7 @@ def plan_and_act(
     """
     prefix = dag_prefix(name)
     submitted = {"mq_conn_id": mq_conn_id, "conn_id": spark_conn_id}
-    observe = MqSparkSubmitOperator(
-        task_id="observe",
-        name=f"{prefix} observe",
-        application=spark_job("observe"),
-        application_args=[
-            f"--run={FOLDER}",
-            f"--queue-manager={name}",
-            f"--limit={CHECKED('observe_limit')}",
-        ],
-        repeated={"--queue": CHECKED("queue")},
-        summary=f"{FOLDER}/observe.json",
-        shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),
-        asset=workflow_asset(name, workflow, "snapshot"),
-        once=True,
-        **submitted,
-    )
+    observe = observe_task(name, workflow, queues="queue", limit="observe_limit", **submitted)
     decide = MqSparkSubmitOperator(
         task_id="decide",
         name=f"{prefix} decide",
@@ -69,14 +90,7 @@ def plan_and_act(
         plan_task="decide",
         ways={"stop": "prove", "ask": "approve", "act": "act"},
     )
-    approve = PlanApprovalOperator(
-        task_id="approve",
-        folder=FOLDER,
-        route_task="route",
-        four_eyes=approval.four_eyes,
-        response_timeout=approval.timeout,
-        retries=0,
-    )
+    approve = approve_task(FOLDER, approval)
     act = MqSparkSubmitOperator(
         task_id="act",
         name=f"{prefix} act",

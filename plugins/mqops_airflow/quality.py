@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
-from airflow.sdk.bases.skipmixin import SkipMixin
 
 from mqops.errors import SettingsError
 from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
+from mqops_airflow.check import CheckOperator, end_here, own_folder
 from mqops_airflow.reach import connection_for
-from mqops_airflow.run_folder import run_key, unused
 from mqops_airflow.spark import MqSparkSubmitOperator
 from mqops_airflow.workplace import estate_file, lake
 
@@ -25,20 +24,12 @@ if TYPE_CHECKING:
 LEVELS = {"critical": "error", "warning": "warning", "info": "info"}
 
 
-class QualityCheckOperator(BaseOperator, SkipMixin):
+class QualityCheckOperator(CheckOperator):
     """Checks suites, queue manager and queues; makes the run's folder. All of it without a JVM and without GX.
 
     Where no queue has a message the run ends here: everything behind is skipped. The XCom says where the run keeps its
     files and what is to be looked at, in the words of the Spark jobs' arguments.
-
-    :param queue_manager: name in the estate.
     """
-
-    inherits_from_skipmixin = True
-
-    def __init__(self, *, queue_manager: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.queue_manager = queue_manager
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
@@ -60,13 +51,8 @@ class QualityCheckOperator(BaseOperator, SkipMixin):
             "limit": params["limit"] or 0,
         }
         if not messages:
-            self.log.info("Nothing to do")
-            context["ti"].xcom_push(key="return_value", value=found)
-            self.skip(context["ti"], context["task"].get_flat_relatives(upstream=False))
-            return found
-        run = context["dag_run"]
-        folder = unused(lake(estate), self.queue_manager, run_key(run.dag_id, run.run_id)).create()
-        return found | {"folder": str(folder.path)}
+            return end_here(self, context, found)
+        return found | {"folder": str(own_folder(context, lake(estate), self.queue_manager).path)}
 
 
 def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from airflow.sdk import ExceptionRetryPolicy, RetryAction, RetryRule
 
@@ -39,3 +40,8 @@ def mq_retry_policy() -> ExceptionRetryPolicy:
             RetryRule(exception=list(AGAIN), action=RetryAction.RETRY, retry_delay=DELAY, reason="may pass"),
         ],
     )
+
+
+def default_args() -> dict[str, Any]:
+    """What every task of every DAG has, unless it says otherwise."""
+    return {"retries": RETRIES, "retry_delay": DELAY, "retry_policy": mq_retry_policy()}

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -182,25 +182,36 @@ def test_threads_that_share_a_connection(application: Application) -> None:
     assert application.depth("Q1") == 200
 
 
+def true_in_child(work: Callable[[], bool]) -> bool:
+    """What a forked child answers; False where it fails."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            code = 0 if work() else 1
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def puts_on_its_own() -> bool:
+    """Put on Q1 with a connection of one's own."""
+    own = Application()
+    own.put("Q1", b"child")
+    own.manager.disconnect()
+    return True
+
+
 @pytest.mark.parametrize("way", ["inherited", "own"])
 def test_forked_child(application: Application, way: str) -> None:
     """A child cannot use its parent's connection and can make one of its own; neither disturbs the parent."""
     application.put("Q1", b"parent", options=CMQC.MQPMO_SYNCPOINT)
     handle = application.manager.get_handle()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            if way == "inherited":
-                code = 0 if pymqi.pymqe.MQCMIT(handle) == (2, CMQC.MQRC_HCONN_ERROR) else 1
-            else:
-                own = Application()
-                own.put("Q1", b"child")
-                own.manager.disconnect()
-                code = 0
-        finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    def uses_its_parents() -> bool:
+        return bool(pymqi.pymqe.MQCMIT(handle) == (2, CMQC.MQRC_HCONN_ERROR))
+
+    assert true_in_child(uses_its_parents if way == "inherited" else puts_on_its_own)
     application.manager.commit()
     wanted = {b"parent", b"child"} if way == "own" else {b"parent"}
     assert set(application.bodies("Q1")) == wanted
@@ -221,17 +232,7 @@ def test_fork_while_threads_are_inside_calls(application: Application) -> None:
         thread.start()
     try:
         for _ in range(15):
-            child = os.fork()
-            if child == 0:
-                code = 1
-                try:
-                    own = Application()
-                    own.put("Q1", b"child")
-                    own.manager.disconnect()
-                    code = 0
-                finally:
-                    os._exit(code)
-            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert true_in_child(puts_on_its_own)
     finally:
         stop.set()
         for thread in threads:

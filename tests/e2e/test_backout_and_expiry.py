@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
-from mq_support import Manager
+from mq_support import Manager, let_expire
 from pymqi import CMQC
 
 from mqops.backout.consumer import PoisonAwareConsumer
@@ -91,7 +90,7 @@ def test_E16_expiry_scan_discards_what_has_expired_and_then_has_nothing_to_do(si
     wants = {"Report": CMQC.MQRO_EXPIRATION, "ReplyToQ": "REPORTS"}
     manager.put("A", [({"Expiry": 1, **wants}, b"x")] * 6 + [({}, b"stays")] * 4)
     manager.put("B", [({"Expiry": 36_000}, b"later")])
-    time.sleep(0.3)  # there is nothing to wait for but the clock
+    let_expire(1)
     result = run(site, "EXPIRY", "expiry_scan")
     assert (result.state, states(result, EXPIRY)) == ("success", "SSS")
     told = site.client.xcom(result.dag_id, result.run_id, "report")
@@ -109,7 +108,7 @@ def test_E16_expiry_scan_discards_what_has_expired_and_then_has_nothing_to_do(si
 def test_E18_refresh_by_hand(site: Any) -> None:
     manager: Manager = site.manager("EXPIRY")
     manager.put("B", [({"Expiry": 1}, b"gone")])
-    time.sleep(0.3)
+    let_expire(1)
     site.client.wait_for_dag("mq_refresh_expiry")
     site.client.unpause("mq_refresh_expiry")
     run_id = site.client.trigger("mq_refresh_expiry", queue_manager="EXPIRY", name="B*")

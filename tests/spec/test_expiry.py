@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pymqi
 import pytest
-from mqlite_support import BROWSE, INPUT, Application, refused, run_mqsc
+from mqlite_support import BROWSE, INPUT, Application, expire, refused, run_mqsc
 from pymqi import CMQC
 
 from mqwire.structures import MQMD, MQXQH
@@ -19,13 +17,6 @@ FULL_DATA, DATA, PLAIN = (
 )
 TRIGGERED = "DEFINE QLOCAL(INIT)\nDEFINE PROCESS(P)\nALTER QLOCAL(Q1) TRIGGER INITQ(INIT) PROCESS(P)"
 INNER_EXPIRY = MQXQH.LAYOUT.size - MQMD.LAYOUT.length(1) + MQMD.LAYOUT.offset("Expiry")
-
-
-def expire() -> None:
-    """The shortest expiry there is has passed."""
-    end = int(time.time() * 10) + 2
-    while time.time() * 10 <= end:
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("expiry", [0, -2, 1_000_000_000])

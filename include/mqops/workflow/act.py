@@ -16,12 +16,10 @@ from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect, open_session
 from mqops.mq.mover_port import MoverPort
 from mqops.mq.session import Session
-from mqops.plan import COLUMNS, plan_digest, row_digest
-from mqops.store.arrow import read_parquet
 from mqops.store.files import write_json
 from mqops.store.run import RunFolder
 from mqops.workflow.clock import utc_now
-from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, read_order, unfinished_lanes
+from mqops.workflow.tickets import Order, about_plan, issue_once, plan_rows, read_order, unfinished_lanes
 
 ROW_COLUMNS = (
     *("row", "queue", "msg_key", "msg_id", "correl_id", "body_length", "action", "rule_key"),
@@ -151,13 +149,7 @@ def _rows(run: RunFolder, order: Order) -> list[dict[str, Any]]:
 
     Raises PlanChanged where the rows are not those the plan was made with.
     """
-    plan: list[dict[str, Any]] = []
-    digests: list[str] = []
-    for batch in read_parquet(run.plan, list(COLUMNS)):
-        for row in batch.to_pylist():
-            digests.append(row_digest(row))
-            plan.append({name: row[name] for name in ROW_COLUMNS})
-    check_rows(order, plan_digest(digests))
+    plan = [{name: row[name] for name in ROW_COLUMNS} for row in plan_rows(run, order)]
     same = Counter((row["msg_id"], row["correl_id"]) for row in plan)
     return [row | {"twin": same[row["msg_id"], row["correl_id"]] > 1} for row in plan if row["action"] in ACTED]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from mqops.mq.connection import MqConnection, connect
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import MoverPort
 from mqops.mq.session import Session
+from mqops.plan import COLUMNS, plan_digest, row_digest
+from mqops.store.arrow import read_parquet
 from mqops.store.files import missing_files, read_json, write_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
@@ -65,6 +67,19 @@ def check_rows(order: Order, digest: str) -> None:
             f"The rows of the plan of run {order.plan.run} have digest {digest}, the plan was made with "
             f"{order.plan.digest}: its files were changed; make a new run for a new plan"
         )
+
+
+def plan_rows(run: RunFolder, order: Order) -> Iterator[dict[str, Any]]:
+    """The rows of RUN/plan, to be read to their end: behind the last one the digest is known (`check_rows`).
+
+    Raises `PlanChanged`, `LakeError`.
+    """
+    digests: list[str] = []
+    for batch in read_parquet(run.plan, COLUMNS):
+        for row in batch.to_pylist():
+            digests.append(row_digest(row))
+            yield row
+    check_rows(order, plan_digest(digests))
 
 
 def issued_lanes(run: RunFolder, plan: PlanIdentity) -> list[int] | None:

@@ -26,9 +26,9 @@ from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of, without_dlh
 from mqops.mq.session import Session
 from mqops.mq.undo_port import UndoPort
-from mqops.plan import COLUMNS, PlanSummary, plan_digest, row_digest
+from mqops.plan import PlanSummary
 from mqops.store import snapshot, undo
-from mqops.store.arrow import SNAPSHOT, read_parquet, write_parquet
+from mqops.store.arrow import SNAPSHOT, write_parquet
 from mqops.store.files import make_folder, read_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.originals import Original, Originals, Which, copied
@@ -40,7 +40,7 @@ from mqops.workflow.act import act
 from mqops.workflow.clock import utc_now
 from mqops.workflow.decide import write_plan
 from mqops.workflow.prove import PICTURES, prove, settled
-from mqops.workflow.tickets import Order, check_rows, read_order
+from mqops.workflow.tickets import Order, plan_rows, read_order
 from mqwire.structures import MQMD_LAYOUT
 
 _read = MQMD_LAYOUT.reader("expiry", "report")
@@ -232,17 +232,13 @@ class _Todo:
 
     def _wanted(self) -> dict[Which, int]:
         seen: Counter[Place] = Counter()
-        digests: list[str] = []
         wanted: dict[Which, int] = {}
-        for batch in read_parquet(self.run.plan, COLUMNS):
-            for row in batch.to_pylist():
-                digests.append(row_digest(row))
-                place = (row["queue"], row["msg_key"])
-                if row["row"] in self.sums.acted:
-                    wanted[*place, seen[place]] = row["row"]
-                    self.rows[row["row"]] = row
-                seen[place] += 1
-        check_rows(self.order, plan_digest(digests))
+        for row in plan_rows(self.run, self.order):
+            place = (row["queue"], row["msg_key"])
+            if row["row"] in self.sums.acted:
+                wanted[*place, seen[place]] = row["row"]
+                self.rows[row["row"]] = row
+            seen[place] += 1
         return wanted
 
     def _note(self, number: int, original: Original) -> None:

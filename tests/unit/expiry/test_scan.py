@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pymqi
 import pytest
 from click.testing import CliRunner
-from mq_support import Manager
+from mq_support import Manager, let_expire
 from pymqi import CMQC
 
 from mqops.cli import main
@@ -38,13 +37,6 @@ def scan(manager: Manager, tmp_path: Path) -> Any:
         return run_scan(manager.connection, tmp_path / "lake", patterns or ("*",), recheck=HOUR, **more)
 
     return run
-
-
-def let_expire(tenths: int) -> None:
-    """Until an expiry that was put before has run out: there is no condition to wait for but the clock itself."""
-    end = time.time() + tenths / 10 + 0.1
-    while time.time() < end:
-        time.sleep(0.05)
 
 
 def test_E16_half_of_the_messages_on_ten_queues_have_expired(manager, scan):
