@@ -105,12 +105,12 @@ def serve(manager: Manager, ready: int = -1) -> int:
 
     ready: a file descriptor to which a byte is written once the lock is held.
     """
+    stop = threading.Event()
+    _stop_at_signal(stop)  # before the lock: who sees it held may send the signal
     try:
         lock = ServiceLock(manager.folder)
     except AlreadyRunning:
         return 1
-    stop = threading.Event()
-    _stop_at_signal(stop)
     _log_to(manager.folder / "errors.log")
     pcf_server.install()
     _restart(manager)
