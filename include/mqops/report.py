@@ -41,19 +41,35 @@ def exception_report(md: MQMD, body: bytes, *, reason: int, queue_manager: str) 
 
     Parameters: `md` and `body` of the original; `reason` MQRC_*; `queue_manager` the name of the one that it was on.
     """
-    wanted = md.report & c.MQRO_EXCEPTION_WITH_FULL_DATA
-    if not wanted & c.MQRO_EXCEPTION or not md.reply_to_q:
+    return _report(md, body, _EXCEPTION, feedback=reason, queue_manager=queue_manager)
+
+
+def expiration_report(md: MQMD, body: bytes, *, queue_manager: str) -> Report | None:
+    """The expiration report (MQFB_EXPIRATION) a message asked for, or None; parameters as of `exception_report`."""
+    return _report(md, body, _EXPIRATION, feedback=c.MQFB_EXPIRATION, queue_manager=queue_manager)
+
+
+_EXCEPTION = (c.MQRO_EXCEPTION, c.MQRO_EXCEPTION_WITH_DATA, c.MQRO_EXCEPTION_WITH_FULL_DATA)
+_EXPIRATION = (c.MQRO_EXPIRATION, c.MQRO_EXPIRATION_WITH_DATA, c.MQRO_EXPIRATION_WITH_FULL_DATA)
+
+
+def _report(
+    md: MQMD, body: bytes, options: tuple[int, int, int], *, feedback: int, queue_manager: str
+) -> Report | None:
+    plain, with_data, with_full_data = options
+    wanted = md.report & with_full_data
+    if not wanted & plain or not md.reply_to_q:
         return None
-    if wanted == c.MQRO_EXCEPTION_WITH_FULL_DATA:
+    if wanted == with_full_data:
         data = body
-    elif wanted == c.MQRO_EXCEPTION_WITH_DATA:
+    elif wanted == with_data:
         data = body[: headers_length(md, body) + SHORT_DATA]
     else:
         data = b""
     return Report(
         queue=md.reply_to_q,
         queue_manager=md.reply_to_q_mgr,
-        md=report_descriptor(md, len(body), feedback=reason, queue_manager=queue_manager),
+        md=report_descriptor(md, len(body), feedback=feedback, queue_manager=queue_manager),
         body=data,
     )
 

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 RESTORE, RETURN = "RESTORE", "RETURN"
 """What an undo does (`mqops.undo`): put a copy again; get a message from where it went and put its original back."""
-ACTED = ("RETRY", "FWD", "DISCARD", RESTORE, RETURN)
+EXPIRE = "EXPIRE"
+"""Discard by age: the expiration report that the message asked for is sent in the same unit of work (E15)."""
+DISCARDS = ("DISCARD", EXPIRE)
+ACTED = ("RETRY", "FWD", *DISCARDS, RESTORE, RETURN)
 """The actions that touch a message; rows with any other stay where they are."""
 
 DEFAULT_LANES = 16

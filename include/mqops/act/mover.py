@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from mqops.act.identity import PlanIdentity
-from mqops.act.lanes import Row, Target
+from mqops.act.lanes import DISCARDS, EXPIRE, Row, Target
 from mqops.act.part import Part
 from mqops.act.port import Port, Taken
 from mqops.act.scope import Scope, scope_of
@@ -160,7 +160,7 @@ class Mover:
 
     def _closed_to(self, row: Row) -> int:
         """Reason code why the row's destination takes nothing at all, 0 where it does. Touches no message."""
-        if row.action == "DISCARD":
+        if row.action in DISCARDS:
             return 0
         if row.target in self._dead:
             return self._dead[row.target]
@@ -178,9 +178,10 @@ class Mover:
         return taken
 
     def _dispose(self, part: Part, row: Row, taken: Taken) -> None:
-        if row.action == "DISCARD":
-            return
-        reason = self._port.put(row, taken)
+        if row.action == EXPIRE:
+            reason = self._port.report_expired(row, taken)
+        else:
+            reason = 0 if row.action in DISCARDS else self._port.put(row, taken)
         if not reason:
             return
         scope = self._raise_unless_target_is_to_blame(row, reason)
@@ -223,7 +224,7 @@ class Mover:
         self._port.put_marker(msg_id, self._plan.markers(), marker.pack())
 
     def _count(self, done: list[Row], failed: dict[int, int], absent: list[Row]) -> None:
-        discarded = sum(row.action == "DISCARD" for row in done)
+        discarded = sum(row.action in DISCARDS for row in done)
         self._result.discarded += discarded
         self._result.moved += len(done) - discarded
         self._result.failed += len(failed)

@@ -1,4 +1,4 @@
-"""`mqops expiry`: let the queue manager discard what has expired, and say what will."""
+"""`mqops expiry`: let the queue manager discard what has expired, say what will be, discard what is too old."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.passes import dry_run_option, show_dry_run, show_summary, this_user, unit_size_option
+from mqops.estate import duration
 from mqops.expiry.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 
 queue_manager_option = click.option(
@@ -76,6 +78,44 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
     click.echo("".join(f"{name:>9}" for name in names) + "  queue")
     for scan in summary.queues:
         click.echo("".join(f"{scan.soon.get(name, 0):9}" for name in names) + f"  {scan.queue}{_next(scan)}")
+
+
+@expiry.command("age-out")
+@click.argument("queues", nargs=-1, required=True)
+@click.option("--older-than", required=True, help="The age from which messages are discarded: 90s, 30m, 12h, 7d.")
+@queue_manager_option
+@dry_run_option
+@unit_size_option
+@lake_option
+@json_option
+@known_errors
+def age_out(
+    *,
+    queues: tuple[str, ...],
+    older_than: str,
+    queue_manager: str,
+    dry_run: bool,
+    unit_size: int,
+    lake: Path,
+    as_json: bool,
+) -> None:
+    """Discard the messages of QUEUES that are older than an age, whatever their Expiry.
+
+    Who asked for an expiration report gets it. The run keeps copies: `mqops undo RUN` puts them back.
+    """
+    from mqops.workflow.age_out import carry_out, plan_age_out  # noqa: PLC0415
+
+    try:
+        limit = duration(older_than)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--older-than") from None
+    connection = connection_to(queue_manager)
+    folder, plan = plan_age_out(connection, lake, queues, limit=limit)
+    if dry_run:
+        show_dry_run(folder, plan, as_json=as_json)
+        return
+    summary = carry_out(connection, folder, plan, unit_size=unit_size, requested_by=this_user())
+    show_json(summary.to_json()) if as_json else show_summary(summary)
 
 
 def _show(summary: ExpirySummary) -> None:

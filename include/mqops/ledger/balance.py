@@ -1,6 +1,6 @@
 """The arithmetic of a run's proof (DESIGN law 5): planned = moved + discarded + left + gone, per queue and rule.
 
-1. A planned row that a marker lists as acted on is moved (RETRY, FWD) or discarded (DISCARD).
+1. A planned row that a marker lists as acted on is moved (RETRY, FWD) or discarded (DISCARD, EXPIRE).
 2. Any other planned row whose message is on the queue is left; one whose message is not there is gone.
 3. Messages with the same identity stand for each other: of k such rows not acted on, as many are left as there are
    such messages on the queue, those not counted that were forwarded to the very same queue.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
-from mqops.act.lanes import ACTED
+from mqops.act.lanes import ACTED, DISCARDS
 from mqops.ledger.account import Account
 from mqops.model import RuleBalance, RunSummary
 
@@ -100,7 +100,7 @@ def _leave_out_forwarded_to_itself(books: _Books, account: Account, rows: Iterab
     """Rule 3: what this run put on the queue it took it from is not evidence of anything left."""
     for row in rows:
         key, action, dest_q = account.acted.get(row.row, ("", "", ""))
-        if action != "DISCARD" and dest_q == row.queue and books.on_queue[row.queue, key]:
+        if action not in DISCARDS and dest_q == row.queue and books.on_queue[row.queue, key]:
             books.on_queue[row.queue, key] -= 1
 
 
@@ -116,7 +116,7 @@ def _enter(books: _Books, row: PlannedRow, account: Account) -> None:
         key, action, dest_q = acted
         if (key, action) != (row.msg_key, row.action):
             books.problems.append(f"row {row.row}: the ledger says {action} of another message than the plan")
-        if action == "DISCARD":
+        if action in DISCARDS:
             tally.discarded += 1
         else:
             tally.moved += 1

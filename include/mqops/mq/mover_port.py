@@ -12,6 +12,7 @@ from mqops.act.lanes import Row, Target
 from mqops.act.port import Taken
 from mqops.errors import MQError
 from mqops.mq.ledger_queue import LedgerQueue
+from mqops.mq.report_sender import send_expiration_report
 from mqops.mq.session import MATCH_BOTH, Got, Session
 from mqops.snapshot.decode import has_native_dlh
 from mqwire import constants as c
@@ -126,6 +127,10 @@ class MoverPort:
         """See `Port`."""
         md, body = without_dlh(taken) if row.strips_header else (taken.md, taken.body)
         return self._session.put(self._targets[row.target], md, body, PUT_OPTIONS, context=self._sources[row.queue])
+
+    def report_expired(self, row: Row, taken: Taken) -> int:
+        """See `Port`."""
+        return send_expiration_report(self._session, self._sources[row.queue], taken)
 
     def commit(self) -> None:
         """See `Port`."""

@@ -27,11 +27,11 @@ from mqops.store.files import make_durable, make_folder, read_json, write_json
 from mqops.store.replays import read as read_replays
 from mqops.store.run import RunFolder
 
-_COPIED = (
+COPIED = (
     *("queue", "msg_key", "msg_id", "correl_id", "put_date", "put_time", "body_sha256", "body_length"),
     *("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name"),
 )
-READ = sorted({*_COPIED, *PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "dlh_error", "format", "jms_destination"})
+READ = sorted({*COPIED, *PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "dlh_error", "format", "jms_destination"})
 """The columns of a snapshot that deciding reads."""
 _BATCH = 2000
 MOST_GROUPS = 1000
@@ -147,16 +147,16 @@ def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mappi
 
     Parameters: `number` of the row; `message` column → value; `tries` rule key → failed tries so far.
     """
-    copied = {name: message[name] for name in _COPIED}
+    copied = {name: message[name] for name in COPIED}
     if message["dlh_error"] is not None:
-        return {"row": number, **copied, **_NO_RULE, "action": "ERROR", "unit_group": "ERROR"}
+        return {"row": number, **copied, **NO_RULE, "action": "ERROR", "unit_group": "ERROR"}
     rule = choose(table, {keyword: message[column] for keyword, column in PATTERN_COLUMNS.items()}, tries)
     if rule is None:
-        return {"row": number, **copied, **_NO_RULE, "action": "IGNORE", "unit_group": "IGNORE"}
+        return {"row": number, **copied, **NO_RULE, "action": "IGNORE", "unit_group": "IGNORE"}
     return {"row": number, **copied, **_decision(rule, message, tries)}
 
 
-_NO_RULE: Mapping[str, Any] = {
+NO_RULE: Mapping[str, Any] = {
     "rule_line": None,
     "rule_key": None,
     "dest_q": "",

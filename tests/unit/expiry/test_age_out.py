@@ -1,0 +1,166 @@
+"""Discarding by age (E15): what is too old goes with the report that was asked for, or it does not go."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from mq_support import DLQ, Manager
+from pymqi import CMQC
+
+from mqops.cli import main
+from mqops.expiry.age_out import too_old
+from mqwire.structures import MQDLH
+
+MQSC = """\
+DEFINE QLOCAL(A) MAXDEPTH(9999)
+DEFINE QLOCAL(B)
+DEFINE QLOCAL(REPORTS)
+DEFINE QLOCAL(CLOSED) PUT(DISABLED)
+DEFINE QLOCAL(QM2) USAGE(XMITQ)
+"""
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+OLD = {"PutDate": "20200101", "PutTime": "12000000", "PutApplName": "test", "UserIdentifier": "clerk"}
+FULL = CMQC.MQRO_EXPIRATION_WITH_FULL_DATA
+
+
+@pytest.fixture
+def manager(queue_manager: Any) -> Manager:
+    return queue_manager(mqsc=MQSC)
+
+
+@pytest.fixture
+def age_out(manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("MQOPS_CONNECTION", manager.connection.to_json())
+    monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, ["expiry", "age-out", *arguments, "--older-than", "1d"])
+
+    return run
+
+
+def put_old(manager: Manager, queue: str, *messages: tuple[dict[str, Any], bytes]) -> list[bytes]:
+    context = CMQC.MQOO_SET_ALL_CONTEXT
+    return manager.put(queue, [({**OLD, **fields}, body) for fields, body in messages], options=context)
+
+
+def of_result(result: Result) -> dict[str, Any]:
+    assert result.exit_code == 0, result.output
+    return dict(json.loads(result.stdout))
+
+
+def reports(manager: Manager) -> list[tuple[dict[str, Any], bytes]]:
+    found = manager.messages("REPORTS")
+    assert {md["Feedback"] for md, _body in found} <= {CMQC.MQFB_EXPIRATION}
+    assert {md["MsgType"] for md, _body in found} <= {CMQC.MQMT_REPORT}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("put_date", "put_time", "old"),
+    [
+        ("20260228", "12000000", True),  # as old as the limit
+        ("20260228", "12000001", False),  # a hundredth of a second younger
+        ("20260301", "12000000", False),
+        ("20270101", "00000000", False),  # put in the future
+        ("", "", False),  # no date: no age
+        ("20261399", "12000000", False),
+    ],
+)
+def test_E15_age_is_counted_from_the_put_date_and_time(put_date, put_time, old):
+    assert too_old(put_date, put_time, now=NOW, limit=DAY) is old
+
+
+@pytest.mark.parametrize(
+    ("option", "length"),
+    [
+        (CMQC.MQRO_EXPIRATION, 0),
+        (CMQC.MQRO_EXPIRATION_WITH_DATA, 100),
+        (FULL, 300),
+    ],
+)
+def test_E15_who_asked_for_a_report_gets_it_with_the_data_asked_for(manager, age_out, option, length):
+    body = b"0123456789" * 30
+    [msg_id] = put_old(manager, "A", ({"Report": option, "ReplyToQ": "REPORTS", "Format": "MQSTR"}, body))
+    summary = of_result(age_out("A", "--json"))
+    assert (summary["planned"], summary["discarded"], summary["balanced"]) == (1, 1, True)
+    assert manager.bodies("A") == []
+    [(md, data)] = reports(manager)
+    assert (md["CorrelId"], md["Format"].strip(), data) == (msg_id, b"MQSTR", body[:length])
+    assert md["UserIdentifier"].strip() == b"clerk"
+
+
+def test_E15_only_what_is_too_old_goes_and_only_who_asked_gets_a_report(manager, age_out):
+    asks = {"Report": FULL, "ReplyToQ": "REPORTS"}
+    for number in range(60):
+        put_old(manager, "A", (asks if number % 2 else {}, b"old %d" % number))
+    manager.put("A", [(asks, b"young")])
+    put_old(manager, "B", (asks, b"old of B"))
+    summary = of_result(age_out("A", "B", "--json", "--unit-size", "7"))
+    counts = {name: summary[name] for name in ("planned", "discarded", "left", "gone", "moved")}
+    assert counts == {"planned": 62, "discarded": 61, "left": 1, "gone": 0, "moved": 0}
+    assert (manager.bodies("A"), manager.bodies("B")) == ([b"young"], [])
+    wanted = [b"old of B"] + [b"old %d" % number for number in range(60) if number % 2]
+    assert sorted(body for _md, body in reports(manager)) == sorted(wanted)
+
+
+def test_E15_a_dry_run_discards_and_reports_nothing(manager, age_out):
+    put_old(manager, "A", ({"Report": FULL, "ReplyToQ": "REPORTS"}, b"old"))
+    result = age_out("A", "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert "EXPIRE" in result.output
+    assert "dry run: nothing was moved" in result.output
+    assert (manager.bodies("A"), reports(manager)) == ([b"old"], [])
+
+
+def test_E15_a_report_that_cannot_be_sent_is_dead_lettered_if_it_is_persistent(manager, age_out):
+    asks = {"Report": FULL, "ReplyToQ": "CLOSED"}
+    put_old(manager, "A", ({**asks, "Persistence": 1}, b"persistent"), ({**asks, "Persistence": 0}, b"not"))
+    assert of_result(age_out("A", "--json"))["discarded"] == 2
+    [(md, dead)] = manager.messages(DLQ)
+    header, body = MQDLH.unpack(dead, encoding=md["Encoding"], ccsid=md["CodedCharSetId"]), dead[172:]
+    assert (header.reason, header.dest_q_name) == (CMQC.MQRC_PUT_INHIBITED, "CLOSED")
+    assert (md["Feedback"], body) == (CMQC.MQFB_EXPIRATION, b"persistent")
+
+
+def test_E15_without_its_report_a_message_is_not_discarded(manager, age_out):
+    """The DEADQ takes nothing either: the message stays, the others go."""
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)")
+    put_old(manager, "A", ({}, b"one"), ({"Report": FULL, "ReplyToQ": "CLOSED"}, b"stays"), ({}, b"two"))
+    summary = of_result(age_out("A", "--json"))
+    assert (summary["discarded"], summary["left"], summary["failed"]) == (2, 1, 1)
+    assert summary["reasons"] == {"MQRC_PUT_INHIBITED": 1}
+    assert manager.bodies("A") == [b"stays"]
+
+
+def test_E15_what_was_discarded_by_age_can_be_undone(manager, age_out):
+    put_old(manager, "A", ({}, b"first"), ({}, b"second"))
+    run = of_result(age_out("A", "--json"))["run"]
+    assert manager.bodies("A") == []
+    undone = CliRunner().invoke(main, ["undo", run, "--queue-manager", "QM1"], input="y\n")
+    assert undone.exit_code == 0, undone.output
+    assert manager.bodies("A") == [b"first", b"second"]
+
+
+@pytest.mark.parametrize(
+    ("queue", "why"),
+    [
+        ("QM2", "QM2 is a transmission queue: its messages are their channel's"),
+        ("SYSTEM.DEFAULT.LOCAL.QUEUE", "SYSTEM.DEFAULT.LOCAL.QUEUE is not for discarding by age"),
+    ],
+)
+def test_E15_queues_that_are_refused(age_out, queue, why):
+    result = age_out(queue)
+    assert (result.exit_code, result.output.strip()) == (1, f"mqops: {why}")
+
+
+def test_E15_an_age_that_is_none(age_out):
+    result = CliRunner().invoke(main, ["expiry", "age-out", "A", "--older-than", "soon"])
+    assert result.exit_code == 2
+    assert "must be a time such as 90s, 30m, 8h or 2d (found 'soon')" in result.output
