@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mqops.backout.origin import QueueDefinition
 from mqops.errors import MQError, SettingsError, mq_error
@@ -100,23 +100,36 @@ def base_queue(session: Session, queue: str) -> str:
         return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
 
 
-def landing_place(session: Session, queue: str, queue_manager: str) -> tuple[str, str]:
-    """The local queue on which messages put to a name lie until somebody gets them, or why there is none.
+class Landing(NamedTuple):
+    """Where messages put to a name lie until somebody gets them.
 
-    Parameters: `queue_manager` blank for the one that is connected. Returns (queue, ""), or ("", the reason).
+    Attributes: `queue` the local queue, blank where there is none to look at; `why` there is none; `sent_on` whether
+    that is because the queue manager sends them to another one.
+    """
+
+    queue: str
+    why: str = ""
+    sent_on: bool = False
+
+
+def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
+    """The local queue on which messages put to a name lie.
+
+    Parameters: `queue_manager` blank for the one that is connected.
     """
     if queue_manager not in {"", queue_manager_name(session)}:
-        return "", f"it is a queue of queue manager {queue_manager}"
+        return Landing("", f"it is a queue of queue manager {queue_manager}", sent_on=True)
     try:
         base = base_queue(session, queue)
         with _opened(session, base, c.MQOT_Q) as handle:
-            if int(session.inquire(handle, c.MQIA_Q_TYPE)) != c.MQQT_LOCAL:
-                return "", "it is not a local queue"
+            kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
+            if kind != c.MQQT_LOCAL:
+                return Landing("", "it is not a local queue", sent_on=kind == c.MQQT_REMOTE)
             if int(session.inquire(handle, c.MQIA_USAGE)) == c.MQUS_TRANSMISSION:
-                return "", "it is a transmission queue"
+                return Landing("", "it is a transmission queue", sent_on=True)
     except MQError as error:
-        return "", str(error)
-    return base, ""
+        return Landing("", str(error))
+    return Landing(base)
 
 
 def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:

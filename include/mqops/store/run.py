@@ -34,6 +34,18 @@ class RunFolder:
             raise SettingsError("A run needs the name of its queue manager and a key of its own")
         return cls(lake / parts[0] / "runs" / parts[1])
 
+    @classmethod
+    def planned(cls, lake: Path, queue_manager: str, run: str) -> RunFolder:
+        """The folder of a run that has a plan.
+
+        Raises:
+            SettingsError: the lake has none.
+        """
+        found = cls.at(lake, queue_manager, run)
+        if not found.plan_json.exists():
+            raise SettingsError(f"{lake} has no run {run} of {queue_manager} with a plan")
+        return found
+
     def create(self) -> RunFolder:
         """Make the folder, private. Raises `LakeError` where that fails."""
         make_folder(self.path)
@@ -108,6 +120,11 @@ class RunFolder:
     def undo_json(self) -> Path:
         """An undo: which run it undoes, and which undos of that run there were before."""
         return self.path / "undo.json"
+
+    @property
+    def outcomes_json(self) -> Path:
+        """What was last seen of the messages that the run moved, in numbers."""
+        return self.path / "outcomes.json"
 
     @property
     def anatomy_json(self) -> Path:

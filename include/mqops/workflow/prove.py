@@ -22,11 +22,10 @@ from mqops.store.files import write_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqops.workflow.clock import utc_now
+from mqops.workflow.places import PICTURES
 from mqops.workflow.tickets import Order, issued_lanes, note_issued, read_order, waiting_lanes
 from mqwire.names import reason_name
 
-PICTURES = 3
-"""How often the queue is looked at again because somebody was at work meanwhile."""
 _ROW_COLUMNS = ["row", "queue", "msg_key", "action", "rule_line", "rule_key"]
 
 

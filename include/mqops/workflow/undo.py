@@ -12,18 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from mqops.act.identity import PlanIdentity
-from mqops.act.lanes import DEFAULT_UNIT_SIZE, RESTORE, RETURN
-from mqops.act.port import Taken
-from mqops.errors import InProgress, MQError, PlanChanged, SettingsError, TransientMQError, Unbalanced
+from mqops.act.lanes import DEFAULT_UNIT_SIZE, DISCARDS, RESTORE, RETURN
+from mqops.errors import InProgress, PlanChanged, SettingsError, Unbalanced
 from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place
 from mqops.ledger.marker import Marker
 from mqops.model import ActSummary, RunSummary
-from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import has_uncommitted, landing_place, queue_manager_name
+from mqops.mq.inquire import queue_manager_name
 from mqops.mq.ledger_queue import LedgerQueue
-from mqops.mq.mover_port import key_of, without_dlh
+from mqops.mq.mover_port import key_of
 from mqops.mq.session import Session
 from mqops.mq.undo_port import UndoPort
 from mqops.plan import PlanSummary
@@ -39,7 +37,8 @@ from mqops.undo.decision import Done, fates
 from mqops.workflow.act import act
 from mqops.workflow.clock import utc_now
 from mqops.workflow.decide import write_plan
-from mqops.workflow.prove import PICTURES, prove, settled
+from mqops.workflow.places import Places, key_as_put, picture
+from mqops.workflow.prove import prove, settled
 from mqops.workflow.tickets import Order, plan_rows, read_order
 from mqwire.structures import MQMD_LAYOUT
 
@@ -52,9 +51,7 @@ def find_run(lake: Path, queue_manager: str, key: str) -> RunFolder:
     Raises:
         SettingsError: the lake has no such run with a plan, or it is an undo itself.
     """
-    run = RunFolder.at(lake, queue_manager, key)
-    if not run.plan_json.exists():
-        raise SettingsError(f"{lake} has no run {key} of {queue_manager} with a plan")
+    run = RunFolder.planned(lake, queue_manager, key)
     if undo.kept(run) is not None:
         raise SettingsError(f"Run {key} is an undo, which is not undone: run the rules on what it put back")
     return run
@@ -86,7 +83,7 @@ def plan_undo(
         earlier = undos_of(session, ledger, order.plan)
         _refuse_unfinished(order.plan, earlier)
         undo.keep(folder, Undoes(plan=order.plan, earlier={one.digest for one in earlier}))
-        todo = _Todo(run, order, sums, _Places(session))
+        todo = _Todo(run, order, sums, Places(session))
         todo.copy_to(folder)
         places = _look(session, todo)
     undone = {row for one in earlier.values() for row in one.acted}
@@ -180,36 +177,6 @@ def _refuse_unfinished(plan: PlanIdentity, earlier: Mapping[PlanIdentity, Accoun
             )
 
 
-class _Places:
-    """Where messages went: the name they were put to → the local queue they lie on, or why nobody can look."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._known: dict[tuple[str, str], tuple[str, str]] = {}
-
-    def of(self, queue: str, queue_manager: str) -> tuple[str, str]:
-        """(Local queue, "") or ("", why not)."""
-        name = (queue, queue_manager)
-        if name not in self._known:
-            place, why = landing_place(self._session, *name)
-            self._known[name] = (place, why) if why else self._readable(place)
-        return self._known[name]
-
-    def _readable(self, place: str) -> tuple[str, str]:
-        try:
-            next(browse(self._session, place, limit=1), None)
-        except TransientMQError:
-            raise
-        except MQError as error:
-            return "", str(error)
-        return place, ""
-
-    def remarks(self) -> tuple[str, ...]:
-        """Why messages are UNPROVABLE, a line a destination."""
-        unknown = [(f"{queue}@{manager}".rstrip("@"), why) for (queue, manager), (_place, why) in self._known.items()]
-        return tuple(f"{name} cannot be looked at: {why}" for name, why in sorted(unknown) if why)
-
-
 @dataclass(slots=True)
 class _Todo:
     """The rows that a run acted on, with their originals' copies made in the undo's own snapshot (rule 1)."""
@@ -217,7 +184,7 @@ class _Todo:
     run: RunFolder
     order: Order
     sums: Account
-    places: _Places
+    places: Places
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
     done: dict[int, Done] = field(default_factory=dict)
 
@@ -243,19 +210,15 @@ class _Todo:
 
     def _note(self, number: int, original: Original) -> None:
         row = self.rows[number]
-        key, there = row["msg_key"], ""
-        if row["action"] != "DISCARD":
-            there, _why = self.places.of(row["dest_q"], row["dest_q_mgr"])
-            if row["action"] == "RETRY" or not row["header"]:
-                key = key_of(*without_dlh(Taken(md=original.md, body=original.body, key=key)))
+        there = "" if row["action"] in DISCARDS else self.places.of(row["dest_q"], row["dest_q_mgr"]).queue
         expiry, report = _read(original.md)
         self.done[number] = Done(
             row=number,
             queue=row["queue"],
             msg_key=row["msg_key"],
-            discarded=row["action"] == "DISCARD",
+            discarded=row["action"] in DISCARDS,
             there=there,
-            key_there=key if there else "",
+            key_there=key_as_put(row, original) if there else "",
             expiry=expiry,
             seen_at=original.seen_at,
             report=report,
@@ -269,22 +232,9 @@ def _look(session: Session, todo: _Todo) -> Counter[Place]:
     proof = {one.queue for one in todo.done.values() if one.discarded}
     found: Counter[Place] = Counter()
     for queue in sorted({queue for queue, _key in wanted}):
-        found.update(place for place in _on_queue(session, queue, whole=queue in proof) if place in wanted)
+        keys = picture(session, queue, lambda got: key_of(got.md, got.body), whole=queue in proof)
+        found.update((queue, key) for key in keys if (queue, key) in wanted)
     return found
-
-
-def _on_queue(session: Session, queue: str, *, whole: bool) -> list[Place]:
-    """The messages on a queue.
-
-    Parameters: `whole` whether none may be hidden by a unit of work, because one that is not seen counts as absent.
-    """
-    for _ in range(PICTURES):
-        if whole and has_uncommitted(session, queue):
-            continue
-        seen = [(queue, key_of(got.md, got.body)) for got in browse(session, queue)]
-        if not whole or not has_uncommitted(session, queue):
-            return seen
-    raise InProgress(f"Units of work of others hide messages of {queue}; undo again when they have ended")
 
 
 def _rows(todo: _Todo, undone: set[int], places: Mapping[Place, int], now: datetime) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,74 @@
+"""Where the messages of a run went, as whom they lie there, and a look at such a queue. For undo and for outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from mqops.act.port import Taken
+from mqops.errors import InProgress, MQError, TransientMQError
+from mqops.mq.browse import browse
+from mqops.mq.inquire import Landing, has_uncommitted, landing_place
+from mqops.mq.mover_port import key_of, without_dlh
+from mqops.mq.session import Got, Session
+from mqops.store.originals import Original
+
+PICTURES = 3
+"""How often a queue is looked at again because somebody was at work meanwhile."""
+T = TypeVar("T")
+
+
+class Places:
+    """Where messages went: the name they were put to → the local queue they lie on, or why nobody can look."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known: dict[tuple[str, str], Landing] = {}
+
+    def of(self, queue: str, queue_manager: str) -> Landing:
+        """The local queue, if it can be browsed. Raises `TransientMQError`."""
+        name = (queue, queue_manager)
+        if name not in self._known:
+            place = landing_place(self._session, *name)
+            self._known[name] = place if place.why else self._readable(place)
+        return self._known[name]
+
+    def _readable(self, place: Landing) -> Landing:
+        try:
+            next(browse(self._session, place.queue, limit=1), None)
+        except TransientMQError:
+            raise
+        except MQError as error:
+            return Landing("", str(error))
+        return place
+
+    def remarks(self) -> tuple[str, ...]:
+        """Why nobody can look, a line a destination."""
+        unknown = [(f"{queue}@{manager}".rstrip("@"), at.why) for (queue, manager), at in self._known.items()]
+        return tuple(f"{name} cannot be looked at: {why}" for name, why in sorted(unknown) if why)
+
+
+def key_as_put(row: Mapping[str, Any], original: Original) -> str:
+    """The identity of a message where a row of a plan put it: without its MQDLH where that was taken off."""
+    key = str(row["msg_key"])
+    if row["action"] == "RETRY" or not row["header"]:
+        key = key_of(*without_dlh(Taken(md=original.md, body=original.body, key=key)))
+    return key
+
+
+def picture(session: Session, queue: str, seen: Callable[[Got], T], *, whole: bool) -> list[T]:
+    """What `seen` makes of each message on a queue.
+
+    Parameters: `whole` whether none may be hidden by a unit of work, because one that is not seen counts as absent.
+
+    Raises:
+        InProgress: units of work of others hide messages.
+        MQError: the queue cannot be read.
+    """
+    for _ in range(PICTURES):
+        if whole and has_uncommitted(session, queue):
+            continue
+        found = [seen(got) for got in browse(session, queue)]
+        if not whole or not has_uncommitted(session, queue):
+            return found
+    raise InProgress(f"Units of work of others hide messages of {queue}; look again when they have ended")
