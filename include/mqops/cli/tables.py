@@ -39,6 +39,8 @@ def rule_document(rule: Rule) -> dict[str, Any]:
         action |= {"FWDQ": rule.fwdq, "FWDQM": rule.fwdqm, "HEADER": "YES" if rule.header else "NO"}
     if rule.action in ("FWD", "RETRY"):
         action["PUTAUT"] = rule.putaut
+    extensions = {"CANARY": rule.canary, "PACE": rule.pace, "MAXREPLAY": rule.max_replay, "ORDER": rule.order}
+    action |= {name: value for name, value in extensions.items() if value}
     return {"line": rule.line, "patterns": dict(rule.patterns), "action": action}
 
 

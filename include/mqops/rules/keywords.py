@@ -30,6 +30,8 @@ class Kind(Enum):
     COUNT = "number"
     CHOICE = "one of a few words"
     CHOICE_OR_COUNT = "one of a few words, or a number"
+    RATE = "number a second"
+    KEY = "one of a few words, or the name of a property"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class Keyword:
 
     Parameters: `length` in characters of the field compared or named; `prefixes` of the symbolic names a number may be
     written as; `choices` the words allowed (for a NAME: the &-names); `blank` whether an all-blank value is legal;
-    `least` the smallest number allowed.
+    `least` and `most` the smallest and the largest number allowed.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Keyword:
     choices: tuple[str, ...] = ()
     blank: bool = False
     least: int = 0
+    most: int = MAX_NUMBER
 
 
 def _wild(name: str, length: int) -> Keyword:
@@ -95,6 +98,25 @@ KEYWORDS: dict[str, Keyword] = {
         Keyword(name="RETRY", entry=Entry.ACTION, kind=Kind.COUNT, least=1),
     )
 }
+
+MAX_EXTENSION_NUMBER = 999_999
+"""Largest number of messages (or messages a second) an extension of the action accepts."""
+
+
+def _extension(name: str, kind: Kind, *words: str) -> Keyword:
+    return Keyword(name=name, entry=Entry.ACTION, kind=kind, choices=words, least=1, most=MAX_EXTENSION_NUMBER)
+
+
+EXTENSIONS: dict[str, Keyword] = {
+    keyword.name: keyword
+    for keyword in (
+        _extension("CANARY", Kind.COUNT),  # messages put first, alone
+        _extension("PACE", Kind.RATE),  # messages a second
+        _extension("MAXREPLAY", Kind.COUNT),  # times a message is put back
+        _extension("ORDER", Kind.KEY, "GROUPID", "CORRELID"),  # what keeps its order
+    )
+}
+"""The keywords that IBM's handler does not know: errors, unless the table begins with the header line."""
 
 PATTERN_KEYWORDS: dict[str, Keyword] = {k: v for k, v in KEYWORDS.items() if v.entry is Entry.PATTERN}
 """The keywords a message is matched by, in the order IBM lists them."""

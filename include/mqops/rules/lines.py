@@ -5,14 +5,20 @@
    blank. `-` there: it goes on at column 1 of the next line. Both split keywords and values; nothing is put between.
 3. Any other line end finishes the entry.
 
+4. A table whose first line that is not blank is the comment `* MQOPS EXTENSIONS` has extensions.
+
 Every character of an entry remembers its line and column, so that an error points at what was typed.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from mqops.rules.model import Problem
+
+HEADER = "* MQOPS EXTENSIONS"
+_HEADER = re.compile(r"\* *MQOPS +EXTENSIONS *", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +42,13 @@ class Source:
     def __init__(self, text: str) -> None:
         lines = text.split("\n")
         self.lines = tuple(line.removesuffix("\r") for line in lines)
+
+    def header(self) -> int:
+        """The number of the line that says that the table has extensions (rule 4), 0 where it does not."""
+        for number, line in enumerate(self.lines, start=1):
+            if line.strip(" "):
+                return number if _HEADER.fullmatch(line) else 0
+        return 0
 
     def problem(self, place: tuple[int, int], message: str) -> Problem:
         """A problem at (line, column)."""

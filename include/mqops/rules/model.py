@@ -46,7 +46,9 @@ class Rule:
 
     Parameters: `index` from 0; `line` where the rule begins; `key` names the rule in retry counts (see `rule_keys`);
     `patterns` the pattern keywords as written (`*` where everything matches); `fwdq` and `fwdqm` a name, an &-name, or
-    blank; `retry` the number of tries, at least 1.
+    blank; `retry` the number of tries, at least 1. Extensions: `canary` so many messages are put first, alone; `pace`
+    at most so many are put a second; `max_replay` a message is put at most so often; 0 of each means no such bound;
+    `order` messages with the same GROUPID, CORRELID or property (`folder.name`) keep their order, empty for none.
     """
 
     index: int
@@ -59,6 +61,10 @@ class Rule:
     header: bool = True
     putaut: Literal["DEF", "CTX"] = "DEF"
     retry: int = 1
+    canary: int = 0
+    pace: int = 0
+    max_replay: int = 0
+    order: str = ""
 
     def conditions(self) -> dict[str, str | int]:
         """The patterns that can fail: those other than `*`."""
@@ -85,9 +91,10 @@ class Parsed:
 
 
 def rule_digest(rule: Rule) -> str:
-    """A digest of what the rule says, whatever its place, spelling and RETRY.
+    """A digest of what the rule says, whatever its place, spelling, RETRY, CANARY, PACE, MAXREPLAY and ORDER.
 
-    RETRY is left out so that a message keeps the tries it has had when somebody raises the number.
+    RETRY is left out so that a message keeps the tries it has had when somebody raises the number; CANARY, PACE,
+    MAXREPLAY and ORDER likewise.
     """
     conditions = sorted(rule.conditions().items())
     said = (conditions, rule.action, rule.fwdq, rule.fwdqm, rule.header, rule.putaut)

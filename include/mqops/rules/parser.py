@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mqops.rules.keywords import KEYWORDS, Entry, Keyword
-from mqops.rules.lines import EntryText, Source
+from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Entry, Keyword
+from mqops.rules.lines import HEADER, EntryText, Source
 from mqops.rules.linter import Written, warnings_of
 from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
 from mqops.rules.syntax import EntryParser, Pair
 from mqops.rules.values import BadValue, typed
 
 _FORWARD_ONLY = ("FWDQ", "FWDQM", "HEADER")
+_PUTS_ONLY = ("PUTAUT", "CANARY", "PACE", "MAXREPLAY", "ORDER")
 _WITH_ORIGINS: Mapping[str, Keyword] = KEYWORDS | {
     "FWDQ": replace(KEYWORDS["FWDQ"], choices=(*KEYWORDS["FWDQ"].choices, "&ORIGQ"))
 }
@@ -29,9 +30,13 @@ def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: 
     Returns a table, or
     every error in the order of the text; warnings only for a valid table. Raises nothing.
     """
-    keywords = _WITH_ORIGINS if origins and not strict else KEYWORDS
     lines = Source(text)
+    extended = lines.header()
+    keywords = _WITH_ORIGINS if origins and not strict else KEYWORDS
+    keywords = {**keywords, **EXTENSIONS} if extended and not strict else keywords
     entries, problems = lines.entries()
+    if extended and strict:
+        problems.append(lines.problem((extended, 1), "this line allows extensions, which IBM's handler does not know"))
     control = Control()
     written: list[Written] = []
     for number, entry in enumerate(entries):
@@ -74,7 +79,7 @@ class _EntryReader:
         parser = EntryParser(entry, source)
         pairs = parser.pairs()
         self.problems = parser.problems
-        parts = [part for part in map(_part, pairs) if part is not None]
+        parts = [part for pair in pairs if (part := _part(pair, keywords)) is not None]
         self.is_control = bool(parts) and all(part is Entry.CONTROL for part in (parts[:1] if first else parts))
         if self.is_control and not first:
             self._error(self._place, "control data must be the first entry of the table")
@@ -89,7 +94,7 @@ class _EntryReader:
     def _take(self, pair: Pair) -> None:
         keyword = self._keywords.get(pair.keyword)
         if keyword is None:
-            self._unknown(pair)
+            self._extension(pair) if pair.keyword in EXTENSIONS else self._unknown(pair)
             return
         if (keyword.entry is Entry.CONTROL) is not self.is_control:
             other = "control data" if self.is_control else "a rule"
@@ -98,8 +103,12 @@ class _EntryReader:
         if self._given.setdefault(pair.keyword, given) is not given:
             self._error(pair.place, f"{pair.keyword} stands in this entry twice")
 
+    def _extension(self, pair: Pair) -> None:
+        remedy = "" if self._source.header() else f": to use it, begin the table with the line {HEADER!r}"
+        self._error(pair.place, f"{pair.keyword} is an extension that IBM's handler does not know{remedy}")
+
     def _unknown(self, pair: Pair) -> None:
-        nearest = _nearest(pair.keyword)
+        nearest = _nearest(pair.keyword, self._keywords)
         self._meant.update(nearest)
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
         self._error(pair.place, f"{pair.keyword!r} is not a keyword of a rules table{hint}")
@@ -125,7 +134,7 @@ class _EntryReader:
         if action != "FWD":
             self._only_with(_FORWARD_ONLY, "ACTION(FWD)", action)
         if action not in ("FWD", "RETRY"):
-            self._only_with(("PUTAUT",), "an action that puts: ACTION(FWD) or ACTION(RETRY)", action)
+            self._only_with(_PUTS_ONLY, "an action that puts: ACTION(FWD) or ACTION(RETRY)", action)
 
     def _only_with(self, keywords: tuple[str, ...], wanted: str, action: str | int) -> None:
         for name in keywords:
@@ -146,7 +155,7 @@ class _EntryReader:
         patterns = {
             name: given.value
             for name, given in self._given.items()
-            if given.value is not None and KEYWORDS[name].entry is Entry.PATTERN
+            if given.value is not None and self._keywords[name].entry is Entry.PATTERN
         }
         rule = Rule(
             index=index,
@@ -159,16 +168,22 @@ class _EntryReader:
             header=self._value("HEADER") != "NO" and self._value("ACTION") == "FWD",
             putaut=self._value("PUTAUT") or "DEF",
             retry=self._value("RETRY") or 1,
+            canary=self._value("CANARY") or 0,
+            pace=self._value("PACE") or 0,
+            max_replay=self._value("MAXREPLAY") or 0,
+            order=self._value("ORDER") or "",
         )
         action = self._given.get("ACTION")
         return Written(rule=rule, place=self._place, action_place=action.place if action else self._place)
 
 
-def _nearest(word: str) -> list[str]:
-    return difflib.get_close_matches(word, KEYWORDS, n=1)
+def _nearest(word: str, keywords: Mapping[str, Keyword]) -> list[str]:
+    return difflib.get_close_matches(word, keywords, n=1)
 
 
-def _part(pair: Pair) -> Entry | None:
+def _part(pair: Pair, keywords: Mapping[str, Keyword]) -> Entry | None:
     """Which part of the table a pair belongs to; a misspelt keyword counts as the one it is nearest to."""
-    name = pair.keyword if pair.keyword in KEYWORDS else next(iter(_nearest(pair.keyword)), "")
-    return KEYWORDS[name].entry if name else None
+    if pair.keyword in EXTENSIONS:
+        return EXTENSIONS[pair.keyword].entry
+    name = pair.keyword if pair.keyword in keywords else next(iter(_nearest(pair.keyword, keywords)), "")
+    return keywords[name].entry if name else None

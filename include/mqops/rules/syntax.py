@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mqops.rules.keywords import KEYWORDS, Kind
+from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Kind
 from mqops.rules.lines import EntryText, Source
 from mqops.rules.model import Problem
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _PAIR_AHEAD = re.compile(r"([A-Za-z]+) *\(")
-_RESUME = re.compile(rf"\)(?= *(?:$|[, ]))|(?<=[ ,])(?:{'|'.join(KEYWORDS)}) *\(", re.IGNORECASE)
+_KNOWN = KEYWORDS | EXTENSIONS
+_RESUME = re.compile(rf"\)(?= *(?:$|[, ]))|(?<=[ ,])(?:{'|'.join(_KNOWN)}) *\(", re.IGNORECASE)
 _BARE_SPECIALS = "./_%*?"
 
 
@@ -78,7 +79,7 @@ class EntryParser:
 
     def _known_pair_ahead(self) -> bool:
         ahead = _PAIR_AHEAD.match(self._text, self._at)
-        return ahead is not None and ahead.group(1).upper() in KEYWORDS
+        return ahead is not None and ahead.group(1).upper() in _KNOWN
 
     def _separator(self, *, first: bool) -> None:
         """separator := blank+ | blank* ',' blank*"""
@@ -108,7 +109,7 @@ class EntryParser:
         self._blanks()
         if self._peek() != "(":
             self._at, self._separated = word.end(), True
-            if keyword not in KEYWORDS:
+            if keyword not in _KNOWN:
                 self._error(start, f"{word.group()!r} is neither a keyword nor in brackets after one")
                 return None
             self._error(start, f"{keyword} has no value: write {keyword}(value)")

@@ -6,12 +6,15 @@ Choices where IBM's text is open are listed in `mqops.rules`.
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Callable
 
 from mqops.rules.keywords import MAX_NUMBER, Keyword, Kind
 from mqops.rules.model import ANY
 from mqwire.names import values
 
 _NAME_SPECIALS = "./_%"
+_PROPERTY = re.compile(r"[^\s<>&\"'/=!?.*]+(?:\.[^\s<>&\"'/=!?.*]+)+")
 
 
 class BadValue(Exception):
@@ -24,17 +27,7 @@ def typed(keyword: Keyword, text: str) -> str | int:
     Parameters: `text` without quotes, folded if it was not quoted. Returns a number for numeric keywords, else a string
     without trailing blanks. Raises BadValue.
     """
-    if keyword.kind is Kind.WILD:
-        return _wild(keyword, text)
-    if keyword.kind is Kind.NUMBER:
-        return ANY if text == ANY else _number(keyword, text)
-    if keyword.kind is Kind.NAME:
-        return _name(keyword, text)
-    if text in keyword.choices:
-        return text
-    if keyword.kind is Kind.CHOICE:
-        raise BadValue(f"{keyword.name} is one of {', '.join(keyword.choices)}, not {text!r}")
-    return _count(keyword, text)
+    return _TYPED[keyword.kind](keyword, text)
 
 
 def _wild(keyword: Keyword, text: str) -> str:
@@ -47,7 +40,10 @@ def _wild(keyword: Keyword, text: str) -> str:
     return text.rstrip(" ")
 
 
-def _number(keyword: Keyword, text: str) -> int:
+def _number(keyword: Keyword, text: str) -> str | int:
+    """A number, a symbolic name, or the asterisk alone."""
+    if text == ANY:
+        return ANY
     if text.isascii() and text.isdigit():
         return _in_range(keyword, text)
     if "*" in text or "?" in text:
@@ -61,6 +57,19 @@ def _number(keyword: Keyword, text: str) -> int:
     raise BadValue(f"{text!r} is no number from 0 to {MAX_NUMBER} and no symbolic name {wanted}{hint}")
 
 
+def _choice(keyword: Keyword, text: str) -> str | int:
+    if text in keyword.choices:
+        return text
+    if keyword.kind is Kind.CHOICE:
+        raise BadValue(f"{keyword.name} is one of {', '.join(keyword.choices)}, not {text!r}")
+    return _count(keyword, text)
+
+
+def _rate(keyword: Keyword, text: str) -> int:
+    """Messages a second; `/s` may stand behind the number."""
+    return _count(keyword, text.upper().removesuffix("/S"))
+
+
 def _count(keyword: Keyword, text: str) -> int:
     if text.isascii() and text.isdigit():
         return _in_range(keyword, text)
@@ -68,15 +77,32 @@ def _count(keyword: Keyword, text: str) -> int:
     raise BadValue(f"{keyword.name} is {words}{_range(keyword)}, not {text!r}")
 
 
+def _key(keyword: Keyword, text: str) -> str:
+    if text in keyword.choices:
+        return text
+    try:
+        return property_name(text)
+    except BadValue as bad:
+        words = ", ".join(keyword.choices)
+        raise BadValue(f"{keyword.name} is {words}, or the name of a property: {bad}") from bad
+
+
+def property_name(text: str) -> str:
+    """The name of a property in an MQRFH2: its folder, and the names of the elements in it. Raises BadValue."""
+    if _PROPERTY.fullmatch(text):
+        return text
+    raise BadValue(f"{text!r} is no folder.name in single quotes, such as 'usr.country'")
+
+
 def _in_range(keyword: Keyword, digits: str) -> int:
     value = int(digits) if len(digits.lstrip("0")) <= len(str(MAX_NUMBER)) else MAX_NUMBER + 1
-    if keyword.least <= value <= MAX_NUMBER:
+    if keyword.least <= value <= keyword.most:
         return value
     raise BadValue(f"{digits} is out of range: {keyword.name} is {_range(keyword)}")
 
 
 def _range(keyword: Keyword) -> str:
-    return f"a number from {keyword.least} to {MAX_NUMBER}"
+    return f"a number from {keyword.least} to {keyword.most}"
 
 
 def _name(keyword: Keyword, text: str) -> str:
@@ -97,3 +123,15 @@ def _name(keyword: Keyword, text: str) -> str:
     if bad in "*?":
         raise BadValue(f"{keyword.name} takes no wildcards")
     raise BadValue(f"{bad!r} cannot stand in the name of a queue or queue manager")
+
+
+_TYPED: dict[Kind, Callable[[Keyword, str], str | int]] = {
+    Kind.WILD: _wild,
+    Kind.NUMBER: _number,
+    Kind.NAME: _name,
+    Kind.COUNT: _count,
+    Kind.CHOICE: _choice,
+    Kind.CHOICE_OR_COUNT: _choice,
+    Kind.RATE: _rate,
+    Kind.KEY: _key,
+}
