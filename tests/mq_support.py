@@ -68,7 +68,8 @@ class Manager:
     def connected(self) -> Iterator[Any]:
         """A pymqi connection."""
         os.environ["MQLITE_HOME"] = str(self.home)
-        queue_manager = pymqi.connect(self.name)
+        queue_manager = pymqi.QueueManager(None)
+        queue_manager.connect_with_options(self.name, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK)
         try:
             yield queue_manager
         finally:

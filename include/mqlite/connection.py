@@ -1,8 +1,9 @@
 """One connection (hconn) of an application: its store, its open handles, its unit of work.
 
 A connection belongs to the thread that made it unless it was made shareable (MQCNO_HANDLE_SHARE_*), and to the process
-that made it: a forked child's copy answers MQRC_HCONN_ERROR. A thread may have several connections, not shared ones
-too: the MQRC_ALREADY_CONNECTED (2002) that IBM MQ answers with the same hconn is an exception in pymqi, which drops it.
+that made it: a forked child's copy answers MQRC_HCONN_ERROR. A thread has one connection to a queue manager that is
+not shared: whoever asks for a second one gets the hconn of the first, with MQRC_ALREADY_CONNECTED (2002). Shared ones
+it may have in any number, and connections to several queue managers, as programs of IBM's client library may.
 """
 
 from __future__ import annotations
@@ -169,7 +170,15 @@ class Connection:
         self.store.close()
 
 
+class _Own(threading.local):
+    """This thread's connections that are not shared: queue manager's folder → hconn, ended ones too."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Path, int] = {}
+
+
 _connections: dict[int, Connection] = {}
+_own = _Own()
 _gate = threading.RLock()
 _numbers = itertools.count(1)
 _leaked: list[object] = []
@@ -189,7 +198,20 @@ def connect(name: str, *, user: str = "", shared: bool = False, channel: str = "
     number = next(_numbers)
     connection = Connection(manager, user=user or own_user(), shared=shared, channel=channel, conn_name=conn_name)
     _connections[number] = connection
+    if not shared:
+        _own.numbers[manager.folder] = number
     return number
+
+
+def already_connected(name: str) -> int | None:
+    """The hconn of this thread's connection to the queue manager of that name that is not shared, if it has one.
+
+    A thread is known by what is local to it: the number of one that ended comes again.
+
+    Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE).
+    """
+    open_now = {folder: number for folder, number in _own.numbers.items() if number in _connections}
+    return open_now.get(load(name).folder) if open_now else None
 
 
 def connection_of(number: int) -> Connection:

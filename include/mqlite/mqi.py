@@ -19,7 +19,7 @@ from typing import Any
 from mqlite import descriptor as d
 from mqlite import inquire as inquiry
 from mqlite import security, unit_of_work
-from mqlite.connection import Connection, connect, connection_of, gate, known
+from mqlite.connection import Connection, already_connected, connect, connection_of, gate, known
 from mqlite.conversion import convert
 from mqlite.failure import Failure
 from mqlite.get import GetRequest, Got
@@ -37,6 +37,7 @@ from mqwire import mqi
 from mqwire.fields import text
 
 Outcome = tuple[int, int] | None
+ALREADY_CONNECTED = (c.MQCC_WARNING, c.MQRC_ALREADY_CONNECTED)
 HANDLE_SHARES = c.MQCNO_HANDLE_SHARE_BLOCK | c.MQCNO_HANDLE_SHARE_NO_BLOCK
 LONGEST_MESSAGE = 104_857_600
 MOST_SELECTORS = 256
@@ -89,7 +90,11 @@ class Interface(PropertyCalls, SubscriptionCalls):
         return self._buffer(self._cast("char *", pointer), layout.length(version)), version
 
     def mqconn(self, name: Any, hconn: Any) -> Outcome:
-        hconn[0] = connect(self._name(name))
+        wanted = self._name(name)
+        if (number := already_connected(wanted)) is not None:
+            hconn[0] = number
+            return ALREADY_CONNECTED
+        hconn[0] = connect(wanted)
         return None
 
     def _name(self, pointer: Any) -> str:
@@ -100,10 +105,12 @@ class Interface(PropertyCalls, SubscriptionCalls):
         flags, channel_definition = cno_pointers(raw) if version >= 2 else (struct.unpack_from("<i", raw, 8)[0], 0)
         user, password = self._credentials(raw) if version >= 5 else ("", None)
         channel, conn_name = self._channel(channel_definition) if channel_definition else ("", "")
-        wanted = self._name(name)
+        wanted, shared = self._name(name), bool(flags & HANDLE_SHARES)
+        if not shared and (number := already_connected(wanted)) is not None:
+            hconn[0] = number
+            return ALREADY_CONNECTED
         client = bool(channel) or bool(flags & c.MQCNO_CLIENT_BINDING)
         runs_as = security.authenticate(wanted, user, password, client=client, channel=channel)
-        shared = bool(flags & HANDLE_SHARES)
         hconn[0] = connect(wanted, user=runs_as, shared=shared, channel=channel, conn_name=conn_name)
         return None
 

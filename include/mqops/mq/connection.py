@@ -110,7 +110,8 @@ def open_session(connection: MqConnection) -> Session:
 
 
 def _connect(pymqi: Any, queue_manager: pymqi.QueueManager, connection: MqConnection) -> None:
-    options: dict[str, Any] = {}
+    # Shared: the application may have a connection of its own in this thread, and a thread has only one that is not.
+    options: dict[str, Any] = {"opts": pymqi.CMQC.MQCNO_HANDLE_SHARE_BLOCK}
     if connection.user:
         options |= {"user": connection.user, "password": connection.password}
     if connection.channel and connection.conn_name:
