@@ -25,8 +25,8 @@ class ActUnfinished(MqopsError):
 class ProveOperator(BaseOperator):
     """Balances a run by the ledger and the queue; logs, returns and publishes the summary.
 
-    Fails if the run does not balance, if act failed, or if act did not finish. Where nothing was approved or the run
-    was dry, it shows that nothing was moved.
+    Then looks what became of the messages that earlier runs moved. Fails if the run does not balance, if act failed, or
+    if act did not finish. Where nothing was approved or the run was dry, it shows that nothing was moved.
 
     :param mq_conn_id: Airflow connection of type `mq`.
     :param asset: asset whose event gets the summary as extra.
@@ -47,14 +47,19 @@ class ProveOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.store.run import RunFolder  # noqa: PLC0415
+        from mqops.workflow.outcomes import look_back  # noqa: PLC0415
         from mqops.workflow.prove import prove  # noqa: PLC0415
 
         states = self._states(context)
         if states.get(self.plan_task) != "success":
             raise AirflowFailException(f"nothing was planned (task {self.plan_task}), so nothing was moved")
         folder = context["ti"].xcom_pull(task_ids=self.check_task)["folder"]
-        summary = prove(self.connection(context), RunFolder(Path(folder)))
+        run = RunFolder(Path(folder))
+        summary = prove(self.connection(context), run)
         self._tell(summary)
+        for earlier in look_back(self.connection(context), run):
+            found = ", ".join(f"{count} {outcome}" for outcome, count in earlier.outcomes.items())
+            self.log.info("messages of run %s: %s", earlier.run, found or "none can be told of")
         value = summary.to_json()
         acted = states.get(self.act_task)
         context["ti"].xcom_push(key="return_value", value=value)

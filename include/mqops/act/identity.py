@@ -44,3 +44,7 @@ class PlanIdentity:
     def ticket(self, lane: int) -> bytes:
         """CorrelId of a lane's ticket."""
         return self._identifier("ticket", lane)
+
+    def outcome_id(self, at: str, number: int) -> bytes:
+        """What tells one line of outcomes seen at a time from another."""
+        return self._identifier("outcome", at, number)

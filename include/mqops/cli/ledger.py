@@ -14,6 +14,7 @@ import click
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.errors import LedgerBroken
 from mqops.ledger.history import COLUMNS, Event, events, is_since
+from mqops.ledger.outcome import MEANING, OutcomeSummary
 from mqops.store.files import read_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
@@ -111,6 +112,11 @@ def _with_rule(event: Event, lake: Path) -> dict[str, Any]:
 
 def _told(event: Mapping[str, Any]) -> str:
     target = f" {event['dest_q']}@{event['dest_q_mgr']}" if event["dest_q"] else ""
+    if event["outcome"] in MEANING:
+        return (
+            f"{event['at']}  {event['queue_manager']}  {MEANING[event['outcome']]}  run {event['run']}\n"
+            f"    message   {event['msg_id']}, moved by {event['action']}{target}; line {event['line']} of the ledger"
+        )
     failed = f" failed: {event['reason']}" if event["reason"] else ""
     line = f"line {event['rule_line']} of {event['table_source']}, " if event["rule_line"] else ""
     return "\n".join(
@@ -171,3 +177,37 @@ def drain(*, queue_manager: str, lake: Path, as_json: bool) -> None:
             run = RunFolder.at(lake, name, plan.run)
             lines += drain_plan(session, file, run if run.path.is_dir() else None, plan)
     show_json({"queue_manager": name, "lines": lines}) if as_json else click.echo(f"{name}: {lines} lines added")
+
+
+@ledger.command("outcomes")
+@click.argument("run")
+@click.option("--queue-manager", "-m", default="", help="The run's queue manager; else the default one.")
+@lake_option
+@json_option
+@known_errors
+def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) -> None:
+    """Look what became of the messages that RUN (its key in the lake) moved, and record it in the ledger.
+
+    Still there, back on the queue they came from, consumed, expired ... Nothing is moved, and only what changed since
+    the last look is recorded.
+    """
+    from mqops.mq.connection import connect  # noqa: PLC0415
+    from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+    from mqops.workflow.outcomes import find_run, look  # noqa: PLC0415
+
+    connection = connection_to(queue_manager.strip())
+    with connect(connection) as session:
+        name = queue_manager_name(session)
+    summary = look(connection, find_run(lake, name, run))
+    show_json(summary.to_json()) if as_json else _show_outcomes(summary)
+
+
+def _show_outcomes(summary: OutcomeSummary) -> None:
+    click.echo(f"{summary.run} moved {summary.moved} messages; looked at {summary.looked_at}")
+    for outcome, count in summary.outcomes.items():
+        click.echo(f"{count:8}  {outcome}: {MEANING[outcome]}")
+    if summary.untold:
+        click.echo(f"{summary.untold:8}  cannot be told now: hidden by units of work of others, or out of reach")
+    for remark in summary.remarks:
+        click.echo(remark)
+    click.echo(f"{summary.changed} changed since the last look, {summary.open} may still change")

@@ -42,7 +42,7 @@ def account(markers: Iterable[Marker]) -> Account:
         elif marker.kind == "acted":
             ranges.append((marker.lane, marker.first, marker.next))
             _add_acted(result, marker)
-        else:
+        elif marker.kind == "failed":
             result.failed.update({row[0]: row[7] or 0 for row in marker.rows})
     _check_tiles(result, sorted(ranges))
     twice = result.acted.keys() & result.failed.keys()

@@ -19,10 +19,10 @@ from mqwire.names import reason_name
 class Event:
     """A message and what a unit of work did to it.
 
-    Parameters: `line` of the ledger, from 1, and its `hash`; `at` UTC time, ISO 8601; `outcome` "acted", or "failed"
-    for a try that failed with `reason` (MQRC name); `unit` MsgId (hex) of the unit of work's marker; `row` of the plan;
-    `rule` the key of the rule; `body` the first 32 hex digits of the body's SHA-256; `table` SHA-256 of the rules
-    table; who asked and who approved are blank where nobody was asked.
+    Parameters: `line` of the ledger, from 1, and its `hash`; `at` UTC time, ISO 8601; `outcome` "acted", "failed" for a
+    try that failed with `reason` (MQRC name), or what was seen of it then (`mqops.ledger.outcome`); `unit` MsgId (hex)
+    of the unit of work's marker; `row` of the plan; `rule` the key of the rule; `body` the first 32 hex digits of
+    the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved are blank where nobody was asked.
     """
 
     at: str
@@ -71,7 +71,7 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator
                 queue_manager=queue_manager,
                 queue=_text(known, "queue"),
                 msg_id=msg_id,
-                outcome=marker.kind,
+                outcome=marker.outcome or marker.kind,
                 action=action,
                 dest_q=dest_q,
                 dest_q_mgr=dest_q_mgr,

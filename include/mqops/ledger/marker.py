@@ -4,6 +4,7 @@ A marker: `{v, unit, run, plan, kind, lane, first, next, last, at, rows, absent}
 each unit of work), "failed" (at most one beside it) or "issued" (one for each plan, with `lanes` and `about`). A row is
 `[row, msg_key, msg_id hex, action, rule_key, dest_q, dest_q_mgr, reason or null, body digest]`, the last one the first
 32 hex digits of the body's SHA-256 (missing in old ledgers); `absent` are numbers of rows that were no longer there.
+Lines of kind "outcome" stand in the ledger only: what was later seen of their rows (`mqops.ledger.outcome`).
 `unit` is the MsgId of the marker in hex and stands first: the ledger recognises a line by it.
 """
 
@@ -12,12 +13,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from mqops.errors import LedgerBroken
 
 VERSION = 1
-Kind: TypeAlias = Literal["acted", "failed", "issued"]
+Kind: TypeAlias = Literal["acted", "failed", "issued", "outcome"]
 MarkerRow: TypeAlias = tuple[int, str, str, str, str, str, str, int | None, str]
 BODY_DIGITS = 32
 
@@ -27,7 +28,7 @@ class Marker:
     """What one unit of work did to the rows at positions [first, next) of a lane.
 
     Parameters: `unit` MsgId in hex; `plan` digest; `last` whether the lane ends here; `at` UTC time, ISO 8601; `about`
-    and `lanes` (rows of each lane) only with kind "issued".
+    and `lanes` (rows of each lane) only with kind "issued"; `outcome` only with that kind.
     """
 
     unit: str
@@ -43,6 +44,7 @@ class Marker:
     absent: tuple[int, ...] = ()
     lanes: tuple[int, ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
+    outcome: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The body as a JSON object, `unit` first."""
@@ -50,6 +52,8 @@ class Marker:
         body["at"] = self.at
         if self.kind == "issued":
             return body | {"lanes": list(self.lanes), "about": dict(self.about)}
+        if self.kind == "outcome":
+            return body | {"outcome": self.outcome, "rows": self.rows}
         body |= {"lane": self.lane, "first": self.first, "next": self.next, "last": self.last}
         return body | {"rows": self.rows, "absent": self.absent}
 
@@ -65,7 +69,7 @@ class Marker:
             LedgerBroken: not a marker of a version this program knows.
         """
         try:
-            if body["v"] != VERSION or body["kind"] not in {"acted", "failed", "issued"}:
+            if body["v"] != VERSION or body["kind"] not in get_args(Kind):
                 raise LedgerBroken(f"A marker of version {body['v']}, kind {body['kind']!r}: made by another mqops")
             return cls(
                 unit=str(body["unit"]),
@@ -81,6 +85,7 @@ class Marker:
                 absent=tuple(int(row) for row in body.get("absent", ())),
                 lanes=tuple(int(rows) for rows in body.get("lanes", ())),
                 about=dict(body.get("about", {})),
+                outcome=str(body.get("outcome", "")),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise LedgerBroken(f"A message on the ledger queue is not a marker: {error!r}") from error

@@ -23,6 +23,7 @@ from mqops.workflow.act import act
 from mqops.workflow.decide import decide
 from mqops.workflow.dlq import new_run_key
 from mqops.workflow.observe import observe
+from mqops.workflow.outcomes import look_back
 from mqops.workflow.preflight import preflight
 from mqops.workflow.prove import prove
 from mqwire import constants as c
@@ -117,10 +118,12 @@ def plan_pass(what: BackoutPass) -> tuple[Surveyed, RunFolder | None, PlanSummar
 
 
 def carry_out(what: BackoutPass, run: RunFolder, plan: PlanSummary) -> RunSummary:
-    """Act on a plan and prove what came of it.
+    """Act on a plan, prove what came of it, and look what became of the messages of earlier runs.
 
     Raises:
         MqopsError: what was committed is in the ledger or on the ledger queue; nothing is lost.
     """
     act(what.connection, run, unit_size=what.unit_size, approved=plan.digest, about={"requested_by": what.requested_by})
-    return prove(what.connection, run)
+    summary = prove(what.connection, run)
+    look_back(what.connection, run)
+    return summary

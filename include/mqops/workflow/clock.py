@@ -7,4 +7,9 @@ from datetime import UTC, datetime
 
 def utc_now() -> str:
     """Now, UTC, ISO 8601 with microseconds and `Z`."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return utc_text(datetime.now(UTC))
+
+
+def utc_text(time: datetime) -> str:
+    """A time as ISO 8601, UTC, with microseconds and `Z`."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

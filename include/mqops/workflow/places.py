@@ -42,6 +42,10 @@ class Places:
             return Landing("", str(error))
         return place
 
+    def note(self, queue: str, why: str) -> None:
+        """Remember that a queue cannot be looked at."""
+        self._known[queue, ""] = Landing("", why)
+
     def remarks(self) -> tuple[str, ...]:
         """Why nobody can look, a line a destination."""
         unknown = [(f"{queue}@{manager}".rstrip("@"), at.why) for (queue, manager), at in self._known.items()]

@@ -1,0 +1,279 @@
+"""What became of the messages that a run moved (rules in `mqops.ledger.outcome`): look, and record what changed."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from mqops.act.lanes import DISCARDS
+from mqops.act.port import Taken
+from mqops.errors import InProgress, MQError, MqopsError, SettingsError, TransientMQError, Unbalanced
+from mqops.ledger.account import Account
+from mqops.ledger.balance import Place
+from mqops.ledger.marker import BODY_DIGITS, Marker, MarkerRow
+from mqops.ledger.outcome import THERE, Moved, OutcomeSummary, Seen, absent, outcomes, recorded
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import queue_manager_name
+from mqops.mq.mover_port import key_of, without_dlh
+from mqops.mq.session import Got, Session
+from mqops.store import undo
+from mqops.store.files import read_json, write_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.originals import Original, Which, copied
+from mqops.store.run import RunFolder
+from mqops.workflow.clock import utc_now, utc_text
+from mqops.workflow.places import Places, key_as_put, picture
+from mqops.workflow.prove import settled
+from mqops.workflow.tickets import Order, plan_rows, read_order
+from mqwire.structures import MQMD_LAYOUT
+
+LINE_ROWS = 1000
+"""Most messages in a line of the ledger."""
+BACK_RUNS, BACK_MESSAGES = 5, 10_000
+"""A run looks back at so many runs before it, at none that moved more messages: those are looked at by hand."""
+
+_ids = MQMD_LAYOUT.reader("msg_id", "correl_id")
+_expiry = MQMD_LAYOUT.reader("expiry")
+_log = logging.getLogger(__name__)
+
+
+def find_run(lake: Path, queue_manager: str, key: str) -> RunFolder:
+    """The folder of the run that is asked about.
+
+    Raises:
+        SettingsError: the lake has no such run with a plan, or it is an undo.
+    """
+    run = RunFolder.planned(lake, queue_manager, key)
+    if (undone := undo.kept(run)) is not None:
+        raise SettingsError(f"Run {key} is an undo: ask for the outcomes of run {undone.plan.run}, which it undid")
+    return run
+
+
+def _utc() -> datetime:
+    return datetime.now(UTC)
+
+
+def look(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime] = _utc) -> OutcomeSummary:
+    """Look for each message that a run moved; what changed goes to the ledger, the numbers to RUN/outcomes.json.
+
+    Nothing is moved. What a queue manager discards because a browse finds it expired is discarded (E03).
+
+    Raises:
+        InProgress: somebody acts on the run.
+        Unbalanced: its ledger contradicts itself.
+        MqopsError: its plan or snapshot is not as it was written; the queue manager failed.
+    """
+    order = read_order(run)
+    ledger = LedgerFile(run.lake_folder, utc_now)
+    with run.lock(), connect(connection) as session:
+        if (name := queue_manager_name(session)) != order.queue_manager:
+            raise SettingsError(f"Run {order.plan.run} is one of {order.queue_manager}, this is {name}")
+        sums = settled(session, ledger, run, order)
+        if sums.problems:
+            raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(sums.problems)}")
+        known = recorded(ledger.markers(plan=order.plan))
+        books = _Books(run, order, sums, known, Places(session))
+        books.read()
+        seen = _Look(session, ledger, books).seen()
+        at = now()
+        found = {one.row: outcome for one, outcome in outcomes(books.pending, seen, at)}
+        changed = {row: outcome for row, outcome in found.items() if outcome and outcome != known.get(row)}
+        with ledger.writer() as writer:
+            writer.add(_lines(order, books.rows, changed, at))
+    summary = _summary(books, {**known, **changed}, changed, at)
+    write_json(run.outcomes_json, summary.to_json())
+    return summary
+
+
+def look_back(connection: MqConnection, run: RunFolder) -> list[OutcomeSummary]:
+    """Look at the runs before this one of which an outcome is open, as many as are worth it; never fails."""
+    summaries = []
+    for earlier in _open_runs(run):
+        try:
+            summaries.append(look(connection, earlier))
+        except MqopsError as error:
+            _log.warning("Cannot tell what became of the messages of run %s: %s", earlier.run, error)
+    return summaries
+
+
+def _open_runs(run: RunFolder) -> list[RunFolder]:
+    """The newest proved runs beside this one that moved messages whose outcome is open."""
+    others = (RunFolder(path) for path in run.path.parent.iterdir() if path != run.path)
+    proved = [other for other in others if other.summary_json.exists() and not other.undo_json.exists()]
+    newest = sorted(proved, key=lambda other: other.summary_json.stat().st_mtime_ns, reverse=True)
+    return [other for other in newest[: 4 * BACK_RUNS] if _is_open(other)][:BACK_RUNS]
+
+
+def _is_open(run: RunFolder) -> bool:
+    try:
+        summary = read_json(run.summary_json)
+        last = read_json(run.outcomes_json) if run.outcomes_json.exists() else {}
+    except MqopsError:
+        return False
+    seen_last = last.get("plan") == summary["plan"] and last["moved"] == summary["moved"] and not last["open"]
+    return bool(0 < summary["moved"] <= BACK_MESSAGES and not seen_last)
+
+
+@dataclass(slots=True)
+class _Books:
+    """The messages that a run moved: all of them in number, those whose outcome is open with what tells them."""
+
+    run: RunFolder
+    order: Order
+    sums: Account
+    known: Mapping[int, str]
+    places: Places
+    moved: int = 0
+    rows: dict[int, MarkerRow] = field(default_factory=dict)
+    left: Counter[Place] = field(default_factory=Counter)
+    pending: list[Moved] = field(default_factory=list)
+    _plan: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Read plan and snapshot. Raises `PlanChanged`, `LakeError`."""
+        wanted: dict[Which, int] = {}
+        seen: Counter[Place] = Counter()
+        for row in plan_rows(self.run, self.order):
+            place = (row["queue"], row["msg_key"])
+            if row["row"] not in self.sums.acted:
+                self.left[place] += 1
+            elif row["action"] not in DISCARDS:
+                self.moved += 1
+                if self.known.get(row["row"], THERE) == THERE:
+                    wanted[*place, seen[place]] = row["row"]
+                    self._plan[row["row"]] = row
+            seen[place] += 1
+        for _batch in copied(self.run.snapshot, wanted, self._note) if wanted else ():
+            pass
+        self.pending.sort(key=lambda one: one.row)
+
+    def _note(self, number: int, original: Original) -> None:
+        row = self._plan.pop(number)
+        landing = self.places.of(row["dest_q"], row["dest_q_mgr"])
+        self.rows[number] = _marker_row(row)
+        self.pending.append(
+            Moved(
+                row=number,
+                there=landing.queue,
+                key_there=key_as_put(row, original) if landing.queue else "",
+                home=row["queue"],
+                content=content_key(original.md, original.body),
+                msg_id=row["msg_id"].hex(),
+                expiry=_expiry(original.md)[0],
+                seen_at=original.seen_at,
+                sent_on=landing.sent_on,
+            )
+        )
+
+
+def content_key(md: bytes, body: bytes) -> str:
+    """What a message is known by wherever it returns: MsgId, CorrelId and body, an MQDLH left aside (rule 2)."""
+    _md, rest = without_dlh(Taken(md=md, body=body, key=""))
+    return sha256(b"".join((*_ids(md), sha256(rest).digest()))).hexdigest()
+
+
+def _marker_row(row: Mapping[str, Any]) -> MarkerRow:
+    body = bytes(row["body_sha256"]).hex()[:BODY_DIGITS]
+    known = (row["row"], row["msg_key"], row["msg_id"].hex(), row["action"], row["rule_key"] or "")
+    return (*known, row["dest_q"], row["dest_q_mgr"], None, body)
+
+
+class _Look:
+    """One look at queues and ledger. Where the messages went comes first: what leaves there meanwhile is seen later."""
+
+    def __init__(self, session: Session, ledger: LedgerFile, books: _Books) -> None:
+        self._session = session
+        self._ledger = ledger
+        self._books = books
+        self._hidden: set[str] = set()
+
+    def seen(self) -> Seen:
+        """What there is. Raises `TransientMQError`, `LakeError`, `LedgerBroken`."""
+        found = Seen(hidden=self._hidden)
+        pending = self._books.pending
+        wanted = {(one.there, one.key_there) for one in pending if one.there}
+        for queue in sorted({queue for queue, _key in wanted}):
+            keys = ((queue, key) for key, _md, _body in self._on(queue))
+            found.there.update(place for place in keys if place in wanted)
+        if missing := absent(pending, found):
+            self._at_home(missing, found)
+            found.again = self._later({one.msg_id for one in missing})
+        return found
+
+    def _at_home(self, missing: list[Moved], found: Seen) -> None:
+        """Messages on the queues they came from that the run did not leave there, nor forward to the same queue."""
+        left = Counter(self._books.left)
+        wanted = {(one.home, one.content) for one in missing}
+        for queue in sorted({one.home for one in missing}):
+            for key, md, body in self._on(queue):
+                if left[queue, key] > 0:
+                    left[queue, key] -= 1
+                elif not found.there[queue, key] and (place := (queue, content_key(md, body))) in wanted:
+                    found.home[place] += 1
+
+    def _on(self, queue: str) -> list[tuple[str, bytes, bytes]]:
+        """Identity, MQMD and body of the messages on a queue; one that is not seen whole is hidden (rule 6)."""
+        for whole in (True, False):
+            try:
+                return picture(self._session, queue, _told, whole=whole)
+            except InProgress:
+                self._hidden.add(queue)
+            except TransientMQError:
+                raise
+            except MQError as error:
+                self._hidden.add(queue)
+                self._books.places.note(queue, str(error))
+                break
+        return []
+
+    def _later(self, ids: set[str]) -> Counter[str]:
+        """MsgId → how often other runs dealt with such a message after this one had begun to act."""
+        mine = self._books.order.plan
+        begun = min((marker.at for marker in self._ledger.markers(plan=mine) if marker.kind == "acted"), default="")
+        found: Counter[str] = Counter()
+        for marker in self._ledger.markers(kind="acted"):
+            if (marker.run, marker.plan) != (mine.run, mine.digest) and marker.at > begun:
+                found.update(row[2] for row in marker.rows if row[2] in ids)
+        return found
+
+
+def _told(got: Got) -> tuple[str, bytes, bytes]:
+    return key_of(got.md, got.body), got.md, got.body
+
+
+def _lines(order: Order, rows: Mapping[int, MarkerRow], changed: Mapping[int, str], at: datetime) -> Iterator[Marker]:
+    """The lines for the ledger, one for each outcome, or more where it has many messages."""
+    time = utc_text(at)
+    for outcome in sorted(set(changed.values())):
+        mine = [rows[row] for row, found in changed.items() if found == outcome]
+        for start in range(0, len(mine), LINE_ROWS):
+            part = tuple(mine[start : start + LINE_ROWS])
+            yield Marker(
+                unit=order.plan.outcome_id(time, part[0][0]).hex(),
+                run=order.plan.run,
+                plan=order.plan.digest,
+                kind="outcome",
+                at=time,
+                rows=part,
+                outcome=outcome,
+            )
+
+
+def _summary(books: _Books, known: Mapping[int, str], changed: Mapping[int, str], at: datetime) -> OutcomeSummary:
+    return OutcomeSummary(
+        run=books.order.plan.run,
+        queue_manager=books.order.queue_manager,
+        plan=books.order.plan.digest,
+        looked_at=utc_text(at),
+        moved=books.moved,
+        outcomes=dict(sorted(Counter(known.values()).items())),
+        changed=len(changed),
+        untold=books.moved - len(known),
+        remarks=books.places.remarks(),
+    )

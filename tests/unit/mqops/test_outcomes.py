@@ -1,0 +1,338 @@
+"""What became of moved messages: each outcome on a real queue manager, recorded once, by whoever looks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pymqi
+import pytest
+from click.testing import CliRunner
+from mq_support import DLQ, Manager, dead_letter, let_expire
+from pymqi import CMQC
+
+from mqops.cli import main
+from mqops.errors import InProgress, SettingsError
+from mqops.ledger.outcome import CONSUMED, EXPIRED, MOVED_AGAIN, Moved, OutcomeSummary, Seen, absent, outcomes
+from mqops.rules import parse
+from mqops.store import replays, tries
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+from mqops.workflow.dlq import Pass, carry_out, plan_pass
+from mqops.workflow.outcomes import LINE_ROWS, find_run, look, look_back
+from mqops.workflow.prove import prove
+from mqops.workflow.undo import carry_out as carry_out_undo
+from mqops.workflow.undo import find_run as find_run_to_undo
+from mqops.workflow.undo import plan_undo
+from mqwire.constants import MQEI_UNLIMITED
+
+QUEUES = """\
+DEFINE QLOCAL(A)
+DEFINE QLOCAL(B)
+DEFINE QLOCAL(PARKED)
+DEFINE QLOCAL(XMIT) USAGE(XMITQ)
+DEFINE QREMOTE(FAR) RNAME(THERE) RQMNAME(QM9) XMITQ(XMIT)
+DEFINE QALIAS(ALIAS) TARGET(A)
+"""
+PASSED_ON = CMQC.MQOO_SET_ALL_CONTEXT
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc=QUEUES)
+
+
+@pytest.fixture
+def bench(manager, tmp_path) -> Bench:
+    return Bench(manager, tmp_path / "lake")
+
+
+class Bench:
+    """Passes with a rules table, and looks at what became of their messages."""
+
+    def __init__(self, manager: Manager, lake) -> None:
+        self.manager = manager
+        self.lake = lake
+
+    def letters(self, *targets: str, **fields: Any) -> None:
+        self.manager.put(DLQ, [dead_letter(target, f"for {target}".encode(), **fields) for target in targets])
+
+    def run(self, text: str = "ACTION(RETRY)", *, queue: str = "") -> RunFolder:
+        table = parse(text).table
+        assert table
+        what = Pass(connection=self.manager.connection, lake=self.lake, table=table, text=text, queue=queue)
+        folder, plan = plan_pass(what)
+        carry_out(what, folder, plan)
+        return folder
+
+    def look(self, run: RunFolder, **more: Any) -> OutcomeSummary:
+        return look(self.manager.connection, run, **more)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of outcomes in the ledger, the chain checked."""
+        entries = LedgerFile(self.lake / "QM1", str).entries()
+        return [entry for entry in entries if entry["kind"] == "outcome"]
+
+    def mqops(self, *arguments: str) -> str:
+        done = CliRunner().invoke(main, [*arguments, "--lake", str(self.lake)], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+
+def take(manager: Manager, queue: str, count: int = 1) -> list[tuple[Any, bytes]]:
+    """What a consumer does; gives what it got."""
+    got = []
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, queue)
+        for _ in range(count):
+            md = pymqi.MD(Version=2)
+            got.append((md, handle.get(None, md)))
+        handle.close()
+    return got
+
+
+def test_each_message_is_looked_for_and_only_changes_are_recorded(manager, bench):
+    bench.letters("A", "A", "B", "NOWHERE")
+    run = bench.run("DESTQ(NOWHERE) ACTION(DISCARD)\nDESTQ(B) ACTION(FWD) FWDQ(PARKED) HEADER(YES)\nACTION(RETRY)\n")
+    first = bench.look(run)
+    assert (first.moved, first.outcomes, first.changed, first.open) == (3, {"there": 3}, 3, 3)
+    assert bench.look(run).changed == 0
+    take(manager, "A")
+    second = bench.look(run)
+    assert (second.outcomes, second.changed, second.open) == ({"consumed": 1, "there": 2}, 1, 2)
+    assert [(line["outcome"], len(line["rows"])) for line in bench.lines()] == [("there", 3), ("consumed", 1)]
+    take(manager, "A")
+    take(manager, "PARKED")
+    assert bench.look(run).outcomes == {"consumed": 3}
+    assert bench.look(run).changed == 0
+    assert json.loads(run.outcomes_json.read_text())["open"] == 0
+    assert prove(manager.connection, run).balanced  # who adds up the ledger passes the new lines over
+
+
+@pytest.mark.parametrize(
+    ("table", "queue"),
+    [
+        ("ACTION(RETRY)", "A"),
+        ("ACTION(FWD) FWDQ(B) HEADER(NO)", "B"),
+        ("ACTION(FWD) FWDQ(ALIAS) HEADER(YES)", "A"),
+        ("ACTION(FWD) FWDQ(&DESTQ) FWDQM(QM1) HEADER(YES)", "A"),
+    ],
+)
+def test_it_is_known_wherever_it_was_put_and_however(manager, bench, table, queue):
+    bench.letters("A", "A", CorrelId=b"C" * 24)
+    run = bench.run(table)
+    manager.put(queue, [({"CorrelId": b"C" * 24}, b"for A")])  # like them, and another one
+    take(manager, queue)
+    assert bench.look(run).outcomes == {"consumed": 1, "there": 1}
+
+
+def test_of_equal_messages_as_many_are_there_as_are_found(manager, bench):
+    same = {"MsgId": b"M" * 24, "PutDate": "20250203", "PutTime": "04050607"}
+    manager.put(DLQ, [dead_letter("A", b"x", **same)] * 3, options=PASSED_ON)
+    run = bench.run()
+    take(manager, "A")
+    assert bench.look(run).outcomes == {"consumed": 1, "there": 2}
+
+
+@pytest.mark.parametrize("options", [PASSED_ON, 0])
+def test_returned_is_back_where_it_came_from_with_another_header(manager, bench, options):
+    bench.letters("A", "A")
+    run = bench.run()
+    ((md, body), _other) = take(manager, "A", 2)
+    kept = {"MsgId": md.MsgId, "CorrelId": md.CorrelId}
+    context = {"PutDate": md.PutDate, "PutTime": md.PutTime} if options else {}
+    manager.put(DLQ, [dead_letter("A", body, reason=2030, **kept, **context)], options=options)
+    summary = bench.look(run)
+    assert (summary.outcomes, summary.open) == ({"consumed": 1, "returned": 1}, 0)
+    take(manager, DLQ)
+    assert bench.look(run).outcomes == {"consumed": 1, "returned": 1}
+
+
+def test_what_the_run_left_on_its_queue_has_not_returned(manager, bench):
+    same = {"MsgId": b"M" * 24, "PutDate": "20250203", "PutTime": "04050607"}
+    twin = [dead_letter("A", b"x", **same), dead_letter("B", b"x", **same)]
+    manager.put(DLQ, twin, options=PASSED_ON)
+    run = bench.run("DESTQ(A) ACTION(RETRY)\n")
+    take(manager, "A")
+    assert bench.look(run).outcomes == {"consumed": 1}
+
+
+def test_what_a_consumer_requeued_without_a_header_has_returned(manager, bench):
+    bench.letters("A")
+    run = bench.run()
+    ((md, body),) = take(manager, "A")
+    manager.put(DLQ, [({"MsgId": md.MsgId}, body)])
+    assert bench.look(run).outcomes == {"returned": 1}
+
+
+def test_what_was_forwarded_to_the_queue_it_came_from_is_there(manager, bench):
+    bench.letters("A", "A")
+    run = bench.run(f"ACTION(FWD) FWDQ({DLQ}) HEADER(YES)")
+    take(manager, DLQ)
+    assert bench.look(run).outcomes == {"consumed": 1, "there": 1}
+
+
+def test_what_an_undo_put_back_has_returned(manager, bench):
+    bench.letters("A", "B")
+    run = bench.run()
+    folder = RunFolder.at(bench.lake, "QM1", "undo1")
+    plan = plan_undo(manager.connection, find_run_to_undo(bench.lake, "QM1", run.run), folder)
+    carry_out_undo(manager.connection, folder, approved=plan.digest)
+    assert prove(manager.connection, folder).moved == 2
+    assert bench.look(run).outcomes == {"returned": 2}
+    with pytest.raises(SettingsError, match=f"Run undo1 is an undo: ask for the outcomes of run {run.run}"):
+        find_run(bench.lake, "QM1", "undo1")
+
+
+def test_what_a_later_run_moved_again_is_not_called_consumed(manager, bench):
+    bench.letters("A", "A", "B")
+    first = bench.run()
+    ((md, body), _other) = take(manager, "A", 2)
+    manager.put(DLQ, [dead_letter("A", body, MsgId=md.MsgId)])
+    second = bench.run("DESTQ(A) ACTION(FWD) FWDQ(PARKED)\n")
+    assert bench.look(first).outcomes == {"consumed": 1, "moved again": 1, "there": 1}
+    assert bench.look(second).outcomes == {"there": 1}
+
+
+def test_expired_and_consumed_are_told_apart_by_the_lifetime_that_was_left(manager, bench):
+    manager.put(DLQ, [dead_letter("A", b"short", Expiry=20), dead_letter("A", b"long", Expiry=90000)])
+    run = bench.run()
+    assert bench.look(run).outcomes == {"there": 2}
+    let_expire(20)
+    assert bench.look(run).outcomes == {"expired": 1, "there": 1}  # E03: nobody consumes, and it is no longer given
+    assert manager.depth("A") == 1
+    take(manager, "A")
+    assert bench.look(run).outcomes == {"consumed": 1, "expired": 1}
+    later = datetime.now(UTC) + timedelta(hours=3)
+    assert bench.look(run, now=lambda: later).changed == 0  # it was seen absent while it had lifetime left
+
+
+def test_sent_on_to_another_queue_manager_is_all_that_can_be_said(manager, bench):
+    bench.letters("FAR", "A")
+    run = bench.run()
+    summary = bench.look(run)
+    assert summary.outcomes == {"sent on": 1, "there": 1}
+    assert summary.remarks == ("FAR@QM1 cannot be looked at: it is not a local queue",)
+
+
+def test_nothing_is_said_of_a_queue_that_is_gone_or_holds_messages_of_open_units_of_work(manager, bench):
+    bench.letters("A", "A", "B")
+    run = bench.run()
+    take(manager, "B")
+    manager.mqsc("DELETE QLOCAL(B)\n")
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, "A")
+        handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        summary = bench.look(run)
+        assert (summary.outcomes, summary.untold, summary.open) == ({"there": 1}, 2, 3)
+        assert "B@QM1 cannot be looked at: " in summary.remarks[0]
+        connection.backout()
+    assert bench.look(run).outcomes == {"there": 2}
+
+
+def test_a_run_that_is_being_acted_on_is_not_looked_at(bench):
+    bench.letters("A")
+    run = bench.run()
+    with run.lock(), pytest.raises(InProgress):
+        bench.look(run)
+    assert bench.lines() == []
+
+
+def test_the_next_run_looks_at_those_before_it_whose_outcomes_are_open(manager, bench):
+    bench.letters("A", "B")
+    first = bench.run()
+    assert bench.lines() == []
+    take(manager, "A")
+    bench.letters("PARKED")
+    second = bench.run()
+    seen = [(line["run"], line["outcome"]) for line in bench.lines()]
+    assert seen == [(first.run, "consumed"), (first.run, "there")]
+    take(manager, "B")
+    take(manager, "PARKED")
+    third = bench.run()  # an empty queue: nothing to do but to look
+    assert [line["run"] for line in bench.lines()[2:]] == [second.run, first.run]
+    assert look_back(manager.connection, third) == []
+    assert {line["outcome"] for line in bench.lines()[2:]} == {CONSUMED}
+
+
+def test_a_run_that_cannot_be_looked_at_does_not_hold_the_next_one_back(bench, caplog):
+    bench.letters("A")
+    first = bench.run()
+    for file in first.snapshot.glob("*.parquet"):
+        file.unlink()
+    bench.letters("A")
+    assert bench.run().summary_json.exists()
+    assert f"Cannot tell what became of the messages of run {first.run}: The snapshot" in caplog.text
+
+
+def test_a_line_of_the_ledger_has_no_more_than_a_thousand_messages(bench):
+    bench.letters(*["A"] * (LINE_ROWS + 1))
+    bench.look(bench.run())
+    assert [len(line["rows"]) for line in bench.lines()] == [LINE_ROWS, 1]
+
+
+def test_retry_counts_and_replays_are_those_of_before(bench):
+    bench.letters("A", "MISSING")
+    run = bench.run()
+    before = (tries.current(bench.lake / "QM1"), replays.current(bench.lake / "QM1"))
+    assert before[0]
+    bench.look(run)
+    assert (tries.current(bench.lake / "QM1"), replays.current(bench.lake / "QM1")) == before
+
+
+def test_the_commands_tell_it(manager, bench):
+    bench.letters("A", "A")
+    run = bench.run()
+    take(manager, "A")
+    said = bench.mqops("ledger", "outcomes", run.run, "-m", "QM1").splitlines()
+    assert re.fullmatch(f"{run.run} moved 2 messages; looked at 20.*Z", said[0])
+    assert said[1:] == [
+        "       1  consumed: no longer there, with lifetime left: consumed",
+        "       1  there: still where it was put",
+        "2 changed since the last look, 1 may still change",
+    ]
+    told = json.loads(bench.mqops("ledger", "outcomes", run.run, "-m", "QM1", "--json"))
+    assert (told["outcomes"], told["changed"], told["open"]) == ({"consumed": 1, "there": 1}, 0, 1)
+    msg_id = manager.messages("A")[0][0]["MsgId"].hex()
+    shown = bench.mqops("ledger", "show", msg_id).splitlines()
+    assert re.fullmatch(f"20.*Z  QM1  still where it was put  run {run.run}", shown[-2])
+    assert shown[-1] == f"    message   {msg_id}, moved by RETRY A@QM1; line 4 of the ledger"
+    events = [json.loads(line) for line in bench.mqops("ledger", "export", "--run", run.run).splitlines()]
+    assert Counter(event["outcome"] for event in events) == {"acted": 2, "consumed": 1, "there": 1}
+    assert {event["queue"] for event in events} == {DLQ}
+    assert bench.mqops("ledger", "verify") == "QM1: 4 lines, unbroken\n"
+
+
+def moved(**more: Any) -> Moved:
+    about = {"row": 0, "there": "A", "key_there": "k", "home": "DLQ", "content": "c", "msg_id": "ab"}
+    return Moved(**{**about, "expiry": MQEI_UNLIMITED, "seen_at": datetime(2026, 1, 1, tzinfo=UTC), **more})
+
+
+NOW = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("message", "seen", "outcome"),
+    [
+        (moved(), Seen(), CONSUMED),
+        (moved(expiry=101), Seen(), CONSUMED),
+        (moved(expiry=100), Seen(), EXPIRED),
+        (moved(expiry=100), Seen(hidden={"A"}), ""),
+        (moved(), Seen(hidden={"DLQ"}), ""),
+        (moved(), Seen(hidden={"B"}), CONSUMED),
+        (moved(), Seen(again=Counter(ab=1), hidden={"A"}), MOVED_AGAIN),
+        (moved(there="", key_there=""), Seen(), ""),
+    ],
+)
+def test_what_the_rules_say(message, seen, outcome):
+    assert [found for _one, found in outcomes([message], seen, NOW)] == [outcome]
+
+
+def test_absent_is_what_is_not_found_as_often_as_it_was_moved():
+    seen = Seen(there=Counter({("A", "k"): 1}))
+    twice = [moved(row=0), moved(row=1)]
+    assert absent(twice, seen) == [twice[1]]
+    assert [found for _one, found in outcomes(twice, seen, NOW)] == ["there", CONSUMED]
