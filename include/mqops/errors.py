@@ -86,6 +86,10 @@ class InProgress(MqopsError):
     """Another process is at work on the same run; wait for it to end and repeat."""
 
 
+class Stopped(MqopsError):
+    """Somebody stopped the run; what was done is in the ledger, the rest is where it was: `mqops resume` goes on."""
+
+
 def _rebuild(kind: type[MQError], codes: tuple[int, int], names: tuple[str, str], advice: str) -> MQError:
     return kind(*codes, verb=names[0], object_name=names[1], advice=advice)
 

@@ -37,8 +37,10 @@ class RunSummary:
     """The outcome of a run, proved by the ledger and a look at the queue.
 
     Parameters: counts in messages; `returned` were moved and are on the queue again; `arrived` came after the
-    snapshot; `finished` whether every row with an action was dealt with; `reasons` MQRC name → failed tries; `remarks`
-    what the workflow found besides (misconfigured queues ...).
+    snapshot; `finished` whether every row with an action was dealt with; `reasons` MQRC name → failed tries;
+    `left_because` why → messages that were not tried (a canary came back ...); `remarks` what the workflow found
+    besides (misconfigured queues ...); `canaries` what became of those of each destination and rule
+    (`mqops.workflow.canary.Fate`).
     """
 
     run: str
@@ -58,6 +60,8 @@ class RunSummary:
     balanced: bool = True
     problems: tuple[str, ...] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)
+    left_because: Mapping[str, int] = field(default_factory=dict)
+    canaries: tuple[Mapping[str, Any], ...] = ()
     rules: tuple[RuleBalance, ...] = ()
     remarks: tuple[str, ...] = ()
     proved_at: str = ""
@@ -70,7 +74,7 @@ class RunSummary:
     def from_json(cls, value: Mapping[str, Any]) -> RunSummary:
         """The summary that `to_json` made."""
         rules = tuple(RuleBalance(**rule) for rule in value["rules"])
-        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks")}
+        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks", "canaries")}
         return cls(**{**value, "rules": rules, **texts})
 
 
@@ -113,6 +117,7 @@ class ActSummary:
     discarded: int = 0
     failed: int = 0
     absent: int = 0
+    left: int = 0
     units: int = 0
     backouts: int = 0
     lanes_finished: int = 0

@@ -17,6 +17,7 @@ FINAL = (
     "mqops.errors.LakeError",
     "mqops.errors.LedgerBroken",
     "mqops.errors.PlanChanged",
+    "mqops.errors.Stopped",
     "mqops.errors.Unbalanced",
     "mqops_airflow.approval.NotAllowed",
     "mqops_airflow.prove.ActUnfinished",

@@ -121,6 +121,10 @@ class MemoryPort:
         self.opened.add(target)
         return 0
 
+    def depth(self, target: Target) -> int | None:
+        self._call()
+        return len(self.manager.targets[target.queue].messages)
+
     def forget_target(self, target: Target) -> None:
         self.opened.discard(target)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
+from typing import TypeAlias
 
 RESTORE, RETURN = "RESTORE", "RETURN"
 """What an undo does (`mqops.undo`): put a copy again; get a message from where it went and put its original back."""
@@ -12,6 +13,11 @@ EXPIRE = "EXPIRE"
 DISCARDS = ("DISCARD", EXPIRE)
 ACTED = ("RETRY", "FWD", *DISCARDS, RESTORE, RETURN)
 """The actions that touch a message; rows with any other stay where they are."""
+
+Group: TypeAlias = tuple[str, str]
+"""What is tried out by canaries: a destination (`unit_group`) and the rule (`rule_key`) that sends messages there."""
+PUTS = ("RETRY", "FWD")
+"""The actions that canaries are sent for: what is discarded does not come back."""
 
 DEFAULT_LANES = 16
 DEFAULT_UNIT_SIZE = 200
@@ -30,7 +36,9 @@ class Row:
     `body_length` in bytes (DLH included); `body_sha256` of the same bytes, for the ledger;
     `header` whether the MQDLH goes along (FWD HEADER(YES)); `alternate_user` the user whose authority puts it
     (PUTAUT(CTX)) or ""; `twin` whether another row has the same MsgId and CorrelId; `tries` so far, and of a RESTORE
-    how many messages with the same identity may be there before it.
+    how many messages with the same identity may be there before it; `unit_group` the destination as the plan names it;
+    `order_key` what its rule's ORDER keeps in order, "" without; `together` the row number of the first message of its
+    MQ group, its own without.
     """
 
     row: int
@@ -49,6 +57,19 @@ class Row:
     twin: bool = False
     tries: int = 0
     body_sha256: bytes = b""
+    unit_group: str = ""
+    order_key: str = ""
+    together: int | None = None
+
+    @property
+    def bundle(self) -> int:
+        """Rows with the same number go in one unit of work or not at all."""
+        return self.row if self.together is None else self.together
+
+    @property
+    def group(self) -> Group:
+        """The group it has canaries with."""
+        return (self.unit_group, self.rule_key)
 
     @property
     def target(self) -> Target:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
 
+from mqops.act.gate import Gate, Open
 from mqops.act.identity import PlanIdentity
-from mqops.act.lanes import DISCARDS, EXPIRE, Row, Target
-from mqops.act.part import Part
+from mqops.act.lanes import DISCARDS, EXPIRE, Group, Row, Target
+from mqops.act.part import GROUP_GONE, GROUP_TOO_LARGE, Part
 from mqops.act.port import Port, Taken
 from mqops.act.scope import Scope, scope_of
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged, mq_error
@@ -24,20 +26,25 @@ MOST_RECONNECTS = 3
 """How often in a row a lost connection is made anew."""
 
 
+BEHIND = "behind a message that failed"
+
+
 @dataclass(slots=True, kw_only=True)
 class LaneResult:
     """What one visit to a lane did. It is a report only: the markers are the truth.
 
     Attributes: `state` "finished" (this visit or an earlier one reached the end), "held" (the ticket was not to be had:
-    another process has it, or the lane was finished before); counts of messages, units of work and back-outs.
+    another process has it, or the lane was finished before), "stopped" (by the kill switch); counts of messages, units
+    of work and back-outs.
     """
 
     lane: int
-    state: Literal["finished", "held"] = "held"
+    state: Literal["finished", "held", "stopped"] = "held"
     moved: int = 0
     discarded: int = 0
     failed: int = 0
     absent: int = 0
+    left: int = 0
     units: int = 0
     backouts: int = 0
 
@@ -50,11 +57,23 @@ class _TryAgain(Exception):
         self.part = part
 
 
+@dataclass(slots=True)
+class _Done:
+    """What became of the rows of a unit of work; `failed` and `left` by position; `behind` what waits in vain."""
+
+    behind: set[str]
+    failed: dict[int, int]
+    left: dict[int, str]
+    acted: list[Row] = field(default_factory=list)
+    absent: list[Row] = field(default_factory=list)
+
+
 class Mover:
     """Moves the messages of one lane.
 
     Parameters: `connect` gives the port, and a new one when the connection is lost; `plan` whose rows; `lane` number
-    and its `length` in rows; `unit_size` most messages a unit of work; `now` gives the UTC time as ISO 8601.
+    and its `length` in rows; `unit_size` most messages a unit of work; `now` gives the UTC time as ISO 8601; `gate` is
+    asked before each unit of work; `stopped` groups whose rows are left, and why.
     """
 
     def __init__(
@@ -66,6 +85,8 @@ class Mover:
         length: int,
         unit_size: int,
         now: Callable[[], str],
+        gate: Gate | None = None,
+        stopped: Mapping[Group, str] | None = None,
     ) -> None:
         self._connect = connect
         self._port = connect()
@@ -74,7 +95,10 @@ class Mover:
         self._length = length
         self._unit_size = unit_size
         self._now = now
+        self._gate: Gate = gate or Open()
+        self._stopped = stopped or {}
         self._dead: dict[Target, int] = {}
+        self._behind: frozenset[str] = frozenset()
         self._result = LaneResult(lane=lane)
 
     def run(self, rows: Iterable[Row]) -> LaneResult:
@@ -89,43 +113,70 @@ class Mover:
         pending: Part | None = None
         lost = 0
         while self._result.state != "finished":
+            if self._gate.stopped():
+                self._result.state = "stopped"
+                break
             try:
                 position = self._take_ticket()
                 if position is None:
                     break
                 _advance(window, coming, position, self._unit_size)
                 if pending is None or pending.first != position:
-                    pending = Part(rows=tuple(islice(window, self._unit_size)))
-                pending = self._try(pending)
+                    pending = self._admitted(window)
+                if pending is None:
+                    self._port.backout()  # nothing waits with a unit of work open
+                    self._gate.pause()
+                else:
+                    pending = self._try(pending)
                 lost = 0
             except MQError as error:
-                pending = None
                 lost += 1
-                self._after_error(error, lost)
+                pending = self._after_error(error, lost, pending)
         return self._result
 
-    def _after_error(self, error: MQError, lost: int) -> None:
-        """Back out, and make the next try possible; raises the error where there is none.
+    def _after_error(self, error: MQError, lost: int, tried: Part | None) -> Part | None:
+        """Back out, and give the next try (None: whatever the ticket says); raises the error where there is none.
 
         After a commit of unknown outcome the next try looks whether the ticket is there, and where it says to go on.
         """
         if error.reason in LOST_CONNECTION and lost <= MOST_RECONNECTS:
             self._port = self._connect()
-            return
+            return None
         self._give_up()
-        if error.reason != MQRC_SYNCPOINT_LIMIT_REACHED or self._unit_size == 1:
+        if error.reason != MQRC_SYNCPOINT_LIMIT_REACHED:
+            raise error
+        if tried is not None and len(tried.rows) > 1 and tried.rows[0].bundle == tried.rows[-1].bundle:
+            return tried.without(tried.rows[0], GROUP_TOO_LARGE)
+        if self._unit_size == 1:
             raise error
         self._unit_size //= 2
+        return None
 
     def _take_ticket(self) -> int | None:
         raw = self._port.take_ticket(self._plan.ticket(self._lane), wait_ms=TICKET_WAIT)
-        return None if raw is None else Ticket.unpack(raw).next
+        if raw is None:
+            return None
+        ticket = Ticket.unpack(raw)
+        self._behind = frozenset(ticket.behind)
+        return ticket.next
 
     def _give_up(self) -> None:
         try:
             self._port.backout()
         except MQError:
             return  # the connection is gone: the queue manager backs out by itself
+
+    def _admitted(self, window: Sequence[Row]) -> Part | None:
+        """The next unit of work, no larger than the gate lets through; None where it must wait."""
+        rows = _cut(window, self._unit_size)
+        live = [row for row in rows if row.group not in self._stopped and row.target not in self._dead]
+        if live:
+            admitted = self._gate.admit(live, self._port.depth)
+            if not admitted:
+                return None
+            if admitted < len(live):
+                rows = _cut(rows, max(1, live[admitted].position - rows[0].position))
+        return Part(rows=tuple(rows))
 
     def _try(self, part: Part) -> Part | None:
         """One unit of work: commits it and gives None, or backs it out and gives the part to try next."""
@@ -141,22 +192,46 @@ class Mover:
         return None
 
     def _do(self, part: Part) -> None:
-        failed = dict(part.failed)
-        done: list[Row] = []
-        absent: list[Row] = []
-        for row in part.rows:
-            if row.position in failed:
-                continue
-            if reason := self._closed_to(row):
-                failed[row.position] = reason
-            elif (taken := self._take(part, row)) is None:
-                absent.append(row)
-            else:
-                self._dispose(part, row, taken)
-                done.append(row)
-        self._record(part, done, failed, absent)
+        done = _Done(set(self._behind), dict(part.failed), dict(part.left))
+        for bundle in part.bundles():
+            if not any(row.position in done.failed or row.position in done.left for row in bundle):
+                self._do_bundle(part, bundle, done)
+            for row in bundle:
+                if row.order_key and (row.position in done.failed or row.position in done.left):
+                    closed = row.target in self._dead or row.target in part.closed or self._gate.refusal(row)
+                    done.behind.add(_place(row, "" if closed else row.order_key))
+        self._record(part, done)
         self._port.commit()
-        self._count(done, failed, absent)
+        self._behind = frozenset(done.behind)
+        self._gate.done(done.acted)
+        self._count(done)
+
+    def _do_bundle(self, part: Part, bundle: Sequence[Row], done: _Done) -> None:
+        why = next((why for row in bundle if (why := self._why_left(row, done.behind))), "")
+        if why:
+            done.left.update((row.position, why) for row in bundle)
+        elif reason := self._closed_to(bundle[0]):
+            done.failed.update((row.position, reason) for row in bundle)
+        else:
+            for row in bundle:
+                taken = self._take(part, row)
+                if taken is not None:
+                    self._dispose(part, row, taken)
+                    done.acted.append(row)
+                elif len(bundle) > 1:
+                    raise _TryAgain(part.without(row, GROUP_GONE))
+                else:
+                    done.absent.append(row)
+
+    def _why_left(self, row: Row, behind: set[str]) -> str:
+        """Why a row is not even tried, "" where it is."""
+        if row.group in self._stopped:
+            return self._stopped[row.group]
+        if row.target not in self._dead and (refused := self._gate.refusal(row)):
+            return refused
+        # what a dead destination does not take has failed, with its reason
+        waits = row.order_key and row.target not in self._dead
+        return BEHIND if waits and not behind.isdisjoint((_place(row, ""), _place(row, row.order_key))) else ""
 
     def _closed_to(self, row: Row) -> int:
         """Reason code why the row's destination takes nothing at all, 0 where it does. Touches no message."""
@@ -195,17 +270,33 @@ class Mover:
             raise mq_error(2, reason, verb="MQPUT", object_name=row.dest_q)
         return scope
 
-    def _record(self, part: Part, done: list[Row], failed: dict[int, int], absent: list[Row]) -> None:
+    def _record(self, part: Part, done: _Done) -> None:
         last = part.next == self._length
-        self._mark(part, "acted", [_marker_row(row, None) for row in done], [row.row for row in absent], last)
-        offenders = [_marker_row(row, failed[row.position]) for row in part.rows if row.position in failed]
-        if offenders:
-            self._mark(part, "failed", offenders, [], last)
+        numbers = {row.position: row.row for row in part.rows}
+        left: dict[str, list[int]] = {}
+        for position, why in sorted(done.left.items()):
+            left.setdefault(why, []).append(numbers[position])
+        absent = [row.row for row in done.absent]
+        acted = [_marker_row(row, None) for row in done.acted]
+        self._mark(part, "acted", acted, last, absent=absent, left=left)
+        failed = [_marker_row(row, done.failed[row.position]) for row in part.rows if row.position in done.failed]
+        if failed:
+            self._mark(part, "failed", failed, last)
         if not last:
-            ticket = Ticket(run=self._plan.run, plan=self._plan.digest, lane=self._lane, next=part.next)
+            behind = tuple(sorted(done.behind))
+            ticket = Ticket(run=self._plan.run, plan=self._plan.digest, lane=self._lane, next=part.next, behind=behind)
             self._port.put_ticket(self._plan.ticket(self._lane), ticket.pack())
 
-    def _mark(self, part: Part, kind: Kind, rows: list[MarkerRow], absent: list[int], last: bool) -> None:
+    def _mark(
+        self,
+        part: Part,
+        kind: Kind,
+        rows: list[MarkerRow],
+        last: bool,
+        *,
+        absent: Iterable[int] = (),
+        left: Mapping[str, list[int]] | None = None,
+    ) -> None:
         at_end = last and kind == "acted"
         msg_id = self._plan.last_id(self._lane) if at_end else self._plan.marker_id(self._lane, part.first, kind)
         marker = Marker(
@@ -220,15 +311,17 @@ class Mover:
             last=last,
             rows=tuple(rows),
             absent=tuple(absent),
+            left={why: tuple(numbers) for why, numbers in (left or {}).items()},
         )
         self._port.put_marker(msg_id, self._plan.markers(), marker.pack())
 
-    def _count(self, done: list[Row], failed: dict[int, int], absent: list[Row]) -> None:
-        discarded = sum(row.action in DISCARDS for row in done)
+    def _count(self, done: _Done) -> None:
+        discarded = sum(row.action in DISCARDS for row in done.acted)
         self._result.discarded += discarded
-        self._result.moved += len(done) - discarded
-        self._result.failed += len(failed)
-        self._result.absent += len(absent)
+        self._result.moved += len(done.acted) - discarded
+        self._result.failed += len(done.failed)
+        self._result.absent += len(done.absent)
+        self._result.left += len(done.left)
         self._result.units += 1
 
 
@@ -237,11 +330,25 @@ def _marker_row(row: Row, reason: int | None) -> MarkerRow:
     return (row.row, row.msg_key, row.msg_id.hex(), row.action, row.rule_key, row.dest_q, row.dest_q_mgr, reason, body)
 
 
+def _place(row: Row, key: str) -> str:
+    """What stands in a ticket for an order key at a destination; for the whole destination without a key."""
+    return hashlib.sha256(f"{row.unit_group}\0{key}".encode()).hexdigest()[:16]
+
+
+def _cut(rows: Sequence[Row], size: int) -> list[Row]:
+    """So many of the rows, fewer where that would part what goes together, more where the first ones go together."""
+    if size >= len(rows) or rows[size - 1].bundle != rows[size].bundle:
+        return list(islice(rows, size))
+    bundle = rows[size].bundle
+    before = [row for row in islice(rows, size) if row.bundle != bundle]
+    return before or [row for row in rows if row.bundle == bundle]
+
+
 def _advance(window: deque[Row], coming: Iterator[Row], position: int, size: int) -> None:
-    """Let the window begin at a position and hold `size` rows, or what is left of the lane."""
+    """Let the window begin at a position and hold `size` rows, and what goes with the last, or the lane's rest."""
     while window and window[0].position < position:
         window.popleft()
-    while len(window) < size:
+    while len(window) <= size or window[-1].bundle == window[size - 1].bundle:
         row = next(coming, None)
         if row is None:
             break

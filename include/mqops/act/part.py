@@ -2,7 +2,9 @@
 
 | what happened            | next try                                                                        |
 |--------------------------|---------------------------------------------------------------------------------|
-| put failed               | the rows up to the offender, which is recorded as failed and not touched        |
+| put failed               | the rows up to the offender, which is recorded as failed and not touched; where |
+|                          | it is of an MQ group, up to the group's end, and the others of it are left      |
+| one of an MQ group gone  | the same rows; all of that group are left                                       |
 | another message came     | the same rows; that one is looked for by browsing (same MsgId and CorrelId)     |
 | handle out of date       | the same rows with a new handle; the second time it counts as a failed put      |
 
@@ -12,21 +14,28 @@ shortens the rows or adds to what is known of them, so the tries come to an end.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from mqops.act.lanes import Row, Target
 from mqops.act.scope import Scope
 
+GROUP_FAILED = "another message of its group failed"
+GROUP_GONE = "a message of its group is gone"
+GROUP_TOO_LARGE = "its group is larger than a unit of work may be (MAXUMSGS)"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Parameters: `rows` in consecutive positions; `failed` position → reason code; `careful` positions whose message
-    is looked for by browsing; `reopened` positions for which the target's handle was renewed; `closed` targets that
-    take no more messages once these rows are done, with the reason code.
+    """Parameters: `rows` in consecutive positions; `failed` position → reason code; `left` position → why it is not
+    tried; `careful` positions whose message is looked for by browsing; `reopened` positions for which the target's
+    handle was renewed; `closed` targets that take no more messages once these rows are done, with the reason code.
     """
 
     rows: tuple[Row, ...]
     failed: dict[int, int] = field(default_factory=dict)
+    left: dict[int, str] = field(default_factory=dict)
     careful: frozenset[int] = frozenset()
     reopened: frozenset[int] = frozenset()
     closed: dict[Target, int] = field(default_factory=dict)
@@ -41,14 +50,26 @@ class Part:
         """Position after the last row."""
         return self.rows[-1].position + 1
 
+    def bundles(self) -> Iterator[list[Row]]:
+        """The rows, those together that go together."""
+        for _number, rows in groupby(self.rows, key=lambda row: row.bundle):
+            yield list(rows)
+
     def after_failure(self, row: Row, reason: int, scope: Scope) -> Part:
         """The next try after a put failed with a reason code of this scope (not `Scope.EVERYTHING`)."""
         if scope is Scope.STALE_HANDLE and row.position not in self.reopened:
             return replace(self, reopened=self.reopened | {row.position})
-        kept = self.rows[: row.position - self.first + 1]
+        bundle = [other for other in self.rows if other.bundle == row.bundle]
+        kept = self.rows[: bundle[-1].position - self.first + 1]
         closed = {row.target: reason} if scope is Scope.DESTINATION else {}
         failed = {**self.failed, row.position: reason}
-        return replace(self, rows=kept, failed=failed, closed={**self.closed, **closed})
+        left = {**self.left, **{other.position: GROUP_FAILED for other in bundle if other is not row}}
+        return replace(self, rows=kept, failed=failed, left=left, closed={**self.closed, **closed})
+
+    def without(self, row: Row, why: str) -> Part:
+        """The next try: the row is left, and all that go with it."""
+        left = {other.position: why for other in self.rows if other.bundle == row.bundle}
+        return replace(self, left={**self.left, **left})
 
     def after_other_message(self, row: Row) -> Part:
         """The next try after the get by MsgId and CorrelId gave another message than the plan's."""

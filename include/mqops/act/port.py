@@ -35,6 +35,9 @@ class Port(Protocol):
     def open_target(self, target: Target) -> int:
         """Have a handle for the target; returns 0 or the reason code of the MQOPEN."""
 
+    def depth(self, target: Target) -> int | None:
+        """How many messages stand on the target's queue now; None where that cannot be told (it is remote ...)."""
+
     def forget_target(self, target: Target) -> None:
         """Close the target's handle: its definition was changed."""
 

@@ -13,13 +13,15 @@ from mqops.ledger.marker import Marker
 class Account:
     """The sum of a plan's markers.
 
-    Attributes: `acted` row → (msg_key, action, destination queue); `failed` row → reason code of its failed try;
+    Attributes: `acted` row → (msg_key, action, destination queue); `failed` row → reason code of its failed try; `left`
+    row → why it was not tried;
     `lengths` rows of each lane, empty while nothing was issued; `done` how far each lane is dealt with; `problems` what
     cannot be, in words.
     """
 
     acted: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     failed: dict[int, int] = field(default_factory=dict)
+    left: dict[int, str] = field(default_factory=dict)
     lengths: tuple[int, ...] = ()
     done: dict[int, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -42,11 +44,12 @@ def account(markers: Iterable[Marker]) -> Account:
         elif marker.kind == "acted":
             ranges.append((marker.lane, marker.first, marker.next))
             _add_acted(result, marker)
+            result.left.update((row, why) for why, rows in marker.left.items() for row in rows)
         elif marker.kind == "failed":
             result.failed.update({row[0]: row[7] or 0 for row in marker.rows})
     _check_tiles(result, sorted(ranges))
-    twice = result.acted.keys() & result.failed.keys()
-    result.problems += [f"row {row} was both acted on and recorded as failed" for row in sorted(twice)]
+    for name, rows in (("failed", result.failed.keys()), ("left", result.left.keys())):
+        result.problems += [f"row {row} was both acted on and recorded as {name}" for row in result.acted.keys() & rows]
     return result
 
 

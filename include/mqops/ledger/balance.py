@@ -69,7 +69,7 @@ def balance(
     many of which messages are there now; `reason_names` reason code → MQRC name.
     """
     books = _Books(on_queue=Counter(on_queue), problems=list(account.problems))
-    books.unknown = set(account.acted) | set(account.failed)
+    books.unknown = set(account.acted) | set(account.failed) | set(account.left)
     if any(dest_q in empty.queue.split(",") for _key, _action, dest_q in account.acted.values()):
         _leave_out_forwarded_to_itself(books, account, rows())
     for row in rows():
@@ -83,6 +83,7 @@ def balance(
     returned = sum(count for place, count in books.on_queue.items() if place in books.moved)
     totals = {name: sum(getattr(rule, name) for rule in rules) for name in _Tally.__dataclass_fields__}
     failed = Counter(account.failed.values())
+    left = Counter(account.left.values())
     return replace(
         empty,
         **totals,
@@ -91,6 +92,7 @@ def balance(
         arrived=books.on_queue.total() - returned,
         finished=not account.open_lanes and sum(account.lengths) == books.to_act,
         reasons={reason_names.get(code, str(code)): count for code, count in sorted(failed.items())},
+        left_because=dict(sorted(left.items())),
         problems=tuple(books.problems),
         balanced=not books.problems and all(_adds_up(rule) for rule in rules),
     )

@@ -42,6 +42,7 @@ class Marker:
     last: bool = False
     rows: tuple[MarkerRow, ...] = ()
     absent: tuple[int, ...] = ()
+    left: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     lanes: tuple[int, ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
     outcome: str = ""
@@ -55,7 +56,8 @@ class Marker:
         if self.kind == "outcome":
             return body | {"outcome": self.outcome, "rows": self.rows}
         body |= {"lane": self.lane, "first": self.first, "next": self.next, "last": self.last}
-        return body | {"rows": self.rows, "absent": self.absent}
+        body |= {"rows": self.rows, "absent": self.absent}
+        return body | {"left": {why: list(rows) for why, rows in self.left.items()}} if self.left else body
 
     def pack(self) -> bytes:
         """The body as it is put."""
@@ -83,6 +85,7 @@ class Marker:
                 last=bool(body.get("last", False)),
                 rows=tuple(_row(row) for row in body.get("rows", ())),
                 absent=tuple(int(row) for row in body.get("absent", ())),
+                left={str(why): tuple(map(int, rows)) for why, rows in body.get("left", {}).items()},
                 lanes=tuple(int(rows) for rows in body.get("lanes", ())),
                 about=dict(body.get("about", {})),
                 outcome=str(body.get("outcome", "")),
@@ -114,17 +117,20 @@ def _row(row: Sequence[Any]) -> MarkerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """A lane's durable cursor: `next` is the position of the first row not yet dealt with."""
+    """A lane's durable cursor: `next` is the position of the first row not yet dealt with; `behind` says behind which
+    order keys of which destinations nothing more is moved (see `mqops.act`, rule 9)."""
 
     run: str
     plan: str
     lane: int
     next: int
+    behind: tuple[str, ...] = ()
 
     def pack(self) -> bytes:
         """The body as it is put."""
-        body = {"v": VERSION, "kind": "ticket", "run": self.run, "plan": self.plan, "lane": self.lane}
-        return json.dumps(body | {"next": self.next}, ensure_ascii=False, separators=(",", ":")).encode()
+        body: dict[str, Any] = {"v": VERSION, "kind": "ticket", "run": self.run, "plan": self.plan, "lane": self.lane}
+        body |= {"next": self.next} | ({"behind": list(self.behind)} if self.behind else {})
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
     @classmethod
     def unpack(cls, raw: bytes) -> Ticket:
@@ -135,7 +141,13 @@ class Ticket:
         """
         try:
             body = json.loads(raw)
-            return cls(run=body["run"], plan=body["plan"], lane=int(body["lane"]), next=int(body["next"]))
+            return cls(
+                run=body["run"],
+                plan=body["plan"],
+                lane=int(body["lane"]),
+                next=int(body["next"]),
+                behind=tuple(map(str, body.get("behind", ()))),
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise LedgerBroken(f"A message on the ledger queue is not a ticket: {error!r}") from error
 

@@ -10,7 +10,8 @@ from hashlib import sha256
 from mqops.act.identity import message_key
 from mqops.act.lanes import Row, Target
 from mqops.act.port import Taken
-from mqops.errors import MQError
+from mqops.errors import LOST_CONNECTION, MQError
+from mqops.mq.inquire import depth, landing_place
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.report_sender import send_expiration_report
 from mqops.mq.session import MATCH_BOTH, Got, Session
@@ -54,6 +55,7 @@ class MoverPort:
         self._ledger = LedgerQueue(session)
         self._sources = {queue: session.open(queue, OPEN_OPTIONS) for queue in queues}
         self._targets: OrderedDict[Target, int] = OrderedDict()
+        self._places: dict[tuple[str, str], str] = {}
 
     def take_ticket(self, correl_id: bytes, *, wait_ms: int) -> bytes | None:
         """See `Port`."""
@@ -86,6 +88,18 @@ class MoverPort:
         except MQError as error:
             return error.reason
         return 0
+
+    def depth(self, target: Target) -> int | None:
+        """See `Port`."""
+        name = (target.queue, target.queue_manager)
+        try:
+            if name not in self._places:
+                self._places[name] = landing_place(self._session, *name).queue
+            return depth(self._session, self._places[name]) if self._places[name] else None
+        except MQError as error:
+            if error.reason in LOST_CONNECTION:
+                raise
+            return None
 
     def forget_target(self, target: Target) -> None:
         """See `Port`."""

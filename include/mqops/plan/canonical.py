@@ -43,6 +43,8 @@ COLUMNS: tuple[str, ...] = (
     "alternate_user",
     "tries",
     "unit_group",
+    "order_key",
+    "together",
 )
 """The columns of a plan, in the order of the digest."""
 

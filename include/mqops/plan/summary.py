@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mqwire.names import feedback_name, reason_name
@@ -63,8 +63,8 @@ class PlanSummary:
     Parameters: `table_text` as it was, but for bytes in comments that are not UTF-8; `table_digest` of its true bytes;
     `observed` messages in the snapshot and `rows` of them in the plan; `rules` one count a rule; `counts`
     the largest groups, `counts_left_off` how many more there are; `limit` and `message_ids` what narrowed the set;
-    `remarks` what else the approver should know;
-    `digest` of the plan's rows (`mqops.plan.canonical`), which an approval is bound to.
+    `remarks` what else the approver should know; `handling` how it is carried out (`mqops.plan.handling`);
+    `digest` of the plan's rows (`mqops.plan.canonical`) and of its handling, which an approval is bound to.
     """
 
     run: str
@@ -84,6 +84,7 @@ class PlanSummary:
     limit: int | None = None
     message_ids: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    handling: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def actions(self) -> dict[str, int]:

@@ -8,29 +8,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
-from mqops.act.lanes import ACTED, DEFAULT_LANES, DEFAULT_UNIT_SIZE, Row
+from mqops.act.lanes import ACTED, DEFAULT_LANES, DEFAULT_UNIT_SIZE, PUTS, Group, Row
 from mqops.act.mover import LaneResult
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection
+from mqops.plan.handling import AS_EVER, Handling
 from mqops.spark.digest import digest_of
 from mqops.spark.job import told_by_spark
 from mqops.store.files import lake_errors, write_json
 from mqops.store.run import RunFolder
-from mqops.workflow.act import ROW_COLUMNS, LaneWorker, make_row, rounds, summarise
+from mqops.store.stop import refuse_if_stopped
+from mqops.workflow.act import ROW_COLUMNS, LaneWorker, canary_lanes, make_row, phases, summarise
+from mqops.workflow.canary import StoppedGroups
 from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, read_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
-RESULT = "lane long, state string, moved long, discarded long, failed long, absent long, units long, backouts long"
+RESULT = "lane long, state string" + "".join(
+    f", {count} long" for count in ("moved", "discarded", "failed", "absent", "left", "units", "backouts")
+)
 
 
 def act(
@@ -50,74 +55,117 @@ def act(
 
     Raises:
         PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
+        Stopped: the run or its queue manager is stopped.
         MqopsError: what was committed stays, everything else is as before; call again to go on.
     """
     started = time.monotonic()
     order = read_order(run, approved)
     with run.lock():
+        refuse_if_stopped(run)
         with lake_errors(run.plan):
             plan = spark.read.parquet(str(run.plan))
         with told_by_spark(run.plan):
             check_rows(order, digest_of(plan))
-        lengths = issue_once(connection, run, order, lambda: _lengths(plan, lanes), about_plan(order, **(about or {})))
-        task = ActTask(
-            connection=connection, order=replace(order, document={}), lengths=tuple(lengths), unit_size=unit_size
+        lengths = issue_once(
+            connection, run, order, lambda: _lengths(plan, lanes, order.handling), about_plan(order, **(about or {}))
         )
-        rows = _in_lanes(plan, len(lengths))
+        first = canary_lanes(lengths, order.handling)
+        rows = _in_lanes(plan, len(lengths), order.handling)
+        tasks = len(lengths)
+        if order.handling.has_pace:  # no more tasks than run at a time, so that a share of the pace is not wasted
+            tasks = max(1, min(tasks, spark.sparkContext.defaultParallelism))
+        rows = rows.repartition(tasks, "lane").sortWithinPartitions("lane", "position")
+        task = ActTask(
+            connection=connection,
+            order=replace(order, document={}),
+            lengths=tuple(lengths),
+            unit_size=unit_size,
+            shares=tasks,
+        )
 
-        def visit(unfinished: Sequence[int]) -> list[LaneResult]:
+        def visit(unfinished: Sequence[int], stopped: StoppedGroups) -> list[LaneResult]:
+            chosen = rows.where(F.col("lane").isin(*unfinished))
             with told_by_spark(run.plan):
-                reports = rows.where(F.col("lane").isin(*unfinished)).mapInArrow(task, RESULT).collect()
+                reports = chosen.mapInArrow(replace(task, stopped=dict(stopped)), RESULT).collect()
             return [LaneResult(**report.asDict()) for report in reports]
 
-        results = rounds(connection, run, order, lengths, visit)
+        def ahead() -> list[Row]:
+            with told_by_spark(run.plan):
+                found = rows.where(F.col("lane").isin(*first)).collect()
+            return [make_row(row["position"], row.asDict()) for row in found]
+
+        results = phases(connection, order, lengths, visit, ahead)
         summary = summarise(order, results, time.monotonic() - started)
         write_json(run.act_json, summary.to_json())
     return summary
 
 
-def _lengths(plan: DataFrame, lanes: int) -> list[int]:
-    counted = _with_lane(plan, lanes).groupBy("lane").count().collect()
-    lengths = [0] * lanes
+def _lengths(plan: DataFrame, lanes: int, handling: Handling) -> list[int]:
+    number = lanes * 2 if handling.has_canaries else lanes
+    counted = _with_lane(plan, number, handling).groupBy("lane").count().collect()
+    lengths = [0] * number
     for row in counted:
         lengths[row["lane"]] = row["count"]
     return lengths
 
 
-def _with_lane(plan: DataFrame, lanes: int) -> DataFrame:
-    lane = F.pmod(F.crc32(F.col("unit_group").cast("binary")), F.lit(lanes)).cast("int")
-    return plan.where(F.col("action").isin(*ACTED)).withColumn("lane", lane)
+def _with_lane(plan: DataFrame, lanes: int, handling: Handling) -> DataFrame:
+    """The rows with an action and their lanes. Parameters: `lanes` those of canaries included."""
+    number = lanes // 2 if handling.has_canaries else lanes
+    lane = F.pmod(F.crc32(F.col("unit_group").cast("binary")), F.lit(number)).cast("int")
+    acted = plan.where(F.col("action").isin(*ACTED))
+    if not handling.has_canaries:
+        return acted.withColumn("lane", lane)
+    ahead = F.when(_canary(handling), F.lit(number)).otherwise(0)
+    together = Window.partitionBy("unit_group", "together")
+    return acted.withColumn("ahead", ahead).withColumn("lane", lane + F.max("ahead").over(together)).drop("ahead")
 
 
-def _in_lanes(plan: DataFrame, lanes: int) -> DataFrame:
-    """The plan's rows to act on: each with its position, a lane's rows together and in order."""
+def _canary(handling: Handling) -> Column:
+    """Whether a row is one of the first of its group (`mqops.workflow.canary`, rule 1)."""
+    wanted = F.lit(handling.canary)
+    for key, rule in handling.rules.items():
+        if rule.canary:
+            wanted = F.when(F.col("rule_key") == key, F.lit(rule.canary)).otherwise(wanted)
+    puts = F.col("action").isin(*PUTS)
+    group = Window.partitionBy("unit_group", F.coalesce("rule_key", F.lit("")), puts).orderBy("together", "row")
+    return puts & (F.row_number().over(group) <= wanted)
+
+
+def _in_lanes(plan: DataFrame, lanes: int, handling: Handling = AS_EVER) -> DataFrame:
+    """The plan's rows to act on, each with its lane and its position there."""
     identifiers = ["msg_id", "correl_id"]
     same = plan.groupBy(*identifiers).count().where(F.col("count") > 1).select(*identifiers, F.lit(True).alias("twin"))
-    in_lane = Window.partitionBy("lane").orderBy("unit_group", "row")
+    in_lane = Window.partitionBy("lane").orderBy("unit_group", "together", "row")
     return (
-        _with_lane(plan.select(*ROW_COLUMNS), lanes)
+        _with_lane(plan.select(*ROW_COLUMNS), lanes, handling)
         .join(same, on=identifiers, how="left")
         .withColumn("twin", F.coalesce("twin", F.lit(False)))
         .withColumn("position", F.row_number().over(in_lane) - 1)
-        .repartition(lanes, "lane")
-        .sortWithinPartitions("lane", "position")
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActTask:
-    """What runs in a Spark task: all lanes of its partition, one after the other."""
+    """What runs in a Spark task: all lanes of its partition, one after the other.
+
+    Parameters: `shares` tasks that share the pace; `stopped` groups whose rows are left, and why.
+    """
 
     connection: MqConnection
     order: Order
     lengths: tuple[int, ...]
     unit_size: int
+    shares: int = 1
+    stopped: dict[Group, str] = field(default_factory=dict)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
-        names = [field.name for field in fields(LaneResult)]
-        with LaneWorker(self.connection, self.order, self.unit_size) as worker:
+        names = [one.name for one in fields(LaneResult)]
+        with LaneWorker(
+            self.connection, self.order, self.unit_size, shares=self.shares, stopped=self.stopped
+        ) as worker:
             for lane, rows in groupby(_rows(batches), key=lambda pair: pair[0]):
                 report = worker.run(lane, self.lengths[lane], (row for _lane, row in rows))
                 yield pa.RecordBatch.from_pylist([dict(zip(names, astuple(report), strict=True))])

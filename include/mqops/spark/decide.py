@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.plan import PlanSummary
+from mqops.plan.handling import AS_EVER, Handling, covered
 from mqops.rules import Rule, Table, parse
 from mqops.snapshot.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.spark.backout import replays_of, settled, with_origins
@@ -38,7 +39,7 @@ _TRIES = "msg_key string, tries map<string, int>"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What to decide: `table_text` of a rules table and where it came from; `limit` and `message_ids` (24 bytes each)
-    narrow the set, None and empty mean everything."""
+    narrow the set, None and empty mean everything; `handling` what the run asks for besides the rules."""
 
     folder: RunFolder
     table_text: str
@@ -46,6 +47,7 @@ class Request:
     workflow: str = "dlq"
     limit: int | None = None
     message_ids: tuple[bytes, ...] = ()
+    handling: Handling = AS_EVER
 
 
 def decide(spark: SparkSession, request: Request) -> PlanSummary:
@@ -74,8 +76,13 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     plan.write.mode("overwrite").parquet(str(folder.plan))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, snapshot, observed)
-    if where is not None:
-        summary = replace(summary, remarks=where.remarks())
+    handling = request.handling.of_table(table.rules)
+    summary = replace(
+        summary,
+        digest=covered(summary.digest, handling.to_json()),
+        handling=handling.to_json(),
+        remarks=(*(where.remarks() if where else ()), *handling.remarks()),
+    )
     write_json(folder.plan_json, summary.to_json())
     return summary
 
@@ -141,7 +148,7 @@ def plan_rows(messages: DataFrame, table: Table, tries: DataFrame | None) -> Dat
     """
     values = _values(table, tried=tries is not None)
     resolved = chosen(messages, table, tries, _SOURCES).select("*", *[v.alias(name) for name, v in values.items()])
-    grouped = resolved.withColumn("unit_group", _unit_group())
+    grouped = resolved.withColumns({"unit_group": _unit_group(), "order_key": F.lit(""), "together": F.col("row")})
     return grouped.select(*[F.col(field.name).cast(field.dataType) for field in PLAN.fields])
 
 

@@ -50,8 +50,10 @@ PLAN = StructType(
         *_fields(BooleanType(), "header"),
         *_fields(StringType(), "putaut alternate_user"),
         *_fields(IntegerType(), "tries"),
-        *_fields(StringType(), "unit_group"),
+        *_fields(StringType(), "unit_group order_key"),
+        *_fields(LongType(), "together"),
     ]
 )
 """One row a message of the frozen set, in browse order. `rule_line` is null where no rule was chosen; texts that do not
-apply to the action are empty."""
+apply to the action are empty. `order_key` is what its rule's ORDER keeps in order, empty without; `together` the row
+number of the first message of its MQ group, its own without (`mqops.plan.together`)."""

@@ -40,6 +40,8 @@ PLAN = pa.schema(
             *((name, pa.string()) for name in ("putaut", "alternate_user")),
             ("tries", pa.int32()),
             ("unit_group", pa.string()),
+            ("order_key", pa.string()),
+            ("together", pa.int64()),
         )
     ]
 )

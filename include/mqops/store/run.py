@@ -87,6 +87,11 @@ class RunFolder:
         return self.path / "issued.json"
 
     @property
+    def canary_json(self) -> Path:
+        """The canaries: what stood on the watched queues before they moved, and what was decided."""
+        return self.path / "canary.json"
+
+    @property
     def act_json(self) -> Path:
         """Summary of the last execution of act."""
         return self.path / "act.json"

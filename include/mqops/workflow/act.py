@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any, TypeAlias
 
-from mqops.act.lanes import ACTED, DEFAULT_UNIT_SIZE, Row, lane_of
+from mqops.act.lanes import ACTED, DEFAULT_UNIT_SIZE, PUTS, Group, Row, lane_of
 from mqops.act.mover import LaneResult, Mover
 from mqops.act.port import Port
 from mqops.errors import InProgress
@@ -16,32 +15,60 @@ from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect, open_session
 from mqops.mq.mover_port import MoverPort
 from mqops.mq.session import Session
+from mqops.plan.handling import AS_EVER, Handling
 from mqops.store.files import write_json
 from mqops.store.run import RunFolder
+from mqops.store.stop import refuse_if_stopped
+from mqops.workflow.canary import StoppedGroups, decided, watch
 from mqops.workflow.clock import utc_now
+from mqops.workflow.throttle import Throttle
 from mqops.workflow.tickets import Order, about_plan, issue_once, plan_rows, read_order, unfinished_lanes
 
 ROW_COLUMNS = (
     *("row", "queue", "msg_key", "msg_id", "correl_id", "body_length", "action", "rule_key"),
-    *("dest_q", "dest_q_mgr", "header", "alternate_user", "unit_group", "body_sha256", "tries"),
+    *(
+        "dest_q",
+        "dest_q_mgr",
+        "header",
+        "alternate_user",
+        "unit_group",
+        "body_sha256",
+        "tries",
+        "order_key",
+        "together",
+    ),
 )
 """What acting reads of a plan."""
 PATIENCE = 10
 """Rounds without any progress, each with half a second's wait for a ticket, before somebody else's lanes are left."""
 PortMaker: TypeAlias = Callable[[Session, Sequence[str]], Port]
+Visit: TypeAlias = Callable[[Sequence[int], StoppedGroups], list[LaneResult]]
+"""Visits lanes once. Parameters: which lanes; groups whose rows are left, and why."""
 
 
 class LaneWorker:
     """Does lanes on one connection, made when first needed and made anew when lost.
 
-    Parameters: `port` makes the port of a session for the queues that the plan takes from.
+    Parameters: `port` makes the port of a session for the queues that the plan takes from; `shares` workers that may be
+    at work side by side; `stopped` groups whose rows are left, and why.
     """
 
-    def __init__(self, connection: MqConnection, order: Order, unit_size: int, port: PortMaker = MoverPort) -> None:
+    def __init__(
+        self,
+        connection: MqConnection,
+        order: Order,
+        unit_size: int,
+        port: PortMaker = MoverPort,
+        *,
+        shares: int = 1,
+        stopped: Mapping[Group, str] | None = None,
+    ) -> None:
         self._connection = connection
         self._order = order
         self._unit_size = unit_size
         self._make = port
+        self._gate = Throttle(order.folder, order.handling, shares=shares)
+        self._stopped = stopped
         self._session: Session | None = None
         self._port: Port | None = None
 
@@ -55,7 +82,14 @@ class LaneWorker:
         """Act on a lane (see `Mover.run`)."""
         ports = self._ports()
         mover = Mover(
-            lambda: next(ports), self._order.plan, lane=lane, length=length, unit_size=self._unit_size, now=utc_now
+            lambda: next(ports),
+            self._order.plan,
+            lane=lane,
+            length=length,
+            unit_size=self._unit_size,
+            now=utc_now,
+            gate=self._gate,
+            stopped=self._stopped,
         )
         return mover.run(rows)
 
@@ -94,54 +128,73 @@ def act(
 
     Raises:
         PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
+        Stopped: the run or its queue manager is stopped.
         MqopsError: what was committed stays, everything else is as before; call again to go on.
     """
     started = time.monotonic()
     order = read_order(run, approved)
     with run.lock():
+        refuse_if_stopped(run)
         rows = _rows(run, order)
-        lanes = issue_once(connection, run, order, lambda: [len(rows)], about_plan(order, **(about or {})))
-        by_lane = _dealt(rows, len(lanes))
+        told = about_plan(order, **(about or {}))
+        lanes = issue_once(connection, run, order, lambda: _lengths(rows, order.handling), told)
+        by_lane = _dealt(rows, len(lanes), order.handling)
 
-        def visit(unfinished: Sequence[int]) -> list[LaneResult]:
-            with LaneWorker(connection, order, unit_size, port) as worker:
+        def visit(unfinished: Sequence[int], stopped: StoppedGroups) -> list[LaneResult]:
+            with LaneWorker(connection, order, unit_size, port, stopped=stopped) as worker:
                 return [worker.run(lane, lanes[lane], by_lane[lane]) for lane in unfinished]
 
-        results = rounds(connection, run, order, lanes, visit)
+        def ahead() -> list[Row]:
+            return [row for lane in canary_lanes(lanes, order.handling) for row in by_lane[lane]]
+
+        results = phases(connection, order, lanes, visit, ahead)
         summary = summarise(order, results, time.monotonic() - started)
         write_json(run.act_json, summary.to_json())
     return summary
 
 
-def rounds(
-    connection: MqConnection,
-    run: RunFolder,
-    order: Order,
-    lanes: Sequence[int],
-    visit: Callable[[Sequence[int]], list[LaneResult]],
+def phases(
+    connection: MqConnection, order: Order, lanes: Sequence[int], visit: Visit, ahead: Callable[[], Sequence[Row]]
 ) -> list[LaneResult]:
+    """The lanes of the canaries, the decision that they are for, then the others (see `mqops.workflow.canary`).
+
+    Parameters: `lanes` rows of each; `ahead` gives the canaries. Raises as `rounds` does.
+    """
+    first = canary_lanes(lanes, order.handling)
+    if not any(lanes[lane] for lane in first):
+        return rounds(connection, order, lanes, visit)
+    watch(connection, order, ahead)
+    results = rounds(connection, order, [length * (lane in first) for lane, length in enumerate(lanes)], visit)
+    stopped = decided(connection, order)
+    others = [length * (lane not in first) for lane, length in enumerate(lanes)]
+    return results + rounds(connection, order, others, lambda unfinished, _none: visit(unfinished, stopped))
+
+
+def rounds(connection: MqConnection, order: Order, lanes: Sequence[int], visit: Visit) -> list[LaneResult]:
     """Visit the unfinished lanes until there are none; again those that somebody else held, for a while.
 
     Raises:
+        Stopped: somebody stopped the run.
         InProgress: another process still holds lanes, or died and the queue manager has not backed out its work.
         MQError: as `visit`.
     """
     results: list[LaneResult] = []
     held = 0
-    while unfinished := _unfinished(connection, run, order, lanes):
+    while unfinished := _unfinished(connection, order, lanes):
         if held == PATIENCE:
             raise InProgress(
                 f"Another process is at work on {len(unfinished)} lanes of run {order.plan.run}; act again later"
             )
-        visits = visit(unfinished)
+        visits = visit(unfinished, {})
+        refuse_if_stopped(order.folder)
         results += visits
         held = 0 if any(result.units for result in visits) else held + 1
     return results
 
 
-def _unfinished(connection: MqConnection, run: RunFolder, order: Order, lanes: Sequence[int]) -> list[int]:
+def _unfinished(connection: MqConnection, order: Order, lanes: Sequence[int]) -> list[int]:
     with connect(connection) as session:
-        return unfinished_lanes(session, run, order.plan, lanes)
+        return unfinished_lanes(session, order.folder, order.plan, lanes)
 
 
 def _rows(run: RunFolder, order: Order) -> list[dict[str, Any]]:
@@ -154,13 +207,41 @@ def _rows(run: RunFolder, order: Order) -> list[dict[str, Any]]:
     return [row | {"twin": same[row["msg_id"], row["correl_id"]] > 1} for row in plan if row["action"] in ACTED]
 
 
-def _dealt(rows: list[dict[str, Any]], lanes: int) -> list[list[Row]]:
-    """The rows of each lane in order, as `mqops.spark.act` deals them."""
-    ordered = sorted(rows, key=lambda row: (lane_of(row["unit_group"], lanes), row["unit_group"].encode(), row["row"]))
+def canary_lanes(lanes: Sequence[int], handling: Handling) -> range:
+    """The lanes of the messages that go first: the second half, where a plan has any."""
+    return range(len(lanes) // 2, len(lanes)) if handling.has_canaries else range(0)
+
+
+def _lengths(rows: list[dict[str, Any]], handling: Handling) -> list[int]:
+    return [len(lane) for lane in _dealt(rows, 2 if handling.has_canaries else 1, handling)]
+
+
+def _dealt(rows: list[dict[str, Any]], lanes: int, handling: Handling = AS_EVER) -> list[list[Row]]:
+    """The rows of each lane in order, as `mqops.spark.act` deals them.
+
+    Parameters: `lanes` those of canaries included.
+    """
+    ordered = sorted(rows, key=lambda row: (row["unit_group"].encode(), row["together"], row["row"]))
+    ahead = _canaries(ordered, handling)
+    number = lanes // 2 if handling.has_canaries else lanes
     dealt: list[list[Row]] = [[] for _ in range(lanes)]
-    for lane, group in groupby(ordered, key=lambda row: lane_of(row["unit_group"], lanes)):
-        dealt[lane] = [make_row(position, row) for position, row in enumerate(group)]
+    for row in ordered:
+        lane = lane_of(row["unit_group"], number)
+        lane += number * ((row["unit_group"], row["together"]) in ahead)
+        dealt[lane].append(make_row(len(dealt[lane]), row))
     return dealt
+
+
+def _canaries(ordered: list[dict[str, Any]], handling: Handling) -> set[tuple[str, int]]:
+    """(unit_group, together) of the rows that go first: with each of them, all that go together with it."""
+    ahead: set[tuple[str, int]] = set()
+    seen: Counter[Group] = Counter()
+    for row in ordered if handling.has_canaries else ():
+        group = (row["unit_group"], row["rule_key"] or "")
+        if row["action"] in PUTS and seen[group] < handling.canaries(group[1]):
+            seen[group] += 1
+            ahead.add((row["unit_group"], row["together"]))
+    return ahead
 
 
 def make_row(position: int, row: Mapping[str, Any]) -> Row:
@@ -182,6 +263,9 @@ def make_row(position: int, row: Mapping[str, Any]) -> Row:
         twin=row["twin"],
         tries=row["tries"],
         body_sha256=bytes(row["body_sha256"]),
+        unit_group=row["unit_group"],
+        order_key=row["order_key"],
+        together=row["together"],
     )
 
 
@@ -197,6 +281,7 @@ def summarise(order: Order, results: Iterable[LaneResult], seconds: float) -> Ac
         discarded=sum(report.discarded for report in reports),
         failed=sum(report.failed for report in reports),
         absent=sum(report.absent for report in reports),
+        left=sum(report.left for report in reports),
         units=sum(report.units for report in reports),
         backouts=sum(report.backouts for report in reports),
         lanes_finished=len(finished),

@@ -17,6 +17,7 @@ from mqops.backout.decision import settled, with_origin
 from mqops.backout.origin import Setting
 from mqops.errors import PlanChanged
 from mqops.plan import PlanCount, PlanSummary, RuleCount, plan_digest, row_digest
+from mqops.plan.handling import Handling, covered
 from mqops.plan.mask import put_instant
 from mqops.plan.summary import reason_symbol
 from mqops.rules import Rule, Table, choose
@@ -38,10 +39,13 @@ MOST_GROUPS = 1000
 """Groups in a summary; with &REPLYQ there may be one a message."""
 
 
-def decide(run: RunFolder, table: Table, *, text: str, source: str, workflow: str = "dlq") -> PlanSummary:
+def decide(
+    run: RunFolder, table: Table, *, text: str, source: str, workflow: str = "dlq", handling: Handling | None = None
+) -> PlanSummary:
     """Write RUN/plan and RUN/plan.json.
 
-    Parameters: `table` that was made of `text`, which came from `source`.
+    Parameters: `table` that was made of `text`, which came from `source`; `handling` what the run asks for, to which
+    that of the rules comes.
 
     Raises:
         PlanChanged: this run's plan is being acted on already.
@@ -54,6 +58,7 @@ def decide(run: RunFolder, table: Table, *, text: str, source: str, workflow: st
         workflow=workflow,
         table=(source, table.digest, text),
         remarks=where.remarks() if where else (),
+        handling=(handling or Handling()).of_table(table.rules),
     )
 
 
@@ -65,11 +70,12 @@ def write_plan(
     table: tuple[str, str, str],
     queues: Sequence[str] = (),
     remarks: tuple[str, ...] = (),
+    handling: Handling | None = None,
 ) -> PlanSummary:
     """Write a plan and its summary into a run's folder, which has its snapshot.
 
     Parameters: `rows` of `PLAN`, in order; `table` source, digest and text of what decided; `queues` that messages are
-    taken from, none for those of the snapshot. Raises as `decide` does.
+    taken from, none for those of the snapshot; `handling` how it is carried out. Raises as `decide` does.
     """
     if run.issued_json.exists():
         raise PlanChanged(f"The plan of run {run.run} is being acted on; make a new run for a new plan")
@@ -79,6 +85,7 @@ def write_plan(
     make_folder(run.plan)
     write_parquet(run.plan, PLAN, _batches(books.noting(rows)))
     make_durable(run.plan)
+    how = (handling or Handling()).to_json()
     summary = PlanSummary(
         run=run.run,
         workflow=workflow,
@@ -87,14 +94,15 @@ def write_plan(
         table_source=table[0],
         table_digest=table[1],
         table_text=table[2],
-        digest=plan_digest(books.digests),
+        digest=covered(plan_digest(books.digests), how),
         observed=observed["messages"],
         rows=len(books.digests),
         bytes=sum(tally.bytes for tally in books.rules.values()),
         rules=books.rule_counts(),
         counts=books.counts(),
         counts_left_off=max(0, len(books.groups) - MOST_GROUPS),
-        remarks=remarks,
+        remarks=(*remarks, *(handling.remarks() if handling else ())),
+        handling=how,
     )
     write_json(run.plan_json, summary.to_json())
     return summary
@@ -234,7 +242,8 @@ class _Books:
     groups: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
 
     def noting(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for row in rows:
+        for given in rows:
+            row = {"order_key": "", "together": given["row"], **given}
             self.digests.append(row_digest(row))
             self.rules.setdefault(tuple(row[name] for name in _RULE), _Tally()).add(row)
             self.groups.setdefault(tuple(row[name] for name in _GROUP), _Tally()).add(row)

@@ -14,6 +14,7 @@ from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import MoverPort
 from mqops.mq.session import Session
 from mqops.plan import COLUMNS, plan_digest, row_digest
+from mqops.plan.handling import Handling, covered
 from mqops.store.arrow import read_parquet
 from mqops.store.files import missing_files, read_json, write_json
 from mqops.store.ledger import LedgerFile
@@ -23,12 +24,18 @@ from mqops.workflow.clock import utc_now
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be acted on: the plan's identity, the queues it takes from, and plan.json as it stands."""
+    """What is to be acted on.
+
+    Attributes: `plan` its identity; `queues` it takes from; `document` plan.json as it stands; `handling` how the plan
+    is carried out; `folder` of the run.
+    """
 
     plan: PlanIdentity
     queues: tuple[str, ...]
     queue_manager: str
     document: Mapping[str, Any]
+    handling: Handling
+    folder: RunFolder
 
 
 def read_order(run: RunFolder, approved: str = "") -> Order:
@@ -51,6 +58,8 @@ def read_order(run: RunFolder, approved: str = "") -> Order:
         queues=tuple(document["queue"].split(",")),
         queue_manager=document["queue_manager"],
         document=document,
+        handling=Handling.from_json(document.get("handling", {})),
+        folder=run,
     )
 
 
@@ -62,6 +71,7 @@ def check_rows(order: Order, digest: str) -> None:
     Raises:
         PlanChanged: rows were changed, added or removed since the plan was made; nothing was moved.
     """
+    digest = covered(digest, order.handling.to_json())
     if digest != order.plan.digest:
         raise PlanChanged(
             f"The rows of the plan of run {order.plan.run} have digest {digest}, the plan was made with "

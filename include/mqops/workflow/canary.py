@@ -1,0 +1,339 @@
+"""Canaries: some messages of each destination and rule go first; do they come back?
+
+1. A group is a destination (`unit_group`) and the rule that sends messages there. Its first n messages by the plan's
+   order, and what goes together with them, are dealt into lanes of their own, which are done before all others.
+2. Before the first of them moves, it is noted what stands on the watched queues and looks like a canary: the queues the
+   plan takes from, the queue manager's DEADQ, and the backout queues (BOQNAME) of the destinations.
+3. When their lanes are done the run waits. A canary came back when a watched queue has more messages than were noted,
+   less those that were moved away, with its MsgId, or with its very body (MQDLH apart; not where that is empty). The
+   MsgIds are looked for again and again, the bodies once, at the end: that reads the queues.
+4. A group is stopped when one of its canaries came back, could not be put, or when none of them was there any more.
+   Its other messages are left, with the reason; other groups go on. Whether canaries are still unread is told, and
+   stops nothing: the application may be slow.
+5. The decision is written to RUN/canary.json in one step, before anything else moves, and never made anew. A process
+   that dies before it is written waits again; one that dies after it goes by it. The run's lock is held throughout.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import chain
+from typing import Any, TypeAlias
+
+from mqops.act.lanes import Group, Row
+from mqops.act.port import Taken
+from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.ledger.account import Account, account
+from mqops.ledger.balance import Place
+from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS, browse
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import dead_letter_queue, landing_place, queue_state
+from mqops.mq.ledger_queue import LedgerQueue
+from mqops.mq.mover_port import key_of, without_dlh
+from mqops.mq.session import Got, Session
+from mqops.store.bodies import bodies_of
+from mqops.store.files import read_json, write_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+from mqops.store.stop import refuse_if_stopped
+from mqops.workflow.clock import utc_now
+from mqops.workflow.tickets import Order
+from mqwire import constants as c
+from mqwire.structures import MQMD_LAYOUT
+
+StoppedGroups: TypeAlias = Mapping[Group, str]
+CAME_BACK = "canary came back"
+FAILED = "canary could not be put"
+NONE_THERE = "no canary was there to try"
+LOOK_AGAIN = 0.5
+"""Seconds between two looks for canaries that came back."""
+
+_msg_id = MQMD_LAYOUT.reader("msg_id")
+_NO_ID = "00" * 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """One canary. Parameters: `msg_id` hex; `payload` SHA-256 of the body without MQDLH (hex), "" where it is empty."""
+
+    row: int
+    unit_group: str
+    rule_key: str
+    queue: str
+    msg_key: str
+    msg_id: str
+    payload: str
+    dest_q: str
+    dest_q_mgr: str
+
+    @property
+    def group(self) -> Group:
+        """Its group."""
+        return (self.unit_group, self.rule_key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What became of a group's canaries. Counts in messages; `why` the group is stopped, "" where it goes on."""
+
+    unit_group: str
+    rule_key: str
+    canaries: int
+    moved: int = 0
+    back: int = 0
+    failed: int = 0
+    unread: int = 0
+    why: str = ""
+
+
+def watch(connection: MqConnection, order: Order, ahead: Callable[[], Sequence[Row]]) -> None:
+    """Rule 2: note what is there before the first canary moves, unless an earlier execution did.
+
+    Parameters: `ahead` gives the canaries. Raises `MQError`, `LakeError`.
+    """
+    if kept(order.folder).get("plan") == order.plan.digest:
+        return
+    canaries = _canaries(order.folder, ahead())
+    with connect(connection) as session:
+        watched = _watched(session, order, canaries)
+        before = _like(canaries, _all(session, watched))
+    noted = [[*place, number] for place, number in sorted(before.items())]
+    _keep(order, {"canaries": [asdict(one) for one in canaries], "watched": watched, "before": noted, "decision": None})
+
+
+def decided(
+    connection: MqConnection,
+    order: Order,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> StoppedGroups:
+    """Rules 3-5: the groups that are stopped, and why. Waits unless it is decided already.
+
+    Raises:
+        Stopped: somebody stopped the run while it waited.
+        MQError, LakeError: nothing was decided; call again.
+    """
+    note = kept(order.folder)
+    if note["decision"] is None:
+        canaries = [Canary(**one) for one in note["canaries"]]
+        before: Counter[Place] = Counter({(queue, key): number for queue, key, number in note["before"]})
+        with connect(connection) as session:
+            sums = _account(session, order)
+            look = _Look(session, canaries, note["watched"], before, sums)
+            end = now() + order.handling.canary_wait
+            while now() < end and not look.all_stopped(look.by_id()):
+                refuse_if_stopped(order.folder)
+                sleep(min(LOOK_AGAIN, max(0.0, end - now())))
+            fates = look.fates(look.by_id() | look.by_body(), unread=True)
+        note |= {"decision": [asdict(fate) for fate in fates], "decided_at": utc_now()}
+        _keep(order, note)
+    return {(fate["unit_group"], fate["rule_key"]): fate["why"] for fate in note["decision"] if fate["why"]}
+
+
+def kept(run: RunFolder) -> dict[str, Any]:
+    """RUN/canary.json; empty where there is none. Raises `LakeError`."""
+    return dict(read_json(run.canary_json)) if run.canary_json.exists() else {}
+
+
+def fates_of(run: RunFolder, digest: str) -> tuple[Mapping[str, Any], ...]:
+    """What was decided about the canaries of a plan, for its summary. Raises `LakeError`."""
+    note = kept(run)
+    return tuple(note["decision"] or ()) if note.get("plan") == digest else ()
+
+
+def _keep(order: Order, note: Mapping[str, Any]) -> None:
+    write_json(order.folder.canary_json, {**note, "plan": order.plan.digest})
+
+
+def _canaries(run: RunFolder, rows: Sequence[Row]) -> list[Canary]:
+    """The canaries with the digests of their bodies, which the snapshot has."""
+    originals = bodies_of(run.snapshot, {(row.queue, row.msg_key) for row in rows})
+    return [
+        Canary(
+            row=row.row,
+            unit_group=row.unit_group,
+            rule_key=row.rule_key,
+            queue=row.queue,
+            msg_key=row.msg_key,
+            msg_id=row.msg_id.hex(),
+            payload=_payload(*originals[row.queue, row.msg_key]),
+            dest_q=row.dest_q,
+            dest_q_mgr=row.dest_q_mgr,
+        )
+        for row in rows
+    ]
+
+
+def _payload(md: bytes, body: bytes) -> str:
+    rest = without_dlh(Taken(md=md, body=body, key=""))[1]
+    return sha256(rest).hexdigest() if rest else ""
+
+
+def _watched(session: Session, order: Order, canaries: Sequence[Canary]) -> list[str]:
+    """Rule 2. Those that may be read."""
+    names = list(order.queues)
+    with suppress(SettingsError):
+        names.append(dead_letter_queue(session))
+    for target in sorted({(one.dest_q, one.dest_q_mgr) for one in canaries}):
+        names.append(_backout_queue(session, *target))
+    return [name for name in dict.fromkeys(names) if name and _readable(session, name)]
+
+
+def _backout_queue(session: Session, queue: str, queue_manager: str) -> str:
+    try:
+        place = landing_place(session, queue, queue_manager).queue
+        return queue_state(session, place).backout_queue if place else ""
+    except MQError as error:
+        _raise_if_lost(error)
+        return ""
+
+
+def _readable(session: Session, queue: str) -> bool:
+    try:
+        session.close(session.open(queue, OPEN_OPTIONS))
+    except MQError as error:
+        _raise_if_lost(error)
+        return False
+    return True
+
+
+def _raise_if_lost(error: MQError) -> None:
+    if error.reason in LOST_CONNECTION:
+        raise error
+
+
+def _all(session: Session, queues: Sequence[str]) -> Iterator[tuple[str, Got]]:
+    for queue in queues:
+        for got in browse(session, queue):
+            yield queue, got
+
+
+def _with_id(session: Session, queue: str, msg_id: bytes) -> Iterator[Got]:
+    """The messages of a queue with this MsgId, browsed."""
+    handle = session.open(queue, OPEN_OPTIONS)
+    try:
+        options = GET_OPTIONS | c.MQGMO_BROWSE_FIRST
+        while got := session.get(handle, options, match=c.MQMO_MATCH_MSG_ID, ids=msg_id + bytes(24), name=queue):
+            options = GET_OPTIONS | c.MQGMO_BROWSE_NEXT
+            yield got
+    finally:
+        session.close(handle)
+
+
+def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, Got]]) -> Counter[Place]:
+    """How many messages there are of those that have the MsgId or the body of a canary."""
+    ids = {one.msg_id for one in canaries}
+    payloads = {one.payload for one in canaries if one.payload}
+    return Counter(
+        (queue, key_of(got.md, got.body))
+        for queue, got in messages
+        if _msg_id(got.md)[0].hex() in ids or _payload(got.md, got.body) in payloads
+    )
+
+
+def _account(session: Session, order: Order) -> Account:
+    """What the plan's markers say, on the ledger queue and in the ledger."""
+    queue = LedgerQueue(session)
+    try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
+        waiting = [marker for marker in queue.markers() if (marker.run, marker.plan) == _names(order)]
+    finally:
+        queue.close()
+    ledger = LedgerFile(order.folder.lake_folder, utc_now)
+    return account({one.unit: one for one in chain(waiting, ledger.markers(plan=order.plan))}.values())
+
+
+def _names(order: Order) -> tuple[str, str]:
+    return order.plan.run, order.plan.digest
+
+
+class _Look:
+    """Looks for canaries that came back.
+
+    Parameters: `watched` queues; `before` what stood there; `sums` what was done with the canaries.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        canaries: Sequence[Canary],
+        watched: Sequence[str],
+        before: Counter[Place],
+        sums: Account,
+    ) -> None:
+        self._session = session
+        self._canaries = canaries
+        self._watched = watched
+        self._sums = sums
+        self._expected = before - Counter((one.queue, one.msg_key) for one in canaries if one.row in sums.acted)
+
+    def by_id(self) -> set[int]:
+        """Rows of the canaries whose MsgId is on a watched queue again."""
+        back: set[int] = set()
+        for msg_id in sorted({one.msg_id for one in self._canaries} - {_NO_ID}):
+            found = Counter(
+                (queue, key_of(got.md, got.body))
+                for queue in self._watched
+                for got in _with_id(self._session, queue, bytes.fromhex(msg_id))
+            )
+            if found - self._expected:
+                back.update(one.row for one in self._canaries if one.msg_id == msg_id)
+        return back & self._sums.acted.keys()
+
+    def by_body(self) -> set[int]:
+        """Rows of the canaries whose body is on a watched queue again. Reads the queues."""
+        payloads: dict[str, set[int]] = {}
+        for one in self._canaries:
+            if one.payload:
+                payloads.setdefault(one.payload, set()).add(one.row)
+        found: Counter[Place] = Counter()
+        rows: dict[Place, set[int]] = {}
+        for queue, got in _all(self._session, self._watched):
+            like = payloads.get(_payload(got.md, got.body))
+            if like is not None:
+                place = (queue, key_of(got.md, got.body))
+                found[place] += 1
+                rows[place] = like
+        back = {row for place in found - self._expected for row in rows[place]}
+        return back & self._sums.acted.keys()
+
+    def all_stopped(self, back: set[int]) -> bool:
+        """Whether there is nothing left to wait for."""
+        return all(fate.why for fate in self.fates(back))
+
+    def fates(self, back: set[int], *, unread: bool = False) -> list[Fate]:
+        """Rule 4. Parameters: `back` rows of those that came back; `unread` whether to count those not yet read."""
+        groups: dict[Group, list[Canary]] = {}
+        for one in self._canaries:
+            groups.setdefault(one.group, []).append(one)
+        return [self._fate(group, ones, back, unread) for group, ones in sorted(groups.items())]
+
+    def _fate(self, group: Group, ones: Sequence[Canary], back: set[int], unread: bool) -> Fate:
+        moved = [one for one in ones if one.row in self._sums.acted]
+        failed = sum(one.row in self._sums.failed or one.row in self._sums.left for one in ones)
+        came = sum(one.row in back for one in ones)
+        why = CAME_BACK if came else FAILED if failed else "" if moved else NONE_THERE
+        return Fate(
+            unit_group=group[0],
+            rule_key=group[1],
+            canaries=len(ones),
+            moved=len(moved),
+            back=came,
+            failed=failed,
+            unread=sum(map(self._is_unread, moved)) if unread else 0,
+            why=why,
+        )
+
+    def _is_unread(self, one: Canary) -> bool:
+        try:
+            place = landing_place(self._session, one.dest_q, one.dest_q_mgr).queue
+            unread = place and one.msg_id != _NO_ID
+            return bool(unread) and any(_with_id(self._session, place, bytes.fromhex(one.msg_id)))
+        except MQError as error:
+            _raise_if_lost(error)
+            return False
