@@ -19,6 +19,7 @@ from pathlib import Path
 from mqlite import manager as managers
 from mqlite import pcf_server, service_lock, triggering
 from mqlite.channels.binding import bind, channel_values
+from mqlite.channels.initiator import Initiator
 from mqlite.channels.partner import PartnerMissing
 from mqlite.channels.runner import Runner
 from mqlite.channels.status_file import ChannelStatus, StatusFile
@@ -35,7 +36,7 @@ log = logging.getLogger("mqlite.service")
 
 
 class Service:
-    """Channels of one queue manager, as many threads as channels run, and its scan for expired messages.
+    """Channels of one queue manager, as many threads as channels run, what starts them, the scan for expired messages.
 
     It ends when `stop` is set.
     """
@@ -45,6 +46,7 @@ class Service:
         self._status = StatusFile(manager.folder)
         self._runners: dict[str, Runner] = {}
         self._seen: dict[str, int] = {}
+        self._again: set[str] = set()
         self._stop = stop
 
     def run(self) -> None:
@@ -52,20 +54,24 @@ class Service:
         scanner = ExpiryScanner(self._manager, self._stop) if self._manager.platform == "zos" else None
         if scanner is not None:
             scanner.start()
+        initiator = Initiator(self._manager, self._stop)
+        initiator.start()
         changes = -1
         while not self._stop.is_set() and self._manager.folder.exists():
             now = self._status.changes()
             if now != changes:
                 changes = now
                 self._look()
+            self._start_again()
             self._stop.wait(LOOK_SECONDS)
+        self._stop.set()
         for runner in self._runners.values():
             runner.stop(stopped=False)
         for runner in self._runners.values():
             runner.join()
         if scanner is not None:
-            self._stop.set()
             scanner.join()
+        initiator.join()
         self._status.close()
 
     def _look(self) -> None:
@@ -85,11 +91,20 @@ class Service:
         if status.wanted == "START" and not (first and status.state == c.MQCHS_STOPPED):
             if runner is None or not runner.alive:
                 self._start(status.name)
+            else:
+                self._again.add(status.name)
         elif runner is not None and runner.alive:
             runner.stop(stopped=status.wanted == "STOP")
         elif first and status.state != c.MQCHS_STOPPED:
             state = c.MQCHS_STOPPED if status.wanted == "STOP" else c.MQCHS_INACTIVE
             self._status.set_state(status.name, status.channel_type, state, status.figures)
+
+    def _start_again(self) -> None:
+        """Start the channels that became inactive while they were wanted: a message came when they were ending."""
+        for name in [name for name in self._again if not self._runners[name].alive]:
+            self._again.discard(name)
+            if self._runners[name].ended_in == c.MQCHS_INACTIVE:
+                self._start(name)
 
     def _start(self, name: str) -> None:
         try:

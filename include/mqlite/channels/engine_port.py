@@ -54,6 +54,11 @@ class EnginePort:
     def appl_name(self) -> str:
         return f"{self._manager.name[:4]}CHIN" if self._manager.platform == "zos" else "amqrmppa"
 
+    @property
+    def changes(self) -> int:
+        """A number that is another one once somebody else has written to the queue manager's store."""
+        return self._connection.store.changes
+
     def dead_letter_queue(self) -> str:
         return str(self._connection.objects.manager()["DEADQ"])
 

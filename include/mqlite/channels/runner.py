@@ -75,6 +75,7 @@ class Runner:
         self._to_stopped = False
         self._started = datetime.now(UTC)
         self._figures = Figures()
+        self.ended_in: int | None = None
         self._thread = threading.Thread(target=self._run, name=f"channel {name}", daemon=True)
 
     def start(self) -> None:
@@ -108,6 +109,7 @@ class Runner:
             log.exception("AMQ9999E: channel %s ended abnormally", self.name)
         self._set(final)
         self._status.close()
+        self.ended_in = final
         log.info("AMQ9001I: channel %s ended", self.name)
 
     def _keep_going(self) -> int:

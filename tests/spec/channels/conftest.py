@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -58,6 +59,10 @@ class Estate:
         """Make a queue manager."""
         self.mqlite("create", name, "--platform", platform)
         self._made.append(name)
+
+    def folder(self, name: str) -> Path:
+        """Where a queue manager lives."""
+        return Path(os.environ["MQLITE_HOME"], name)
 
     def mqsc(self, name: str, *commands: str, code: int = 0) -> str:
         """Run MQSC commands."""
