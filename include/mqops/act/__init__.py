@@ -23,6 +23,6 @@ The protocol, which makes every unit of work happen exactly once whoever is kill
 9. Rows with an order key (a rule's ORDER) never overtake one of the same key and destination that was not moved. Which
    keys are stuck is written into the ticket, so that it holds whoever comes next; where the destination is to blame
    or is full, the whole destination is.
-10. Canaries have lanes of their own, the second half of a plan's lanes, which are done first. What is decided about them
-    is noted before any other lane is begun (`mqops.workflow.canary`).
+10. Canaries have lanes of their own, the second half of a plan's lanes, which are done first. What is decided about
+    them is noted before any other lane is begun (`mqops.workflow.canary`).
 """

@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "estate": "mqops.cli.estate:estate",
     "quality": "mqops.cli.quality:quality",
     "undo": "mqops.cli.undo:undo",
+    "stop": "mqops.cli.stop:stop",
+    "resume": "mqops.cli.stop:resume",
 }
 """Subcommand → `module:name` of its click command."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
+    handling_options,
     read_table,
     rules_option,
     show_dry_run,
@@ -19,6 +20,9 @@ from mqops.cli.passes import (
     unit_size_option,
     warn_of,
 )
+
+if TYPE_CHECKING:
+    from mqops.plan.handling import Handling
 
 
 @click.group()
@@ -32,6 +36,7 @@ def backout() -> None:
 @rules_option
 @dry_run_option
 @unit_size_option
+@handling_options
 @click.option("--replay-cap", type=click.IntRange(1), default=3, show_default=True, help="Most replays of a message.")
 @click.option(
     "--quarantine", default="MQOPS.QUARANTINE", show_default=True, help="Queue for what was replayed so often."
@@ -46,6 +51,7 @@ def run(
     rules_file: IO[bytes],
     dry_run: bool,
     unit_size: int,
+    handling: Handling,
     replay_cap: int,
     quarantine: str,
     lake: Path,
@@ -70,6 +76,7 @@ def run(
         replay_cap=replay_cap,
         quarantine=quarantine,
         unit_size=unit_size,
+        handling=handling,
         requested_by=this_user(),
     )
     found, folder, plan = plan_pass(what)

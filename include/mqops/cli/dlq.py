@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from mqops.cli.anatomy import anatomy
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
+    handling_options,
     read_table,
     rules_option,
     show_dry_run,
@@ -20,6 +21,9 @@ from mqops.cli.passes import (
     unit_size_option,
     warn_of,
 )
+
+if TYPE_CHECKING:
+    from mqops.plan.handling import Handling
 
 
 @click.group()
@@ -36,11 +40,20 @@ dlq.add_command(anatomy)
 @rules_option
 @dry_run_option
 @unit_size_option
+@handling_options
 @lake_option
 @json_option
 @known_errors
 def run(
-    *, queue: str, queue_manager: str, rules_file: IO[bytes], dry_run: bool, unit_size: int, lake: Path, as_json: bool
+    *,
+    queue: str,
+    queue_manager: str,
+    rules_file: IO[bytes],
+    dry_run: bool,
+    unit_size: int,
+    handling: Handling,
+    lake: Path,
+    as_json: bool,
 ) -> None:
     """One pass over QUEUE of queue manager QMGR with the rules table on standard input, as runmqdlq takes it.
 
@@ -58,6 +71,7 @@ def run(
         source=source_of(rules_file),
         queue=queue.strip() or table.control.inputq.strip(),
         unit_size=unit_size,
+        handling=handling,
         requested_by=this_user(),
     )
     folder, plan = plan_pass(what)

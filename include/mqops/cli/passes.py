@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import getpass
 import os
 import socket
 import sys
-from typing import IO, TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from mqops.cli.outcome import show_json
 from mqops.model import RunSummary
 from mqops.plan import PlanSummary
+from mqops.plan.handling import DEFAULT_PATIENCE, DEFAULT_WAIT, Handling
 from mqops.plan.preflight import Preflight, shown
 from mqops.rules import Table, parse
 
@@ -26,6 +29,44 @@ unit_size_option = click.option(
     "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages a unit of work."
 )
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done and move nothing.")
+
+
+_HANDLING = (
+    click.option(
+        "--canary", type=click.IntRange(0), default=0, help="Send so many of each destination and rule ahead."
+    ),
+    click.option(
+        "--canary-wait",
+        type=click.IntRange(0),
+        default=DEFAULT_WAIT,
+        show_default=True,
+        help="Seconds until it is decided whether the canaries came back.",
+    ),
+    click.option("--pace", type=click.IntRange(0), default=0, help="Most messages a second; 0: no limit."),
+    click.option(
+        "--in-flight", type=click.IntRange(0), default=0, help="Most messages that may stand on a destination; 0: any."
+    ),
+    click.option(
+        "--patience",
+        type=click.IntRange(0),
+        default=DEFAULT_PATIENCE,
+        show_default=True,
+        help="Seconds to wait for a destination to have room; then the rest for it is left.",
+    ),
+)
+
+
+def handling_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say how a plan is carried out; the command gets them as `handling`."""
+
+    @functools.wraps(command)
+    def wrapped(*, canary: int, canary_wait: int, pace: int, in_flight: int, patience: int, **others: Any) -> None:
+        handling = Handling(canary=canary, canary_wait=canary_wait, pace=pace, in_flight=in_flight, patience=patience)
+        command(handling=handling, **others)
+
+    for option in reversed(_HANDLING):
+        wrapped = option(wrapped)
+    return wrapped
 
 
 def source_of(file: IO[bytes]) -> str:
@@ -88,6 +129,13 @@ def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     click.echo("dry run: nothing was moved")
 
 
+def told_canaries(fate: Mapping[str, Any]) -> str:
+    """What became of a group's canaries (`mqops.workflow.canary.Fate`), in a line."""
+    counts = f"{fate['canaries']} canaries, {fate['back']} came back, {fate['failed']} failed, {fate['unread']} unread"
+    outcome = f"stopped: {fate['why']}" if fate["why"] else "the rest followed"
+    return f"{fate['unit_group']}: {counts}: {outcome}"
+
+
 def show_summary(summary: RunSummary) -> None:
     """What was done."""
     click.echo(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
@@ -98,6 +146,10 @@ def show_summary(summary: RunSummary) -> None:
         click.echo(f"{rule.planned:8}  {name}: {rule.action}: {counts}{failed}")
     for reason, count in summary.reasons.items():
         click.echo(f"{count:8}  tries failed with {reason}")
+    for why, count in summary.left_because.items():
+        click.echo(f"{count:8}  left: {why}")
+    for fate in summary.canaries:
+        click.echo(told_canaries(fate))
     for remark in summary.remarks:
         click.echo(remark)
     totals = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"

@@ -16,16 +16,16 @@ from mqops.mq.inquire import dead_letter_queue, queue_definitions, queue_manager
 from mqops.mq.ledger_queue import NAME as LEDGER
 from mqops.mq.session import Session
 from mqops.plan import PlanSummary
+from mqops.plan.handling import AS_EVER, Handling
 from mqops.rules import Table
 from mqops.store import backout
 from mqops.store.run import RunFolder
-from mqops.workflow.act import act
 from mqops.workflow.decide import decide
 from mqops.workflow.dlq import new_run_key
 from mqops.workflow.observe import observe
 from mqops.workflow.outcomes import look_back
 from mqops.workflow.preflight import preflight
-from mqops.workflow.prove import prove
+from mqops.workflow.stop import acted_and_proved
 from mqwire import constants as c
 
 DEFAULT_CAP = 3
@@ -96,6 +96,7 @@ class BackoutPass:
     replay_cap: int = DEFAULT_CAP
     quarantine: str = DEFAULT_QUARANTINE
     unit_size: int = DEFAULT_UNIT_SIZE
+    handling: Handling = AS_EVER
     requested_by: str = ""
 
 
@@ -112,7 +113,7 @@ def plan_pass(what: BackoutPass) -> tuple[Surveyed, RunFolder | None, PlanSummar
     run = RunFolder.at(what.lake, found.setting.queue_manager, new_run_key())
     backout.keep(run, found.setting)
     observe(what.connection, run, found.filled)
-    plan = decide(run, what.table, text=what.text, source=what.source, workflow=WORKFLOW)
+    plan = decide(run, what.table, text=what.text, source=what.source, workflow=WORKFLOW, handling=what.handling)
     preflight(what.connection, run)
     return found, run, plan
 
@@ -123,7 +124,7 @@ def carry_out(what: BackoutPass, run: RunFolder, plan: PlanSummary) -> RunSummar
     Raises:
         MqopsError: what was committed is in the ledger or on the ledger queue; nothing is lost.
     """
-    act(what.connection, run, unit_size=what.unit_size, approved=plan.digest, about={"requested_by": what.requested_by})
-    summary = prove(what.connection, run)
+    about = {"requested_by": what.requested_by}
+    summary = acted_and_proved(what.connection, run, unit_size=what.unit_size, approved=plan.digest, about=about)
     look_back(what.connection, run)
     return summary

@@ -11,15 +11,15 @@ from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
 from mqops.plan import PlanSummary
+from mqops.plan.handling import AS_EVER, Handling
 from mqops.rules import Table
 from mqops.store.run import RunFolder
-from mqops.workflow.act import act
 from mqops.workflow.clock import utc_now
 from mqops.workflow.decide import decide
 from mqops.workflow.observe import observe
 from mqops.workflow.outcomes import look_back
 from mqops.workflow.preflight import preflight
-from mqops.workflow.prove import prove
+from mqops.workflow.stop import acted_and_proved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class Pass:
     """What to do in a pass.
 
     Parameters: `queue` blank for the queue manager's DEADQ; `text` and `source` of the table; `unit_size` most messages
-    a unit of work; `requested_by` who asked, for the ledger.
+    a unit of work; `handling` canaries, pace and the like; `requested_by` who asked, for the ledger.
     """
 
     connection: MqConnection
@@ -37,6 +37,7 @@ class Pass:
     source: str = "<standard input>"
     queue: str = ""
     unit_size: int = DEFAULT_UNIT_SIZE
+    handling: Handling = AS_EVER
     requested_by: str = ""
 
 
@@ -51,7 +52,7 @@ def plan_pass(what: Pass) -> tuple[RunFolder, PlanSummary]:
         queue = what.queue or dead_letter_queue(session)
     run = RunFolder.at(what.lake, name, new_run_key())
     observe(what.connection, run, [queue])
-    plan = decide(run, what.table, text=what.text, source=what.source)
+    plan = decide(run, what.table, text=what.text, source=what.source, handling=what.handling)
     preflight(what.connection, run)
     return run, plan
 
@@ -62,8 +63,8 @@ def carry_out(what: Pass, run: RunFolder, plan: PlanSummary) -> RunSummary:
     Raises:
         MqopsError: what was committed is in the ledger or on the ledger queue; nothing is lost.
     """
-    act(what.connection, run, unit_size=what.unit_size, approved=plan.digest, about={"requested_by": what.requested_by})
-    summary = prove(what.connection, run)
+    about = {"requested_by": what.requested_by}
+    summary = acted_and_proved(what.connection, run, unit_size=what.unit_size, approved=plan.digest, about=about)
     look_back(what.connection, run)
     return summary
 

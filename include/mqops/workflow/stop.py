@@ -1,0 +1,74 @@
+"""Stopping a run, going on with it, and finishing one that was begun (`mqops stop`, `mqops resume`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mqops.act.lanes import DEFAULT_UNIT_SIZE
+from mqops.errors import SettingsError, Stopped
+from mqops.model import RunSummary
+from mqops.mq.connection import MqConnection
+from mqops.plan import PlanSummary
+from mqops.store import undo as undos
+from mqops.store.files import read_json
+from mqops.store.run import RunFolder
+from mqops.workflow.act import act
+from mqops.workflow.prove import prove
+from mqops.workflow.tickets import issued_lanes, read_order
+
+
+def find_run(lake: Path, key: str, queue_manager: str = "") -> RunFolder:
+    """The folder of a run, by its key.
+
+    Parameters: `queue_manager` blank to look at those of all.
+
+    Raises:
+        SettingsError: the lake has no such run, or several queue managers have one.
+    """
+    of_one = RunFolder.at(lake, queue_manager, key) if queue_manager else None
+    name = RunFolder.at(lake, "any", key).run
+    folders = [of_one.path] if of_one else sorted(lake.glob("*/runs/*"))
+    found = [RunFolder(path) for path in folders if path.name == name and path.is_dir()]
+    if len(found) != 1:
+        several = f"runs {key} of {', '.join(run.lake_folder.name for run in found)}: name the queue manager"
+        raise SettingsError(f"{lake} has {several if found else f'no run {key}'}")
+    return found[0]
+
+
+def acted_and_proved(
+    connection: MqConnection,
+    run: RunFolder,
+    *,
+    unit_size: int = DEFAULT_UNIT_SIZE,
+    approved: str = "",
+    about: Mapping[str, Any] | None = None,
+) -> RunSummary:
+    """Act on a plan and prove what came of it, also where somebody stopped it.
+
+    Raises:
+        Stopped: it was stopped; what was done until then is proved in summary.json.
+        MqopsError: as `act` and `prove`.
+    """
+    try:
+        act(connection, run, unit_size=unit_size, approved=approved, about=about)
+    except Stopped:
+        prove(connection, run)
+        raise
+    return prove(connection, run)
+
+
+def finish(connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE) -> RunSummary:
+    """Go on with a run that was begun and not ended. It was approved when it began.
+
+    Raises:
+        SettingsError: nothing of it was begun, so nobody may have approved it; or it is an undo.
+        MqopsError: as `acted_and_proved`.
+    """
+    plan = PlanSummary.from_json(read_json(run.plan_json))
+    if undos.kept(run) is not None:
+        raise SettingsError(f"Run {run.run} is an undo: `mqops undo` of the run that it undoes finishes it")
+    if issued_lanes(run, read_order(run).plan) is None:
+        raise SettingsError(f"Nothing of run {run.run} was begun: start a new run")
+    return acted_and_proved(connection, run, unit_size=unit_size, approved=plan.digest)

@@ -1,0 +1,166 @@
+"""The kill switch: act ends behind the unit of work it is in, the proof balances, going on does the rest once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from act_support import after_commits, planned, proved
+from mq_support import DLQ, dead_letter
+
+from mqops.errors import LakeError, SettingsError, Stopped
+from mqops.rules import parse
+from mqops.store.files import read_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+from mqops.store.stop import Stop, lift, stop
+from mqops.workflow.act import act
+from mqops.workflow.dlq import Pass, carry_out, plan_pass
+from mqops.workflow.prove import prove
+from mqops.workflow.stop import find_run, finish
+
+CAROL = Stop(by="carol@desk", at="2026-11-21T12:00:00Z", why="the application is down")
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\n")
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return tmp_path / "lake"
+
+
+def fill(manager, count: int = 10) -> list[bytes]:
+    bodies = [b"%d" % number for number in range(count)]
+    manager.put(DLQ, [dead_letter("A", body) for body in bodies])
+    return bodies
+
+
+def stop_after(units: int, folder):
+    """Somebody stops it behind so many units of work (the first commit issues nothing: it has a session of its own)."""
+    return after_commits(lambda number: stop(folder, CAROL) if number == units else None)
+
+
+def test_a_stopped_run_ends_behind_its_unit_of_work_and_going_on_does_the_rest_once(manager, lake):
+    bodies = fill(manager)
+    run, plan = planned(manager, lake)
+    with pytest.raises(Stopped) as stopped:
+        act(manager.connection, run, unit_size=2, port=stop_after(2, run.path))
+    assert str(stopped.value) == (
+        f"Run {run.run} was stopped by carol@desk at 2026-11-21T12:00:00Z (the application is down). What was done is "
+        f"in the ledger, everything else is where it was. To go on: `mqops resume {run.run}`, then clear the task act, "
+        f"or `mqops resume {run.run} --finish`"
+    )
+    assert manager.bodies("A") == bodies[:4]
+    assert proved(manager, run) == {"planned": 10, "moved": 4, "left": 6}
+    assert prove(manager.connection, run).finished is False
+    with pytest.raises(Stopped):
+        act(manager.connection, run, approved=plan.digest)
+    assert lift(run.path) == CAROL
+    summary = finish(manager.connection, run)
+    assert (summary.moved, summary.left, summary.finished, summary.balanced) == (10, 0, True, True)
+    assert manager.bodies("A") == bodies
+    assert list(LedgerFile(run.lake_folder, str).entries())
+    assert manager.depth("MQOPS.LEDGER") == 0
+
+
+def test_a_stopped_queue_manager_stops_a_run_under_way_and_refuses_every_other(manager, lake):
+    fill(manager)
+    run, _plan = planned(manager, lake)
+    with pytest.raises(Stopped, match=r"All acting on QM1 was stopped by carol@desk .* `mqops resume -m QM1`"):
+        act(manager.connection, run, unit_size=3, port=stop_after(1, run.lake_folder))
+    assert proved(manager, run) == {"planned": 10, "moved": 3, "left": 7}
+    table = parse("ACTION(DISCARD)").table
+    what = Pass(connection=manager.connection, lake=lake, table=table, text="ACTION(DISCARD)")
+    other, plan = plan_pass(what)
+    with pytest.raises(Stopped):
+        carry_out(what, other, plan)
+    assert read_json(other.summary_json)["left"] == 7
+    assert not other.issued_json.exists()
+    lift(run.lake_folder)
+    assert finish(manager.connection, run).moved == 10
+
+
+def test_who_was_first_has_stopped_it(manager, lake):
+    fill(manager, 1)
+    run, _plan = planned(manager, lake)
+    stop(run.path, CAROL)
+    assert stop(run.path, Stop(by="dave", at="later")) == CAROL
+    assert lift(run.path) == CAROL
+    assert lift(run.path) is None
+
+
+def test_a_stop_that_cannot_be_read_stops(manager, lake):
+    fill(manager, 1)
+    run, _plan = planned(manager, lake)
+    (run.path / "stop.json").write_text("sto")
+    with pytest.raises(Stopped, match="by an unreadable file"):
+        act(manager.connection, run)
+    assert manager.depth(DLQ) == 1
+
+
+def test_a_process_that_cannot_see_the_runs_folder_ends(manager, lake):
+    """It could not be stopped."""
+    fill(manager)
+    run, _plan = planned(manager, lake)
+    away = run.path.with_name("away")
+    with pytest.raises(LakeError, match="cannot be seen from here: this process could not be stopped"):
+        act(
+            manager.connection,
+            run,
+            unit_size=2,
+            port=after_commits(lambda number: shutil.move(run.path, away) if number == 2 else None),
+        )
+    shutil.move(away, run.path)
+    assert proved(manager, run) == {"planned": 10, "moved": 4, "left": 6}
+
+
+def test_only_what_was_begun_is_finished(manager, lake):
+    fill(manager, 1)
+    run, _plan = planned(manager, lake)
+    with pytest.raises(SettingsError, match=f"Nothing of run {run.run} was begun: start a new run"):
+        finish(manager.connection, run)
+    with pytest.raises(SettingsError, match="has no run nothing"):
+        find_run(lake, "nothing")
+    twin = RunFolder.at(lake, "QM2", run.run).create()
+    with pytest.raises(SettingsError, match="of QM1, QM2: name the queue manager"):
+        find_run(lake, run.run)
+    assert find_run(lake, run.run, "QM2") == twin
+
+
+def test_stop_and_resume_on_the_command_line(manager, lake):
+    fill(manager)
+    run, _plan = planned(manager, lake)
+
+    def mqops(*arguments: str, expect: int = 0, text: str = "") -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(lake)}
+        command = [sys.executable, "-m", "mqops.cli", *arguments]
+        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done
+
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=4, port=stop_after(1, run.path))
+    lift(run.path)
+    told = json.loads(mqops("stop", run.run, "--why", "night", "--json").stdout)
+    assert (told["stopped"], told["why"]) == (f"run {run.run}", "night")
+    refused = mqops("resume", "--finish", expect=2)
+    assert "--finish needs a run" in refused.stderr
+    assert "was stopped by" in mqops("resume", run.run).stdout
+    finished = mqops("resume", run.run, "--finish").stdout.splitlines()
+    assert finished[-1] == "10 planned = 10 moved + 0 discarded + 0 left + 0 gone: balances"
+    mqops("stop", "--queue-manager", "QM1")
+    fill(manager, 2)
+    stopped = mqops("dlq", "run", DLQ, "QM1", text="ACTION(RETRY)\n", expect=1)
+    assert stopped.stderr.startswith("mqops: All acting on QM1 was stopped by ")
+    assert "it may go on" in mqops("resume", "-m", "QM1").stdout
+    assert "was not stopped" in mqops("resume", "-m", "QM1").stdout
+    mqops("stop", expect=2)
+    mqops("dlq", "run", DLQ, "QM1", text="ACTION(RETRY)\n")
+    assert manager.depth(DLQ) == 0
