@@ -1,0 +1,174 @@
+"""Pace and in-flight limits: never more than was asked for, nothing held back for ever, what is left has its reason."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from act_support import EXTENDED, after_commits, planned, proved, taken
+from hypothesis import given
+from hypothesis import strategies as st
+from mq_support import DLQ, dead_letter
+
+from mqops.act.gate import Bucket
+from mqops.act.lanes import Row
+from mqops.plan.handling import Handling, OfRule
+from mqops.store.run import RunFolder
+from mqops.workflow.act import act
+from mqops.workflow.prove import prove
+from mqops.workflow.throttle import Throttle
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\nDEFINE QALIAS(ALSO.A) TARGET(A)\n")
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return tmp_path / "lake"
+
+
+class Clock:
+    """A clock that goes on while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        assert 0 < seconds <= 0.25
+        self.time += seconds + 1e-6
+
+
+def rows(number: int, rule: str = "r", queue: str = "A") -> list[Row]:
+    return [
+        Row(
+            row=place,
+            position=place,
+            queue=DLQ,
+            msg_key=str(place),
+            msg_id=bytes(24),
+            correl_id=bytes(24),
+            body_length=1,
+            action="RETRY",
+            rule_key=rule,
+            dest_q=queue,
+        )
+        for place in range(number)
+    ]
+
+
+def run_through(throttle: Throttle, waiting: list[Row], clock: Clock, depth=lambda _target: None) -> list[float]:
+    """Let rows through as the mover does; the time of each."""
+    times = []
+    while waiting:
+        if throttle.refusal(waiting[0]):
+            waiting = waiting[1:]
+            continue
+        number = throttle.admit(waiting[:200], depth)
+        if number == 0:
+            throttle.pause()
+            continue
+        times += [clock.time] * number
+        throttle.done(waiting[:number])
+        waiting = waiting[number:]
+    return times
+
+
+@given(st.integers(1, 300), st.integers(1, 200), st.integers(1, 7))
+def test_the_pace_is_never_exceeded_and_is_reached(number, pace, shares):
+    clock = Clock()
+    throttle = Throttle(RunFolder(None), Handling(pace=pace * shares), shares=shares, now=clock.now, sleep=clock.sleep)
+    times = run_through(throttle, rows(number), clock)
+    assert len(times) == number
+    for count, at in enumerate(times, start=1):
+        assert count <= pace * (at - 100) + 1e-6
+    assert times[-1] - 100 <= number / pace + 1.5
+    for start in {int(at) for at in times}:
+        assert sum(start <= at < start + 1 for at in times) <= 2 * pace
+
+
+def test_a_rules_pace_is_kept_besides_the_runs(manager, lake):
+    clock = Clock()
+    handling = Handling(pace=10, rules={"slow": OfRule(pace=2), "fast": OfRule(pace=1000)})
+    throttle = Throttle(RunFolder(None), handling, now=clock.now, sleep=clock.sleep)
+    assert run_through(throttle, rows(10, "slow"), clock)[-1] - 100 == pytest.approx(5, abs=0.3)
+    begin = clock.time
+    assert run_through(throttle, rows(30, "fast"), clock)[-1] - begin == pytest.approx(2, abs=0.3)
+
+
+def test_messages_that_go_together_may_be_more_than_a_seconds_worth_and_are_owed():
+    bucket = Bucket(2, 0)
+    assert bucket.wait(10, 0) == 1
+    bucket.spend(10, 1)
+    assert bucket.wait(1, 1) == pytest.approx(4.5)
+    assert bucket.wait(2, 6) == 0
+
+
+def test_a_run_keeps_its_pace(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(30)])
+    run, plan = planned(manager, lake, pace=40)
+    assert plan.remarks == ("pace: 40 messages a second",)
+    begin = time.monotonic()
+    assert act(manager.connection, run).moved == 30
+    assert time.monotonic() - begin >= 30 / 40
+    assert proved(manager, run) == {"planned": 30, "moved": 30}
+    assert manager.bodies("A") == [b"%d" % number for number in range(30)]
+
+
+def test_PACE_of_a_rule_makes_its_units_of_work_small(manager, lake):
+    manager.put(DLQ, [dead_letter("AB"[number % 2], b"%d" % number) for number in range(24)])
+    run, _plan = planned(manager, lake, EXTENDED + "DESTQ(A) ACTION(RETRY) PACE(10/s)\nACTION(RETRY)\n")
+    summary = act(manager.connection, run)
+    assert (summary.moved, summary.units) == (24, 2)
+    assert proved(manager, run) == {"planned": 24, "moved": 24}
+
+
+def test_what_a_destination_has_no_room_for_is_left_and_others_go_on(manager, lake):
+    manager.put("A", [({}, b"unread")] * 2)
+    manager.put(DLQ, [dead_letter("AB"[number % 2], b"%d" % number) for number in range(20)])
+    run, plan = planned(manager, lake, in_flight=5, patience=0)
+    assert "nothing is put on a destination with 5 messages" in plan.remarks[0]
+    act(manager.connection, run, unit_size=4)
+    assert (manager.depth("A"), manager.depth("B")) == (5, 5)
+    assert proved(manager, run) == {"planned": 20, "moved": 8, "left": 12}
+    why = "its destination had 5 messages or more for 0 s"
+    assert prove(manager.connection, run).left_because == {why: 12}
+    assert act(manager.connection, run).units == 0
+
+
+def test_a_destination_that_is_read_gets_everything_and_never_more_than_the_limit(manager, lake):
+    manager.put(DLQ, [dead_letter("ALSO.A", b"%d" % number) for number in range(23)])
+    run, _plan = planned(manager, lake, in_flight=5)
+    depths, bodies = [], []
+
+    def read(_number: int) -> None:
+        depths.append(manager.depth("A"))
+        bodies.extend(body for _md, body in taken(manager, "A"))
+
+    act(manager.connection, run, port=after_commits(read))
+    assert depths == [5, 5, 5, 5, 3]
+    assert bodies == [b"%d" % number for number in range(23)]
+    assert proved(manager, run) == {"planned": 23, "moved": 23}
+
+
+def test_in_flight_waits_as_long_as_it_has_patience_without_a_unit_of_work_open():
+    clock = Clock()
+    throttle = Throttle(RunFolder(None), Handling(in_flight=3, patience=10), now=clock.now, sleep=clock.sleep)
+    depth = {"A": 3, "B": 0}
+    waiting = [*rows(2, queue="A"), *rows(2, queue="B")]
+    assert throttle.admit(waiting, lambda target: depth[target.queue]) == 0
+    while clock.time < 109:
+        throttle.pause()
+        assert throttle.admit(waiting, lambda target: depth[target.queue]) == 0
+    depth["A"] = 2  # somebody reads: patience begins anew
+    assert throttle.admit(waiting, lambda target: depth[target.queue]) == 1
+    depth["A"] = 3
+    begin = clock.time
+    while not throttle.admit(waiting, lambda target: depth[target.queue]):
+        throttle.pause()
+    assert clock.time - begin == pytest.approx(10, abs=0.5)
+    assert [bool(throttle.refusal(row)) for row in waiting] == [True, True, False, False]
