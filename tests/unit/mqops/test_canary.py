@@ -1,0 +1,216 @@
+"""Canaries first: what comes back stops its group and no other, once and for all; the run balances and says why."""
+
+from __future__ import annotations
+
+import pytest
+from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
+from mq_support import DLQ, dead_letter
+
+from mqops.errors import PlanChanged, Stopped
+from mqops.ledger.marker import Marker
+from mqops.store.files import read_json, write_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.stop import Stop, lift, stop
+from mqops.workflow import act as acting
+from mqops.workflow.act import act
+from mqops.workflow.canary import CAME_BACK, FAILED, NONE_THERE
+from mqops.workflow.prove import prove
+
+QUEUES = """\
+DEFINE QLOCAL(A)
+DEFINE QLOCAL(B)
+DEFINE QLOCAL(B.BACK)
+ALTER QLOCAL(B) BOTHRESH(1) BOQNAME(B.BACK)
+DEFINE QLOCAL(SHUT) PUT(DISABLED)
+DEFINE QALIAS(ALSO.B) TARGET(B)
+"""
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc=QUEUES)
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return tmp_path / "lake"
+
+
+def fill(manager, *queues: str, each: int = 10) -> None:
+    manager.put(DLQ, [dead_letter(queue, b"%s %d" % (queue.encode(), n)) for n in range(each) for queue in queues])
+
+
+def fates(summary) -> dict[str, tuple[int, int, str]]:
+    """Destination → canaries, those that came back, why the group is stopped."""
+    return {one["unit_group"]: (one["canaries"], one["back"], one["why"]) for one in summary.canaries}
+
+
+def test_groups_whose_canaries_came_back_are_stopped_and_others_go_on(manager, lake):
+    fill(manager, "A", "B")
+    run, plan = planned(manager, lake, canary=2, canary_wait=0)
+    assert plan.remarks == (
+        "canaries: 2 messages of each destination and rule go first; after 0 s the rest follows where none came back",
+    )
+    moved_before = []
+
+    def fail_on_a(number: int) -> None:
+        if number == 1:
+            moved_before.extend((manager.depth("A"), manager.depth("B")))
+            send_back(manager, "A")
+
+    summary = act(manager.connection, run, port=after_commits(fail_on_a))
+    assert moved_before == [2, 2]
+    assert (summary.moved, summary.left) == (12, 8)
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 20, "moved": 12, "left": 8, "arrived": 2}
+    assert proof.finished
+    assert proof.left_because == {CAME_BACK: 8}
+    assert fates(proof) == {"A@QM1": (2, 2, CAME_BACK), "B@QM1": (2, 0, "")}
+    assert proof.canaries[1]["unread"] == 2
+    assert manager.bodies("B") == [b"B %d" % n for n in range(10)]
+    ledger = [Marker.from_json(entry) for entry in LedgerFile(run.lake_folder, str).entries()]
+    assert sum(len(rows) for marker in ledger for rows in marker.left.values()) == 8
+    assert act(manager.connection, run).units == 0
+
+
+@pytest.mark.parametrize(
+    ("back_to", "new_ids", "target"),
+    [
+        (DLQ, False, "B"),
+        (DLQ, True, "B"),  # told by its body
+        ("B.BACK", False, "B"),  # on the backout queue of the destination
+        ("B.BACK", True, "ALSO.B"),  # the one behind the alias
+    ],
+)
+def test_a_canary_is_known_again_by_its_id_or_its_body_on_dead_letter_and_backout_queue(
+    manager, lake, back_to, new_ids, target
+):
+    fill(manager, target, each=5)
+    run, _plan = planned(manager, lake, canary=1, canary_wait=0)
+    act(manager.connection, run, port=after_commits(lambda _number: send_back(manager, "B", back_to, new_ids=new_ids)))
+    assert fates(prove(manager.connection, run)) == {f"{target}@QM1": (1, 1, CAME_BACK)}
+    assert manager.depth(DLQ) == 4 + (back_to == DLQ)
+
+
+def test_messages_alike_that_were_there_before_are_no_canaries_that_came_back(manager, lake):
+    """The same body many times in the plan, on the backout queue before, and arrived between plan and act."""
+    manager.put("B.BACK", [({}, b"beat")] * 3)
+    manager.put(DLQ, [dead_letter("B", b"beat", MsgId=b"M" * 24) for _ in range(6)])
+    run, _plan = planned(manager, lake, canary=2, canary_wait=0)
+    manager.put(DLQ, [dead_letter("B", b"beat") for _ in range(3)])
+    act(manager.connection, run)
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 6, "moved": 6, "arrived": 3}
+    assert fates(proof) == {"B@QM1": (2, 0, "")}
+
+
+def test_a_canary_that_cannot_be_put_stops_its_group(manager, lake):
+    fill(manager, "SHUT", "A", each=4)
+    run, _plan = planned(manager, lake, canary=1, canary_wait=0)
+    act(manager.connection, run)
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 8, "moved": 4, "left": 4, "failed": 1}
+    assert fates(proof)["SHUT@QM1"] == (1, 0, FAILED)
+
+
+def test_canaries_that_are_all_gone_prove_nothing(manager, lake):
+    fill(manager, "A", each=3)
+    run, _plan = planned(manager, lake, canary=1, canary_wait=0)
+    ((_md, first), *rest) = taken(manager, DLQ)
+    manager.put(DLQ, [({"Format": "MQDEAD", "MsgId": md.MsgId, "CorrelId": md.CorrelId}, body) for md, body in rest])
+    act(manager.connection, run)
+    assert fates(prove(manager.connection, run)) == {"A@QM1": (1, 0, NONE_THERE)}
+    assert first[172:] == b"A 0"
+
+
+def test_CANARY_of_a_rule_takes_the_place_of_the_runs_and_discards_have_none(manager, lake):
+    fill(manager, "A", "B", each=9)
+    manager.put(DLQ, [dead_letter("GONE", b"x")] * 3)
+    text = EXTENDED + "DESTQ(GONE) ACTION(DISCARD)\nDESTQ(A) ACTION(RETRY) CANARY(5)\nACTION(RETRY)\n"
+    run, _plan = planned(manager, lake, text, canary=2, canary_wait=0)
+    ahead = []
+    act(manager.connection, run, port=after_commits(lambda _n: ahead.append((manager.depth("A"), manager.depth("B")))))
+    assert ahead[0] == (5, 2)
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 21, "moved": 18, "discarded": 3}
+    assert fates(proof) == {"A@QM1": (5, 0, ""), "B@QM1": (2, 0, "")}
+
+
+def test_two_rules_for_one_destination_are_two_groups(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"%d" % n, reason=2051 + n % 2 * 2) for n in range(10)])
+    run, _plan = planned(manager, lake, "REASON(2051) ACTION(RETRY)\nACTION(RETRY)\n", canary=1, canary_wait=0)
+
+    def one_back(number: int) -> None:
+        if number == 1:
+            (_good, good), (_bad, bad) = taken(manager, "A")
+            assert (good, bad) == (b"0", b"1")
+            manager.put(DLQ, [dead_letter("A", bad)])
+
+    act(manager.connection, run, port=after_commits(one_back))
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 10, "moved": 6, "left": 4, "arrived": 1}
+    assert manager.bodies("A") == [b"2", b"4", b"6", b"8"]
+
+
+def test_the_decision_is_made_once_whatever_happens_to_the_canaries_afterwards(manager, lake):
+    fill(manager, "A", "B", each=6)
+    run, _plan = planned(manager, lake, canary=1, canary_wait=0)
+    person = Stop(by="carol", at="now")
+
+    def stopped_in_the_rest(number: int) -> None:
+        if number == 1:
+            send_back(manager, "A")
+        if number == 2:
+            stop(run.path, person)
+
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=4, port=after_commits(stopped_in_the_rest))
+    decision = read_json(run.canary_json)["decision"]
+    assert [one["why"] for one in decision] == [CAME_BACK, ""]
+    taken(manager, DLQ)[-1:]  # everything leaves the dead-letter queue: nothing there would stop A any more
+    lift(run.path)
+    act(manager.connection, run)
+    assert read_json(run.canary_json)["decision"] == decision
+    assert manager.depth("A") == 0
+    assert proved(manager, run)["planned"] == 12
+
+
+def test_stopped_while_it_waits_it_waits_again(manager, lake, monkeypatch):
+    fill(manager, "A", each=6)
+    run, _plan = planned(manager, lake, canary=2, canary_wait=1)
+    stop_it = after_commits(lambda _number: stop(run.path, Stop(by="carol", at="now")))
+    with pytest.raises(Stopped):
+        act(manager.connection, run, port=stop_it)
+    assert read_json(run.canary_json)["decision"] is None
+    assert manager.depth("A") == 2
+    send_back(manager, "A")
+    lift(run.path)
+    act(manager.connection, run)
+    assert fates(prove(manager.connection, run)) == {"A@QM1": (2, 2, CAME_BACK)}
+    assert proved(manager, run) == {"planned": 6, "moved": 2, "left": 4, "arrived": 2}
+
+
+def test_law2_the_approval_covers_how_a_plan_is_carried_out(manager, lake):
+    fill(manager, "A", each=3)
+    run, plan = planned(manager, lake, canary=2, canary_wait=0)
+    same, other = planned(manager, lake), planned(manager, lake, canary=1, canary_wait=0)
+    assert len({plan.digest, same[1].digest, other[1].digest}) == 3
+    document = read_json(run.plan_json)
+    write_json(run.plan_json, {**document, "handling": {**document["handling"], "canary": 1}})
+    with pytest.raises(PlanChanged, match="its files were changed"):
+        act(manager.connection, run, approved=plan.digest)
+    write_json(run.plan_json, {**document, "handling": {}})
+    with pytest.raises(PlanChanged, match="its files were changed"):
+        act(manager.connection, run, approved=plan.digest)
+    assert manager.depth(DLQ) == 3
+
+
+def test_lanes_of_canaries_are_the_second_half(manager, lake):
+    fill(manager, "A", "B", each=4)
+    run, _plan = planned(manager, lake, canary=1)
+    order = acting.read_order(run)
+    dealt = acting._dealt(acting._rows(run, order), 2, order.handling)
+    assert [[(row.dest_q, row.position) for row in lane] for lane in dealt] == [
+        [*(("A", n) for n in range(3)), *(("B", n) for n in range(3, 6))],
+        [("A", 0), ("B", 1)],
+    ]
