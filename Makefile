@@ -35,7 +35,7 @@ bench: setup
 	@$(ENV) python tests/bench/run.py
 
 crash: setup
-	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=100 python -m pytest tests/crash
+	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest tests/crash
 
 full: crash
 	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest \

@@ -1,6 +1,6 @@
 """Processes killed in the middle of units of work: nothing lost, nothing twice, nothing half.
 
-MQLITE_CRASH_KILLS raises the number of kills.
+MQLITE_CRASH_KILLS raises the number of kills; two die at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sharing_support import SHARED, Group, group
 
 __all__ = ["application", "group", "home"]
 
-KILLS = int(os.environ.get("MQLITE_CRASH_KILLS", "6"))
+KILLS = int(os.environ.get("MQLITE_CRASH_KILLS", "8"))
 WORKER = Path(__file__).with_name("mqlite_worker.py")
 DIES_IN_UNIT_OF_WORK = """
 import os, signal, pymqi
@@ -95,7 +95,7 @@ def test_killed_at_random_while_they_move_messages(application: Application) -> 
     run_mqsc("DEFINE QLOCAL(Q2)")
     fill(application, "Q1", 300)
     chance = random.Random(os.environ.get("PYTEST_SEED", ""))
-    for _ in range(KILLS):
+    for _ in range(KILLS // 2):
         with worker("Q1", "Q2", "20", "kill") as first, worker("Q2", "Q1", "20", "kill") as second:
             time.sleep(chance.uniform(0.01, 0.2))  # the moment of death is what is tried
             first.kill()
@@ -114,7 +114,7 @@ def test_members_of_a_group_killed_at_random_while_they_move_messages(group: Gro
     run_mqsc(f"DEFINE QLOCAL(Q2) {SHARED} SHARE")
     fill(group["QM1"], "Q1", 300)
     chance = random.Random(os.environ.get("PYTEST_SEED", ""))
-    for _ in range(KILLS):
+    for _ in range(KILLS // 2):
         with worker("Q1", "Q2", "20", "kill", "QM1") as first, worker("Q2", "Q1", "20", "kill", "QM2") as second:
             time.sleep(chance.uniform(0.01, 0.2))  # the moment of death is what is tried
             first.kill()
