@@ -33,7 +33,10 @@ def control_document(control: Control) -> dict[str, Any]:
 
 
 def rule_document(rule: Rule) -> dict[str, Any]:
-    """One rule: its line, the patterns that were written, and the action with its defaults filled in."""
+    """One rule: its line, the patterns that were written, and the action with its defaults filled in.
+
+    A pattern of IBM's is one value, one of an extension a list of what stood in its brackets.
+    """
     action: dict[str, Any] = {"ACTION": rule.action, "RETRY": rule.retry}
     if rule.action == "FWD":
         action |= {"FWDQ": rule.fwdq, "FWDQM": rule.fwdqm, "HEADER": "YES" if rule.header else "NO"}
@@ -41,7 +44,10 @@ def rule_document(rule: Rule) -> dict[str, Any]:
         action["PUTAUT"] = rule.putaut
     extensions = {"CANARY": rule.canary, "PACE": rule.pace, "MAXREPLAY": rule.max_replay, "ORDER": rule.order}
     action |= {name: value for name, value in extensions.items() if value}
-    return {"line": rule.line, "patterns": dict(rule.patterns), "action": action}
+    patterns: dict[str, Any] = dict(rule.patterns)
+    for condition in rule.extensions:
+        patterns.setdefault(condition.question.keyword, []).append(str(condition))
+    return {"line": rule.line, "patterns": patterns, "action": action}
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

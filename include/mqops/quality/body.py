@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 from xml.parsers import expat
 
+from mqops.snapshot.payload import BINARY_FORMATS
 from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
@@ -23,7 +24,6 @@ from mqwire.headers import Chain, walk
 from mqwire.rfh2 import MQRFH2
 
 Looked: TypeAlias = Mapping[str, Any]
-BINARY_FORMATS = frozenset({c.MQFMT_ADMIN, c.MQFMT_EVENT, c.MQFMT_PCF, c.MQFMT_TRIGGER})
 BLANKS = " \t\r\n"
 JSON_DEPTH = "nested too deeply"
 

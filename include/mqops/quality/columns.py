@@ -48,8 +48,8 @@ class Column:
     problem: str | None = None
 
 
-WITHHELD = frozenset({"md", "body", "dlh_error"})
-"""Columns of the snapshot that are payload, or may quote it."""
+WITHHELD = frozenset({"md", "body", "dlh_error", "text_offset", "text_kind", "text_decoded", "properties"})
+"""Columns of the snapshot that are payload, may quote it, or belong to such a column."""
 _KINDS = {"string": Kind.TEXT, "binary": Kind.TEXT, "long": Kind.NUMBER, "integer": Kind.NUMBER, "timestamp": Kind.TIME}
 _MEANING = {
     "position": "place on the queue as browsed, from 0",

@@ -19,7 +19,12 @@ _OTHER = "\N{NULL}other"
 
 
 def covers(first: Rule, second: Rule) -> bool:
-    """True if it is proved that `first` matches every message `second` matches."""
+    """True if it is proved that `first` matches every message `second` matches.
+
+    Extensions are not compared: each of the first's must stand in the second, too.
+    """
+    if not set(first.extensions) <= set(second.extensions):
+        return False
     wider, narrower = first.conditions(), second.conditions()
     for name, value in wider.items():
         if name not in narrower:

@@ -32,6 +32,7 @@ class Kind(Enum):
     CHOICE_OR_COUNT = "one of a few words, or a number"
     RATE = "number a second"
     KEY = "one of a few words, or the name of a property"
+    CONDITION = "a comparison"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +108,19 @@ def _extension(name: str, kind: Kind, *words: str) -> Keyword:
     return Keyword(name=name, entry=Entry.ACTION, kind=kind, choices=words, least=1, most=MAX_EXTENSION_NUMBER)
 
 
+def _condition(name: str, most: int = MAX_NUMBER) -> Keyword:
+    return Keyword(name=name, entry=Entry.PATTERN, kind=Kind.CONDITION, most=most)
+
+
 EXTENSIONS: dict[str, Keyword] = {
     keyword.name: keyword
     for keyword in (
+        _condition("AGE"),  # since MQDLH.PutDate and PutTime, MQMD's where there is no MQDLH
+        _condition("SIZE"),  # bytes of the data without the MQDLH
+        _condition("BACKOUT"),  # MQMD.BackoutCount
+        _condition("PRIORITY", 9),  # MQMD.Priority
+        _condition("PROP"),  # a property in an MQRFH2
+        _condition("BODY"),  # the data behind all headers, as text
         _extension("CANARY", Kind.COUNT),  # messages put first, alone
         _extension("PACE", Kind.RATE),  # messages a second
         _extension("MAXREPLAY", Kind.COUNT),  # times a message is put back

@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mqops.rules.conditions import Answer
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
 from mqops.rules.model import Rule, Table
 from mqops.rules.pattern import wild_match
 
 
-def matches(rule: Rule, message: Mapping[str, str | int]) -> bool:
+def matches(rule: Rule, message: Mapping[str, Answer]) -> bool:
     """Whether every pattern of a rule matches.
 
     Parameters: `message` maps pattern keywords to the message's fields (trailing blanks do not matter; a missing one is
-    blank or 0). A rule without patterns matches every message (D06).
+    blank or 0), and keys of extensions' questions to its answers (a missing one matches nothing). A rule without
+    patterns matches every message (D06).
     """
-    return all(_holds(keyword, value, message) for keyword, value in rule.conditions().items())
+    return all(_holds(keyword, value, message) for keyword, value in rule.conditions().items()) and all(
+        condition.holds(message.get(condition.question.key)) for condition in rule.extensions
+    )
 
 
-def _holds(name: str, wanted: str | int, message: Mapping[str, str | int]) -> bool:
+def _holds(name: str, wanted: str | int, message: Mapping[str, Answer]) -> bool:
     keyword = PATTERN_KEYWORDS[name]
     if keyword.kind is Kind.NUMBER:
-        return message.get(name, 0) == wanted
-    return wild_match(str(wanted), str(message.get(name, "")), keyword.length)
+        return (message.get(name) or 0) == wanted
+    return wild_match(str(wanted), str(message.get(name) or ""), keyword.length)
 
 
-def matching(table: Table, message: Mapping[str, str | int]) -> list[Rule]:
+def matching(table: Table, message: Mapping[str, Answer]) -> list[Rule]:
     """Every rule that matches, in the order of the table."""
     return [rule for rule in table.rules if matches(rule, message)]
 
 
-def choose(table: Table, message: Mapping[str, str | int], tries: Mapping[str, int]) -> Rule | None:
+def choose(table: Table, message: Mapping[str, Answer], tries: Mapping[str, int]) -> Rule | None:
     """The rule whose action is taken now: the first that matches and has tries left (D01-D03).
 
     Parameters: `tries` maps a rule's key to how often it has failed for this message. Returns None where every matching

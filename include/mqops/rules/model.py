@@ -8,7 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from mqops.rules.conditions import Condition, Question
 
 Action: TypeAlias = Literal["DISCARD", "IGNORE", "RETRY", "FWD"]
 ANY = "*"
@@ -45,7 +48,8 @@ class Rule:
     """One rule.
 
     Parameters: `index` from 0; `line` where the rule begins; `key` names the rule in retry counts (see `rule_keys`);
-    `patterns` the pattern keywords as written (`*` where everything matches); `fwdq` and `fwdqm` a name, an &-name, or
+    `patterns` the pattern keywords as written (`*` where everything matches); `extensions` the conditions IBM's
+    handler does not know, in the order written; `fwdq` and `fwdqm` a name, an &-name, or
     blank; `retry` the number of tries, at least 1. Extensions: `canary` so many messages are put first, alone; `pace`
     at most so many are put a second; `max_replay` a message is put at most so often; 0 of each means no such bound;
     `order` messages with the same GROUPID, CORRELID or property (`folder.name`) keep their order, empty for none.
@@ -55,6 +59,7 @@ class Rule:
     line: int
     key: str
     patterns: Mapping[str, str | int]
+    extensions: tuple[Condition, ...] = ()
     action: Action
     fwdq: str = ""
     fwdqm: str = ""
@@ -73,11 +78,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A valid rules table. `digest` is the SHA-256 (hex) of its text, so any edit makes another version (D07)."""
+    """A valid rules table. `digest` is the SHA-256 (hex) of its text, so any edit makes another version (D07).
+
+    `questions` are what the extensions of all rules ask of a message, each once.
+    """
 
     control: Control
     rules: tuple[Rule, ...]
     digest: str
+    questions: tuple[Question, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +107,8 @@ def rule_digest(rule: Rule) -> str:
     """
     conditions = sorted(rule.conditions().items())
     said = (conditions, rule.action, rule.fwdq, rule.fwdqm, rule.header, rule.putaut)
-    return hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    more = sorted(repr((*one.question, one.comparison, one.value)) for one in rule.extensions)
+    return hashlib.sha256((repr(said) + "".join(more)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def rule_keys(rules: list[Rule]) -> list[str]:

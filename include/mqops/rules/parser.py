@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Entry, Keyword
+from mqops.rules.conditions import Condition, condition_of
+from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Entry, Keyword, Kind
 from mqops.rules.lines import HEADER, EntryText, Source
 from mqops.rules.linter import Written, warnings_of
 from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
@@ -53,7 +54,9 @@ def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: 
     keys = rule_keys([w.rule for w in written])
     written = [replace(w, rule=replace(w.rule, key=key)) for w, key in zip(written, keys, strict=True)]
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-    table = Table(control=control, rules=tuple(w.rule for w in written), digest=digest)
+    questions = {condition.question for w in written for condition in w.rule.extensions}
+    rules = tuple(w.rule for w in written)
+    table = Table(control=control, rules=rules, digest=digest, questions=tuple(sorted(questions)))
     return Parsed(source=source, table=table, errors=(), warnings=_in_order(warnings_of(written, lines, strict=strict)))
 
 
@@ -64,7 +67,7 @@ def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Given:
     place: tuple[int, int]
-    value: str | int | None
+    value: str | int | Condition | None
 
 
 class _EntryReader:
@@ -76,6 +79,7 @@ class _EntryReader:
         self._place = entry.place(0)
         self._given: dict[str, _Given] = {}
         self._meant: set[str] = set()
+        self._conditions: list[Condition] = []
         parser = EntryParser(entry, source)
         pairs = parser.pairs()
         self.problems = parser.problems
@@ -100,8 +104,18 @@ class _EntryReader:
             other = "control data" if self.is_control else "a rule"
             self._error(pair.place, f"{pair.keyword} belongs to {keyword.entry.value} and cannot stand in {other}")
         given = _Given(place=pair.place, value=self._typed(keyword, pair))
-        if self._given.setdefault(pair.keyword, given) is not given:
+        if keyword.kind is Kind.CONDITION:
+            self._condition(pair, given)
+        elif self._given.setdefault(pair.keyword, given) is not given:
             self._error(pair.place, f"{pair.keyword} stands in this entry twice")
+
+    def _condition(self, pair: Pair, given: _Given) -> None:
+        """Conditions may be many, so that AGE(>1h) AGE(<1d) is a range."""
+        self._given.setdefault(pair.keyword, given)
+        if given.value in self._conditions:
+            self._error(pair.place, f"{pair.keyword} stands in this entry twice, and says the same")
+        elif isinstance(given.value, Condition):
+            self._conditions.append(given.value)
 
     def _extension(self, pair: Pair) -> None:
         remedy = "" if self._source.header() else f": to use it, begin the table with the line {HEADER!r}"
@@ -113,13 +127,15 @@ class _EntryReader:
         hint = f"; did you mean {nearest[0]}?" if nearest else ""
         self._error(pair.place, f"{pair.keyword!r} is not a keyword of a rules table{hint}")
 
-    def _typed(self, keyword: Keyword, pair: Pair) -> str | int | None:
+    def _typed(self, keyword: Keyword, pair: Pair) -> str | int | Condition | None:
         if pair.value is None:
             return None
         try:
+            if keyword.kind is Kind.CONDITION:
+                return condition_of(keyword, pair.value.tokens)
             return typed(keyword, pair.value.text)
         except BadValue as bad:
-            self._error(pair.value.place, str(bad))
+            self._error(bad.place or pair.value.place, str(bad))
             return None
 
     def _check_rule(self) -> None:
@@ -155,13 +171,14 @@ class _EntryReader:
         patterns = {
             name: given.value
             for name, given in self._given.items()
-            if given.value is not None and self._keywords[name].entry is Entry.PATTERN
+            if isinstance(given.value, str | int) and self._keywords[name].entry is Entry.PATTERN
         }
         rule = Rule(
             index=index,
             line=self._place[0],
             key="",
             patterns=patterns,
+            extensions=tuple(self._conditions),
             action=self._value("ACTION") or "IGNORE",
             fwdq=self._value("FWDQ") or "",
             fwdqm=self._value("FWDQM") or "",

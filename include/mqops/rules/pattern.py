@@ -10,6 +10,7 @@ The law (`ibm_mq_facts` 2.3), for a field v padded with blanks to its width:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -39,6 +40,14 @@ def wild_match(pattern: str, value: str, width: int) -> bool:
         else:
             return False
     return pattern[at:].strip("*") == ""
+
+
+def text_match(pattern: str, text: str) -> bool:
+    """Whether a pattern matches a text of any length, without its trailing blanks and without padding."""
+    field = text.rstrip(" ")
+    shaped = shape_of(pattern)
+    quick = _QUICK.get(shaped.shape)
+    return quick(field, shaped.text) if quick else wild_match(pattern, field, 0)
 
 
 class Shape(Enum):
@@ -83,3 +92,13 @@ def shape_of(pattern: str) -> Shaped:
     first, last = not pattern.startswith("*"), not pattern.endswith("*")
     shape = Shape.STARTS if first else Shape.ENDS if last else Shape.CONTAINS
     return Shaped(shape=shape, text=inner)
+
+
+_QUICK: Mapping[Shape, Callable[[str, str], bool]] = {
+    Shape.ANY: lambda field, text: True,
+    Shape.NOT_BLANK: lambda field, text: field != "",
+    Shape.EQUALS: lambda field, text: field == text,
+    Shape.STARTS: lambda field, text: field.startswith(text),
+    Shape.ENDS: lambda field, text: field.endswith(text),
+    Shape.CONTAINS: lambda field, text: text in field,
+}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Kind
 from mqops.rules.lines import EntryText, Source
@@ -20,12 +21,28 @@ _RESUME = re.compile(rf"\)(?= *(?:$|[, ]))|(?<=[ ,])(?:{'|'.join(_KNOWN)}) *\(",
 _BARE_SPECIALS = "./_%*?"
 
 
+_COMPARISON = re.compile(r"[<>=!~]+")
+_OPERAND = re.compile(r"[^ )'<>=!~]+")
+
+
+class Token(NamedTuple):
+    """A piece of a condition: `kind` is quoted, comparison or word (upper case); `place` is (line, column)."""
+
+    kind: str
+    text: str
+    place: tuple[int, int]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A value as meant: quotes removed and `''` made one quote, or folded to upper case where it was not quoted."""
+    """A value as meant: quotes removed and `''` made one quote, or folded to upper case where it was not quoted.
+
+    A condition's is its `tokens`.
+    """
 
     text: str
     place: tuple[int, int]
+    tokens: tuple[Token, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +154,36 @@ class EntryParser:
             self._separated = True
             self._error(start, f"{keyword} has no value, and the bracket behind it is missing")
             return None
+        if keyword in EXTENSIONS and EXTENSIONS[keyword].kind is Kind.CONDITION:
+            return self._condition(keyword)
         value = self._quoted(keyword) if self._peek() == "'" else self._bare(keyword)
         return value if self._close(keyword) else None
+
+    def _condition(self, keyword: str) -> Value | None:
+        """condition := (quoted | comparison | word)+, with or without blanks between, and the bracket that ends it"""
+        start, tokens, whole = self._at, [], True
+        while self._more() and self._peek() != ")" and not self._known_pair_ahead():
+            token = self._token(keyword)
+            if self._resumed:
+                break
+            whole = whole and token is not None
+            tokens += [token] if token else []
+            end = self._at
+            self._blanks()
+        self._at = end if tokens and not self._resumed else self._at
+        place = self._entry.place(start)
+        return Value(text="", place=place, tokens=tuple(tokens)) if self._close(keyword) and whole else None
+
+    def _token(self, keyword: str) -> Token | None:
+        start = self._at
+        if self._peek() == "'":
+            quoted = self._quoted(keyword)
+            return Token("quoted", quoted.text, quoted.place) if quoted else None
+        found = _COMPARISON.match(self._text, start) or _OPERAND.match(self._text, start)
+        assert found is not None
+        self._at = found.end()
+        word = self._checked(start, found.group().upper())
+        return Token("comparison" if found.re is _COMPARISON else "word", word.text, word.place) if word else None
 
     def _quoted(self, keyword: str) -> Value | None:
         """quoted := "'" (any character but "'" | "''")+ "'" """

@@ -18,7 +18,11 @@ _PROPERTY = re.compile(r"[^\s<>&\"'/=!?.*]+(?:\.[^\s<>&\"'/=!?.*]+)+")
 
 
 class BadValue(Exception):
-    """This value is not legal for its keyword; the message says what is."""
+    """This value is not legal for its keyword; the message says what is, `place` where (None: where it begins)."""
+
+    def __init__(self, message: str, place: tuple[int, int] | None = None) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 def typed(keyword: Keyword, text: str) -> str | int:
@@ -45,7 +49,7 @@ def _number(keyword: Keyword, text: str) -> str | int:
     if text == ANY:
         return ANY
     if text.isascii() and text.isdigit():
-        return _in_range(keyword, text)
+        return in_range(keyword, text)
     if "*" in text or "?" in text:
         raise BadValue(f"a number takes no wildcards: {keyword.name} takes a number, a symbolic name, or * alone")
     symbols = values(*keyword.prefixes)
@@ -72,7 +76,7 @@ def _rate(keyword: Keyword, text: str) -> int:
 
 def _count(keyword: Keyword, text: str) -> int:
     if text.isascii() and text.isdigit():
-        return _in_range(keyword, text)
+        return in_range(keyword, text)
     words = "".join(f"{word}, " for word in keyword.choices)
     raise BadValue(f"{keyword.name} is {words}{_range(keyword)}, not {text!r}")
 
@@ -94,7 +98,8 @@ def property_name(text: str) -> str:
     raise BadValue(f"{text!r} is no folder.name in single quotes, such as 'usr.country'")
 
 
-def _in_range(keyword: Keyword, digits: str) -> int:
+def in_range(keyword: Keyword, digits: str) -> int:
+    """The number that digits say. Raises BadValue where the keyword does not take it."""
     value = int(digits) if len(digits.lstrip("0")) <= len(str(MAX_NUMBER)) else MAX_NUMBER + 1
     if keyword.least <= value <= keyword.most:
         return value

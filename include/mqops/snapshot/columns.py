@@ -34,6 +34,8 @@ SNAPSHOT_COLUMNS: tuple[tuple[str, ColumnType, bool], ...] = (
     *_columns("integer", "dlh_put_appl_type", nullable=True),
     *_columns("string", "dlh_put_appl_name dlh_put_date dlh_put_time dlh_error", nullable=True),
     *_columns("string", "jms_destination", nullable=True),
+    *_columns("integer", "text_offset", nullable=True),
+    *_columns("string", "text_kind text_decoded properties", nullable=True),
 )
 """(name, type, may be null)."""
 
@@ -53,6 +55,16 @@ PATTERN_COLUMNS: Mapping[str, str] = {
     "USERID": "user_identifier",
 }
 """Pattern keyword of a rules table → the column it is compared with (`ibm_mq_facts` 1.5)."""
+
+QUESTION_COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "AGE": ("observed_at", "dlh_encoding", "dlh_put_date", "dlh_put_time", "put_date", "put_time"),
+    "SIZE": ("body_length", "dlh_encoding"),
+    "BACKOUT": ("backout_count",),
+    "PRIORITY": ("priority",),
+    "PROP": ("properties",),
+    "BODY": ("body", "text_offset", "text_kind", "text_decoded"),
+}
+"""Pattern keyword of an extended rules table → the columns its question is answered from (`mqops.snapshot.answers`)."""
 
 NAME_COLUMNS: Mapping[str, str] = {
     "&DESTQ": "dlh_dest_q",

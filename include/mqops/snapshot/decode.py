@@ -6,6 +6,7 @@
 3. The MQDLH is read with the Encoding and CCSID that the MQMD gives for it; it is the bytes that count, not Format.
    Where there is no valid one, its columns are null and `dlh_error` says why (D05).
 4. The JMS destination is `jms/Dst` of the first MQRFH2 in the chain of headers; null where there is none to be read.
+   That and what else stands behind the MQDLH is `mqops.snapshot.payload`'s.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from mqops.act.identity import message_key
+from mqops.snapshot.payload import ASCII_CCSIDS, Described, payload_of
 from mqwire import constants as c
 from mqwire.errors import WireError
-from mqwire.folder import jms_destination
-from mqwire.headers import split_dlh, walk
-from mqwire.rfh2 import MQRFH2
+from mqwire.headers import split_dlh
 from mqwire.structures import MQDLH_LAYOUT, MQMD_LAYOUT
 
 SnapshotRow: TypeAlias = tuple[Any, ...]
@@ -37,11 +37,7 @@ _DLH_FIELDS = (
     *("put_appl_type", "put_appl_name", "put_date", "put_time"),
 )
 _read_dlh = MQDLH_LAYOUT.reader(*_DLH_FIELDS)
-_ASCII_CCSIDS = frozenset({819, 1208, 437, 850, 923, 1252, 367})
 _DLH_BEGIN = MQDLH_LAYOUT.pack({})[:8]
-_RFH2 = c.MQFMT_RF_HEADER_2.encode()
-_RFH2_EBCDIC = c.MQFMT_RF_HEADER_2.encode("cp500")
-_MQDEAD = c.MQFMT_DEAD_LETTER_HEADER.encode()
 _NO_DLH = (None,) * 10
 
 
@@ -67,6 +63,8 @@ def row_maker(queue_manager: str, queue: str, observed_at: datetime) -> Callable
         reply_to_q, reply_to_q_mgr, user_identifier, appl_identity_data, put_appl_name = _read_texts(md)
         group_id, msg_seq_number, offset, msg_flags = _read_group(md)
         digest = sha256(body).digest()
+        header = _dlh_columns(raw_format, encoding, ccsid, body)
+        dead = None if header[-1] is not None else Described(header[5], header[3], header[4])
         return (
             *(queue_manager, queue, position, md, body, len(body), digest),
             *(message_key(msg_id, correl_id, put_date, put_time, digest), observed_at),
@@ -75,25 +73,11 @@ def row_maker(queue_manager: str, queue: str, observed_at: datetime) -> Callable
             *(priority, persistence, backout_count, md_text(reply_to_q), md_text(reply_to_q_mgr)),
             *(md_text(user_identifier), md_text(appl_identity_data), put_appl_type, md_text(put_appl_name)),
             *(md_text(put_date), md_text(put_time)),
-            *_dlh_columns(raw_format, encoding, ccsid, body),
-            jms_destination_of(raw_format, encoding, ccsid, body),
+            *header,
+            *payload_of(Described(raw_format, encoding, ccsid), dead, body),
         )
 
     return row
-
-
-def jms_destination_of(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> str | None:
-    """Rule 4. Only what may have an MQRFH2 is looked into."""
-    behind_dlh = raw_format[:6] == _MQDEAD and any(name in body[: MQDLH_LAYOUT.size] for name in (_RFH2, _RFH2_EBCDIC))
-    if raw_format[:6] != _RFH2 and not behind_dlh:
-        return None
-    try:
-        header = walk(raw_format, encoding, ccsid, body).first("MQRFH2")
-        if header is None or not isinstance(header.value, MQRFH2):
-            return None
-        return jms_destination(header.value.elements(header.encoding))
-    except WireError:
-        return None
 
 
 def has_native_dlh(encoding: int, ccsid: int, body: bytes) -> bool:
@@ -102,7 +86,7 @@ def has_native_dlh(encoding: int, ccsid: int, body: bytes) -> bool:
     Its text may still have characters beyond ASCII.
     """
     native = encoding & c.MQENC_INTEGER_MASK == c.MQENC_NATIVE & c.MQENC_INTEGER_MASK
-    return native and ccsid in _ASCII_CCSIDS and len(body) >= MQDLH_LAYOUT.size and body[:8] == _DLH_BEGIN
+    return native and ccsid in ASCII_CCSIDS and len(body) >= MQDLH_LAYOUT.size and body[:8] == _DLH_BEGIN
 
 
 def _dlh_columns(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[Any, ...]:

@@ -16,10 +16,14 @@ from pyspark.sql import functions as F
 
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.plan import PlanSummary
+from mqops.plan.bonds import remarks
 from mqops.plan.handling import AS_EVER, Handling, covered
 from mqops.rules import Rule, Table, parse
+from mqops.snapshot.answers import columns_for
 from mqops.snapshot.columns import NAME_COLUMNS, PATTERN_COLUMNS
+from mqops.spark import bonds
 from mqops.spark.backout import replays_of, settled, with_origins
+from mqops.spark.conditions import with_answers
 from mqops.spark.counts import counted
 from mqops.spark.digest import digest_of
 from mqops.spark.rules import chosen_rule, compared
@@ -67,12 +71,13 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     folder.plan_json.unlink(missing_ok=True)
     spark.conf.set("spark.sql.codegen.hugeMethodLimit", str(JIT_LIMIT))
     snapshot = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
-    messages = frozen_set(snapshot, request)
+    messages = frozen_set(snapshot, request, [*columns_for(table.questions), *bonds.asked_by(table)])
     if where is not None:
         messages = with_origins(messages, where)
     plan = plan_rows(messages, table, _tries(spark, folder))
     if where is not None:
         plan = settled(plan, where, replays_of(spark, folder))
+    plan = bonds.bound(plan, messages, table, bonds.puts_of(spark, folder))
     plan.write.mode("overwrite").parquet(str(folder.plan))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, snapshot, observed)
@@ -81,7 +86,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
         summary,
         digest=covered(summary.digest, handling.to_json()),
         handling=handling.to_json(),
-        remarks=(*(where.remarks() if where else ()), *handling.remarks()),
+        remarks=(*(where.remarks() if where else ()), *remarks(summary.actions), *handling.remarks()),
     )
     write_json(folder.plan_json, summary.to_json())
     return summary
@@ -115,23 +120,30 @@ def message_id(digits: str) -> bytes:
     return found
 
 
-def frozen_set(snapshot: DataFrame, request: Request) -> DataFrame:
-    """The messages the plan is for, numbered from 0 in browse order (`row`)."""
+_WIDE = frozenset({"md", "body", "text_decoded", "properties"})
+"""Columns that nothing asks for but extended rules."""
+
+
+def frozen_set(snapshot: DataFrame, request: Request, asked: Sequence[str] = ()) -> DataFrame:
+    """The messages the plan is for, numbered from 0 in browse order (`row`).
+
+    Parameters: `asked` columns that rules ask for; of those that may be wide no others need to be there.
+    """
     wanted = snapshot
     if request.message_ids:
         wanted = wanted.where(F.col("msg_id").isin([bytearray(msg_id) for msg_id in request.message_ids]))
-    numbered = _numbered(wanted)
+    numbered = _numbered(wanted, _WIDE - set(asked))
     return numbered if request.limit is None else numbered.where(F.col("row") < request.limit)
 
 
-def _numbered(messages: DataFrame) -> DataFrame:
+def _numbered(messages: DataFrame, wide: frozenset[str]) -> DataFrame:
     """A whole snapshot of one queue is numbered already, by position: no need to sort it."""
     first, last, count, queues = messages.agg(
         F.min("position"), F.max("position"), F.count("*"), F.approx_count_distinct("queue")
     ).first() or (None, None, 0, 0)
     if count == 0 or (queues == 1 and first == 0 and last == count - 1):
         return messages.withColumn("row", F.col("position"))
-    narrow = messages.select(*[c for c in messages.columns if c not in ("md", "body")])
+    narrow = messages.select(*[c for c in messages.columns if c not in wide])
     return narrow.orderBy("queue", "position").zipWithIndex("row")
 
 
@@ -162,10 +174,12 @@ def chosen(messages: DataFrame, table: Table, tries: DataFrame | None, columns: 
         columns = (*columns, "_tries")
     names = {name: f"_{name}" for name in compared(table)}
     never_null = [_or_empty(PATTERN_COLUMNS[name]).alias(alias) for name, alias in names.items()]
+    asked = {question.key: f"_answer_{number}" for number, question in enumerate(table.questions)}
+    messages = with_answers(messages, table.questions, asked)
     tried = None if tries is None else F.col("_tries")
-    index = chosen_rule(table, {name: F.col(alias) for name, alias in names.items()}, tried)
+    index = chosen_rule(table, {name: F.col(alias) for name, alias in (names | asked).items()}, tried)
     rule = F.when(F.col("dlh_error").isNull(), index).alias("_rule")
-    return messages.select(*columns, *never_null).select(*columns, rule)
+    return messages.select(*columns, *never_null, *asked.values()).select(*columns, rule)
 
 
 _SOURCES = (

@@ -18,14 +18,16 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from mqops.rules import Rule, Table
+from mqops.rules.conditions import Condition
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
 from mqops.rules.pattern import Shape, shape_of
+from mqops.spark.conditions import holds
 
 SHARED = 3
 """So many neighbouring rules with the same first test share it; fewer gain nothing."""
 
-Test: TypeAlias = tuple[str, str | int]
-"""A keyword and what it must match."""
+Test: TypeAlias = tuple[str, str | int] | Condition
+"""A keyword and what it must match, or a condition of an extended rule."""
 Open: TypeAlias = tuple[Rule, tuple[Test, ...]]
 """A rule and those of its tests that are not yet answered."""
 
@@ -38,8 +40,9 @@ def compared(table: Table) -> list[str]:
 def chosen_rule(table: Table, columns: Mapping[str, Column], tries: Column | None = None) -> Column:
     """The index of the rule whose action is taken now, or null (D01-D04).
 
-    Parameters: `columns` maps pattern keywords to columns without trailing blanks, never null; `tries` is a map column
-    from a rule's key to its failed tries, null or without the key meaning none; None if no message has any.
+    Parameters: `columns` maps pattern keywords to columns without trailing blanks, never null, and keys of extensions'
+    questions to their answers; `tries` is a map column from a rule's key to its failed tries, null or without the key
+    meaning none; None if no message has any.
     """
     return _first([(rule, _tests(rule)) for rule in table.rules], columns, tries)
 
@@ -83,8 +86,9 @@ def _left(rule: Rule, tries: Column | None) -> list[Column]:
 
 
 def _tests(rule: Rule) -> tuple[Test, ...]:
-    """A rule's conditions, the cheapest first."""
-    return tuple(sorted(rule.conditions().items(), key=lambda test: (_cost(*test), test[0])))
+    """A rule's conditions, the cheapest first, those of extensions last."""
+    tests = sorted(rule.conditions().items(), key=lambda test: (_cost(*test), test[0]))
+    return (*tests, *sorted(rule.extensions, key=lambda one: (_text_cost(one.value), one.question)))
 
 
 _COST = {shape: cost for cost, shape in enumerate(Shape)}
@@ -92,7 +96,11 @@ _COST = {shape: cost for cost, shape in enumerate(Shape)}
 
 def _cost(name: str, value: str | int) -> int:
     """Numbers first, then texts from equality to regular expressions."""
-    return -1 if PATTERN_KEYWORDS[name].kind is Kind.NUMBER else _COST[shape_of(str(value)).shape]
+    return -1 if PATTERN_KEYWORDS[name].kind is Kind.NUMBER else _text_cost(value)
+
+
+def _text_cost(value: str | int) -> int:
+    return -1 if isinstance(value, int) else _COST[shape_of(value).shape]
 
 
 _TESTS: dict[Shape, Callable[[Column, str, int], Column]] = {
@@ -110,12 +118,20 @@ _TESTS: dict[Shape, Callable[[Column, str, int], Column]] = {
 
 
 def _test(test: Test, columns: Mapping[str, Column]) -> Column:
+    if isinstance(test, Condition):
+        return holds(test, columns[test.question.key], _like)
     name, value = test
     keyword, column = PATTERN_KEYWORDS[name], columns[name]
     if keyword.kind is Kind.NUMBER:
         return column == F.lit(value)
     shaped = shape_of(str(value))
     return _TESTS[shaped.shape](column, shaped.text, keyword.length)
+
+
+def _like(column: Column, pattern: str) -> Column:
+    """Whether a text of any length, without trailing blanks, matches a pattern; there is no padding."""
+    shaped = shape_of(pattern)
+    return _glob(column, pattern) if shaped.shape is Shape.PADDED else _TESTS[shaped.shape](column, shaped.text, 0)
 
 
 def _glob(column: Column, pattern: str) -> Column:

@@ -96,9 +96,16 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
         for part in parts:
             try:
                 with pq.ParquetFile(part) as file:
+                    _check_columns(part, columns, file.schema_arrow.names)
                     for batch in file.iter_batches(rows, columns=list(columns)):
                         yield batch.select(list(columns))
             except pa.ArrowInvalid as error:
                 raise LakeError(
                     f"{part} is not a whole Parquet file ({error}); restore it, no message was lost"
                 ) from error
+
+
+def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> None:
+    missing = sorted(set(wanted) - set(there))
+    if missing:
+        raise LakeError(f"{part} was written by an earlier version, without the columns {', '.join(missing)}")

@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,25 +17,28 @@ import pyarrow as pa
 from mqops.backout.decision import settled, with_origin
 from mqops.backout.origin import Setting
 from mqops.errors import PlanChanged
-from mqops.plan import PlanCount, PlanSummary, RuleCount, plan_digest, row_digest
+from mqops.plan import PlanCount, PlanSummary, RuleCount, bonds, plan_digest, row_digest
 from mqops.plan.handling import Handling, covered
 from mqops.plan.mask import put_instant
 from mqops.plan.summary import reason_symbol
 from mqops.rules import Rule, Table, choose
+from mqops.rules.conditions import Question
+from mqops.snapshot.answers import answers, columns_for
 from mqops.snapshot.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.store import backout
 from mqops.store.arrow import PLAN, read_parquet, write_parquet
 from mqops.store.files import make_durable, make_folder, read_json, write_json
 from mqops.store.replays import read as read_replays
 from mqops.store.run import RunFolder
+from mqops.workflow.bonds import bound
 
 COPIED = (
     *("queue", "msg_key", "msg_id", "correl_id", "put_date", "put_time", "body_sha256", "body_length"),
     *("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name"),
 )
 READ = sorted({*COPIED, *PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "dlh_error", "format", "jms_destination"})
-"""The columns of a snapshot that deciding reads."""
-_BATCH = 2000
+"""The columns of a snapshot that deciding reads; for extended rules see `read_messages`."""
+_BATCH, _NARROW_BATCH = 2000, 65_536
 MOST_GROUPS = 1000
 """Groups in a summary; with &REPLYQ there may be one a message."""
 
@@ -54,7 +58,7 @@ def decide(
     where = backout.kept(run)
     return write_plan(
         run,
-        _plan_rows(run, table, where),
+        bound(run, table, _plan_rows(run, table, where)),
         workflow=workflow,
         table=(source, table.digest, text),
         remarks=where.remarks() if where else (),
@@ -86,6 +90,10 @@ def write_plan(
     write_parquet(run.plan, PLAN, _batches(books.noting(rows)))
     make_durable(run.plan)
     how = (handling or Handling()).to_json()
+    rules = books.rule_counts()
+    actions: Counter[str] = Counter()
+    for rule in rules:
+        actions[rule.action] += rule.messages
     summary = PlanSummary(
         run=run.run,
         workflow=workflow,
@@ -98,10 +106,10 @@ def write_plan(
         observed=observed["messages"],
         rows=len(books.digests),
         bytes=sum(tally.bytes for tally in books.rules.values()),
-        rules=books.rule_counts(),
+        rules=rules,
         counts=books.counts(),
         counts_left_off=max(0, len(books.groups) - MOST_GROUPS),
-        remarks=(*remarks, *(handling.remarks() if handling else ())),
+        remarks=(*remarks, *bonds.remarks(actions), *(handling.remarks() if handling else ())),
         handling=how,
     )
     write_json(run.plan_json, summary.to_json())
@@ -111,7 +119,7 @@ def write_plan(
 def _plan_rows(run: RunFolder, table: Table, where: Setting | None) -> Iterator[dict[str, Any]]:
     past = Past.of(run, where)
     number = 0
-    for batch in read_parquet(run.snapshot, READ):
+    for batch in read_messages(run.snapshot, table.questions):
         for message in batch.to_pylist():
             yield past.row(number, message, table)
             number += 1
@@ -158,10 +166,17 @@ def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mappi
     copied = {name: message[name] for name in COPIED}
     if message["dlh_error"] is not None:
         return {"row": number, **copied, **NO_RULE, "action": "ERROR", "unit_group": "ERROR"}
-    rule = choose(table, {keyword: message[column] for keyword, column in PATTERN_COLUMNS.items()}, tries)
+    fields = {keyword: message[column] for keyword, column in PATTERN_COLUMNS.items()}
+    rule = choose(table, fields | answers(table.questions, message), tries)
     if rule is None:
         return {"row": number, **copied, **NO_RULE, "action": "IGNORE", "unit_group": "IGNORE"}
     return {"row": number, **copied, **_decision(rule, message, tries)}
+
+
+def read_messages(snapshot: Path, questions: Iterable[Question]) -> Iterator[pa.RecordBatch]:
+    """What deciding by rules with these questions reads of a snapshot. Raises `LakeError`."""
+    asked = columns_for(questions)
+    return read_parquet(snapshot, sorted({*READ, *asked}), rows=_BATCH if "body" in asked else _NARROW_BATCH)
 
 
 NO_RULE: Mapping[str, Any] = {

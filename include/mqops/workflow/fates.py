@@ -10,11 +10,12 @@ from typing import Any, NamedTuple, TypeAlias
 from mqops.backout.decision import with_origin
 from mqops.expect.check import Seen
 from mqops.rules import Table
+from mqops.rules.conditions import Question
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.snapshot.answers import answers
 from mqops.snapshot.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.store import backout, snapshot
-from mqops.store.arrow import read_parquet
-from mqops.workflow.decide import READ, Past
+from mqops.workflow.decide import Past, read_messages
 
 MOST_IDS = 3
 """Message ids that stand for a group."""
@@ -84,22 +85,25 @@ class Recorded:
         """Whether the run was one over backout queues, whose tables may name &ORIGQ."""
         return self.past.where is not None
 
-    def messages(self) -> Iterator[Mapping[str, Any]]:
-        """The messages in the order of the snapshot, column → value. Raises `LakeError`."""
-        for batch in read_parquet(self.folder, READ):
+    def messages(self, *questions: Question) -> Iterator[Mapping[str, Any]]:
+        """The messages in the order of the snapshot, column → value, those that questions need among them.
+
+        Raises `LakeError`.
+        """
+        for batch in read_messages(self.folder, questions):
             yield from batch.to_pylist()
 
     def seen(self, table: Table) -> Iterator[Seen]:
         """Every message with its fate, as expectations are held against it. Raises `LakeError`."""
         judge = self.judge(table)
-        for message in self.messages():
+        for message in self.messages(*table.questions):
             fate, line = judge(message)
             fields = pattern_fields(message if self.past.where is None else with_origin(message, self.past.where))
             yield Seen(msg_id=message["msg_id"].hex(), fields=fields, fate=fate, line=line)
 
-    def matchable(self) -> Iterator[Mapping[str, Any]]:
+    def matchable(self, *questions: Question) -> Iterator[Mapping[str, Any]]:
         """The messages that rules are held against: with an MQDLH, or with what stands for it. Raises `LakeError`."""
-        for message in self.messages():
+        for message in self.messages(*questions):
             found = message if self.past.where is None else with_origin(message, self.past.where)
             if found["dlh_error"] is None:
                 yield found
@@ -118,7 +122,7 @@ class Recorded:
         def judged(message: Mapping[str, Any]) -> tuple[Fate, int | None]:
             if message["msg_key"] in self.past.tries or message["msg_key"] in self.past.replays:
                 return decided(message)
-            look = tuple(message[column] for column in _LOOK)
+            look = (*(message[column] for column in _LOOK), *answers(table.questions, message).values())
             if look not in known:
                 if len(known) >= _MOST_KNOWN:
                     known.clear()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mqops.errors import SettingsError
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import cannot_be_put_to, queue_manager_name
 from mqops.rules import Problem, Rule, Table, matches
+from mqops.rules.conditions import Answer, Question
+from mqops.snapshot.answers import answers
 from mqops.store.run import RunFolder
 from mqops.workflow.fates import Recorded, pattern_fields
 from mqwire import constants as c
@@ -62,7 +64,7 @@ def unmatched_rules(table: Table, folder: Path, *, backout: bool = False) -> lis
         if snapshot.of_backout_queues is not backout:
             continue
         runs += 1
-        waiting = _left(waiting, snapshot)
+        waiting = _left(waiting, snapshot, table.questions)
     if not runs:
         raise SettingsError(f"There is no recorded run in {folder}: name a folder of runs, such as LAKE/QM1/runs")
     return [_problem(rule, f"this rule matched no message in {runs} recorded runs") for rule in waiting]
@@ -74,12 +76,12 @@ def _runs(folder: Path) -> Iterator[RunFolder]:
             yield RunFolder(observed.parent)
 
 
-def _left(rules: Iterable[Rule], snapshot: Recorded) -> list[Rule]:
+def _left(rules: Iterable[Rule], snapshot: Recorded, questions: Sequence[Question]) -> list[Rule]:
     """The rules that match no message of a snapshot. What looks the same to all rules is looked at once."""
     left = list(rules)
-    seen: set[tuple[str | int, ...]] = set()
-    for message in snapshot.matchable():
-        fields = pattern_fields(message)
+    seen: set[tuple[Answer, ...]] = set()
+    for message in snapshot.matchable(*questions):
+        fields = pattern_fields(message) | answers(questions, message)
         key = tuple(fields.values())
         if not left:
             break

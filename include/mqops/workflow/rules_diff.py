@@ -72,7 +72,7 @@ def rules_diff(snapshot: Recorded, old: Table, new: Table) -> RulesDiff:
     """
     groups: dict[tuple[Fate, Fate], _Group] = {}
     seen, judge_old, judge_new = 0, snapshot.judge(old), snapshot.judge(new)
-    for message in snapshot.messages():
+    for message in snapshot.messages(*old.questions, *new.questions):
         seen += 1
         (before, old_line), (after, new_line) = judge_old(message), judge_new(message)
         if before == after:

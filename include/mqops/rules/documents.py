@@ -1,0 +1,183 @@
+"""Text that is JSON or XML: is it, and what stands at a path. Strict; Spark's own functions must agree on what is.
+
+1. JSON is an object or array of RFC 8259 and no more: no name twice in an object, no half surrogates, numbers of at
+   most 500 characters, at most 500 levels. A value is a text, true, false, or an integer of 64 bits (its digits);
+   nothing else is comparable.
+2. XML is a well-formed XML 1.0 document without DOCTYPE, so without entities; at most 100 levels, 100 attributes an
+   element, names of at most 500 characters. Namespaces mean nothing and prefixes are not looked at. The value of an
+   element is all the text in it.
+3. A text longer than 4 Mi characters, one that begins with a byte order mark, or one with a NUL is neither.
+4. Paths: `JSON_PATH` and `XPATH`. An XPath may select several: the first in the document counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Literal, NoReturn, TypeAlias
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+Kind: TypeAlias = Literal["text", "json", "xml"]
+
+JSON_PATH = re.compile(r"\$(?:\.[A-Za-z_][A-Za-z0-9_-]*|\[(?:0|[1-9][0-9]{0,5})\])+")
+XPATH = re.compile(r"(?:/[A-Za-z_][A-Za-z0-9_.-]*(?:\[[1-9][0-9]{0,5}\])?)+(?:/@(?!xmlns$)[A-Za-z_][A-Za-z0-9_.-]*)?")
+
+MOST_CHARACTERS = 4 << 20
+_MOST_LEVELS, _LONGEST_NUMBER = 500, 500
+_MOST_XML_LEVELS, _MOST_ATTRIBUTES, _LONGEST_NAME = 100, 100, 500
+_BLANKS = " \t\r\n"
+_LONG_NUMBER = re.compile(rf"[-+.eE0-9]{{{_LONGEST_NUMBER + 1}}}")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_DECLARATION = re.compile(
+    r"<\?xml[ \t\r\n]+version=(?:'1\.0'|\"1\.0\")"
+    r"(?:[ \t\r\n]+encoding=(?:'[A-Za-z][A-Za-z0-9._-]*'|\"[A-Za-z][A-Za-z0-9._-]*\"))?"
+    r"(?:[ \t\r\n]+standalone=(?:'(?:yes|no)'|\"(?:yes|no)\"))?[ \t\r\n]*\?>"
+)
+
+
+def kind_of(text: str) -> Kind | None:
+    """What a text is; None for one that is none, as it has a NUL."""
+    if "\0" in text:
+        return None
+    begin = text[:1000].lstrip(_BLANKS)[:1]
+    if begin and begin in "{[<" and len(text) <= MOST_CHARACTERS:
+        if begin == "<":
+            return "xml" if _is_xml(text) else "text"
+        return "json" if _is_json(text) else "text"
+    return "text"
+
+
+class _Refused(ValueError):
+    """Well-formed, and still not taken here."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _Refused
+    return found
+
+
+def _refuse(*_what: object) -> NoReturn:
+    raise _Refused
+
+
+_CHECK = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse, parse_int=len, parse_float=len)
+_READ = json.JSONDecoder(parse_int=int, parse_float=lambda _digits: None)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        document = _CHECK.decode(text)
+        if _SURROGATE.search(text):
+            json.dumps(document, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return not _LONG_NUMBER.search(text) and not _is_deep(document, text)
+
+
+def _is_deep(document: Any, text: str) -> bool:
+    if text.count("{") + text.count("[") <= _MOST_LEVELS:
+        return False
+    level, depth = [document], 0
+    while level:
+        depth += 1
+        level = [
+            child
+            for node in level
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
+        ]
+    return depth > _MOST_LEVELS
+
+
+def json_values(text: str, paths: Sequence[str]) -> list[str | None]:
+    """The values at paths of a text that `kind_of` calls json; None where there is none that is comparable."""
+    document = _READ.decode(text)
+    return [_comparable(_at(document, path)) for path in paths]
+
+
+def _at(document: Any, path: str) -> Any:
+    for name, number in re.findall(r"\.([^.\[]+)|\[([0-9]+)\]", path):
+        if name:
+            document = document.get(name) if isinstance(document, dict) else None
+        else:
+            document = document[int(number)] if isinstance(document, list) and int(number) < len(document) else None
+    return document
+
+
+def _comparable(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if -(2**63) <= value < 2**63 else None
+    return value if isinstance(value, str) else None
+
+
+def _is_xml(text: str) -> bool:
+    start = text.lstrip(_BLANKS)
+    if start.startswith("<?xml") and not (start is text and _DECLARATION.match(text)):
+        return False
+    parser = expat.ParserCreate("utf-8")  # wins over the declaration: the text is decoded already
+    depth = 0
+
+    def begin(name: str, attributes: list[str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > _MOST_XML_LEVELS or len(attributes) > 2 * _MOST_ATTRIBUTES:
+            raise _Refused
+        if max(map(len, (name, *attributes[::2]))) > _LONGEST_NAME:
+            raise _Refused
+
+    def end(_name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    parser.ordered_attributes = True
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartElementHandler, parser.EndElementHandler = begin, end
+    try:
+        parser.Parse(text.encode(), True)
+    except (expat.ExpatError, ValueError):
+        return False
+    return True
+
+
+def xml_values(text: str, paths: Sequence[str]) -> list[str | None]:
+    """The values at paths of a text that `kind_of` calls xml; None where there is none."""
+    builder = ElementTree.TreeBuilder()
+    parser = expat.ParserCreate("utf-8")
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.CharacterDataHandler = builder.data
+    parser.Parse(text.encode(), True)
+    document = ElementTree.Element("")
+    document.append(builder.close())
+    return [_selected(document, path) for path in paths]
+
+
+def _selected(document: ElementTree.Element, path: str) -> str | None:
+    elements, _, attribute = path[1:].partition("/@")
+    nodes = [document]
+    for step in elements.split("/"):
+        name, _, number = step.rstrip("]").partition("[")
+        nodes = [child for node in nodes for child in _children(node, name, number)]
+    if not attribute:
+        return "".join(nodes[0].itertext()) if nodes else None
+    return next((value for node in nodes if (value := _attribute(node, attribute)) is not None), None)
+
+
+def _children(node: ElementTree.Element, name: str, number: str) -> list[ElementTree.Element]:
+    found = [child for child in node if _local(child.tag) == name]
+    return found[int(number) - 1 : int(number)] if number else found
+
+
+def _attribute(node: ElementTree.Element, name: str) -> str | None:
+    """Of several that differ in their prefixes the first by name; a declaration of a namespace is none."""
+    found = sorted(key for key in node.attrib if _local(key) == name and not key.startswith("xmlns:"))
+    return node.attrib[found[0]] if found else None
+
+
+def _local(name: str) -> str:
+    return name.partition(":")[2] if ":" in name else name
