@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from mqops.act.identity import PlanIdentity
+from mqops.act.lanes import RETURN
 from mqops.ledger.marker import Marker
 
 WORKFLOW = "backout_reprocess"
@@ -21,6 +22,25 @@ PUTS = ("RETRY", "FWD")
 def replay_key(msg_id: str, body_digest: str) -> str:
     """What a message is counted under. Parameters: MsgId as hex; digest of the body as the ledger has it."""
     return f"{msg_id}{body_digest}".lower()
+
+
+def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, int]:
+    """MsgId (hex) → in how many runs a message with it was put on a queue, but for what an undo took back from there.
+
+    Parameters: the ledger's markers of kind "acted", in its order (MAXREPLAY, see `mqops.plan.bonds`).
+    """
+    runs: dict[str, list[str]] = {}
+    for marker in acted:
+        for row in marker.rows:
+            msg_id, action = row[2], row[3]
+            if action == RETURN:
+                if runs.get(msg_id):
+                    runs[msg_id].pop()
+            elif action in PUTS and row[4] != CAPPED and msg_id.strip("0"):
+                seen = runs.setdefault(msg_id, [])
+                if marker.run not in seen:
+                    seen.append(marker.run)
+    return {msg_id: len(seen) for msg_id, seen in runs.items() if seen}
 
 
 def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, int]:

@@ -1,0 +1,234 @@
+"""Groups and segments go whole or stay whole; ORDER holds behind a failure; MAXREPLAY ends the circle."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pyarrow.parquet as pq
+import pytest
+from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
+from mq_support import DLQ, dead_letter
+from pymqi import CMQC
+
+from mqops.act.mover import BEHIND
+from mqops.act.part import GROUP_FAILED, GROUP_GONE, GROUP_TOO_LARGE
+from mqops.errors import Stopped
+from mqops.store.stop import Stop, lift, stop
+from mqops.workflow.act import act
+from mqops.workflow.prove import prove
+
+QUEUES = """\
+DEFINE QLOCAL(A)
+DEFINE QLOCAL(B)
+DEFINE QLOCAL(SHORT) MAXMSGL(10)
+DEFINE QLOCAL(FEW) MAXDEPTH(2)
+"""
+IN_GROUP, LAST = CMQC.MQMF_MSG_IN_GROUP, CMQC.MQMF_LAST_MSG_IN_GROUP
+SEGMENT, LAST_SEGMENT = CMQC.MQMF_SEGMENT, CMQC.MQMF_LAST_SEGMENT
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc=QUEUES)
+
+
+@pytest.fixture
+def lake(tmp_path):
+    return tmp_path / "lake"
+
+
+def member(dest: str, group: bytes, seq: int, *, last: bool = False, body: bytes = b"", **fields):
+    """A message of a group on its way to a queue."""
+    flags = fields.pop("MsgFlags", 0) | (LAST | IN_GROUP if last else IN_GROUP)
+    ids = {"GroupId": group.ljust(24, b"\0"), "MsgSeqNumber": seq, "MsgFlags": flags}
+    return dead_letter(dest, body or b"%s %d" % (group, seq), **ids, **fields)
+
+
+def group(dest: str, name: bytes, size: int):
+    return [member(dest, name, seq, last=seq == size) for seq in range(1, size + 1)]
+
+
+def fates(run) -> dict[str, list[str]]:
+    """Group → actions of its rows."""
+    rows = pq.read_table(run.plan).to_pylist()
+    found: dict[str, list[str]] = {}
+    bodies = {row["msg_key"]: row["body"][172:] for row in pq.read_table(run.snapshot).to_pylist()}
+    for row in rows:
+        found.setdefault(bodies[row["msg_key"]].decode().split(" ")[0], []).append(row["action"])
+    return found
+
+
+def test_a_group_goes_in_one_unit_of_work_however_small_that_is_and_wherever_its_messages_stand(manager, lake):
+    one, two = group("A", b"one", 5), group("A", b"two", 3)
+    single = [dead_letter("A", b"single %d" % n) for n in range(4)]
+    manager.put(DLQ, [one[0], single[0], two[0], one[1], two[2], single[1], *one[2:], two[1], *single[2:]])
+    run, plan = planned(manager, lake)
+    assert plan.actions == {"RETRY": 12}
+    depths = []
+    summary = act(
+        manager.connection, run, unit_size=2, port=after_commits(lambda _n: depths.append(manager.depth("A")))
+    )
+    assert summary.moved == 12
+    assert depths == [5, 6, 9, 11, 12]
+    assert proved(manager, run) == {"planned": 12, "moved": 12}
+    moved = [(md["GroupId"].rstrip(b"\0"), md["MsgSeqNumber"], md["MsgFlags"]) for md, _body in manager.messages("A")]
+    assert moved[:5] == [(b"one", seq, IN_GROUP | LAST if seq == 5 else IN_GROUP) for seq in range(1, 6)]
+
+
+def test_a_group_that_the_table_parts_is_left_whole_and_the_plan_says_so(manager, lake):
+    parted = [member("A", b"parted", 1), member("B", b"parted", 2, last=True)]
+    half = [member("A", b"half", 1, UserIdentifier="x"), member("A", b"half", 2, last=True, MsgType=1, ReplyToQ="R")]
+    manager.put(DLQ, [*parted, *half, *group("A", b"whole", 2), *group("GONE", b"gone", 2)])
+    table = "DESTQ(GONE) ACTION(DISCARD)\nREPLYQ(R) ACTION(IGNORE)\nACTION(RETRY)\n"
+    run, plan = planned(manager, lake, table)
+    assert fates(run) == {
+        "parted": ["SPLIT"] * 2,
+        "half": ["SPLIT"] * 2,
+        "whole": ["RETRY"] * 2,
+        "gone": ["DISCARD"] * 2,
+    }
+    assert "4 messages are left: the table sends messages of their group to different places" in plan.remarks
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 8, "moved": 2, "discarded": 2, "left": 4}
+
+
+def segments(name: bytes, *parts: tuple[int, bytes, int], seq: int = 1, flags: int = 0):
+    """Messages that are segments: (offset, data, flags)."""
+    ids = {"GroupId": name.ljust(24, b"\0"), "MsgSeqNumber": seq}
+    return [dead_letter("A", data, **ids, Offset=offset, MsgFlags=of | flags) for offset, data, of in parts]
+
+
+@pytest.mark.parametrize(
+    ("messages", "whole"),
+    [
+        (group("A", b"g", 3)[:2], False),  # the last one is missing
+        (group("A", b"g", 3)[1:], False),  # the first one
+        ([group("A", b"g", 3)[0], group("A", b"g", 3)[2]], False),  # one between
+        ([*group("A", b"g", 2), group("A", b"g", 2)[0]], False),  # one too many
+        ([*group("A", b"g", 2), member("A", b"g", 3)], False),  # one behind the last one
+        (segments(b"g", (0, b"g 123", SEGMENT), (5, b"45", LAST_SEGMENT)), True),
+        (segments(b"g", (0, b"g 123", SEGMENT), (6, b"45", LAST_SEGMENT)), False),  # a gap
+        (segments(b"g", (0, b"g 123", SEGMENT), (5, b"45", SEGMENT)), False),  # no last segment
+        (
+            [
+                *segments(b"g", (0, b"g 1", SEGMENT), (3, b"g 2", LAST_SEGMENT), flags=IN_GROUP),
+                *segments(b"g", (0, b"g 3", 0), seq=2, flags=IN_GROUP | LAST),
+            ],
+            True,
+        ),
+    ],
+)
+def test_a_group_that_is_not_known_to_be_whole_is_left(manager, lake, messages, whole):
+    manager.put(DLQ, [*messages, dead_letter("A", b"single")])
+    run, plan = planned(manager, lake)
+    actions = Counter({"RETRY": 1}) + Counter({"RETRY" if whole else "INCOMPLETE": len(messages)})
+    assert Counter(plan.actions) == actions
+    told = f"{len(messages)} messages are left: their group is not known to be whole here"
+    assert (told in plan.remarks) is not whole
+    act(manager.connection, run)
+    assert manager.depth("A") == actions["RETRY"]
+
+
+def test_a_group_stays_whole_where_one_of_it_cannot_be_put_or_is_gone(manager, lake):
+    long = [
+        member("SHORT", b"long", 1),
+        member("SHORT", b"long", 2, body=b"x" * 11),
+        member("SHORT", b"long", 3, last=True),
+    ]
+    short, gone = group("SHORT", b"short", 2), group("A", b"gone", 3)
+    manager.put(DLQ, [*long, *short, *gone])
+    run, _plan = planned(manager, lake)
+    everything = taken(manager, DLQ)
+    for md, body in everything:
+        if body[172:] != b"gone 2":
+            fields = {name: value for name, value in md.get().items() if name not in ("StrucId", "Version")}
+            manager.put(DLQ, [(fields, body)], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    act(manager.connection, run)
+    assert manager.bodies("SHORT") == [b"short 1", b"short 2"]
+    assert manager.depth("A") == 0
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 8, "moved": 2, "left": 5, "gone": 1, "failed": 1}
+    assert proof.left_because == {GROUP_FAILED: 2, GROUP_GONE: 3}
+
+
+def test_a_group_larger_than_MAXUMSGS_is_left_and_others_go(manager, lake):
+    manager.mqsc("ALTER QMGR MAXUMSGS(20)")
+    manager.put(DLQ, group("A", b"small", 4))
+    for message in group("A", b"large", 30):
+        manager.put(DLQ, [message])
+    manager.put(DLQ, group("A", b"late", 3))
+    run, _plan = planned(manager, lake)
+    act(manager.connection, run)
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 37, "moved": 7, "left": 30}
+    assert proof.left_because == {GROUP_TOO_LARGE: 30}
+
+
+def test_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key(manager, lake):
+    def keyed(key: bytes, body: bytes):
+        return dead_letter("SHORT", body, CorrelId=key.ljust(24, b"\0") if key else bytes(24))
+
+    messages = [keyed(b"a", b"a1"), keyed(b"b", b"b1"), keyed(b"a", b"x" * 11), keyed(b"b", b"b2"), keyed(b"a", b"a3")]
+    manager.put(
+        DLQ,
+        [*messages, keyed(b"", b"none"), keyed(b"a", b"a4"), dead_letter("A", b"A", CorrelId=b"a".ljust(24, b"\0"))],
+    )
+    run, _plan = planned(manager, lake, EXTENDED + "ACTION(RETRY) ORDER(CORRELID)\n")
+    act(manager.connection, run, unit_size=3)
+    assert manager.bodies("SHORT") == [b"a1", b"b1", b"b2", b"none"]
+    assert manager.bodies("A") == [b"A"]  # another destination has its own order
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 8, "moved": 5, "left": 3, "failed": 1}
+    assert proof.left_because == {BEHIND: 2}
+
+
+@pytest.mark.parametrize("key", [b"one", b""])
+def test_ORDER_is_remembered_by_whoever_goes_on(manager, lake, key):
+    """Stopped behind the failure; the destination is mended meanwhile. Without a key later messages do go."""
+    manager.put(DLQ, [dead_letter("FEW", b"%d" % n, CorrelId=key.ljust(24, b"\0")) for n in range(8)])
+    run, _plan = planned(manager, lake, EXTENDED + "ACTION(RETRY) ORDER(CORRELID)\n")
+    hold = after_commits(lambda number: stop(run.path, Stop(by="carol", at="now")) if number == 2 else None)
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=2, port=hold)
+    manager.mqsc("ALTER QLOCAL(FEW) MAXDEPTH(100)")
+    lift(run.path)
+    act(manager.connection, run)
+    proof = prove(manager.connection, run)
+    assert proof.finished
+    assert proof.failed >= 1
+    bodies = [int(body) for body in manager.bodies("FEW")]
+    assert bodies[:2] == [0, 1]
+    if key:
+        assert bodies == [0, 1]
+        assert proof.left == 6
+    else:
+        assert bodies[2:] == list(range(8 - proof.moved + 2, 8))
+
+
+def test_ORDER_by_a_property_and_by_group_is_in_the_plan(manager, lake):
+    manager.put(DLQ, [member("A", b"G" * 24, 1, last=True), dead_letter("B", b"y", CorrelId=b"C" * 24)])
+    text = EXTENDED + "DESTQ(A) ACTION(RETRY) ORDER(GROUPID)\nACTION(RETRY) ORDER(usr.customer)\n"
+    run, _plan = planned(manager, lake, text)
+    keys = [row["order_key"] for row in pq.read_table(run.plan).to_pylist()]
+    assert keys == ["GROUPID:" + "47" * 24, ""]
+
+
+def test_MAXREPLAY_leaves_what_was_put_so_often_and_an_undo_does_not_count(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"again"), dead_letter("B", b"once")])
+    text = EXTENDED + "ACTION(RETRY) MAXREPLAY(2)\n"
+    for _ in range(2):
+        run, plan = planned(manager, lake, text)
+        assert plan.actions["RETRY"] >= 1
+        act(manager.connection, run)
+        prove(manager.connection, run)
+        assert send_back(manager, "A") == 1
+    manager.put(DLQ, [dead_letter("A", b"new")])
+    run, plan = planned(manager, lake, text)
+    assert plan.actions == {"REPLAYED": 1, "RETRY": 1}
+    assert "1 messages are left: earlier runs put them as often as MAXREPLAY allows" in plan.remarks
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 2, "moved": 1, "left": 1}
+    assert manager.bodies("A") == [b"new"]
+    raised, plan = planned(manager, lake, text.replace("2", "3"))
+    assert plan.actions == {"RETRY": 1}
+    assert raised.run != run.run
