@@ -27,6 +27,7 @@ from mqlite.failure import Failure
 from mqlite.manager import Manager, load, message_id
 from mqlite.properties import MessageHandle
 from mqlite.recovery import recover
+from mqlite.taken import Taken
 from mqwire import constants as c
 
 LOOK_INTERVAL = 0.05  # seconds
@@ -117,6 +118,7 @@ class Connection:
             if self.store.member:
                 self.store.execute(sql.OWN_CONNECTION, (self.store.member, self.id))
             self._alive.hold(self.id)
+        self.taken = self.store.taken = Taken(manager.folder, self.id)
         self._messages = itertools.count(1)
         first = message_id(manager, self.id << 32)
         self._prefix, self._first = first[:16], int.from_bytes(first[16:], "big")
@@ -168,6 +170,7 @@ class Connection:
             self.store.execute(sql.DELETE_CONNECTION, (self.id,))
         self._alive.release(self.id)
         self.store.close()
+        self.taken.close()
 
 
 class _Own(threading.local):
@@ -248,9 +251,11 @@ def _before_fork() -> None:
     _stopped[:] = list(_connections.values())
     for connection in _stopped:
         connection.inside.acquire()
+    store.hold_still()
 
 
 def _in_parent() -> None:
+    store.go_on()
     for connection in _stopped:
         connection.inside.release()
     _stopped.clear()

@@ -77,6 +77,7 @@ def wait(connection: Connection, opened: Open, seen: int, deadline: float | None
     Raises Failure (MQRC_NO_MSG_AVAILABLE) at the deadline.
     """
     pause = SHORTEST
+    connection.store.end_kept()
     while True:
         left = LONGEST if deadline is None else deadline - time.monotonic()
         if left <= 0:
@@ -169,30 +170,27 @@ def take_under_cursor(connection: Connection, opened: Open, request: GetRequest)
 
 
 def attempt_take(
-    connection: Connection, opened: Open, request: GetRequest, text: str, values: list[Any], *, durable: bool = False
+    connection: Connection, opened: Open, request: GetRequest, text: str, values: list[Any]
 ) -> tuple[Any, Got | None]:
     """Find a row and take it in one transaction; the row alone where it has expired, nothing where there is none."""
     store, got, taken, confirmed, syncpoint = connection.store, None, False, None, False
-    store.begin(durable=durable)
+    store.begin()
     try:
         row = store.one(text, values)
-        alive = row is not None and row[1] > time.time() * 10
-        if alive:
+        if row is not None and row[1] > time.time() * 10:
             syncpoint = syncpoint_of(connection, request.options, row[4])
-            if durable or syncpoint or not row[4]:
-                got = returned(connection, request, row)
-                taken = got.reason != c.MQRC_TRUNCATED_MSG_FAILED
-                if taken:
-                    confirmed = remove(connection, opened, got, row, syncpoint=syncpoint)
+            got = returned(connection, request, row)
+            taken = got.reason != c.MQRC_TRUNCATED_MSG_FAILED
+            if taken:
+                confirmed = remove(connection, opened, got, row, syncpoint=syncpoint)
     except BaseException:
         store.undo()
         raise
     if not taken:
         store.undo()
-        if alive and got is None:  # a persistent message taken for good: once more, waiting for the disk
-            return attempt_take(connection, opened, request, text, values, durable=True)
         return row, got
-    store.end()
+    keep_open = syncpoint and store.may_keep and connection.taken.note(row[0])
+    store.end(durable=bool(row[4]) and not syncpoint, keep_open=keep_open)
     if syncpoint:
         connection.unit.enter(opened.queue, gets=1, persistent=bool(row[4]))
     if confirmed is not None:

@@ -14,6 +14,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from mqlite import descriptor as d
@@ -83,11 +84,11 @@ class Interface(PropertyCalls, SubscriptionCalls):
         """
         if not pointer:
             raise Failure(reason)
-        head = bytes(self._buffer(self._cast("char *", pointer), 8))
-        version = int.from_bytes(head[4:], "little")
-        if head[:4] != layout.struc_id.ljust(4).encode() or version not in layout.versions:
+        start = self._cast("char *", pointer)
+        version = heads(layout).get(bytes(self._buffer(start, 8)))
+        if version is None:
             raise Failure(reason)
-        return self._buffer(self._cast("char *", pointer), layout.length(version)), version
+        return self._buffer(start, layout.length(version)), version
 
     def mqconn(self, name: Any, hconn: Any) -> Outcome:
         wanted = self._name(name)
@@ -302,6 +303,12 @@ class Interface(PropertyCalls, SubscriptionCalls):
     def mqbegin(self, hconn: int, options: Any) -> Outcome:
         connection_of(hconn)
         return c.MQCC_WARNING, c.MQRC_NO_EXTERNAL_PARTICIPANTS
+
+
+@cache
+def heads(layout: Any) -> dict[bytes, int]:
+    """The first eight bytes that a structure may have, identifier and version, and which version they say."""
+    return {layout.struc_id.ljust(4).encode() + version.to_bytes(4, "little"): version for version in layout.versions}
 
 
 def check_counts(selectors: int, ints: int, chars: int) -> None:

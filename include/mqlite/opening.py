@@ -61,8 +61,9 @@ class Open:
     Attributes: `queue` its number (0 for what holds no messages) and `name`; `definition` what was opened; `local` the
     attributes of the local queue behind it, `version` when they were read, `objects` the version of all objects then;
     `puts` the PUT attributes of every definition on the way, `cap` the lowest CAPEXPRY of theirs in tenths of a second,
-    0 for none; `resolved` how the name was resolved; `saved` context of
-    the last message got (for the pass-context options); `user` whose authority counts.
+    0 for none; `resolved` how the name was resolved; `saved` context of the last message got (for the pass-context
+    options); `user` whose authority counts; `checked` the kept transaction (`Store.kept`) in which all this was last
+    seen to be so.
     """
 
     kind: Kind
@@ -78,6 +79,7 @@ class Open:
     resolved: Resolved | None = None
     cursor: Cursor = field(default_factory=Cursor)
     putting: Place = field(default_factory=Place)
+    checked: int = 0
     getting: Place = field(default_factory=Place)
     browsing: Place = field(default_factory=Place)
     saved: bytes | None = None
@@ -284,9 +286,13 @@ def refresh(connection: Connection, opened: Open) -> None:
 
     Raises Failure (MQRC_Q_DELETED, MQRC_OBJECT_CHANGED).
     """
+    kept = connection.store.kept
+    if kept and kept == opened.checked:  # nobody else has written since
+        return
     row = connection.store.one(sql.VERSIONS, (opened.queue,))
     if row is None or row[1]:
         raise Failure(c.MQRC_Q_DELETED, opened.name)
+    opened.checked = kept
     if row[2] == opened.objects and row[0] == opened.version:
         return
     opened.version, opened.objects = row[0], row[2]

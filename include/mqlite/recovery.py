@@ -10,6 +10,7 @@ from mqlite.attributes import Kind
 from mqlite.engine import Engine
 from mqlite.objects import Attributes
 from mqlite.store import Store
+from mqlite.taken import remove, taken_by
 
 MANAGED_QUEUES = "SYSTEM.MANAGED."  # queues of managed subscriptions are called so
 DURABLE = 1  # a subscription's DURABLE(YES)
@@ -22,9 +23,12 @@ def recover(engine: Engine, lives: AliveFile) -> bool:
         return False
     with store.write():
         dead = dead_of(store, lives)
+        store.forget_waiting()
         served: dict[str, set[int]] = {member: set() for member, _ in dead}
         for member, connection in dead:
             with store.acting_for(member):
+                for seq in taken_by(store.folder, connection):
+                    store.execute(sql.TAKEN_BY_THE_DEAD, (seq,))
                 back_out_all(store, connection)
                 served[member] |= drop_handles(store, connection)
                 store.execute(sql.DELETE_CONNECTION, (connection,))
@@ -34,6 +38,8 @@ def recover(engine: Engine, lives: AliveFile) -> bool:
                 queues = served.get(each.member, set[int]()) - told
                 triggering.closed(each, queues)
             told |= {queue for queue in queues if not store.one(sql.OPEN_COUNTS, (queue,))[0]}
+    for _, connection in dead:
+        remove(store.folder, connection)
     return bool(dead)
 
 

@@ -21,7 +21,8 @@ from mqlite import sql
 from mqlite.alive import FILE as ALIVE
 from mqlite.attributes.queues import SHARING_DISPOSITIONS
 from mqlite.objects import Attributes
-from mqlite.store import DATABASE, GROUP_PREFIX, WRITE_LOCK, Store, group_of, write_lock
+from mqlite.store import DATABASE, GROUP_PREFIX, Store, group_of
+from mqlite.write_lock import WRITE_LOCK, write_lock
 
 EXPIRY_LOCK = "expiry.lock"
 LINKS = {DATABASE: "qsg.db", WRITE_LOCK: WRITE_LOCK, ALIVE: ALIVE}  # member's file → the group's

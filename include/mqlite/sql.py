@@ -111,7 +111,6 @@ PUT_IN_UNIT, TRIGGER_MESSAGE = 1, 4  # states
 
 JOURNAL = "PRAGMA journal_mode = WAL"
 SYNC_NORMAL = "PRAGMA synchronous = NORMAL"
-SYNC_FULL = "PRAGMA synchronous = FULL"
 CHECKPOINT_PAGES = "PRAGMA wal_autocheckpoint = 4000"
 CACHE = "PRAGMA cache_size = -16000"
 BUSY = "PRAGMA busy_timeout = 60000"
@@ -119,6 +118,7 @@ CHANGES = "PRAGMA data_version"
 BEGIN = "BEGIN IMMEDIATE"
 COMMIT = "COMMIT"
 ROLLBACK = "ROLLBACK"
+SAVEPOINT, RELEASE, ROLLBACK_CALL = "SAVEPOINT call", "RELEASE call", "ROLLBACK TO call"
 
 MANAGER = "SELECT name, platform, ccsid, encoding, identity FROM manager"
 MANAGER_VERSION = "SELECT version FROM manager"
@@ -207,6 +207,7 @@ BACK_OUT_GETS = """UPDATE message SET state = 0, owner = 0, backouts = backouts 
     WHERE queue = ? AND state = 2 AND owner = ?"""
 # Negative owners: rows of a marked get, out of the way of a back-out within one transaction.
 SET_ASIDE = "UPDATE message SET owner = -owner WHERE seq = ? AND owner = ?"
+TAKEN_BY_THE_DEAD = "UPDATE message SET backouts = backouts + 1 WHERE seq = ? AND state = 0"
 RELEASE_TRIGGERS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 4 AND owner = ?"
 RELEASE_ALL = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state IN (3, 4) AND owner = ?"
 HELD = "SELECT DISTINCT queue FROM message WHERE state > 0 AND owner = ?"

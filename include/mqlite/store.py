@@ -1,16 +1,21 @@
 """The SQLite file of one queue manager as one connection sees it: transactions, durability, and who may write now.
 
-1. Writers queue on a kernel lock (`write.lock`) before SQLite's own: nobody polls, nobody is refused as busy.
+1. Writers queue on a kernel lock (`mqlite.write_lock`) before SQLite's own: nobody polls, nobody is refused as busy.
 2. A transaction is short: one MQI call. A unit of work is rows, not a transaction.
-3. `durable=True` waits for the disk (synchronous FULL): commits that carry persistent messages. All else is written in
-   order but not waited for; whatever a power failure takes of it belongs to units of work that never ended.
+3. `durable=True` waits for the disk: commits that carry persistent messages. All else is written in order but not
+   waited for; whatever a power failure takes of it belongs to units of work that never ended. SQLite itself does not
+   wait (synchronous NORMAL); its log is flushed here, before the next writer.
 4. The folder of a member of a queue-sharing group holds links to the group's files: one store, one writer, one
    transaction for all members. Their connections see their own rows and the shared ones (`mqlite.sql`).
+5. `keep_open=True`: what belongs to a unit of work need not be written with the call that did it. The transaction stays
+   open for the calls that follow, each a savepoint in it, and ends with the first that does not ask for it (as MQCMIT
+   does), or at once when another store wants to write or to read, or after a moment without a call (`mqlite.keeping`).
+   A process that dies takes it along, which is a back-out; `mqlite.taken` remembers what it had got.
 """
 
 from __future__ import annotations
 
-import fcntl
+import itertools
 import os
 import sqlite3
 import threading
@@ -19,13 +24,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mqlite import sql
+from mqlite import keeping, sql, write_lock
+from mqlite.taken import Taken
 
 DATABASE = "qm.db"
-WRITE_LOCK = "write.lock"
-
-
 GROUP_PREFIX = "+"  # of a queue-sharing group's folder; no folder of a queue manager begins so
+_numbers = itertools.count(1)
 
 
 def group_of(folder: Path) -> str:
@@ -34,56 +38,35 @@ def group_of(folder: Path) -> str:
     return database.readlink().parent.name.removeprefix(GROUP_PREFIX) if database.is_symlink() else ""
 
 
-class WriteLock:
-    """One writer at a time: among the threads of a process, then among processes."""
-
-    def __init__(self, path: Path) -> None:
-        self._threads = threading.Lock()
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    def acquire(self) -> None:
-        self._threads.acquire()
-        try:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX)
-        except BaseException:
-            self._threads.release()
-            raise
-
-    def release(self) -> None:
-        fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
-        self._threads.release()
+def hold_still() -> None:
+    """Until `go_on`, no thread of this module touches a store: this process forks."""
+    keeping.hold_still()
 
 
-_locks: dict[str, WriteLock] = {}
-_leaked: list[object] = []
-
-
-def write_lock(folder: Path) -> WriteLock:
-    """The write lock of the queue manager in `folder`, opened once a process and never closed."""
-    key = os.path.realpath(folder / WRITE_LOCK)
-    if key not in _locks:
-        _locks[key] = WriteLock(folder / WRITE_LOCK)
-    return _locks[key]
+def go_on() -> None:
+    """The process has forked, and this is the parent."""
+    keeping.go_on()
 
 
 def forget() -> None:
-    """In a forked child: the parent's locks are not ours."""
-    _leaked.append(dict(_locks))
-    _locks.clear()
+    """In a forked child: the parent's locks and threads are not ours."""
+    write_lock.forget()
+    keeping.forget()
 
 
 class Store:
     """One SQLite connection. Not for two threads at once.
 
     Parameters: `folder` of the queue manager.
-    Attributes: `group` the queue-sharing group it belongs to, blank for none; `member` its name there, else blank.
+    Attributes: `group` the queue-sharing group it belongs to, blank for none; `member` its name there, else blank;
+    `kept` the number of the transaction that is kept open, 0 for none; `taken` what was got in it.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.group = group_of(folder)
         self.member = self._acting = folder.name.replace("%2F", "/").replace("%25", "%") if self.group else ""
-        self._lock = write_lock(folder)
+        self._lock = write_lock.write_lock(folder)
         self._db = sqlite3.connect(
             folder / DATABASE, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=60.0
         )
@@ -93,55 +76,147 @@ class Store:
             self._db.executescript(sql.MEMBER_SCHEMA)
             self._db.execute(sql.START_ACTING, (self.member,))
         self.execute = self._db.execute
-        self._durable = False
+        self.kept = 0
+        self.taken: Taken | None = None
+        self._call = threading.Lock()  # from the begin of a call's transaction to its end
+        self._calls = 0
+        self._log: int | None = None
 
     def one(self, statement: str, parameters: Sequence[Any] = ()) -> Any:
         """The first row, or None."""
+        if self._lock.kept and not self.kept:
+            self._see_others()
         return self._db.execute(statement, parameters).fetchone()
 
     def all(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """All rows."""
+        if self._lock.kept and not self.kept:
+            self._see_others()
         return self._db.execute(statement, parameters).fetchall()
+
+    def _see_others(self) -> None:
+        """Have whoever keeps a transaction open commit it, so that what it did is seen."""
+        self._lock.acquire()
+        self._lock.release()
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[None]:
         """A transaction; an exception undoes it. `durable` waits for the disk."""
-        self.begin(durable=durable)
+        self.begin()
         try:
             yield
         except BaseException:
             self.undo()
             raise
-        self.end()
+        self.end(durable=durable)
 
-    def begin(self, *, durable: bool = False) -> None:
-        """Start a transaction: the plain form of `write` for calls where each microsecond counts."""
-        self._lock.acquire()
+    def begin(self) -> None:
+        """Start a transaction, or go on in the one that is kept open: the plain form of `write` for hot calls."""
+        self._call.acquire()
         try:
-            if durable is not self._durable:
-                self.execute(sql.SYNC_FULL if durable else sql.SYNC_NORMAL)
-                self._durable = durable
-            self.execute(sql.BEGIN)
+            self._calls += 1
+            if self.kept:
+                self.execute(sql.SAVEPOINT)
+                return
+            self._lock.acquire()
+            try:
+                self.execute(sql.BEGIN)
+            except BaseException:
+                self._lock.release()
+                raise
         except BaseException:
-            self._lock.release()
+            self._call.release()
             raise
 
-    def end(self) -> None:
-        """Commit the transaction that `begin` started; undone where that fails."""
+    def end(self, *, durable: bool = False, keep_open: bool = False) -> None:
+        """Commit the transaction that `begin` started; undone where that fails.
+
+        Parameters: `keep_open` it stays open for the next call (rule 5).
+        """
+        try:
+            if keep_open:
+                self._keep()
+            else:
+                self._commit(durable=durable)
+        finally:
+            self._call.release()
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether a transaction may stay open: nobody waits; no queue-sharing group, whose members serve each other."""
+        return not self.member and not self._lock.wanted
+
+    def forget_waiting(self) -> None:
+        """Somebody died, who may have waited to write."""
+        self._lock.forget_waiting()
+
+    def _keep(self) -> None:
+        if self.kept:
+            self.execute(sql.RELEASE)
+            return
+        self.kept = next(_numbers)
+        self._lock.keep(self)
+        keeping.watch(self)
+
+    def _commit(self, *, durable: bool = False) -> None:
         try:
             self.execute(sql.COMMIT)
-        except BaseException:
-            self.undo()
-            raise
-        self._lock.release()
+            if durable:
+                self._flush()
+        finally:
+            self._leave()
 
-    def undo(self) -> None:
-        """Roll back the transaction that `begin` started."""
+    def _leave(self) -> None:
+        """Whatever is still open is rolled back, and others may write."""
         try:
             if self._db.in_transaction:
                 self.execute(sql.ROLLBACK)
+            if self.taken is not None:
+                self.taken.clear()
         finally:
+            self.kept = 0
             self._lock.release()
+
+    def _flush(self) -> None:
+        """Wait until SQLite's log is on the disk. Raises sqlite3.OperationalError."""
+        try:
+            if self._log is None:
+                log = os.path.realpath(self.folder / DATABASE) + "-wal"
+                self._log = os.open(log, os.O_RDWR | os.O_CLOEXEC)
+                folder = os.open(os.path.dirname(log), os.O_RDONLY | os.O_CLOEXEC)
+                os.fsync(folder)  # the log may be a new file
+                os.close(folder)
+            getattr(os, "fdatasync", os.fsync)(self._log)
+        except OSError as error:
+            raise sqlite3.OperationalError(f"disk I/O error: {error.strerror}") from error
+
+    def undo(self) -> None:
+        """Roll back what was done since `begin`."""
+        try:
+            if self.kept and self._db.in_transaction:
+                self.execute(sql.ROLLBACK_CALL)
+                self.execute(sql.RELEASE)
+            else:
+                self._leave()
+        finally:
+            self._call.release()
+
+    def end_kept(self) -> None:
+        """Commit the transaction that is kept open, unless a call is under way: its end will do it."""
+        if self.kept and self._call.acquire(blocking=False):
+            try:
+                if self.kept:
+                    self._commit()
+            except sqlite3.Error:
+                pass  # the unit of work is not whole then, and MQCMIT will say so (2003)
+            finally:
+                self._call.release()
+
+    def end_idle(self, calls: int) -> int:
+        """`end_kept` where others wait or no call came since there were `calls`; returns how many there are now."""
+        if self._calls == calls or self._lock.wanted:
+            self.end_kept()
+        return self._calls
 
     @contextmanager
     def acting_for(self, member: str) -> Iterator[None]:
@@ -166,4 +241,8 @@ class Store:
 
     def close(self) -> None:
         """Close the connection."""
+        self.end_kept()
+        if self._log is not None:
+            os.close(self._log)
+            self._log = None
         self._db.close()

@@ -1,0 +1,160 @@
+"""What a unit of work does is not written with every call; nobody else can tell, and no death forgets what was got."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from mqlite_support import Application, refused
+from pymqi import CMQC
+
+GET = CMQC.MQGMO_SYNCPOINT
+PUT = CMQC.MQPMO_SYNCPOINT
+START = """
+import os, signal, sys
+import pymqi
+from pymqi import CMQC
+manager = pymqi.connect("QM1")
+queue = pymqi.Queue(manager, "Q1", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT)
+def get():
+    return queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+def put(body):
+    queue.put(body, pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+def told(word):
+    print(word, flush=True)
+    return sys.stdin.readline()
+"""
+
+
+def run(program: str) -> int:
+    """Run a program of its own; returns how it ended."""
+    return subprocess.run([sys.executable, "-c", START + program]).returncode
+
+
+@contextmanager
+def running(program: str) -> Iterator[subprocess.Popen[str]]:
+    """A program that has said a word, and is killed at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", START + program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_P07_message_that_kills_its_consumer_at_once_is_counted(application: Application) -> None:
+    application.put("Q1", b"poison")
+    application.put("Q1", b"other")
+    for count in range(1, 4):
+        assert run("get(); os.kill(os.getpid(), signal.SIGKILL)") == -signal.SIGKILL
+        opened = application.open("Q1")
+        assert application.get(opened, CMQC.MQGMO_BROWSE_FIRST)[0].BackoutCount == count
+        assert application.get(opened, CMQC.MQGMO_BROWSE_NEXT)[0].BackoutCount == 0
+        opened.close()
+
+
+def test_P07_every_message_of_a_killed_unit_of_work_is_counted_once(application: Application) -> None:
+    for number in range(50):
+        application.put("Q1", b"%d" % number)
+    assert run("[get() for _ in range(20)]; put(b'new'); os.kill(os.getpid(), signal.SIGKILL)") == -signal.SIGKILL
+    opened = application.open("Q1")
+    counts = [application.get(opened, CMQC.MQGMO_BROWSE_NEXT)[0].BackoutCount for _ in range(50)]
+    assert counts == [1] * 20 + [0] * 30
+    with refused(CMQC.MQRC_NO_MSG_AVAILABLE):
+        application.get(opened, CMQC.MQGMO_BROWSE_NEXT)
+    assert application.depth("Q1") == 50
+
+
+@pytest.mark.parametrize(
+    ("program", "count"),
+    [
+        ("get(); manager.backout()", 1),  # asked for, and then it dies
+        ("get(); manager.backout(); get()", 2),
+        ("get(); queue.close()", 1),
+    ],
+)
+def test_P07_backed_out_and_killed(application: Application, program: str, count: int) -> None:
+    application.put("Q1", b"x")
+    run(f"{program}; os.kill(os.getpid(), signal.SIGKILL)")
+    opened = application.open("Q1")
+    assert application.get(opened, CMQC.MQGMO_BROWSE_FIRST)[0].BackoutCount == count
+
+
+def test_committed_get_of_a_killed_process_stays_committed(application: Application) -> None:
+    application.put("Q1", b"x")
+    application.put("Q1", b"y")
+    run("get(); put(b'z'); manager.commit(); get(); os.kill(os.getpid(), signal.SIGKILL)")
+    assert application.bodies("Q1") == [b"y", b"z"]
+
+
+def test_others_see_at_once_what_a_unit_of_work_holds(application: Application) -> None:
+    for body in (b"a", b"b", b"c"):
+        application.put("Q1", body)
+    with running("get(); get(); put(b'd'); told('done'); manager.commit(); told('committed')") as process:
+        assert application.bodies("Q1") == [b"c"]
+        assert application.depth("Q1") == 2
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+        assert application.bodies("Q1") == [b"c", b"d"]
+
+
+def test_busy_application_between_its_calls_keeps_nobody_out(application: Application) -> None:
+    with running("put(b'mine'); print('put', flush=True)\nwhile True: pass"):
+        application.put("Q1", b"x")
+        assert application.bodies("Q1") == [b"x"]
+        assert application.depth("Q1") == 2
+    assert application.depth("Q1") == 1
+
+
+def test_two_units_of_work_side_by_side_in_one_thread(application: Application) -> None:
+    other = Application()
+    for number in range(100):
+        (application, other)[number % 2].put("Q1", b"%d" % number, options=PUT)
+    assert application.depth("Q1") == 100
+    other.manager.backout()
+    application.manager.commit()
+    assert application.bodies("Q1") == [b"%d" % number for number in range(0, 100, 2)]
+    other.manager.disconnect()
+
+
+def test_fork_in_the_middle_of_a_unit_of_work(application: Application) -> None:
+    application.put("Q1", b"a")
+    opened = application.open("Q1")
+    application.get(opened, GET)
+    application.put("Q1", b"b", options=PUT)
+    child = os.fork()
+    if not child:
+        try:
+            Application().put("Q1", b"child")
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert application.bodies("Q1") == [b"child"]
+    application.manager.backout()
+    assert sorted(application.bodies("Q1")) == [b"a", b"child"]
+
+
+def test_files_of_what_was_got_go_with_their_connections(application: Application, home: Path) -> None:
+    application.put("Q1", b"a")
+    other = Application()
+    other.get(other.open("Q1"), GET)
+    assert list(home.glob("QM1/taken.*"))
+    other.manager.disconnect()
+    application.put("Q1", b"b")
+    run("get(); os.kill(os.getpid(), signal.SIGKILL)")
+    assert list(home.glob("QM1/taken.*"))
+    Application().manager.disconnect()  # whoever connects backs out what died
+    assert not list(home.glob("QM1/taken.*"))
