@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ENV = . build/env.sh &&
 
-.PHONY: run up down test lint spec bench crash full lock setup clean
+.PHONY: run up down test lint spec bench bench-million crash full lock setup clean
 
 setup:
 	@$(PYTHON) include/setup/install.py
@@ -34,8 +34,11 @@ spec: setup
 bench: setup
 	@$(ENV) python tests/bench/run.py
 
+bench-million: setup
+	@$(ENV) python tests/bench/dlq_million.py
+
 crash: setup
-	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest tests/crash
+	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQOPS_WORKFLOW_KILLS=100 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest tests/crash
 
 full: crash
 	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest \

@@ -1,0 +1,194 @@
+"""Law 1 over the whole workflow: any process of observe, decide, act or prove is killed with -9 at any moment.
+
+After each kill comes a next run: another pass of the command, the same run taken up again, or a run by Spark (driver,
+JVM, workers, and what starts them). New messages arrive all the time. MQOPS_WORKFLOW_KILLS says how often is killed
+(`make crash`: 100); the moments and victims are random, the seed is printed and can be given as MQOPS_CRASH_SEED.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+from crash.test_kill_nine import DESTINATIONS, QUEUES, SEED, check_places, family, keys_of, kill_one, run_until, verify
+from crash.workflow_chain import FINISH
+from mq_support import DLQ, Manager, dead_letter
+
+from mqops.ledger.account import account
+from mqops.store.files import read_json
+from mqops.store.run import RunFolder
+
+KILLS = int(os.environ.get("MQOPS_WORKFLOW_KILLS", "5"))
+BATCH = 300
+"""Messages that arrive when there are fewer than half as many left."""
+CHAIN = Path(__file__).with_name("workflow_chain.py")
+RULES = """\
+DESTQ(DROP) ACTION(DISCARD)
+DESTQ(PARK) ACTION(FWD) FWDQ(PARKED) HEADER(YES)
+ACTION(RETRY) RETRY(2)
+ACTION(FWD) FWDQ(PARKED) HEADER(YES)
+"""
+TARGETS = [name for name in DESTINATIONS if name != "AGAIN"]
+BUSY = ("InProgress", "Another process", "by another process")
+"""What a run says that meets another one, or what a killed one left that is not backed out yet."""
+
+
+@dataclass
+class Site:
+    """The queue manager, the lake, and what was started and put so far."""
+
+    manager: Manager
+    folder: Path
+    dice: random.Random
+    before: Counter[bytes] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=lambda: {"command": 3.0, "again": 3.0, "spark": 40.0})
+    left_alone: list[psutil.Process] = field(default_factory=list)
+    started: int = 0
+    current: RunFolder | None = None
+    earlier: set[Path] = field(default_factory=set)
+
+    @property
+    def runs(self) -> list[RunFolder]:
+        found = (self.folder / "lake" / "QM1" / "runs").glob("*")
+        return [RunFolder(path) for path in sorted(found)]
+
+    @property
+    def unfinished(self) -> list[RunFolder]:
+        """Runs with a plan that were not proved to be finished."""
+        planned = [run for run in self.runs if run.plan_json.exists()]
+        return [one for one in planned if not (one.summary_json.exists() and read_json(one.summary_json)["finished"])]
+
+    def fill(self) -> None:
+        """Messages arrive; one in twenty has the identifiers of the one before."""
+        if self.manager.depth(DLQ) >= BATCH // 2:
+            return
+        first = self.before.total()
+        messages = []
+        for number in range(first, first + BATCH):
+            same = {"MsgId": b"%024d" % (number - number % 20), "CorrelId": b"c" * 24} if number % 20 in {0, 1} else {}
+            messages.append(dead_letter(TARGETS[number % len(TARGETS)], b"message %d" % number, **same))
+        self.manager.put(DLQ, messages)
+        self.before.update(body[172:] for _md, body in messages)
+
+    def start(self, kind: str) -> subprocess.Popen[bytes]:
+        """Start a run: a pass of the command, one that is not finished again (act and prove), or one by Spark."""
+        rules = self.folder / "table.rules"
+        rules.write_text(RULES)
+        lake = self.folder / "lake"
+        self.earlier, self.current = {run.path for run in self.runs}, None
+        if kind == "command":
+            command = ["-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--rules", str(rules), "--lake", str(lake)]
+            command += ["--unit-size", "10", "--json"]
+        elif kind == "again":
+            self.current = self.dice.choice(self.unfinished)
+            command = ["-c", FINISH, str(self.current.path), "act"]
+        else:
+            mine = [run for run in self.runs if run.run.startswith("spark") and not run.summary_json.exists()]
+            self.current = mine[-1] if mine else RunFolder.at(lake, "QM1", f"spark{self.started}")
+            command = [str(CHAIN), str(self.current.path), str(rules), DLQ]
+        self.started += 1
+        environment = {
+            **self.manager.environment,
+            **{"MQOPS_CONNECTION": self.manager.connection.to_json(), "PYSPARK_PYTHON": sys.executable},
+            "PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false pyspark-shell",
+        }
+        with self.log.open("wb") as log:
+            return subprocess.Popen([sys.executable, *command], env=environment, stdout=log, stderr=log)
+
+    @property
+    def log(self) -> Path:
+        return self.folder / f"{self.started}.log"
+
+    def ended_well(self, process: subprocess.Popen[bytes]) -> bool:
+        """Whether a run that nobody killed did its work; it may meet another one, and nothing else."""
+        said = self.log.read_text(errors="replace")
+        assert process.returncode == 0 or any(word in said for word in BUSY), said[-3000:]
+        return process.returncode == 0
+
+    def stage(self) -> str:
+        """The step that the run just started is at."""
+        run = self.current or next((run for run in self.runs if run.path not in self.earlier), None)
+        if run is None:
+            return "start"
+        steps = {"observe": run.observe_json, "decide": run.plan_json, "act": run.act_json, "prove": run.summary_json}
+        return next((step for step, file in steps.items() if not file.exists()), "end")
+
+    def kill(self, kind: str) -> str:
+        """Start a run and kill one of its processes at a random moment; "" where it had ended before.
+
+        The moments spread over the time that such a run takes here: what ends before is measured, what is always killed
+        early is given more time.
+        """
+        begun = time.monotonic()
+        process = self.start(kind)
+        moment = begun + self.dice.random() * self.seconds[kind]
+        if not run_until(process, lambda: time.monotonic() >= moment):
+            self.seconds[kind] = time.monotonic() - begun
+            self.ended_well(process)
+            return ""
+        stage = self.stage()
+        self.seconds[kind] *= 1.0 if stage in {"prove", "end"} else 1.2
+        self.left_alone += family(process)
+        return f"{kind} in {stage}: {kill_one(process, self.dice)}"
+
+    def work_to_the_end(self) -> None:
+        """Runs that nobody kills, until the dead-letter queue is empty and every run is finished and proved."""
+        psutil.wait_procs(self.left_alone)
+        while self.manager.depth(DLQ):
+            process = self.start("command")
+            process.wait()
+            self.ended_well(process)
+        while self.unfinished:
+            process = self.start("again")
+            process.wait()
+            self.ended_well(process)
+
+
+@pytest.fixture
+def site(queue_manager, tmp_path) -> Site:
+    print(f"MQOPS_CRASH_SEED={SEED}")
+    return Site(manager=queue_manager(mqsc=QUEUES), folder=tmp_path, dice=random.Random(SEED))
+
+
+def kinds(site: Site) -> Iterator[str]:
+    """One run in ten by Spark, which takes longest; the others by the command or taken up again."""
+    while True:
+        yield (
+            "spark"
+            if site.started % 10 == 2
+            else "again"
+            if site.unfinished and site.dice.random() < 0.4
+            else "command"
+        )
+
+
+def test_law1_any_process_of_the_workflow_is_killed_and_the_next_run_finishes_the_work(site):
+    killed: Counter[str] = Counter()
+    for kind in kinds(site):
+        site.fill()
+        if victim := site.kill(kind):
+            killed[victim] += 1
+        if killed.total() == KILLS:
+            break
+    site.work_to_the_end()
+    print(
+        f"{killed.total()} kills in {site.started} runs, {site.before.total()} messages: {dict(sorted(killed.items()))}"
+    )
+    markers = verify(site.runs[0])
+    keys = {key: bodies for run in site.runs if run.observe_json.exists() for key, bodies in keys_of(run).items()}
+    check_places(site.manager, site.before, markers, keys)
+    for mine in {(marker.run, marker.plan) for marker in markers}:
+        assert not account(marker for marker in markers if (marker.run, marker.plan) == mine).problems
+    for run in site.runs:
+        if run.plan_json.exists():
+            assert read_json(run.summary_json)["balanced"], run
+    assert site.manager.depth("MQOPS.LEDGER") == 0
