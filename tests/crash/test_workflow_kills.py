@@ -162,13 +162,10 @@ def site(queue_manager, tmp_path) -> Site:
 def kinds(site: Site) -> Iterator[str]:
     """One run in ten by Spark, which takes longest; the others by the command or taken up again."""
     while True:
-        yield (
-            "spark"
-            if site.started % 10 == 2
-            else "again"
-            if site.unfinished and site.dice.random() < 0.4
-            else "command"
-        )
+        if site.started % 10 == 2:
+            yield "spark"
+        else:
+            yield "again" if site.unfinished and site.dice.random() < 0.4 else "command"
 
 
 def test_law1_any_process_of_the_workflow_is_killed_and_the_next_run_finishes_the_work(site):
