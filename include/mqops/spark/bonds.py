@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import and_
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from mqops.plan.bonds import BOUND, IN_GROUP, INCOMPLETE, NO_ID, PUTS, REPLAYED, SPLIT, left
+from mqops.plan.bonds import BOUND, COLUMNS, INCOMPLETE, NO_ID, PUTS, REPLAYED, SPLIT, left
 from mqops.rules import Rule, Table
 from mqops.spark.schema import PLAN
 from mqops.store.replays import count_once
 from mqops.store.run import RunFolder
-from mqwire import constants as c
-from mqwire.structures import MQDLH_LAYOUT
 
 _PUTS_BEFORE = "msg_key string, puts int"
 _IDENTIFIERS = {"CORRELID": "correl_id", "GROUPID": "group_id"}
-_OF_GROUP = ("group_id", "msg_seq_number", "msg_offset", "msg_flags", "dlh_encoding")
 
 
 def asked_by(table: Table) -> list[str]:
@@ -37,23 +32,32 @@ def puts_of(spark: SparkSession, run: RunFolder, table: Table) -> DataFrame | No
     return spark.read.schema(_PUTS_BEFORE).json(str(run.replays), mode="FAILFAST")
 
 
-def bound(plan: DataFrame, messages: DataFrame, table: Table, puts: DataFrame | None) -> DataFrame:
+def bound(plan: DataFrame, messages: DataFrame, snapshot: DataFrame, table: Table, puts: DataFrame | None) -> DataFrame:
     """The rows of a plan, those that must be left for the sake of others or of their past changed.
 
-    Parameters: `messages` columns of the snapshot and `row`; `puts` as `puts_of` gives it. A table without MAXREPLAY
-    and ORDER, and messages without groups, cost no more than a look whether there are any groups.
+    Parameters: `messages` the plan's, columns of the snapshot and `row`; `snapshot` all of them; `puts` as `puts_of`
+    gives it. A table without MAXREPLAY and ORDER, and messages without groups, cost no more than a look whether there
+    are any groups.
     """
     capping = [rule for rule in table.rules if rule.max_replay]
     ordering = [rule for rule in table.rules if rule.order]
-    grouped = messages.where(F.col("msg_flags").bitwiseAND(F.lit(BOUND)) != 0)
-    has_groups = bool(grouped.take(1))
+    has_groups = bool(messages.where(_is_bound()).take(1))
     if ordering or has_groups:
-        plan = plan.join(messages.select("row", *_OF_GROUP, *asked_by(table)), "row")
+        bonds = messages.withColumn("_bound", _is_bound()).select("row", "group_id", "_bound", *asked_by(table))
+        plan = plan.join(bonds, "row")
     if ordering:
         plan = plan.withColumn("order_key", F.when(_puts(), _order_key(ordering)).otherwise(""))
     if capping and puts is not None:
         plan = _changed(plan.join(puts, "msg_key", "left"), _is_capped(capping), REPLAYED)
-    return (_judged(plan) if has_groups else plan).select(*[field.name for field in PLAN.fields])
+    if has_groups:
+        members = snapshot.where(_is_bound()).select("position", *COLUMNS)
+        outside = members.join(messages.select("queue", "position"), ["queue", "position"], "left_anti")
+        plan = _judged(plan, outside.select("queue", "group_id") if outside.take(1) else None)
+    return plan.select(*[field.name for field in PLAN.fields])
+
+
+def _is_bound() -> Column:
+    return F.col("msg_flags").bitwiseAND(F.lit(BOUND)) != 0
 
 
 def _puts() -> Column:
@@ -90,50 +94,18 @@ def _changed(plan: DataFrame, condition: Column, action: str) -> DataFrame:
     return plan.withColumn("_left", condition).withColumns(columns).drop("_left")
 
 
-def _judged(plan: DataFrame) -> DataFrame:
-    """Rules 3 and 4."""
-    bound_to = F.when(
-        F.col("msg_flags").bitwiseAND(F.lit(BOUND)) != 0, F.concat_ws(" ", "queue", F.hex("group_id"))
-    ).otherwise(F.concat(F.lit("row "), F.col("row")))
+def _judged(plan: DataFrame, outside: DataFrame | None) -> DataFrame:
+    """Rules 3 and 4. Parameters: `outside` queue and group_id of messages that are in a group and not in the plan."""
+    bound_to = F.when(F.col("_bound"), F.concat_ws(" ", "queue", F.hex("group_id")))
+    of_group = Window.partitionBy(F.coalesce(bound_to, F.col("row").cast("string")))
     fate = F.concat_ws(" ", "action", "unit_group")
-    of_group = Window.partitionBy("_bound_to")
-    plan = (
-        plan.withColumns({"_bound_to": bound_to, "_fate": fate})
-        .withColumn("_fits", _fits())
-        .withColumns(
-            {
-                "_split": F.min("_fate").over(of_group) != F.max("_fate").over(of_group),
-                "_whole": F.min("_fits").over(of_group),
-                "together": F.min("row").over(of_group),
-            }
-        )
-    )
-    is_bound = F.col("_bound_to").startswith("row ") == F.lit(False)
-    plan = plan.withColumn("_incomplete", is_bound & ~F.col("_split") & ~F.col("_whole") & _puts())
-    plan = plan.withColumn(
-        "together", F.when(F.col("_split") | F.col("_incomplete"), F.col("row")).otherwise(F.col("together"))
-    )
-    return _changed(_changed(plan, F.col("_split"), SPLIT), F.col("_incomplete"), INCOMPLETE)
-
-
-def _fits() -> Column:
-    """Whether a member follows the one before it, or begins the group, and ends it where none is behind it."""
-    in_order = Window.partitionBy("_bound_to").orderBy("msg_seq_number", "msg_offset", "row")
-    header = F.when(F.col("dlh_encoding").isNotNull(), MQDLH_LAYOUT.size).otherwise(0)
-    seq, offset = F.col("msg_seq_number"), F.col("msg_offset")
-    ends_message = _has(c.MQMF_LAST_SEGMENT) | ~_has(c.MQMF_SEGMENT)
-    ends_group = ends_message & (~_has(IN_GROUP) | _has(c.MQMF_LAST_MSG_IN_GROUP))
-
-    def before(column: Column) -> Column:
-        return F.lag(column).over(in_order)
-
-    next_message = (seq == before(seq) + 1) & (offset == 0)
-    next_segment = (seq == before(seq)) & (offset == before(offset + F.col("body_length") - header))
-    follows = ~before(ends_group) & F.when(before(ends_message), next_message).otherwise(next_segment)
-    begins = F.when(before(F.col("row")).isNull(), (seq == 1) & (offset == 0)).otherwise(follows)
-    ends = F.when(F.lead("row").over(in_order).isNull(), ends_group).otherwise(F.lit(True))
-    return reduce(and_, (begins, ends))
-
-
-def _has(flags: int) -> Column:
-    return F.col("msg_flags").bitwiseAND(F.lit(flags)) != 0
+    split = F.col("_bound") & (F.min(fate).over(of_group) != F.max(fate).over(of_group))
+    plan = plan.withColumns({"_split": split, "together": F.min("row").over(of_group), "_outside": F.lit(False)})
+    if outside is not None:
+        marked = outside.distinct().withColumn("_outside", F.lit(True))
+        plan = plan.drop("_outside").join(marked, ["queue", "group_id"], "left")
+    lacking = F.col("_bound") & F.coalesce("_outside", F.lit(False)) & _puts() & ~F.col("_split")
+    plan = plan.withColumn("_lacking", lacking)
+    together = F.when(F.col("_split") | F.col("_lacking"), F.col("row")).otherwise(F.col("together"))
+    plan = plan.withColumn("together", together)
+    return _changed(_changed(plan, F.col("_split"), SPLIT), F.col("_lacking"), INCOMPLETE)

@@ -77,7 +77,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     plan = plan_rows(messages, table, _tries(spark, folder))
     if where is not None:
         plan = settled(plan, where, replays_of(spark, folder))
-    plan = bonds.bound(plan, messages, table, bonds.puts_of(spark, folder, table))
+    plan = bonds.bound(plan, messages, snapshot, table, bonds.puts_of(spark, folder, table))
     plan.write.mode("overwrite").parquet(str(folder.plan))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, snapshot, observed)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from mqops.plan.bonds import BOUND, COLUMNS, PUTS, REPLAYED, Member, judged, left, order_key
+from mqops.plan.bonds import BOUND, COLUMNS, PUTS, REPLAYED, judged, left, order_key
 from mqops.rules import Rule, Table
 from mqops.store.arrow import read_parquet
 from mqops.store.replays import puts_before
@@ -21,22 +21,19 @@ def bound(run: RunFolder, table: Table, rows: Iterable[Mapping[str, Any]]) -> It
     Parameters: `rows` one a message of the run's snapshot, in its order. Rows are kept in memory only where there are
     messages in groups. Raises `LakeError`.
     """
-    groups: dict[_Group, list[Member]] = {}
-    of_row: dict[int, _Group] = {}
-    settled = _settled(run, table, rows)
+    groups: dict[_Group, list[int]] = {}
     for number, message in enumerate(_messages(run, COLUMNS)):
         if message["msg_flags"] & BOUND:
-            of_row[number] = (message["queue"], message["group_id"])
-            groups.setdefault(of_row[number], []).append(Member.of(number, message))
+            groups.setdefault((message["queue"], message["group_id"]), []).append(number)
+    settled = _settled(run, table, rows)
     if not groups:
         yield from settled
         return
     kept = list(settled)
-    found: dict[int, dict[str, Any]] = {}
-    for members in groups.values():
-        of_group = sorted(member.row for member in members)
-        found |= zip(of_group, judged([kept[number] for number in of_group], members), strict=True)
-    yield from (found.get(number, row) for number, row in enumerate(kept))
+    for numbers in groups.values():
+        for number, row in zip(numbers, judged([kept[number] for number in numbers]), strict=True):
+            kept[number] = row
+    yield from kept
 
 
 def _settled(run: RunFolder, table: Table, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

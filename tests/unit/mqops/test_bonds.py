@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pyarrow.parquet as pq
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
@@ -92,41 +90,18 @@ def test_a_group_that_the_table_parts_is_left_whole_and_the_plan_says_so(manager
     assert proved(manager, run) == {"planned": 8, "moved": 2, "discarded": 2, "left": 4}
 
 
-def segments(name: bytes, *parts: tuple[int, bytes, int], seq: int = 1, flags: int = 0):
-    """Messages that are segments: (offset, data, flags)."""
-    ids = {"GroupId": name.ljust(24, b"\0"), "MsgSeqNumber": seq}
-    return [dead_letter("A", data, **ids, Offset=offset, MsgFlags=of | flags) for offset, data, of in parts]
-
-
-@pytest.mark.parametrize(
-    ("messages", "whole"),
-    [
-        (group("A", b"g", 3)[:2], False),  # the last one is missing
-        (group("A", b"g", 3)[1:], False),  # the first one
-        ([group("A", b"g", 3)[0], group("A", b"g", 3)[2]], False),  # one between
-        ([*group("A", b"g", 2), group("A", b"g", 2)[0]], False),  # one too many
-        ([*group("A", b"g", 2), member("A", b"g", 3)], False),  # one behind the last one
-        (segments(b"g", (0, b"g 123", SEGMENT), (5, b"45", LAST_SEGMENT)), True),
-        (segments(b"g", (0, b"g 123", SEGMENT), (6, b"45", LAST_SEGMENT)), False),  # a gap
-        (segments(b"g", (0, b"g 123", SEGMENT), (5, b"45", SEGMENT)), False),  # no last segment
-        (
-            [
-                *segments(b"g", (0, b"g 1", SEGMENT), (3, b"g 2", LAST_SEGMENT), flags=IN_GROUP),
-                *segments(b"g", (0, b"g 3", 0), seq=2, flags=IN_GROUP | LAST),
-            ],
-            True,
-        ),
-    ],
-)
-def test_a_group_that_is_not_known_to_be_whole_is_left(manager, lake, messages, whole):
-    manager.put(DLQ, [*messages, dead_letter("A", b"single")])
-    run, plan = planned(manager, lake)
-    actions = Counter({"RETRY": 1}) + Counter({"RETRY" if whole else "INCOMPLETE": len(messages)})
-    assert Counter(plan.actions) == actions
-    told = f"{len(messages)} messages are left: their group is not known to be whole here"
-    assert (told in plan.remarks) is not whole
-    act(manager.connection, run)
-    assert manager.depth("A") == actions["RETRY"]
+def test_segments_and_what_is_here_of_a_group_go_together(manager, lake):
+    """When a queue is full the rest of a group is dead-lettered: putting that completes the group."""
+    ids = {"GroupId": b"s".ljust(24, b"\0"), "MsgSeqNumber": 1}
+    parts = [(0, b"s 123", SEGMENT), (5, b"45", SEGMENT | LAST_SEGMENT)]
+    segments = [dead_letter("A", data, **ids, Offset=offset, MsgFlags=flags) for offset, data, flags in parts]
+    rest = group("A", b"rest", 5)[3:]
+    manager.put(DLQ, [segments[0], rest[0], segments[1], dead_letter("A", b"single"), rest[1]])
+    run, _plan = planned(manager, lake)
+    depths = []
+    act(manager.connection, run, unit_size=1, port=after_commits(lambda _n: depths.append(manager.depth("A"))))
+    assert depths == [2, 4, 5]
+    assert manager.bodies("A") == [b"s 123", b"45", b"rest 4", b"rest 5", b"single"]
 
 
 def test_a_group_stays_whole_where_one_of_it_cannot_be_put_or_is_gone(manager, lake):
