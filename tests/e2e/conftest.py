@@ -34,6 +34,7 @@ queue_managers:
       rules: good.rules
       schedule: "* * * * *"
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
+  CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
   QUALITY:
     connection: mq_quality
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
@@ -121,7 +122,7 @@ def connections(site: Site) -> None:
         f"mq_{name.lower()}": name
         for name in (
             *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
-            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY"),
+            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER"),
         )
     }
     for conn_id, name in names.items():

@@ -1,0 +1,149 @@
+"""A dead-letter queue of a million messages: snapshot, plan, act and prove as the jobs that Airflow submits.
+
+Messages of 1 KB for 20 destinations, 50 rules, local Spark. For each stage: seconds (the start of its process and JVM
+included), messages a second, peak memory of its process tree, and microseconds a message beside those of 10,000
+messages. `python tests/bench/dlq_million.py [MESSAGES]`; MQOPS_BENCH_FOLDER says where (else the temporary folder).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from mq_support import DLQ, Manager, create, dead_letter
+
+from mqops.store.run import RunFolder
+
+MESSAGES = 1_000_000
+SMALL = 10_000
+DESTINATIONS = [f"T{number:02}" for number in range(20)]
+REASONS = {"MQRC_Q_FULL": 2053, "MQRC_PUT_INHIBITED": 2051}
+QUEUES = "".join(f"DEFINE QLOCAL({name}) MAXDEPTH(999999999)\n" for name in (*DESTINATIONS, "PARKED"))
+QUEUES += "".join(f"ALTER QLOCAL({name}) MAXDEPTH(999999999)\n" for name in (DLQ, "MQOPS.LEDGER"))
+CHUNK = 10_000
+LOOK = 0.2
+"""Seconds between two looks at the memory."""
+JOBS = Path(__file__).resolve().parents[2] / "spark_jobs"
+PROVE = """\
+import sys
+from pathlib import Path
+from mqops.mq.connection import MqConnection
+from mqops.store.run import RunFolder
+from mqops.workflow.prove import prove
+prove(MqConnection.from_environment(), RunFolder(Path(sys.argv[1])))
+"""
+
+
+def rules() -> str:
+    """50 rules: ten that match nothing, two for each destination."""
+    never = [f"DESTQ(NOWHERE.{number:02}*) FORMAT(MQSTR) ACTION(DISCARD)" for number in range(10)]
+    retry, forward = REASONS
+    pairs = [
+        (f"DESTQ({name}) REASON({retry}) ACTION(RETRY)", f"DESTQ({name}) REASON({forward}) ACTION(FWD) FWDQ(PARKED)")
+        for name in DESTINATIONS
+    ]
+    return "".join(f"{rule}\n" for rule in (*never, *(rule for pair in pairs for rule in pair)))
+
+
+def fill(manager: Manager, count: int) -> None:
+    """Put the messages; one in ten was refused for the other reason."""
+    retry, forward = REASONS.values()
+    for first in range(0, count, CHUNK):
+        letters = [
+            dead_letter(
+                DESTINATIONS[number % len(DESTINATIONS)],
+                (b"%012d" % number).ljust(1024 - 172, b"x"),
+                reason=forward if number % 10 == 9 else retry,
+            )
+            for number in range(first, min(first + CHUNK, count))
+        ]
+        manager.put(DLQ, letters)
+
+
+def tree_memory(process: subprocess.Popen[bytes]) -> int:
+    """Resident bytes of a process and all it has started."""
+    total = 0
+    with suppress(psutil.NoSuchProcess):
+        parent = psutil.Process(process.pid)
+        for one in (parent, *parent.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                total += one.memory_info().rss
+    return total
+
+
+def measured(command: list[str], environment: dict[str, str], log: Path) -> tuple[float, int]:
+    """Seconds that a command takes, and the most memory that its tree was seen with."""
+    started, peak = time.perf_counter(), 0
+    with log.open("ab") as stream:
+        process = subprocess.Popen([sys.executable, *command], env=environment, stdout=stream, stderr=stream)
+        while process.poll() is None:
+            peak = max(peak, tree_memory(process))
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK)
+    if process.returncode:
+        raise SystemExit(f"{command[:2]} ended with {process.returncode}:\n{log.read_text()[-3000:]}")
+    return time.perf_counter() - started, peak
+
+
+def stages(count: int, place: Path) -> dict[str, tuple[float, int]]:
+    """Stage → seconds and peak memory in bytes."""
+    manager = create(place / "queue_managers", mqsc=QUEUES)
+    table = place / "table.rules"
+    table.write_text(rules())
+    run = RunFolder.at(place / "lake", "QM1", "bench")
+    environment = {
+        **manager.environment,
+        **{"MQOPS_CONNECTION": manager.connection.to_json(), "PYSPARK_PYTHON": sys.executable},
+        "PYSPARK_SUBMIT_ARGS": "--master local[*] --conf spark.ui.enabled=false pyspark-shell",
+    }
+    started = time.perf_counter()
+    fill(manager, count)
+    results = {"(put)": (time.perf_counter() - started, 0)}
+    where = ["--run", str(run.path)]
+    commands: dict[str, Callable[[], list[str]]] = {
+        "snapshot": lambda: [str(JOBS / "observe.py"), *where, "--queue", DLQ],
+        "plan": lambda: [str(JOBS / "decide.py"), *where, "--rules", str(table)],
+        "act": lambda: [str(JOBS / "act.py"), *where, "--plan-digest", json.loads(run.plan_json.read_text())["digest"]],
+        "prove": lambda: ["-c", PROVE, str(run.path)],
+    }
+    for name, command in commands.items():
+        results[name] = measured(command(), environment, place / "log")
+        print(f"  {count:,} messages: {name} took {results[name][0]:,.1f} s", flush=True)
+    summary = json.loads(run.summary_json.read_text())
+    assert (summary["planned"], summary["moved"], summary["balanced"]) == (count, count, True), summary
+    return results
+
+
+def measure(count: int) -> dict[str, tuple[float, int]]:
+    """As `stages`, in a folder that is gone afterwards."""
+    place = Path(tempfile.mkdtemp(prefix="mqops-bench-", dir=os.environ.get("MQOPS_BENCH_FOLDER")))
+    try:
+        return stages(count, place)
+    finally:
+        shutil.rmtree(place)
+
+
+def main(count: int) -> None:
+    small, large = measure(SMALL), measure(count)
+    print(f"{count:,} messages of 1 KB, {len(DESTINATIONS)} destinations, {len(rules().splitlines())} rules")
+    print(f"{'':10}{'seconds':>10}{'messages/s':>12}{'peak MB':>10}{'us/message':>12}{f'at {SMALL:,}':>12}{'ratio':>8}")
+    for name, (seconds, peak) in large.items():
+        cost, cost_small = seconds / count * 1e6, small[name][0] / SMALL * 1e6
+        memory = f"{peak / 2**20:10,.0f}" if peak else f"{'':10}"
+        rates = f"{seconds:10,.1f}{count / seconds:12,.0f}{memory}"
+        print(f"{name:10}{rates}{cost:12,.0f}{cost_small:12,.0f}{cost / cost_small:8.2f}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if sys.argv[1:] else MESSAGES)
