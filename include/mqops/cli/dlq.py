@@ -17,6 +17,7 @@ from mqops.cli.passes import (
     show_dry_run,
     show_summary,
     source_of,
+    strict_option,
     this_user,
     unit_size_option,
     warn_of,
@@ -38,6 +39,7 @@ dlq.add_command(anatomy)
 @click.argument("queue", default="")
 @click.argument("queue_manager", metavar="[QMGR]", default="")
 @rules_option
+@strict_option
 @dry_run_option
 @unit_size_option
 @handling_options
@@ -49,6 +51,7 @@ def run(
     queue: str,
     queue_manager: str,
     rules_file: IO[bytes],
+    strict: bool,
     dry_run: bool,
     unit_size: int,
     handling: Handling,
@@ -62,7 +65,7 @@ def run(
     """
     from mqops.workflow.dlq import Pass, carry_out, plan_pass  # noqa: PLC0415
 
-    table, text = read_table(rules_file)
+    table, text = read_table(rules_file, strict=strict)
     what = Pass(
         connection=connection_to(queue_manager.strip() or table.control.inputqm.strip()),
         lake=lake,

@@ -28,6 +28,7 @@ rules_option = click.option(
 unit_size_option = click.option(
     "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages a unit of work."
 )
+strict_option = click.option("--strict", is_flag=True, help="Refuse a table that IBM's own handler would not take.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done and move nothing.")
 
 
@@ -82,10 +83,10 @@ def this_user() -> str:
         return f"{os.getuid()}@{socket.gethostname()}"
 
 
-def read_table(file: IO[bytes], *, origins: bool = False) -> tuple[Table, str]:
-    """The rules table in a file and its text; ends the command with 1 where it is not valid."""
+def read_table(file: IO[bytes], *, origins: bool = False, strict: bool = False) -> tuple[Table, str]:
+    """The rules table in a file and its text; ends the command with 1 where it is not valid (see `parse`)."""
     text = file.read().decode("utf-8", "surrogateescape")
-    parsed = parse(text, source=source_of(file), origins=origins)
+    parsed = parse(text, source=source_of(file), origins=origins, strict=strict)
     if parsed.table is None:
         for problem in parsed.errors:
             click.echo(problem.render(), err=True)

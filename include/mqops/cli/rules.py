@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +14,10 @@ from mqops.cli.outcome import connection_to, known_errors
 from mqops.cli.rules_snapshot import diff, test
 from mqops.cli.tables import check_document, parsed_from, tell, text_from, with_warnings
 from mqops.rules import Problem, Rule, Table, matching, parse
+from mqops.rules.conditions import Answer, Question
+from mqops.rules.documents import kind_of
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.snapshot.answers import body_answers
 
 _FILE = click.File("rb")
 
@@ -87,7 +90,9 @@ def _from_outside(table: Table, qmgr: str | None, runs: Path | None, *, backout:
 def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: bool, strict: bool) -> None:
     """Tell, for each message, which rules of FILE match it, in order, and what each does.
 
-    A message is a JSON object such as {"DESTQ": "PAYMENTS.IN", "REASON": 2053}; a missing keyword is blank or 0.
+    A message is a JSON object such as {"DESTQ": "PAYMENTS.IN", "REASON": 2053}; a missing keyword is blank or 0. For
+    extensions: "AGE" in seconds, "SIZE" in bytes, "BACKOUT", "PRIORITY", "PROP": {"usr.country": "DE"}, "BODY" as text;
+    what is missing of these matches nothing.
     """
     parsed = parsed_from(file, strict=strict)
     table = parsed.table
@@ -97,7 +102,7 @@ def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: b
         else:
             tell(parsed)
         ctx.exit(1)
-    for number, message in _messages(messages):
+    for number, message in _messages(messages, table.questions):
         found = matching(table, message)
         if as_json:
             click.echo(json.dumps({"matches": [_match(rule) for rule in found]}))
@@ -105,37 +110,67 @@ def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: b
             click.echo(_account(number, found))
 
 
-def _messages(file: IO[bytes]) -> Iterator[tuple[int, Mapping[str, str | int]]]:
+def _messages(file: IO[bytes], questions: Sequence[Question]) -> Iterator[tuple[int, Mapping[str, Answer]]]:
     """The messages of a JSON-lines file with their line numbers; a bad line is a usage error."""
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue
         try:
-            yield number, message_from(json.loads(line))
+            yield number, message_from(json.loads(line), questions)
         except ValueError as error:
             raise click.UsageError(f"{getattr(file, 'name', '<stdin>')}:{number}: {error}") from error
 
 
-def message_from(document: object) -> dict[str, str | int]:
-    """A message as the matcher takes it.
+def message_from(document: object, questions: Sequence[Question] = ()) -> dict[str, Answer]:
+    """A message as the matcher takes it, with its answers to the `questions` of extended rules.
 
     Raises ValueError for anything but an object whose keys are pattern keywords, with a number for a numeric one and a
-    text no longer than the field for the others.
+    text no longer than the field for the others; PROP is an object of texts.
     """
     if not isinstance(document, dict):
         raise ValueError("a message is a JSON object")
-    message: dict[str, str | int] = {}
-    for name, value in document.items():
-        keyword = PATTERN_KEYWORDS.get(name.upper())
-        if keyword is None:
-            raise ValueError(f"{name!r} is not a pattern keyword")
-        wanted = int if keyword.kind is Kind.NUMBER else str
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise ValueError(f"{name} is a {'number' if wanted is int else 'text'}, not {json.dumps(value)}")
-        if isinstance(value, str) and len(value.rstrip(" ")) > keyword.length:
-            raise ValueError(f"{name} is longer than its field of {keyword.length}")
-        message[keyword.name] = value
-    return message
+    message: dict[str, Answer] = {}
+    properties: dict[str, str] = {}
+    for written, value in document.items():
+        name = written.upper()
+        if name == "PROP":
+            properties = _properties(value)
+        elif name in _NUMBERS:
+            message[name] = _of(int, written, value)
+        elif name == "BODY":
+            message[name] = _of(str, written, value)
+        elif name in PATTERN_KEYWORDS:
+            message[name] = _field(written, value)
+        else:
+            raise ValueError(f"{written!r} is not a pattern keyword")
+    message |= {one.key: properties.get(one.subject) for one in questions if one.keyword == "PROP"}
+    body = message.pop("BODY", None)
+    kind = kind_of(body) if isinstance(body, str) else None
+    asked = [one for one in questions if one.keyword == "BODY"]
+    return message | body_answers(asked, str(body), kind) if kind else message
+
+
+_NUMBERS = frozenset({"AGE", "SIZE", "BACKOUT", "PRIORITY"})
+
+
+def _of(wanted: type[int] | type[str], name: str, value: object) -> Any:
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise ValueError(f"{name} is a {'number' if wanted is int else 'text'}, not {json.dumps(value)}")
+    return value
+
+
+def _field(name: str, value: object) -> str | int:
+    keyword = PATTERN_KEYWORDS[name.upper()]
+    found: str | int = _of(int if keyword.kind is Kind.NUMBER else str, name, value)
+    if isinstance(found, str) and len(found.rstrip(" ")) > keyword.length:
+        raise ValueError(f"{name} is longer than its field of {keyword.length}")
+    return found
+
+
+def _properties(value: object) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise ValueError(f"PROP is an object of names and texts, not {json.dumps(value)}")
+    return {name: _of(str, f"PROP {name}", text) for name, text in value.items()}
 
 
 def _match(rule: Rule) -> dict[str, Any]:

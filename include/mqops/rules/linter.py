@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
+from mqops.rules.conditions import Condition
 from mqops.rules.covering import covers, overlap
 from mqops.rules.keywords import MAX_NUMBER, PATTERN_KEYWORDS, Kind
 from mqops.rules.lines import Source
@@ -41,6 +43,7 @@ def warnings_of(written: Sequence[Written], source: Source, *, strict: bool = Fa
         message = _unreached(one.rule, [earlier.rule for earlier in written[:position]])
         if message:
             warnings.append(source.problem(one.place, message))
+        warnings += [source.problem(one.place, text) for text in _impossible(one.rule)]
     return warnings + (_strict_warnings(written, source) if strict else [])
 
 
@@ -90,6 +93,32 @@ def unknown_numbers(rule: Rule) -> list[str]:
         if not known and not any(first <= int(value) <= last for first, last in _OPEN_RANGES.get(name, ())):
             found.append(f"{name}({value}): no {' or '.join(f'{prefix}_*' for prefix in prefixes)} has this number")
     return found
+
+
+_DOMAIN: Mapping[str, tuple[float, float]] = {"SIZE": (0, inf), "BACKOUT": (0, inf), "PRIORITY": (0, 9)}
+
+
+def _impossible(rule: Rule) -> list[str]:
+    """Conditions on a number that no number meets together."""
+    numbers = [one for one in rule.extensions if isinstance(one.value, int)]
+    found = []
+    for question in dict.fromkeys(one.question for one in numbers):
+        asked = [one for one in numbers if one.question == question]
+        low, high = _DOMAIN.get(question.keyword, (-inf, inf))
+        for one in asked:
+            least, most = _range(one)
+            low, high = max(low, least), min(high, most)
+        if low > high:
+            shown = " ".join(f"{question.keyword}({one})" for one in asked)
+            found.append(f"this rule matches nothing: no message is {shown}")
+    return found
+
+
+def _range(condition: Condition) -> tuple[float, float]:
+    """The least and the greatest whole number that meets a condition."""
+    bound = int(condition.value)
+    ranges = {">": (bound + 1, inf), ">=": (bound, inf), "<": (-inf, bound - 1), "<=": (-inf, bound)}
+    return ranges.get(condition.comparison, (bound, bound))
 
 
 def _matches_all(rule: Rule) -> bool:

@@ -18,6 +18,7 @@ from mqops.rules.values import BadValue, typed
 
 _FORWARD_ONLY = ("FWDQ", "FWDQM", "HEADER")
 _PUTS_ONLY = ("PUTAUT", "CANARY", "PACE", "MAXREPLAY", "ORDER")
+_NOT_STRICT = "this line allows extensions, and --strict takes only what IBM's handler knows: remove it, or --strict"
 _WITH_ORIGINS: Mapping[str, Keyword] = KEYWORDS | {
     "FWDQ": replace(KEYWORDS["FWDQ"], choices=(*KEYWORDS["FWDQ"].choices, "&ORIGQ"))
 }
@@ -37,7 +38,7 @@ def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: 
     keywords = {**keywords, **EXTENSIONS} if extended and not strict else keywords
     entries, problems = lines.entries()
     if extended and strict:
-        problems.append(lines.problem((extended, 1), "this line allows extensions, which IBM's handler does not know"))
+        problems.append(lines.problem((extended, 1), _NOT_STRICT))
     control = Control()
     written: list[Written] = []
     for number, entry in enumerate(entries):

@@ -96,5 +96,5 @@ def holds(condition: Condition, answer: Column, like: Callable[[Column, str], Co
     if isinstance(condition.value, int):
         found = _COMPARISONS[condition.comparison](answer, condition.value)
     else:
-        found = like(F.rtrim(answer, F.lit(" ")), condition.value)
+        found = answer.isNotNull() & like(F.rtrim(answer, F.lit(" ")), condition.value)
     return F.coalesce(found, F.lit(False))
