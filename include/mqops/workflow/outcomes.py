@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from mqops.ledger.balance import Place
 from mqops.ledger.marker import BODY_DIGITS, Marker, MarkerRow
 from mqops.ledger.outcome import THERE, Moved, OutcomeSummary, Seen, absent, outcomes, recorded
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name
+from mqops.mq.inquire import depth, queue_manager_name
 from mqops.mq.mover_port import key_of, without_dlh
 from mqops.mq.session import Got, Session
 from mqops.store import undo
@@ -35,8 +36,9 @@ from mqwire.structures import MQMD_LAYOUT
 
 LINE_ROWS = 1000
 """Most messages in a line of the ledger."""
-BACK_RUNS, BACK_MESSAGES = 5, 10_000
-"""A run looks back at so many runs before it, at none that moved more messages: those are looked at by hand."""
+BACK_RUNS, BACK_MESSAGES, BACK_DEPTH = 5, 10_000, 20_000
+"""A run looks back at so many runs before it, at none that moved more messages, and at no queue that is deeper, so that
+the look costs little beside the run; who wants to know of those asks for it."""
 
 _ids = MQMD_LAYOUT.reader("msg_id", "correl_id")
 _expiry = MQMD_LAYOUT.reader("expiry")
@@ -59,10 +61,14 @@ def _utc() -> datetime:
     return datetime.now(UTC)
 
 
-def look(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime] = _utc) -> OutcomeSummary:
+def look(
+    connection: MqConnection, run: RunFolder, *, deepest: int = 0, now: Callable[[], datetime] = _utc
+) -> OutcomeSummary:
     """Look for each message that a run moved; what changed goes to the ledger, the numbers to RUN/outcomes.json.
 
     Nothing is moved. What a queue manager discards because a browse finds it expired is discarded (E03).
+
+    Parameters: `deepest` queue that is looked at, in messages; 0 for all.
 
     Raises:
         InProgress: somebody acts on the run.
@@ -80,7 +86,7 @@ def look(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime
         known = recorded(ledger.markers(plan=order.plan))
         books = _Books(run, order, sums, known, Places(session))
         books.read()
-        seen = _Look(session, ledger, books).seen()
+        seen = _Look(session, ledger, books, deepest).seen()
         at = now()
         found = {one.row: outcome for one, outcome in outcomes(books.pending, seen, at)}
         changed = {row: outcome for row, outcome in found.items() if outcome and outcome != known.get(row)}
@@ -96,7 +102,7 @@ def look_back(connection: MqConnection, run: RunFolder) -> list[OutcomeSummary]:
     summaries = []
     for earlier in _open_runs(run):
         try:
-            summaries.append(look(connection, earlier))
+            summaries.append(look(connection, earlier, deepest=BACK_DEPTH))
         except MqopsError as error:
             _log.warning("Cannot tell what became of the messages of run %s: %s", earlier.run, error)
     return summaries
@@ -105,9 +111,17 @@ def look_back(connection: MqConnection, run: RunFolder) -> list[OutcomeSummary]:
 def _open_runs(run: RunFolder) -> list[RunFolder]:
     """The newest proved runs beside this one that moved messages whose outcome is open."""
     others = (RunFolder(path) for path in run.path.parent.iterdir() if path != run.path)
-    proved = [other for other in others if other.summary_json.exists() and not other.undo_json.exists()]
-    newest = sorted(proved, key=lambda other: other.summary_json.stat().st_mtime_ns, reverse=True)
+    proved = [(_changed_at(other.summary_json), other) for other in others if not other.undo_json.exists()]
+    newest = [other for at, other in sorted(proved, key=itemgetter(0), reverse=True) if at]
     return [other for other in newest[: 4 * BACK_RUNS] if _is_open(other)][:BACK_RUNS]
+
+
+def _changed_at(path: Path) -> int:
+    """When a file was changed, in nanoseconds; 0 where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _is_open(run: RunFolder) -> bool:
@@ -187,10 +201,11 @@ def _marker_row(row: Mapping[str, Any]) -> MarkerRow:
 class _Look:
     """One look at queues and ledger. Where the messages went comes first: what leaves there meanwhile is seen later."""
 
-    def __init__(self, session: Session, ledger: LedgerFile, books: _Books) -> None:
+    def __init__(self, session: Session, ledger: LedgerFile, books: _Books, deepest: int) -> None:
         self._session = session
         self._ledger = ledger
         self._books = books
+        self._deepest = deepest
         self._hidden: set[str] = set()
 
     def seen(self) -> Seen:
@@ -221,6 +236,10 @@ class _Look:
         """Identity, MQMD and body of the messages on a queue; one that is not seen whole is hidden (rule 6)."""
         for whole in (True, False):
             try:
+                if self._deepest and (messages := depth(self._session, queue)) > self._deepest:
+                    self._hidden.add(queue)
+                    self._books.places.note(queue, f"it has {messages} messages, which takes long")
+                    break
                 return picture(self._session, queue, _told, whole=whole)
             except InProgress:
                 self._hidden.add(queue)

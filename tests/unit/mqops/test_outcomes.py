@@ -233,6 +233,15 @@ def test_nothing_is_said_of_a_queue_that_is_gone_or_holds_messages_of_open_units
     assert bench.look(run).outcomes == {"there": 2}
 
 
+def test_a_queue_that_is_too_deep_is_left_for_another_time(manager, bench):
+    bench.letters("A", "A", "B")
+    run = bench.run()
+    summary = bench.look(run, deepest=1)
+    assert (summary.outcomes, summary.untold) == ({"there": 1}, 2)
+    assert summary.remarks == ("A cannot be looked at: it has 2 messages, which takes long",)
+    assert bench.look(run).outcomes == {"there": 3}
+
+
 def test_a_run_that_is_being_acted_on_is_not_looked_at(bench):
     bench.letters("A")
     run = bench.run()
