@@ -34,6 +34,7 @@ def build(name: str, settings: QueueManager, section: DlqRules, spark: str) -> D
             "limit": params.limit(),
             "message_ids": params.message_ids(),
             "unit_of_work": params.unit_of_work(section.unit_of_work, MAX_UNIT_OF_WORK),
+            **params.handling(section.handling),
         },
     ) as dag:
         plan_and_act(

@@ -17,8 +17,18 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--workflow", default="dlq", help="what the plan is for")
     parser.add_argument("--limit", type=int, default=0, help="most messages, the first in browse order; 0: all")
     parser.add_argument("--message-id", action="append", default=[], help="only this MsgId (48 hex digits); may repeat")
+    parser.add_argument("--canary", type=int, default=0, help="messages of each destination and rule that go first")
+    parser.add_argument(
+        "--canary-wait", type=int, default=30, help="seconds until it is decided whether they came back"
+    )
+    parser.add_argument("--pace", type=int, default=0, help="most messages a second; 0: no limit")
+    parser.add_argument(
+        "--in-flight", type=int, default=0, help="most messages that may stand on a destination; 0: any"
+    )
+    parser.add_argument("--patience", type=int, default=60, help="seconds to wait for a destination to have room")
     given = parser.parse_args(arguments)
 
+    from mqops.plan.handling import Handling  # noqa: PLC0415
     from mqops.spark.decide import Request, decide, message_id, table_text  # noqa: PLC0415
     from mqops.store.run import RunFolder  # noqa: PLC0415
 
@@ -29,6 +39,13 @@ def main(arguments: Sequence[str]) -> None:
         workflow=given.workflow,
         limit=given.limit or None,
         message_ids=tuple(message_id(text) for text in given.message_id),
+        handling=Handling(
+            canary=given.canary,
+            canary_wait=given.canary_wait,
+            pace=given.pace,
+            in_flight=given.in_flight,
+            patience=given.patience,
+        ),
     )
     decide(session("mqops decide"), request)
 

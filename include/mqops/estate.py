@@ -138,6 +138,24 @@ class Approval(Section):
         return self
 
 
+class Handling(Section):
+    """How plans are carried out, unless a run's form says otherwise (`mqops.plan.handling`).
+
+    Attributes:
+        canary: messages of each destination and rule that go first; 0: none.
+        canary_wait: time until it is decided whether they came back.
+        pace: most messages a second; 0: no limit.
+        in_flight: most messages that may stand on a destination; 0: no limit.
+        patience: time to wait for a destination to have room.
+    """
+
+    canary: Annotated[int, Field(ge=0)] = 0
+    canary_wait: Duration = timedelta(seconds=30)
+    pace: Annotated[int, Field(ge=0)] = 0
+    in_flight: Annotated[int, Field(ge=0)] = 0
+    patience: Duration = timedelta(minutes=1)
+
+
 class DlqRules(Section):
     """The dead-letter queue workflow of one queue manager.
 
@@ -146,6 +164,7 @@ class DlqRules(Section):
         rules: the rules table, relative to the estate file.
         schedule: cron fields in UTC; absent, the workflow runs by hand only.
         unit_of_work: messages moved per unit of work.
+        handling: canaries, pace and the like.
     """
 
     queue: MqName | None = None
@@ -153,6 +172,7 @@ class DlqRules(Section):
     schedule: Schedule | None = None
     approval: Approval = Approval()
     unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
+    handling: Handling = Handling()
 
 
 class SnapshotQuality(Section):
@@ -181,6 +201,7 @@ class BackoutReprocess(Section):
         replay_cap: how often a message is put back; beyond that it goes to `quarantine`.
         quarantine: the queue for messages that were put back so often.
         unit_of_work: messages moved per unit of work.
+        handling: canaries, pace and the like.
     """
 
     queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)] | None = None
@@ -190,6 +211,7 @@ class BackoutReprocess(Section):
     quarantine: MqName
     approval: Approval = Approval()
     unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
+    handling: Handling = Handling()
 
 
 class ExpiryScan(Section):

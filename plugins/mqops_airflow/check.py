@@ -135,6 +135,7 @@ def asked(params: Any) -> dict[str, Any]:
         "observe_limit": 0 if chosen else limit,
         "message_ids": ",".join(chosen).upper(),
         "unit_size": params["unit_of_work"],
+        **{name: params[name] for name in ("canary", "canary_wait", "pace", "in_flight", "patience")},
     }
 
 

@@ -175,3 +175,15 @@ delivery to the sender), EXPIRED. PRESENT and UNDONE need nothing: nothing is un
 The form takes the run's name in the lake. A run is **dry** unless the form says otherwise. `mqops undo RUN` does
 the same.
 """
+
+
+STOP = """
+### Stop acting, or go on
+
+The kill switch. **stop** makes every process that acts on the run end after the unit of work it is in, on every machine
+that shares the lake; without a run it holds for everything of the queue manager, and no act begins. Nothing is undone
+and nothing is lost: what was done is in the ledger, and *prove* of the stopped run counts it; the rest is where it was.
+
+**resume** takes the stop back. Then clear the task *act* of the stopped run: it does the rest, each message once.
+`mqops stop` and `mqops resume` do the same.
+"""

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from airflow.sdk import Param
 
+from mqops.estate import Handling
+
 MQ_NAME = r"^[A-Za-z0-9._/%]{1,48}$"
 QUEUE_PATTERN = r"^([A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*)$"
 RUN_KEY = r"^[A-Za-z0-9_+=@-][A-Za-z0-9._+=:@-]{0,199}$"
@@ -160,3 +162,55 @@ def unit_of_work(default: int, maximum: int) -> Param:
         maximum=maximum,
         description="Messages moved in one unit of work; a smaller one holds fewer messages locked.",
     )
+
+
+def handling(default: Handling) -> dict[str, Param]:
+    """How the plan is carried out; what a rule asks for comes besides (`mqops.plan.handling`)."""
+    return {
+        "canary": _count(
+            default.canary,
+            "Canary size",
+            "So many messages of each destination and rule go first; where one comes back the rest is left. 0: none.",
+        ),
+        "canary_wait": _count(
+            int(default.canary_wait.total_seconds()),
+            "Canary wait",
+            "Seconds until it is decided whether canaries came back.",
+        ),
+        "pace": _count(default.pace, "Rate", "Most messages a second, over all tasks. 0: no limit."),
+        "in_flight": _count(
+            default.in_flight,
+            "In flight",
+            "Nothing is put on a destination on which so many messages stand. 0: no limit.",
+        ),
+        "patience": _count(
+            int(default.patience.total_seconds()),
+            "Patience",
+            "Seconds to wait for a destination to have room; then the rest for it is left.",
+        ),
+    }
+
+
+def _count(default: int, title: str, description: str) -> Param:
+    return Param(default, title=title, type="integer", minimum=0, description=description)
+
+
+def stopped_run() -> Param:
+    """The run that is stopped; empty means all of a queue manager."""
+    return Param(
+        None,
+        title="Run",
+        type=["null", "string"],
+        pattern=RUN_KEY,
+        description="Its name in the lake. Empty: every run of the queue manager, and none begins.",
+    )
+
+
+def switch() -> Param:
+    """Stop or go on."""
+    return Param("stop", title="Do", type="string", enum=["stop", "resume"])
+
+
+def why() -> Param:
+    """For those who find it stopped."""
+    return Param("", title="Why", type="string", maxLength=200, description="For those who find it stopped.")

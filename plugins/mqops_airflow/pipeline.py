@@ -60,7 +60,8 @@ def plan_and_act(
 ) -> None:
     """Put the tasks behind `check`, inside the DAG that is being built.
 
-    :param check: its XCom has folder, queue (names with commas), rules, observe_limit, limit, message_ids, unit_size.
+    :param check: its XCom has folder, queue (names with commas), rules, observe_limit, limit, message_ids, unit_size,
+        canary, canary_wait, pace, in_flight, patience.
     :param name: of the queue manager.
     """
     prefix = dag_prefix(name)
@@ -75,6 +76,11 @@ def plan_and_act(
             f"--workflow={workflow}",
             f"--rules={CHECKED('rules')}",
             f"--limit={CHECKED('limit')}",
+            f"--canary={CHECKED('canary')}",
+            f"--canary-wait={CHECKED('canary_wait')}",
+            f"--pace={CHECKED('pace')}",
+            f"--in-flight={CHECKED('in_flight')}",
+            f"--patience={CHECKED('patience')}",
         ],
         repeated={"--message-id": CHECKED("message_ids")},
         summary=f"{FOLDER}/plan.json",

@@ -96,6 +96,14 @@ class ProveOperator(BaseOperator):
             "Balanced: planned %d = moved %d + discarded %d + left %d + gone %d; %d came later",
             *(summary.planned, summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
         )
+        for fate in summary.canaries:
+            (self.log.warning if fate["why"] else self.log.info)(
+                "canaries of %s: %d moved, %d came back, %d failed, %d unread: %s",
+                *(fate[name] for name in ("unit_group", "moved", "back", "failed", "unread")),
+                fate["why"] or "the rest followed",
+            )
+        for why, count in summary.left_because.items():
+            self.log.warning("left: %d: %s", count, why)
         for remark in summary.remarks:
             self.log.warning("%s", remark)
         for reason, count in summary.reasons.items():

@@ -1,0 +1,45 @@
+"""The task behind the kill switch in Airflow's UI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from mqops_airflow.workplace import estate_file, lake
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+
+class StopOperator(BaseOperator):
+    """Stops what the form names, or lets it go on; the XCom says what is in force now. No queue manager is asked.
+
+    :param requested_by: who started the run (templated).
+    """
+
+    template_fields = ("requested_by",)
+
+    def __init__(self, *, requested_by: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.requested_by = requested_by
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.errors import SettingsError  # noqa: PLC0415
+        from mqops.store import stop as store  # noqa: PLC0415
+        from mqops.store.run import RunFolder  # noqa: PLC0415
+        from mqops.workflow.clock import utc_now  # noqa: PLC0415
+
+        params, key = context["params"], context["params"]["run"]
+        folder = RunFolder.at(lake(estate_file()), params["queue_manager"], key or "any")
+        if key and not folder.path.is_dir():
+            raise SettingsError(f"{params['queue_manager']} has no run {key} in the lake")
+        place = folder.path if key else folder.lake_folder
+        what = f"run {key}" if key else f"all acting on {params['queue_manager']}"
+        if params["do"] == "resume":
+            lifted = store.lift(place)
+            self.log.info("%s may go on; it was stopped %s", what, lifted or "by nobody")
+            return {"what": what, "stopped": None}
+        stopped = store.stop(place, store.Stop(by=self.requested_by, at=utc_now(), why=params["why"]))
+        self.log.warning("%s is stopped %s", what, stopped)
+        return {"what": what, "stopped": stopped.to_json()}

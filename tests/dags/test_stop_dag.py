@@ -1,0 +1,93 @@
+"""The kill switch in Airflow: its form, and what it does to the lake; the forms of canary, rate and in-flight limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+from mqops.errors import SettingsError, Stopped
+from mqops.store.run import RunFolder
+from mqops.store.stop import is_stopped, refuse_if_stopped
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    dlq_rules:
+      rules: qm1.rules
+      handling: {canary: 5, canary_wait: 2m, pace: 100, in_flight: 5000}
+  MVS/1:
+    connection: mq_mvs1
+    backout_reprocess: {rules: back.rules, quarantine: Q}
+"""
+
+
+@pytest.fixture
+def estate(estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (estate_folder / "estate.yaml").write_text(ESTATE)
+    monkeypatch.delenv("MQOPS_LAKE", raising=False)
+    return estate_folder
+
+
+@pytest.fixture
+def switch(dag_file: Any, estate: Path) -> Any:
+    """Runs the task with a form, as its operator is run."""
+    dag = dag_file("stop").mq_stop
+    assert isinstance(dag, DAG)
+
+    def run(**form: Any) -> Any:
+        params = {name: dag.params.get_param(name).resolve(form.get(name, dag.params[name])) for name in dag.params}
+        task: Any = dag.get_task("stop")
+        task.requested_by = "carol"
+        return task.execute({"params": params, "ti": SimpleNamespace()})
+
+    return run
+
+
+def test_a_run_is_stopped_and_goes_on(switch: Any, estate: Path) -> None:
+    run = RunFolder.at(estate / "lake", "QM1", "cli-1").create()
+    found = switch(queue_manager="QM1", run="cli-1", why="night")
+    assert (found["what"], found["stopped"]["by"], found["stopped"]["why"]) == ("run cli-1", "carol", "night")
+    with pytest.raises(Stopped, match=r"Run cli-1 was stopped by carol at .* \(night\)"):
+        refuse_if_stopped(run)
+    assert switch(do="resume", queue_manager="QM1", run="cli-1") == {"what": "run cli-1", "stopped": None}
+    assert not is_stopped(run)
+    with pytest.raises(SettingsError, match="QM1 has no run cli-2 in the lake"):
+        switch(queue_manager="QM1", run="cli-2")
+
+
+def test_a_queue_manager_is_stopped_with_all_its_runs(switch: Any, estate: Path) -> None:
+    runs = [RunFolder.at(estate / "lake", name, "cli-1").create() for name in ("QM1", "MVS/1")]
+    assert switch(queue_manager="MVS/1")["what"] == "all acting on MVS/1"
+    assert [is_stopped(run) for run in runs] == [False, True]
+    switch(do="resume", queue_manager="MVS/1")
+    assert not is_stopped(runs[1])
+
+
+def test_a_stopped_run_is_not_tried_again_by_itself() -> None:
+    from mqops_airflow.retry import FINAL  # noqa: PLC0415
+
+    assert "mqops.errors.Stopped" in FINAL
+
+
+def test_the_forms_have_canary_rate_and_in_flight_limit_as_the_estate_sets_them(dag_file: Any, estate: Path) -> None:
+    from airflow.sdk.exceptions import ParamValidationError  # noqa: PLC0415
+
+    (dlq,) = (dag for dag in vars(dag_file("dlq_rules")).values() if isinstance(dag, DAG))
+    (backout,) = (dag for dag in vars(dag_file("backout_reprocess")).values() if isinstance(dag, DAG))
+    names = ("canary", "canary_wait", "pace", "in_flight", "patience")
+    assert [dlq.params[name] for name in names] == [5, 120, 100, 5000, 60]
+    assert [backout.params[name] for name in names] == [0, 30, 0, 0, 60]
+    for name in names:
+        with pytest.raises(ParamValidationError):
+            dlq.params.get_param(name).resolve(-1)
+    arguments = dlq.get_task("decide").application_args
+    wanted = [f"--{name.replace('_', '-')}={{{{ ti.xcom_pull(task_ids='check')['{name}'] }}}}" for name in names]
+    assert [
+        argument for argument in arguments if argument.split("=")[0] in {f"--{n.replace('_', '-')}" for n in names}
+    ] == wanted

@@ -1,0 +1,189 @@
+"""Canaries, the kill switch, pace, ORDER, MAXREPLAY and groups with Spark: as without it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from act_support import EXTENDED, counts, planned, proved, send_back
+from mq_support import DLQ, dead_letter
+from pymqi import CMQC
+
+from mqops.act.mover import BEHIND
+from mqops.errors import Stopped
+from mqops.plan.handling import Handling
+from mqops.rules import parse
+from mqops.spark.act import _in_lanes, act
+from mqops.spark.decide import Request
+from mqops.spark.decide import decide as decide_with_spark
+from mqops.store.files import read_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+from mqops.store.stop import Stop, lift, stop
+from mqops.workflow import act as plain
+from mqops.workflow.canary import CAME_BACK
+from mqops.workflow.decide import decide
+from mqops.workflow.observe import observe
+from mqops.workflow.prove import prove
+from mqops.workflow.tickets import read_order
+
+QUEUES = "".join(f"DEFINE QLOCAL(T{number}) MAXDEPTH(50000)\n" for number in range(4))
+QUEUES += "DEFINE QLOCAL(SHORT) MAXMSGL(10)\n"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc=QUEUES)
+
+
+@pytest.fixture
+def lake(tmp_path) -> Path:
+    return tmp_path / "lake"
+
+
+@contextmanager
+def meanwhile(what):
+    """Do something again and again, in a thread, until it says that it is done or the block ends."""
+    over = threading.Event()
+
+    def work():
+        while not over.is_set() and not what():
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_canaries_with_spark_stop_their_group_and_no_other(manager, spark, lake):
+    manager.put(DLQ, [dead_letter(f"T{n % 3}", b"%d" % n) for n in range(60)])
+    run, _plan = planned(manager, lake, canary=2, canary_wait=4)
+    with meanwhile(lambda: send_back(manager, "T1") and False):
+        summary = act(spark, manager.connection, run, lanes=3)
+    assert (summary.moved, summary.left) == (42, 18)
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 60, "moved": 42, "left": 18, "arrived": 2}
+    assert proof.left_because == {CAME_BACK: 18}
+    assert {one["unit_group"]: one["why"] for one in proof.canaries} == {
+        "T0@QM1": "",
+        "T1@QM1": CAME_BACK,
+        "T2@QM1": "",
+    }
+    assert manager.bodies("T0") == [b"%d" % n for n in range(0, 60, 3)]
+    assert list(LedgerFile(run.lake_folder, str).entries())
+
+
+def test_stopped_with_spark_and_finished_without_it(manager, spark, lake):
+    manager.put(DLQ, [dead_letter(f"T{n % 4}", b"%d" % n) for n in range(2000)])
+    run, plan = planned(manager, lake)
+
+    def stop_when_at_work() -> bool:
+        if manager.depth("T0") + manager.depth("T3") < 20:
+            return False
+        stop(run.path, Stop(by="carol", at="now"))
+        return True
+
+    with meanwhile(stop_when_at_work), pytest.raises(Stopped, match="was stopped by carol at now"):
+        act(spark, manager.connection, run, unit_size=2, lanes=4)
+    found = proved(manager, run)
+    assert 20 <= found["moved"] < 2000
+    assert found["left"] == 2000 - found["moved"]
+    lift(run.path)
+    plain.act(manager.connection, run, approved=plan.digest)
+    assert proved(manager, run) == {"planned": 2000, "moved": 2000}
+    for target in range(4):
+        assert manager.bodies(f"T{target}") == [b"%d" % n for n in range(target, 2000, 4)]
+
+
+def test_the_pace_holds_over_all_tasks(manager, spark, lake):
+    manager.put(DLQ, [dead_letter(f"T{n % 4}", b"%d" % n) for n in range(60)])
+    run, _plan = planned(manager, lake, pace=30)
+    begin = time.monotonic()
+    assert act(spark, manager.connection, run, lanes=4).moved == 60
+    assert time.monotonic() - begin >= 60 / 30
+    assert proved(manager, run) == {"planned": 60, "moved": 60}
+
+
+def test_ORDER_with_spark_keeps_what_is_behind_a_failure(manager, spark, lake):
+    keys = [b"a".ljust(24, b"\0"), b"b".ljust(24, b"\0")]
+    bodies = [b"x" * 11 if n == 4 else b"%d" % n for n in range(20)]
+    manager.put(DLQ, [dead_letter("SHORT", body, CorrelId=keys[n % 2]) for n, body in enumerate(bodies)])
+    run, _plan = planned(manager, lake, EXTENDED + "ACTION(RETRY) ORDER(CORRELID)\n")
+    act(spark, manager.connection, run, unit_size=3)
+    assert manager.bodies("SHORT") == [b"%d" % n for n in range(20) if n % 2 or n < 4]
+    proof = prove(manager.connection, run)
+    assert proof.left_because == {BEHIND: 7}
+    assert counts(proof) == {"planned": 20, "moved": 12, "left": 8, "failed": 1}
+
+
+MEMBER = CMQC.MQMF_MSG_IN_GROUP
+
+
+def messages():
+    """Groups that are sent to one place, and to two; messages with and without what ORDER asks for."""
+    found = []
+    for number in range(40):
+        group = {"GroupId": b"g%d".ljust(24, b"\0") % (number % 5), "MsgSeqNumber": number // 5 + 1, "MsgFlags": MEMBER}
+        dest = f"T{number % 5 % 3}" if number % 5 != 2 else f"T{number % 4}"
+        ids = {"CorrelId": b"%d".ljust(24, b"\0") % (number % 3)} if number % 7 else {}
+        found.append(dead_letter(dest, b"%d" % number, **ids, **(group if number % 2 else {})))
+    return [*found, dead_letter("T3", b"drop"), ({}, b"no header")]
+
+
+TABLE = EXTENDED + (
+    "DESTQ(T0) ACTION(RETRY) ORDER(CORRELID) CANARY(3)\nDESTQ(T1) ACTION(RETRY) MAXREPLAY(1)\n"
+    "DESTQ(T3) ACTION(DISCARD)\nACTION(FWD) FWDQ(T0) HEADER(NO) ORDER(GROUPID) PACE(100/s)\n"
+)
+
+
+def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake):
+    manager.put(DLQ, messages())
+    run, _plan = planned(manager, lake, "DESTQ(T1) ACTION(RETRY)\n")
+    plain.act(manager.connection, run)
+    prove(manager.connection, run)
+    send_back(manager, "T1")
+    runs, plans = [], []
+    for name in ("plain", "spark"):
+        runs.append(RunFolder.at(lake, "QM1", name))
+        observe(manager.connection, runs[-1])
+        handling = Handling(canary=1, in_flight=9)
+        if name == "plain":
+            plans.append(decide(runs[-1], parse(TABLE).table, text=TABLE, source="t", handling=handling))
+        else:
+            plans.append(decide_with_spark(spark, Request(folder=runs[-1], table_text=TABLE, handling=handling)))
+    rows = [sorted(pq.read_table(run.plan).to_pylist(), key=lambda row: row["row"]) for run in runs]
+    assert rows[0] == rows[1]
+    assert plans[0].digest == plans[1].digest
+    assert plans[0].remarks == plans[1].remarks
+    assert plans[0].handling == plans[1].handling
+    assert {"SPLIT", "REPLAYED", "RETRY", "DISCARD", "ERROR"} <= plans[0].actions.keys()
+    assert any(row["order_key"] for row in rows[0])
+    assert any(row["together"] != row["row"] for row in rows[0])
+
+    order = read_order(runs[0])
+    dealt = plain._dealt(plain._rows(runs[0], order), 6, order.handling)
+    with_spark = _in_lanes(spark.read.parquet(str(runs[1].plan)), 6, order.handling).collect()
+    assert sorted((row["lane"], row["position"], row["row"]) for row in with_spark) == [
+        (lane, row.position, row.row) for lane, of_lane in enumerate(dealt) for row in of_lane
+    ]
+    assert any(dealt[lane] for lane in range(3, 6))
+
+
+def test_a_limit_that_leaves_out_some_of_a_group_holds_it_back(manager, spark, lake):
+    group = {"GroupId": b"g".ljust(24, b"\0"), "MsgFlags": MEMBER}
+    manager.put(DLQ, [dead_letter("T0", b"%d" % n, MsgSeqNumber=n + 1, **group) for n in range(4)])
+    manager.put(DLQ, [dead_letter("T0", b"single")])
+    run = RunFolder.at(lake, "QM1", "limited")
+    observe(manager.connection, run)
+    plan = decide_with_spark(spark, Request(folder=run, table_text="ACTION(RETRY)\n", limit=3))
+    assert plan.actions == {"INCOMPLETE": 3}
+    assert plan.remarks == ("3 messages are left: others of their group are not in the plan",)
+    assert read_json(run.plan_json)["handling"] == {}
