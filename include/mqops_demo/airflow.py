@@ -36,7 +36,7 @@ def connections(place: AirflowHome) -> dict[str, dict[str, Any]]:
     return found
 
 
-FOR_ALL = ("mq_refresh_expiry", "mq_undo")
+FOR_ALL = ("mq_refresh_expiry", "mq_stop", "mq_undo")
 
 
 def dag_ids(estate: Estate) -> list[str]:
