@@ -122,7 +122,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the broker ends with us
     targets = "".join(f"DEFINE QLOCAL({name}) MAXDEPTH(999999) DEFPSIST(YES)\n" for name in TARGETS)
     with folder() as path, rabbitmq.broker(path) as broker:
-        print(f"RabbitMQ {broker.control('version').strip()}; best of {ROUNDS}; messages/s, put and get")
+        print(f"persistent messages of 1 KB; best of {ROUNDS}; messages/s, put and get")
+        print(f"{'':<32} {'RabbitMQ ' + broker.control('version').strip():>17}   {'this':>17}   this / that")
         manager = create(path / "queue_managers", "QM1", QUEUES + targets)
         with broker.connection() as connection:
             for number in range(max(PROCESSES)):
@@ -132,17 +133,17 @@ def main() -> None:
             for processes in PROCESSES:
                 theirs = fastest([there(broker, processes, count, unit) for _ in range(ROUNDS)])
                 ours = fastest([together(manager, processes, count, unit) for _ in range(ROUNDS)])
-                show(f"{unit} a unit, {processes} processes", theirs, ours)
+                show(f"{unit} a unit, {processes} process{'es' if processes > 1 else ''}", theirs, ours)
         theirs_redrive = best(lambda: shovel(broker, MESSAGES))
         ours_redrive = best(lambda: redrive(manager, path / "lake", MESSAGES))
         show(f"redrive of {MESSAGES} to {len(TARGETS)} queues", (theirs_redrive,), (ours_redrive,))
 
 
 def show(name: str, theirs: tuple[float, ...], ours: tuple[float, ...]) -> None:
-    """RabbitMQ's figures, ours, and how many times theirs ours are."""
-    columns = (*(f"{one:,.0f}" for one in theirs), "|", *(f"{one:,.0f}" for one in ours), "|")
+    """RabbitMQ's figures, ours, and how many times as many ours are."""
+    figures = (" ".join(f"{one:>8,.0f}" for one in some).rjust(17) for some in (theirs, ours))
     times = " ".join(f"{own / other:.2f}" for own, other in zip(ours, theirs, strict=True))
-    print(f"{name:34} RabbitMQ | this: {' '.join(columns)} times {times}", flush=True)
+    print(f"{name:<32} {'   '.join(figures)}   {times:>10}", flush=True)
 
 
 if __name__ == "__main__":
