@@ -45,6 +45,7 @@ class QueueManager:
     targets: dict[str, TargetQueue]
     ledger: list[Message] = field(default_factory=list)
     discarded: Counter[str] = field(default_factory=Counter)
+    reports: list[Message] = field(default_factory=list)
 
 
 @dataclass
@@ -148,6 +149,11 @@ class MemoryPort:
         if len(target.messages) + waiting >= target.room:
             return c.MQRC_Q_FULL
         self._put(target.messages, message)
+        return 0
+
+    def report_expired(self, row: Row, taken: Taken) -> int:
+        _queue, _index, message = self.got[-1]
+        self._put(self.manager.reports, Message(b"", message.msg_id, message.key, b""))
         return 0
 
     def commit(self) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mqops.act.gate import Open
 from mqops.act.identity import PlanIdentity
 from mqops.act.issue import issue
-from mqops.act.lanes import Row
+from mqops.act.lanes import DISCARDS, EXPIRE, Row
 from mqops.act.mover import Mover
 from mqops.errors import MQError
 from mqops.ledger.account import account
@@ -33,7 +33,7 @@ messages = st.lists(
     st.tuples(
         st.integers(0, 6),  # MsgId: few values, so that there are twins
         st.integers(0, 2),  # what tells twins apart
-        st.sampled_from(["RETRY", "FWD", "DISCARD"]),
+        st.sampled_from(["RETRY", "FWD", "DISCARD", EXPIRE]),
         st.sampled_from(TARGETS),
         st.integers(1, 3),  # size
         st.sampled_from(["", "", "one", "two"]),  # what its rule's ORDER keeps in order
@@ -72,8 +72,8 @@ def build(plan, absent):
                 body_length=size,
                 action="FWD" if dest == DLQ and action == "RETRY" else action,
                 rule_key="rule",
-                dest_q="" if action == "DISCARD" else dest,
-                unit_group="DISCARD" if action == "DISCARD" else dest,
+                dest_q="" if action in DISCARDS else dest,
+                unit_group=action if action in DISCARDS else dest,
                 order_key=order,
                 together=rows[-1].bundle if joined else number,
             )
@@ -148,10 +148,12 @@ def test_law1_law3_law5_every_message_in_one_place_and_the_markers_say_which(pla
     assert not sums.problems
     assert not sums.open_lanes
     for name, target in manager.targets.items():
-        recorded = Counter(key for key, action, dest in sums.acted.values() if dest == name and action != "DISCARD")
+        recorded = Counter(key for key, action, dest in sums.acted.values() if dest == name and action not in DISCARDS)
         if name != DLQ:
             assert recorded == Counter(message.key for message in target.messages), name
-    assert manager.discarded == Counter(key for key, action, _dest in sums.acted.values() if action == "DISCARD")
+    assert manager.discarded == Counter(key for key, action, _dest in sums.acted.values() if action in DISCARDS)
+    expired = Counter(key for key, action, _dest in sums.acted.values() if action == EXPIRE)
+    assert expired == Counter(report.key for report in manager.reports)
 
     check_order_and_groups(rows, sums)
     on_queue = Counter((DLQ, message.key) for message in manager.sources[DLQ])
