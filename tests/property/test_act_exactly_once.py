@@ -55,6 +55,7 @@ def build(plan, absent):
         "MISSING": memory.TargetQueue(missing=True),
     }
     on_dlq, rows = [], []
+    where = ""
     for number, (msg_id, twin, own_action, own_dest, size, order, joined) in enumerate(plan):
         joined = joined and number > 0  # noqa: PLW2901
         action, dest = (rows[-1].action, where) if joined else (own_action, own_dest)
@@ -127,11 +128,11 @@ def work(manager, rows, trouble, *, unit_size, limit, gate=None):
     messages,
     st.sets(st.integers(0, 24), max_size=3),
     troubles,
-    st.integers(1, 8),
-    st.sampled_from([10, 10**9]),
+    st.tuples(st.integers(1, 8), st.sampled_from([10, 10**9])),
     st.lists(st.integers(0, 5), max_size=30),
 )
-def test_law1_law3_law5_every_message_in_one_place_and_the_markers_say_which(plan, absent, at, unit_size, limit, words):
+def test_law1_law3_law5_every_message_in_one_place_and_the_markers_say_which(plan, absent, at, sizes, words):
+    unit_size, limit = sizes
     rows, manager = build(plan, absent)
     before = Counter(message.key for message in manager.sources[DLQ])
     trouble = memory.Trouble(dict(at), itertools.count())
