@@ -19,7 +19,7 @@ AGES = {"0s": 0, "5s": 5, "1m": 60, "2h": 7200, "1d": 86400}
 TEXTS = ["DE", "de", "D", "", " ", "x y", "it's", "é", "\N{MONEY BAG}", "a\nb", "7", "-7", "true", "*", "1.5", "\x7f"]
 PATTERNS = [*TEXTS, "D*", "*E", "?", "??", "?*", "*x*", "* *", "D *", "*'*", "\N{MONEY BAG}*", "*:*", "*<*", "*{*7*"]
 NAMES = ["a", "b", "c-d"]
-PROPERTIES = ["usr.a", "usr.b", "usr.g.a", "jms.Dst", "mcd.Msd"]
+PROPERTIES = ["usr.a", "usr.a", "usr.a", "usr.b", "usr.g.a", "jms.Dst", "mcd.Msd"]
 
 
 def quoted(text):
@@ -31,25 +31,30 @@ def many_attributes(count):
 
 
 _patterns = st.sampled_from([quoted(p) for p in PATTERNS if p and p.isprintable()])
-_found = st.sampled_from(["'*'", "'?*'", "'D*'", "'7'", "'*E'", "'true'", "'-*'"])
+_found = st.sampled_from(["'*'", "'*'", "'?*'", "'?*'", "'D*'", "'7'", "'*E'", "'true'", "'-*'"])
 _comparisons = st.sampled_from([">", ">=", "<", "<=", "="])
-_json_paths = st.sampled_from([[".a"], [".b"], ["[0]"]]) | st.lists(
+_json_paths = st.sampled_from([[".a"], [".a"], [".b"], [".a", ".b"], [".b", "[1]"], ["[0]", ".a"]]) | st.lists(
     st.sampled_from([*(f".{n}" for n in NAMES), "[0]", "[1]"]), min_size=1, max_size=3
 )
 _xml_steps = st.sampled_from(["a", "b", "c-d", "a[1]", "b[2]", "a[3]"])
-_xpaths = st.tuples(st.just("a"), st.lists(_xml_steps, max_size=2), st.sampled_from(["", "", "/@i", "/@a"])).map(
-    lambda parts: f"/{'/'.join([parts[0], *parts[1]])}{parts[2]}"
-)
-conditions = st.one_of(
+_xpaths = st.sampled_from(["/a", "/a/@i", "/a/b", "/a/b/@i", "/a/a[2]"]) | st.tuples(
+    st.lists(_xml_steps, min_size=1, max_size=3), st.sampled_from(["", "", "/@i", "/@a"])
+).map(lambda parts: f"/{'/'.join(parts[0])}{parts[1]}")
+_numbers_asked = st.one_of(
     st.builds(lambda op, age: f"AGE({op}{age})", _comparisons, st.sampled_from(list(AGES))),
     st.builds(lambda op, n: f"SIZE({op}{n})", _comparisons, st.sampled_from(["0", "2", "7", "40", "1K", "1M"])),
     st.builds(lambda op, n: f"BACKOUT({op} {n})", _comparisons, st.integers(0, 3)),
     st.builds(lambda op, n: f"PRIORITY({op}{n})", _comparisons, st.integers(0, 9)),
+)
+_texts_asked = st.one_of(
     st.builds(lambda n, p: f"PROP('{n}' = {p})", st.sampled_from(PROPERTIES), _found | _patterns),
     st.builds(lambda p: f"BODY({p})", _patterns),
     st.builds(lambda path, p: f"BODY(JSON '${''.join(path)}' = {p})", _json_paths, _found | _patterns),
     st.builds(lambda path, p: f"BODY(XPATH '{path}' = {p})", _xpaths, _found | _patterns),
 )
+
+
+conditions = st.one_of(_numbers_asked, _texts_asked, _texts_asked, _texts_asked)
 
 
 @st.composite
@@ -58,7 +63,7 @@ def tables(draw):
     rules = []
     for number in range(draw(st.integers(1, 6))):
         asked = draw(st.lists(conditions, min_size=1, max_size=2, unique=True))
-        also = draw(st.sampled_from(["", "", "REASON(2053) ", "DESTQ(A*) "]))
+        also = draw(st.sampled_from(["", "", "", "REASON(2053) ", "DESTQ(A*) "]))
         rules.append(f"{also}{' '.join(asked)} ACTION(FWD) FWDQ(Q{number})")
     return HEADER + "\n".join(rules) + "\n"
 
@@ -173,6 +178,7 @@ _bodies = st.one_of(
         lambda value, blanks: blanks + json.dumps(value, ensure_ascii=False), _json, st.sampled_from(["", "\n "])
     ),
     _json.map(json.dumps),
+    st.sampled_from(['{"a":"DE","b":7}', '{"b":"D ","a":true}', '[{"a":"7"},"x y"]', '{"a":{"b":"7"},"b":[7,"DE"]}']),
     _spoilt_json,
     _elements(),
     _spoilt_xml,

@@ -13,6 +13,7 @@ from mqops.rules import choose, parse
 from mqops.rules.pattern import Shape, shape_of, wild_match
 
 sys.path.insert(0, str(Path(__file__).parent))
+import extension_grammar
 import naive_rules
 import rule_grammar as grammar
 
@@ -62,15 +63,34 @@ def test_a_table_means_the_same_however_it_is_written(data):
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_D07_D09_a_damaged_table_is_an_error_with_a_place_or_another_table(data):
-    text = data.draw(grammar.written(data.draw(grammar.tables)))
+    hold_damaged(data, data.draw(grammar.written(data.draw(grammar.tables))))
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_D07_D09_a_damaged_extended_table_is_an_error_with_a_place_or_another_table(data):
+    hold_damaged(data, data.draw(extension_grammar.tables()))
+
+
+def hold_damaged(data, text):
     at = data.draw(st.integers(0, len(text)))
-    text = text[:at] + data.draw(st.sampled_from([*"()',*?&+-A0\t\n\0é\udcff", ""])) + text[at + 1 :]
+    text = text[:at] + data.draw(st.sampled_from([*"()',*?&+-A0<=>\t\n\0é\udcff", ""])) + text[at + 1 :]
     parsed = parse(text)
     lines = text.split("\n")
     assert (parsed.table is None) == bool(parsed.errors)
     for problem in (*parsed.errors, *parsed.warnings):
         assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
         assert problem.message
+
+
+@given(extension_grammar.tables())
+@settings(max_examples=200, deadline=None)
+def test_a_condition_reads_as_it_is_shown(text):
+    rules = parse(text).table.rules
+    shown = [" ".join(f"{one.question.keyword}({one})" for one in rule.extensions) for rule in rules]
+    again = parse(extension_grammar.HEADER + "".join(f"{conditions} ACTION(RETRY)\n" for conditions in shown)).table
+    assert [rule.extensions for rule in again.rules] == [rule.extensions for rule in rules]
+    assert parse(text.removeprefix(extension_grammar.HEADER)).table is None
 
 
 def naive(pattern, field):

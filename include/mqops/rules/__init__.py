@@ -19,6 +19,8 @@ IBM's text leaves a point open, the stricter reading holds:
    &REPLYQM. A blank FWDQ is an error, a blank FWDQM is the local queue manager.
 9. FWDQ, FWDQM and HEADER only with ACTION(FWD); PUTAUT only with FWD or RETRY.
 10. Lines longer than 72 characters are accepted: IBM's own tables have them.
+11. Extensions (`mqops.rules.conditions`, `keywords.EXTENSIONS`) are errors, unless the table begins with the header
+    line (`mqops.rules.lines` rule 4) and is not read strictly.
 """
 
 from __future__ import annotations

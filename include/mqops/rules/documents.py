@@ -29,6 +29,7 @@ _MOST_LEVELS, _LONGEST_NUMBER = 500, 500
 _MOST_XML_LEVELS, _MOST_ATTRIBUTES, _LONGEST_NAME = 100, 100, 500
 _BLANKS = " \t\r\n"
 _LONG_NUMBER = re.compile(rf"[-+.eE0-9]{{{_LONGEST_NUMBER + 1}}}")
+_LONG_WORD = re.compile(rf"[^ <>=/\t\r\n]{{{_LONGEST_NAME + 1}}}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _DECLARATION = re.compile(
     r"<\?xml[ \t\r\n]+version=(?:'1\.0'|\"1\.0\")"
@@ -121,6 +122,18 @@ def _is_xml(text: str) -> bool:
     if start.startswith("<?xml") and not (start is text and _DECLARATION.match(text)):
         return False
     parser = expat.ParserCreate("utf-8")  # wins over the declaration: the text is decoded already
+    parser.StartDoctypeDeclHandler = _refuse
+    if text.count("</") >= _MOST_XML_LEVELS or text.count("=") > _MOST_ATTRIBUTES or _LONG_WORD.search(text):
+        _hold_bounds(parser)
+    try:
+        parser.Parse(text.encode(), True)
+    except (expat.ExpatError, ValueError):
+        return False
+    return True
+
+
+def _hold_bounds(parser: expat.XMLParserType) -> None:
+    """Let the parser refuse what is too deep, has too many attributes or too long names."""
     depth = 0
 
     def begin(name: str, attributes: list[str]) -> None:
@@ -136,13 +149,7 @@ def _is_xml(text: str) -> bool:
         depth -= 1
 
     parser.ordered_attributes = True
-    parser.StartDoctypeDeclHandler = _refuse
     parser.StartElementHandler, parser.EndElementHandler = begin, end
-    try:
-        parser.Parse(text.encode(), True)
-    except (expat.ExpatError, ValueError):
-        return False
-    return True
 
 
 def xml_values(text: str, paths: Sequence[str]) -> list[str | None]:

@@ -26,7 +26,7 @@ from mqops.rules.conditions import Question
 from mqops.snapshot.answers import answers, columns_for
 from mqops.snapshot.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.store import backout
-from mqops.store.arrow import PLAN, read_parquet, write_parquet
+from mqops.store.arrow import PLAN, SNAPSHOT, read_parquet, write_parquet
 from mqops.store.files import make_durable, make_folder, read_json, write_json
 from mqops.store.replays import read as read_replays
 from mqops.store.run import RunFolder
@@ -174,9 +174,13 @@ def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mappi
 
 
 def read_messages(snapshot: Path, questions: Iterable[Question]) -> Iterator[pa.RecordBatch]:
-    """What deciding by rules with these questions reads of a snapshot. Raises `LakeError`."""
+    """What deciding by rules with these questions reads of a snapshot, whoever wrote it. Raises `LakeError`."""
     asked = columns_for(questions)
-    return read_parquet(snapshot, sorted({*READ, *asked}), rows=_BATCH if "body" in asked else _NARROW_BATCH)
+    for batch in read_parquet(snapshot, sorted({*READ, *asked}), rows=_BATCH if "body" in asked else _NARROW_BATCH):
+        yield pa.RecordBatch.from_arrays(
+            [column.cast(SNAPSHOT.field(name).type) for name, column in zip(batch.schema.names, batch, strict=True)],
+            batch.schema.names,
+        )
 
 
 NO_RULE: Mapping[str, Any] = {

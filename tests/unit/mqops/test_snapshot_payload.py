@@ -1,0 +1,159 @@
+"""What the snapshot keeps of the data behind the headers: text in any character set, kinds, properties; and answers."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mqops.errors import LakeError
+from mqops.rules import parse
+from mqops.snapshot.answers import answers, columns_for, text_of
+from mqops.snapshot.columns import SNAPSHOT_COLUMNS
+from mqops.snapshot.decode import row_maker
+from mqops.store.arrow import SNAPSHOT
+from mqops.workflow.decide import READ, read_messages
+from mqwire.ccsid import encode
+from mqwire.rfh2 import MQRFH2
+from mqwire.structures import MQDLH, MQMD
+
+NAMES = [name for name, _kind, _null in SNAPSHOT_COLUMNS]
+OBSERVED = datetime(2026, 11, 21, 12, 0, 0, 999_999, tzinfo=UTC)
+make = row_maker("QM1", "DLQ", OBSERVED)
+QUESTIONS = parse(
+    "* MQOPS EXTENSIONS\nAGE(>1s) SIZE(>1) BACKOUT(>1) PRIORITY(>1) PROP('usr.a' = '*') BODY('*') "
+    "BODY(JSON '$.a' = '*') BODY(XPATH '/a' = '*') ACTION(RETRY)\n"
+).table.questions
+
+
+def columns(body: bytes, **md: Any) -> dict[str, Any]:
+    described = {"format": "MQSTR", "coded_char_set_id": 1208, "encoding": 546, **md}
+    return dict(zip(NAMES, make(0, MQMD(**described).pack(), body), strict=True))
+
+
+def dead(body: bytes, **dlh: Any) -> dict[str, Any]:
+    said = {"format": "MQSTR", "coded_char_set_id": 1208, "encoding": 546, **dlh}
+    return columns(MQDLH(**said).pack(encoding=546, ccsid=1208) + body, format="MQDEAD")
+
+
+@pytest.mark.parametrize(
+    ("ccsid", "encoding", "kept_twice"),
+    [(1208, 546, False), (819, 546, True), (500, 273, True), (1200, 546, True), (1200, 273, True), (1202, 273, True)],
+)
+def test_law7_text_is_decoded_in_the_character_set_its_header_says(ccsid, encoding, kept_twice):
+    text = '{"a": "é"}'
+    row = dead(encode(text, ccsid, encoding), coded_char_set_id=ccsid, encoding=encoding)
+    assert (row["text_kind"], text_of(row)) == ("json", text)
+    assert (row["text_decoded"] is not None) == kept_twice
+
+
+def test_ascii_is_not_kept_twice_and_an_inherited_ccsid_is_the_descriptors():
+    assert dead(b"abc", coded_char_set_id=819)["text_decoded"] is None
+    row = dead("é".encode(), coded_char_set_id=-2)
+    assert (row["text_kind"], text_of(row)) == ("text", "é")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"\xff", {}),  # not UTF-8
+        (b"a\0", {}),
+        (b"abc", {"format": "MQADMIN"}),
+        (b"abc", {"coded_char_set_id": 0}),  # whose?
+        (b"abc", {"coded_char_set_id": 9999}),
+        (b"abc", {"coded_char_set_id": 1200}),  # half a character
+        (b"ab", {"coded_char_set_id": 1200, "encoding": 0}),  # which byte order?
+        (b"abc", {"format": "MQHRF2"}),  # no MQRFH2 follows
+    ],
+)
+def test_what_is_no_text_is_not_guessed(body, said):
+    row = dead(body, **said)
+    assert row["dlh_error"] is None
+    assert (row["text_offset"], row["text_kind"], row["text_decoded"], row["properties"]) == (None,) * 4
+    found = answers(QUESTIONS, row | {"observed_at": OBSERVED})
+    assert [found[key] for key in ("BODY", "BODY JSON $.a", "BODY XPATH /a", "PROP usr.a")] == [None] * 4
+
+
+@pytest.mark.parametrize("encoding", [273, 546])
+def test_properties_of_every_folder_the_first_of_a_name_counts(encoding):
+    folders = ["<usr><a>1</a><a>2</a><g><b>&lt;é</b></g><n xsi:nil='true'/></usr>", "<jms><Dst>queue:///Q</Dst></jms>"]
+    rfh2 = MQRFH2(format="MQSTR", coded_char_set_id=1208, encoding=546, name_value_ccsid=1200)
+    raw = rfh2.with_folders(*folders, encoding=encoding).pack(encoding=encoding, ccsid=819)
+    row = dead(raw + b"text", format="MQHRF2", encoding=encoding, coded_char_set_id=819)
+    assert json.loads(row["properties"]) == {"usr.a": "1", "usr.g.b": "<é", "jms.Dst": "queue:///Q"}
+    assert (row["jms_destination"], text_of(row)) == ("queue:///Q", "text")
+
+
+def test_a_folder_that_is_not_valid_has_no_properties_and_hides_no_text():
+    raw = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders("<usr><a>1</usr>").pack()
+    row = dead(raw + b"text", format="MQHRF2", coded_char_set_id=819)
+    assert (row["properties"], row["jms_destination"], text_of(row)) == (None, None, "text")
+
+
+AGES = [
+    ("20261121", "11595900", 1),
+    ("20261121", "11595999", 1),  # fractions do not count
+    ("20261121", "12000100", -1),
+    ("20261120", "12000000", 86400),
+    ("        ", "        ", None),
+    ("20260230", "12000000", None),
+    ("00000101", "12000000", None),
+    ("20261121", "240000", None),
+    ("20261121", "11600000", None),
+    ("20261121", "1159600 ", None),
+    ("2026112\N{SUPERSCRIPT ONE}", "12000000", None),
+]
+
+
+@pytest.mark.parametrize(("date", "time", "age"), AGES)
+def test_age_is_of_the_dead_letter_header_else_of_the_descriptor(date, time, age):
+    if date.isascii():
+        row = dead(b"", put_date=date, put_time=time)
+        assert answers(QUESTIONS, row)["AGE"] == age
+    row = columns(b"") | {"put_date": date, "put_time": time}
+    assert answers(QUESTIONS, row)["AGE"] == age
+
+
+def test_size_is_without_the_dead_letter_header():
+    assert answers(QUESTIONS, dead(b"12345"))["SIZE"] == 5
+    assert answers(QUESTIONS, columns(b"12345", backout_count=3, priority=7)) == {
+        **dict.fromkeys(question.key for question in QUESTIONS),
+        **{"SIZE": 5, "BACKOUT": 3, "PRIORITY": 7, "BODY": "12345"},
+    }
+
+
+@settings(deadline=None)
+@given(
+    body=st.binary(max_size=300),
+    format=st.sampled_from(["MQSTR", "MQDEAD", "MQHRF2", "MQIMS"]),
+    ccsid=st.sampled_from([500, 819, 1208, 1200]),
+)
+def test_law7_whatever_comes_has_a_row_and_answers(body, format, ccsid):
+    for row in (
+        columns(body, format=format, coded_char_set_id=ccsid),
+        dead(body, format=format, coded_char_set_id=ccsid),
+    ):
+        assert set(answers(QUESTIONS, row)) == {question.key for question in QUESTIONS}
+        if row["text_kind"] is not None:
+            assert encode(text_of(row), row["dlh_ccsid"] or ccsid, 546) == row["body"][row["text_offset"] :]
+
+
+def test_rules_without_extensions_read_no_more_than_before():
+    table = parse("REASON(2053) ACTION(RETRY)\n").table
+    assert columns_for(table.questions) == []
+    assert not {"body", "md", "text_decoded", "properties", "observed_at"} & set(READ)
+
+
+def test_a_snapshot_of_an_earlier_version_is_refused_where_a_rule_asks_for_what_it_lacks(tmp_path):
+    newer = {"text_offset", "text_kind", "text_decoded", "properties"}
+    schema = pa.schema([field for field in SNAPSHOT if field.name not in newer])
+    pq.write_table(schema.empty_table(), tmp_path / "part-0.parquet")
+    assert list(read_messages(tmp_path, [])) == []
+    with pytest.raises(LakeError, match="earlier version, without the columns text_decoded, text_kind, text_offset"):
+        list(read_messages(tmp_path, [one for one in QUESTIONS if one.keyword == "BODY"]))
