@@ -92,8 +92,8 @@ class Handling:
             said.append(f"pace: {run}" + (f"; by rules: {', '.join(map(str, paces))} a second" if paces else ""))
         if self.in_flight:
             said.append(
-                f"in flight: nothing is put on a destination with {self.in_flight} messages; after {self.patience} s "
-                "without room the rest for it is left"
+                f"in flight: nothing is put on a destination with {self.in_flight} messages, "
+                f"where its depth can be told; after {self.patience} s without room the rest for it is left"
             )
         return tuple(said)
 

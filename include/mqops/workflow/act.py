@@ -186,7 +186,8 @@ def rounds(connection: MqConnection, order: Order, lanes: Sequence[int], visit: 
                 f"Another process is at work on {len(unfinished)} lanes of run {order.plan.run}; act again later"
             )
         visits = visit(unfinished, {})
-        refuse_if_stopped(order.folder)
+        if any(result.state == "stopped" for result in visits):
+            refuse_if_stopped(order.folder)  # unless somebody took it back meanwhile
         results += visits
         held = 0 if any(result.units for result in visits) else held + 1
     return results

@@ -100,10 +100,11 @@ def watch(connection: MqConnection, order: Order, ahead: Callable[[], Sequence[R
         return
     canaries = _canaries(order.folder, ahead())
     with connect(connection) as session:
-        watched = _watched(session, order, canaries)
+        watched, unseen = _watched(session, order, canaries)
         before = _like(canaries, _all(session, watched))
     noted = [[*place, number] for place, number in sorted(before.items())]
-    _keep(order, {"canaries": [asdict(one) for one in canaries], "watched": watched, "before": noted, "decision": None})
+    ones = [asdict(one) for one in canaries]
+    _keep(order, {"canaries": ones, "watched": watched, "unseen": unseen, "before": noted, "decision": None})
 
 
 def decided(
@@ -147,6 +148,12 @@ def fates_of(run: RunFolder, digest: str) -> tuple[Mapping[str, Any], ...]:
     return tuple(note["decision"] or ()) if note.get("plan") == digest else ()
 
 
+def unseen_by(run: RunFolder, digest: str) -> tuple[str, ...]:
+    """Where canaries could have come back without being seen, a line each. Raises `LakeError`."""
+    note = kept(run)
+    return tuple(note["unseen"]) if note.get("plan") == digest else ()
+
+
 def _keep(order: Order, note: Mapping[str, Any]) -> None:
     write_json(order.folder.canary_json, {**note, "plan": order.plan.digest})
 
@@ -175,32 +182,43 @@ def _payload(md: bytes, body: bytes) -> str:
     return sha256(rest).hexdigest() if rest else ""
 
 
-def _watched(session: Session, order: Order, canaries: Sequence[Canary]) -> list[str]:
-    """Rule 2. Those that may be read."""
+def _watched(session: Session, order: Order, canaries: Sequence[Canary]) -> tuple[list[str], list[str]]:
+    """Rule 2: the queues that are watched, and why others that should be are not."""
     names = list(order.queues)
+    unseen = []
     with suppress(SettingsError):
         names.append(dead_letter_queue(session))
-    for target in sorted({(one.dest_q, one.dest_q_mgr) for one in canaries}):
-        names.append(_backout_queue(session, *target))
-    return [name for name in dict.fromkeys(names) if name and _readable(session, name)]
+    for queue, queue_manager in sorted({(one.dest_q, one.dest_q_mgr) for one in canaries}):
+        name, why = _backout_queue(session, queue, queue_manager)
+        names.append(name)
+        if why:
+            unseen.append(f"canaries: whether {queue}@{queue_manager} has a backout queue is not known: {why}")
+    watched = []
+    for name in filter(None, dict.fromkeys(names)):
+        why = _unreadable(session, name)
+        unseen += [f"canaries: {name} is not watched: {why}"] if why else []
+        watched += [] if why else [name]
+    return watched, unseen
 
 
-def _backout_queue(session: Session, queue: str, queue_manager: str) -> str:
+def _backout_queue(session: Session, queue: str, queue_manager: str) -> tuple[str, str]:
+    """The backout queue of a destination, "" for none, and why it is not known."""
     try:
-        place = landing_place(session, queue, queue_manager).queue
-        return queue_state(session, place).backout_queue if place else ""
+        place = landing_place(session, queue, queue_manager)
+        return ("", place.why) if place.why else (queue_state(session, place.queue).backout_queue, "")
     except MQError as error:
         _raise_if_lost(error)
-        return ""
+        return "", str(error)
 
 
-def _readable(session: Session, queue: str) -> bool:
+def _unreadable(session: Session, queue: str) -> str:
+    """Why a queue cannot be browsed, "" where it can."""
     try:
         session.close(session.open(queue, OPEN_OPTIONS))
     except MQError as error:
         _raise_if_lost(error)
-        return False
-    return True
+        return str(error)
+    return ""
 
 
 def _raise_if_lost(error: MQError) -> None:

@@ -21,7 +21,7 @@ from mqops.store.arrow import read_parquet
 from mqops.store.files import write_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
-from mqops.workflow.canary import fates_of
+from mqops.workflow.canary import fates_of, unseen_by
 from mqops.workflow.clock import utc_now
 from mqops.workflow.places import PICTURES
 from mqops.workflow.tickets import Order, issued_lanes, note_issued, read_order, waiting_lanes
@@ -143,7 +143,7 @@ def _empty(order: Order, at: str) -> RunSummary:
         queue_manager=order.queue_manager,
         queue=",".join(order.queues),
         plan=order.plan.digest,
-        remarks=tuple(order.document.get("remarks", ())),
+        remarks=(*order.document.get("remarks", ()), *unseen_by(order.folder, order.plan.digest)),
         canaries=fates_of(order.folder, order.plan.digest),
         proved_at=at,
     )

@@ -14,15 +14,23 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from mqops.act.gate import Bucket, DepthOf
-from mqops.act.lanes import PUTS, Row, Target
+from mqops.act.lanes import PUTS, Row
 from mqops.plan.handling import Handling
 from mqops.store.run import RunFolder
 from mqops.store.stop import is_stopped
 
 LOOK_AGAIN = 0.25
 """Seconds between two looks at a full destination, and the longest wait without a look at the kill switch."""
+
+_Place: TypeAlias = tuple[str, str]
+
+
+def _place(row: Row) -> _Place:
+    """The destination, by whosever authority it is put there."""
+    return row.dest_q, row.dest_q_mgr
 
 
 class Throttle:
@@ -49,8 +57,8 @@ class Throttle:
         paces |= {"": handling.pace} if handling.pace else {}
         self._buckets = {key: Bucket(pace / shares, now()) for key, pace in paces.items()}
         self._wait = 0.0
-        self._full_since: dict[Target, float] = {}
-        self._refused: set[Target] = set()
+        self._full_since: dict[_Place, float] = {}
+        self._refused: set[_Place] = set()
 
     def stopped(self) -> bool:
         """See `Gate`. Raises `LakeError` where the run's folder cannot be seen."""
@@ -64,28 +72,29 @@ class Throttle:
 
     def _with_room(self, rows: Sequence[Row], depth_of: DepthOf) -> int:
         """Rule 3: how many of the rows their destinations have room for."""
-        room: dict[Target, int | None] = {}
+        room: dict[_Place, int | None] = {}
         for number, row in enumerate(rows):
-            if row.action not in PUTS or row.target in self._refused:
+            place = _place(row)
+            if row.action not in PUTS or place in self._refused:
                 continue
-            if row.target not in room:
+            if place not in room:
                 depth = depth_of(row.target)
-                room[row.target] = None if depth is None else self._handling.in_flight - depth
-            left = room[row.target]
+                room[place] = None if depth is None else self._handling.in_flight - depth
+            left = room[place]
             if left is None:
                 continue
             if left <= 0:
-                return number or self._wait_for_room(rows, row.target, depth_of)
-            self._full_since.pop(row.target, None)
-            room[row.target] = left - 1
+                return number or self._wait_for_room(rows, place, depth_of)
+            self._full_since.pop(place, None)
+            room[place] = left - 1
         return len(rows)
 
-    def _wait_for_room(self, rows: Sequence[Row], target: Target, depth_of: DepthOf) -> int:
-        since = self._full_since.setdefault(target, self._now())
+    def _wait_for_room(self, rows: Sequence[Row], place: _Place, depth_of: DepthOf) -> int:
+        since = self._full_since.setdefault(place, self._now())
         if self._now() - since < self._handling.patience:
             self._wait = LOOK_AGAIN
             return 0
-        self._refused.add(target)
+        self._refused.add(place)
         return self._with_room(rows, depth_of)
 
     def _within_pace(self, rows: Sequence[Row]) -> int:
@@ -93,7 +102,7 @@ class Throttle:
         counts: Counter[str] = Counter()
         number = 0
         for row in rows:
-            takes = [] if row.target in self._refused else self._keys(row)
+            takes = [] if _place(row) in self._refused else self._keys(row)
             if any(counts[key] >= self._buckets[key].most for key in takes):
                 break
             counts.update(takes)
@@ -111,7 +120,7 @@ class Throttle:
 
     def refusal(self, row: Row) -> str:
         """See `Gate`."""
-        if row.action not in PUTS or row.target not in self._refused:
+        if row.action not in PUTS or _place(row) not in self._refused:
             return ""
         return f"its destination had {self._handling.in_flight} messages or more for {self._handling.patience} s"
 

@@ -214,3 +214,16 @@ def test_lanes_of_canaries_are_the_second_half(manager, lake):
         [*(("A", n) for n in range(3)), *(("B", n) for n in range(3, 6))],
         [("A", 0), ("B", 1)],
     ]
+
+
+def test_what_cannot_be_watched_is_told(manager, lake):
+    manager.mqsc("ALTER QLOCAL(A) BOTHRESH(1) BOQNAME(NOT.THERE)\nDEFINE QLOCAL(X) USAGE(XMITQ)\n")
+    manager.mqsc("DEFINE QREMOTE(FAR) RNAME(THERE) RQMNAME(QM9) XMITQ(X)\n")
+    fill(manager, "A", "FAR", each=3)
+    run, _plan = planned(manager, lake, canary=1, canary_wait=0)
+    act(manager.connection, run)
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 6, "moved": 6}
+    not_known, not_watched = proof.remarks[1:]
+    assert not_known == "canaries: whether FAR@QM1 has a backout queue is not known: it is not a local queue"
+    assert not_watched.startswith("canaries: NOT.THERE is not watched: MQOPEN on NOT.THERE failed: MQRC_UNKNOWN_OBJECT")
