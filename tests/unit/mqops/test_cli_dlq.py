@@ -201,3 +201,25 @@ def test_a_pass_starts_no_jvm_and_loads_no_spark(manager, tmp_path):
     environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
     done = subprocess.run([sys.executable, "-c", code], input=RETRY, env=environment, text=True, capture_output=True)
     assert done.stdout.splitlines()[-1] == "none", done.stderr
+
+
+def test_a_careful_pass_says_what_became_of_its_canaries(manager, mqops):
+    manager.put(
+        DLQ, [dead_letter("A", b"%d" % n) for n in range(3)] + [dead_letter("SHUT", b"%d" % n) for n in range(3)]
+    )
+    options = ("--canary", "1", "--canary-wait", "0", "--pace", "1000", "--in-flight", "2", "--patience", "0")
+    dry = mqops("dlq", "run", DLQ, "QM1", "--dry-run", *options, text=RETRY).stdout.splitlines()
+    remarks = [line for line in dry if line.startswith(("canaries:", "pace:", "in flight:"))]
+    assert len(remarks) == 3
+    said = mqops("dlq", "run", DLQ, "QM1", *options, text=RETRY).stdout.splitlines()
+    assert said[1:] == [
+        "       6  line 1: RETRY: 2 moved, 0 discarded, 4 left, 0 gone, 1 tries failed",
+        "       1  tries failed with MQRC_PUT_INHIBITED",
+        "       2  left: canary could not be put",
+        "       1  left: its destination had 2 messages or more for 0 s",
+        "A@QM1: 1 canaries, 0 came back, 0 failed, 1 unread: the rest followed",
+        "SHUT@QM1: 1 canaries, 0 came back, 1 failed, 0 unread: stopped: canary could not be put",
+        *remarks,
+        "6 planned = 2 moved + 0 discarded + 4 left + 0 gone: balances",
+    ]
+    assert mqops("dlq", "run", DLQ, "QM1", "--pace", "-1", text=RETRY, expect=2)
