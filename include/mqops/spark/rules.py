@@ -119,7 +119,7 @@ _TESTS: dict[Shape, Callable[[Column, str, int], Column]] = {
 
 def _test(test: Test, columns: Mapping[str, Column]) -> Column:
     if isinstance(test, Condition):
-        return holds(test, columns[test.question.key], _like)
+        return holds(test, columns[test.question.key], like)
     name, value = test
     keyword, column = PATTERN_KEYWORDS[name], columns[name]
     if keyword.kind is Kind.NUMBER:
@@ -128,7 +128,7 @@ def _test(test: Test, columns: Mapping[str, Column]) -> Column:
     return _TESTS[shaped.shape](column, shaped.text, keyword.length)
 
 
-def _like(column: Column, pattern: str) -> Column:
+def like(column: Column, pattern: str) -> Column:
     """Whether a text of any length, without trailing blanks, matches a pattern; there is no padding."""
     shaped = shape_of(pattern)
     return _glob(column, pattern) if shaped.shape is Shape.PADDED else _TESTS[shaped.shape](column, shaped.text, 0)
