@@ -97,23 +97,26 @@ def look(
     return summary
 
 
-def look_back(connection: MqConnection, run: RunFolder) -> list[OutcomeSummary]:
-    """Look at the runs before this one of which an outcome is open, as many as are worth it; never fails."""
+def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime] = _utc) -> list[OutcomeSummary]:
+    """Look at the runs before this one of which an outcome is open, as many as are worth it; never fails.
+
+    A run is looked at again when it has become twice as old as it was the last time.
+    """
     summaries = []
-    for earlier in _open_runs(run):
+    for earlier in _open_runs(run, now()):
         try:
-            summaries.append(look(connection, earlier, deepest=BACK_DEPTH))
+            summaries.append(look(connection, earlier, deepest=BACK_DEPTH, now=now))
         except MqopsError as error:
             _log.warning("Cannot tell what became of the messages of run %s: %s", earlier.run, error)
     return summaries
 
 
-def _open_runs(run: RunFolder) -> list[RunFolder]:
+def _open_runs(run: RunFolder, now: datetime) -> list[RunFolder]:
     """The newest proved runs beside this one that moved messages whose outcome is open."""
     others = (RunFolder(path) for path in run.path.parent.iterdir() if path != run.path)
     proved = [(_changed_at(other.summary_json), other) for other in others if not other.undo_json.exists()]
     newest = [other for at, other in sorted(proved, key=itemgetter(0), reverse=True) if at]
-    return [other for other in newest[: 4 * BACK_RUNS] if _is_open(other)][:BACK_RUNS]
+    return [other for other in newest[: 4 * BACK_RUNS] if _is_due(other, now)][:BACK_RUNS]
 
 
 def _changed_at(path: Path) -> int:
@@ -124,14 +127,18 @@ def _changed_at(path: Path) -> int:
         return 0
 
 
-def _is_open(run: RunFolder) -> bool:
+def _is_due(run: RunFolder, now: datetime) -> bool:
     try:
         summary = read_json(run.summary_json)
         last = read_json(run.outcomes_json) if run.outcomes_json.exists() else {}
     except MqopsError:
         return False
-    seen_last = last.get("plan") == summary["plan"] and last["moved"] == summary["moved"] and not last["open"]
-    return bool(0 < summary["moved"] <= BACK_MESSAGES and not seen_last)
+    if not 0 < summary["moved"] <= BACK_MESSAGES:
+        return False
+    if (last.get("plan"), last.get("moved")) != (summary["plan"], summary["moved"]):
+        return True
+    looked_at = datetime.fromisoformat(last["looked_at"])
+    return bool(last["open"]) and now - looked_at >= looked_at - datetime.fromisoformat(summary["proved_at"])
 
 
 @dataclass(slots=True)

@@ -261,10 +261,17 @@ def test_the_next_run_looks_at_those_before_it_whose_outcomes_are_open(manager, 
     assert seen == [(first.run, "consumed"), (first.run, "there")]
     take(manager, "B")
     take(manager, "PARKED")
-    third = bench.run()  # an empty queue: nothing to do but to look
-    assert [line["run"] for line in bench.lines()[2:]] == [second.run, first.run]
-    assert look_back(manager.connection, third) == []
-    assert {line["outcome"] for line in bench.lines()[2:]} == {CONSUMED}
+    proved_at = datetime.fromisoformat(json.loads(first.summary_json.read_text())["proved_at"])
+    looked_at = datetime.fromisoformat(json.loads(first.outcomes_json.read_text())["looked_at"])
+    twice_as_old = looked_at + (looked_at - proved_at)
+    following = RunFolder.at(bench.lake, "QM1", "following")
+
+    def seen_at(now: datetime) -> list[tuple[str, Any]]:
+        return [(one.run, one.outcomes) for one in look_back(manager.connection, following, now=lambda: now)]
+
+    assert seen_at(twice_as_old - timedelta(milliseconds=1)) == [(second.run, {"consumed": 1})]
+    assert seen_at(twice_as_old) == [(first.run, {"consumed": 2})]
+    assert seen_at(twice_as_old + timedelta(days=1)) == []
 
 
 def test_a_run_that_cannot_be_looked_at_does_not_hold_the_next_one_back(bench, caplog):
