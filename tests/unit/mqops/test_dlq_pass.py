@@ -338,6 +338,16 @@ def test_law4_nothing_is_moved_when_the_snapshot_is_not_what_was_written(manager
     assert manager.depth(DLQ) == 1
 
 
+def test_a_plan_of_an_older_version_is_refused_in_words(manager, work):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    folder, _plan = work("ACTION(RETRY)", dry_run=True)
+    (part,) = folder.plan.glob("*.parquet")
+    pq.write_table(pq.read_table(part).drop_columns(["together"]), part)
+    with pytest.raises(LakeError, match="was written by an earlier version, without the columns together"):
+        act(manager.connection, folder)
+    assert manager.depth(DLQ) == 1
+
+
 def test_law2_only_the_approved_plan_is_acted_on(manager, work):
     manager.put(DLQ, [dead_letter("A", b"x")])
     folder, plan = work("ACTION(RETRY)", dry_run=True)
