@@ -14,6 +14,8 @@ from mqops.errors import Stopped
 from mqops.store.stop import Stop, lift, stop
 from mqops.workflow.act import act
 from mqops.workflow.prove import prove
+from mqwire.constants import MQENC_NATIVE
+from mqwire.rfh2 import MQRFH2
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -180,12 +182,20 @@ def test_ORDER_is_remembered_by_whoever_goes_on(manager, lake, key):
         assert bodies[2:] == list(range(8 - proof.moved + 2, 8))
 
 
+def of_customer(dest: str):
+    """A message with a property."""
+    rfh2 = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders("<usr><customer>Müller</customer></usr>")
+    return dead_letter(dest, rfh2.pack() + b"order", inner=("MQHRF2", MQENC_NATIVE, 1208))
+
+
 def test_ORDER_by_a_property_and_by_group_is_in_the_plan(manager, lake):
-    manager.put(DLQ, [member("A", b"G" * 24, 1, last=True), dead_letter("B", b"y", CorrelId=b"C" * 24)])
-    text = EXTENDED + "DESTQ(A) ACTION(RETRY) ORDER(GROUPID)\nACTION(RETRY) ORDER(usr.customer)\n"
+    manager.put(
+        DLQ, [member("A", b"G" * 24, 1, last=True), dead_letter("B", b"y", CorrelId=b"C" * 24), of_customer("B")]
+    )
+    text = EXTENDED + "DESTQ(A) ACTION(RETRY) ORDER(GROUPID)\nACTION(RETRY) ORDER('usr.customer')\n"
     run, _plan = planned(manager, lake, text)
     keys = [row["order_key"] for row in pq.read_table(run.plan).to_pylist()]
-    assert keys == ["GROUPID:" + "47" * 24, ""]
+    assert keys == ["GROUPID:" + "47" * 24, "", "usr.customer:Müller"]
 
 
 def test_MAXREPLAY_leaves_what_was_put_so_often_and_an_undo_does_not_count(manager, lake):
