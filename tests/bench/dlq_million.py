@@ -1,8 +1,8 @@
 """A dead-letter queue of a million messages: snapshot, plan, act and prove as the jobs that Airflow submits.
 
 Messages of 1 KB for 20 destinations, 50 rules, local Spark. For each stage: seconds (the start of its process and JVM
-included), messages a second, peak memory of its process tree, and microseconds a message beside those of 10,000
-messages. `python tests/bench/dlq_million.py [MESSAGES]`; MQOPS_BENCH_FOLDER says where (else the temporary folder).
+included), processor seconds, messages a second, peak memory of its process tree, and microseconds a message beside
+those of 10,000 messages. `python tests/bench/dlq_million.py [MESSAGES]`; MQOPS_BENCH_FOLDER says where the data goes.
 """
 
 from __future__ import annotations
@@ -71,33 +71,36 @@ def fill(manager: Manager, count: int) -> None:
         manager.put(DLQ, letters)
 
 
-def tree_memory(process: subprocess.Popen[bytes]) -> int:
-    """Resident bytes of a process and all it has started."""
-    total = 0
+def tree(process: subprocess.Popen[bytes]) -> tuple[int, dict[int, float]]:
+    """Resident bytes of a process and all it has started, and pid → processor seconds of each."""
+    memory, processor = 0, {}
     with suppress(psutil.NoSuchProcess):
         parent = psutil.Process(process.pid)
         for one in (parent, *parent.children(recursive=True)):
             with suppress(psutil.NoSuchProcess):
-                total += one.memory_info().rss
-    return total
+                memory += one.memory_info().rss
+                processor[one.pid] = sum(one.cpu_times()[:2])
+    return memory, processor
 
 
-def measured(command: list[str], environment: dict[str, str], log: Path) -> tuple[float, int]:
-    """Seconds that a command takes, and the most memory that its tree was seen with."""
-    started, peak = time.perf_counter(), 0
+def measured(command: list[str], environment: dict[str, str], log: Path) -> tuple[float, int, float]:
+    """Seconds that a command takes, the most memory that its tree was seen with, and its processor seconds."""
+    started, peak, processor = time.perf_counter(), 0, dict[int, float]()
     with log.open("ab") as stream:
         process = subprocess.Popen([sys.executable, *command], env=environment, stdout=stream, stderr=stream)
         while process.poll() is None:
-            peak = max(peak, tree_memory(process))
+            memory, now = tree(process)
+            peak = max(peak, memory)
+            processor |= now
             with suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK)
     if process.returncode:
         raise SystemExit(f"{command[:2]} ended with {process.returncode}:\n{log.read_text()[-3000:]}")
-    return time.perf_counter() - started, peak
+    return time.perf_counter() - started, peak, sum(processor.values())
 
 
-def stages(count: int, place: Path) -> dict[str, tuple[float, int]]:
-    """Stage → seconds and peak memory in bytes."""
+def stages(count: int, place: Path) -> dict[str, tuple[float, int, float]]:
+    """Stage → seconds, peak memory in bytes, processor seconds."""
     manager = create(place / "queue_managers", mqsc=QUEUES)
     table = place / "table.rules"
     table.write_text(rules())
@@ -109,7 +112,7 @@ def stages(count: int, place: Path) -> dict[str, tuple[float, int]]:
     }
     started = time.perf_counter()
     fill(manager, count)
-    results = {"(put)": (time.perf_counter() - started, 0)}
+    results = {"(put)": (time.perf_counter() - started, 0, 0.0)}
     where = ["--run", str(run.path)]
     commands: dict[str, Callable[[], list[str]]] = {
         "snapshot": lambda: [str(JOBS / "observe.py"), *where, "--queue", DLQ],
@@ -125,7 +128,7 @@ def stages(count: int, place: Path) -> dict[str, tuple[float, int]]:
     return results
 
 
-def measure(count: int) -> dict[str, tuple[float, int]]:
+def measure(count: int) -> dict[str, tuple[float, int, float]]:
     """As `stages`, in a folder that is gone afterwards."""
     place = Path(tempfile.mkdtemp(prefix="mqops-bench-", dir=os.environ.get("MQOPS_BENCH_FOLDER")))
     try:
@@ -137,12 +140,12 @@ def measure(count: int) -> dict[str, tuple[float, int]]:
 def main(count: int) -> None:
     small, large = measure(SMALL), measure(count)
     print(f"{count:,} messages of 1 KB, {len(DESTINATIONS)} destinations, {len(rules().splitlines())} rules")
-    print(f"{'':10}{'seconds':>10}{'messages/s':>12}{'peak MB':>10}{'us/message':>12}{f'at {SMALL:,}':>12}{'ratio':>8}")
-    for name, (seconds, peak) in large.items():
+    heads = ("seconds", "processor", "messages/s", "peak MB", "us/message", f"at {SMALL:,}", "ratio")
+    print(f"{'':10}" + "".join(f"{head:>12}" for head in heads))
+    for name, (seconds, peak, processor) in large.items():
         cost, cost_small = seconds / count * 1e6, small[name][0] / SMALL * 1e6
-        memory = f"{peak / 2**20:10,.0f}" if peak else f"{'':10}"
-        rates = f"{seconds:10,.1f}{count / seconds:12,.0f}{memory}"
-        print(f"{name:10}{rates}{cost:12,.0f}{cost_small:12,.0f}{cost / cost_small:8.2f}")
+        rates = f"{seconds:12,.1f}{processor:12,.1f}{count / seconds:12,.0f}{peak / 2**20:12,.0f}"
+        print(f"{name:10}{rates}{cost:12,.0f}{cost_small:12,.0f}{cost / cost_small:12.2f}")
 
 
 if __name__ == "__main__":

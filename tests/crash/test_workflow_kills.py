@@ -38,6 +38,7 @@ ACTION(RETRY) RETRY(2)
 ACTION(FWD) FWDQ(PARKED) HEADER(YES)
 """
 TARGETS = [name for name in DESTINATIONS if name != "AGAIN"]
+STEPS = ("start", "observe", "decide", "act", "prove", "end")
 BUSY = ("InProgress", "Another process", "by another process")
 """What a run says that meets another one, or what a killed one left that is not backed out yet."""
 
@@ -118,27 +119,29 @@ class Site:
         """The step that the run just started is at."""
         run = self.current or next((run for run in self.runs if run.path not in self.earlier), None)
         if run is None:
-            return "start"
-        steps = {"observe": run.observe_json, "decide": run.plan_json, "act": run.act_json, "prove": run.summary_json}
-        return next((step for step, file in steps.items() if not file.exists()), "end")
+            return STEPS[0]
+        files = {"observe": run.observe_json, "decide": run.plan_json, "act": run.act_json, "prove": run.summary_json}
+        return next((step for step, file in files.items() if not file.exists()), STEPS[-1])
 
     def kill(self, kind: str) -> str:
-        """Start a run and kill one of its processes at a random moment; "" where it had ended before.
-
-        The moments spread over the time that such a run takes here: what ends before is measured, what is always killed
-        early is given more time.
-        """
+        """Start a run and kill one of its processes at a moment of a random step; "" where it had ended before."""
         begun = time.monotonic()
         process = self.start(kind)
-        moment = begun + self.dice.random() * self.seconds[kind]
-        if not run_until(process, lambda: time.monotonic() >= moment):
+        step = self.dice.choice(STEPS)
+        reached = run_until(process, lambda: self.looks() >= STEPS.index(step))
+        moment = time.monotonic() + self.dice.random() * self.seconds[kind] / len(STEPS)
+        if not (reached and run_until(process, lambda: time.monotonic() >= moment)):
             self.seconds[kind] = time.monotonic() - begun
             self.ended_well(process)
             return ""
         stage = self.stage()
-        self.seconds[kind] *= 1.0 if stage in {"prove", "end"} else 1.2
         self.left_alone += family(process)
         return f"{kind} in {stage}: {kill_one(process, self.dice)}"
+
+    def looks(self) -> int:
+        """The number of the step that the run is at; with a pause, because this is asked in a loop."""
+        time.sleep(0.02)
+        return STEPS.index(self.stage())
 
     def work_to_the_end(self) -> None:
         """Runs that nobody kills, until the dead-letter queue is empty and every run is finished and proved."""
