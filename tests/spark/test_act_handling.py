@@ -30,6 +30,8 @@ from mqops.workflow.decide import decide
 from mqops.workflow.observe import observe
 from mqops.workflow.prove import prove
 from mqops.workflow.tickets import read_order
+from mqwire.constants import MQENC_NATIVE
+from mqwire.rfh2 import MQRFH2
 
 QUEUES = "".join(f"DEFINE QLOCAL(T{number}) MAXDEPTH(50000)\n" for number in range(4))
 QUEUES += "DEFINE QLOCAL(SHORT) MAXMSGL(10)\n"
@@ -135,12 +137,17 @@ def messages():
         dest = f"T{number % 5 % 3}" if number % 5 != 2 else f"T{number % 4}"
         ids = {"CorrelId": b"%d".ljust(24, b"\0") % (number % 3)} if number % 7 else {}
         found.append(dead_letter(dest, b"%d" % number, **ids, **(group if number % 2 else {})))
-    return [*found, dead_letter("T3", b"drop"), ({}, b"no header")]
+    rfh2 = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders("<usr><a>Ä 1</a></usr>").pack()
+    named = [dead_letter("T2", rfh2 + b"order", reason=7, inner=("MQHRF2", MQENC_NATIVE, 1208))]
+    whole = {"GroupId": b"whole".ljust(24, b"\0"), "MsgFlags": MEMBER}
+    named += [dead_letter("T2", b"whole %d" % seq, MsgSeqNumber=seq, **whole) for seq in (1, 2)]
+    return [*found, dead_letter("T3", b"drop"), *named, ({}, b"no header")]
 
 
 TABLE = EXTENDED + (
     "DESTQ(T0) ACTION(RETRY) ORDER(CORRELID) CANARY(3)\nDESTQ(T1) ACTION(RETRY) MAXREPLAY(1)\n"
-    "DESTQ(T3) ACTION(DISCARD)\nACTION(FWD) FWDQ(T0) HEADER(NO) ORDER(GROUPID) PACE(100/s)\n"
+    "DESTQ(T3) ACTION(DISCARD)\nREASON(7) ACTION(RETRY) ORDER('usr.a')\n"
+    "ACTION(FWD) FWDQ(T0) HEADER(NO) ORDER(GROUPID) PACE(100/s)\n"
 )
 
 
@@ -165,7 +172,8 @@ def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake)
     assert plans[0].remarks == plans[1].remarks
     assert plans[0].handling == plans[1].handling
     assert {"SPLIT", "REPLAYED", "RETRY", "DISCARD", "ERROR"} <= plans[0].actions.keys()
-    assert any(row["order_key"] for row in rows[0])
+    assert {row["order_key"].split(":")[0] for row in rows[0]} == {"", "CORRELID", "GROUPID", "usr.a"}
+    assert any(row["order_key"] == "usr.a:Ä 1" for row in rows[0])
     assert any(row["together"] != row["row"] for row in rows[0])
 
     order = read_order(runs[0])
