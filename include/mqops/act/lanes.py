@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 RESTORE, RETURN = "RESTORE", "RETURN"
 """What an undo does (`mqops.undo`): put a copy again; get a message from where it went and put its original back."""
@@ -74,7 +74,7 @@ class Row:
     @property
     def target(self) -> Target:
         """Where it goes, and by whose authority."""
-        return Target(queue=self.dest_q, queue_manager=self.dest_q_mgr, alternate_user=self.alternate_user)
+        return Target(self.dest_q, self.dest_q_mgr, self.alternate_user)
 
     @property
     def strips_header(self) -> bool:
@@ -82,8 +82,7 @@ class Row:
         return self.action == "RETRY" or (self.action == "FWD" and not self.header)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """A destination as it is opened: queue, queue manager (blank: local) and alternate user (blank: own)."""
 
     queue: str

@@ -207,8 +207,7 @@ class Mover:
         self._count(done)
 
     def _do_bundle(self, part: Part, bundle: Sequence[Row], done: _Done) -> None:
-        why = next((why for row in bundle if (why := self._why_left(row, done.behind))), "")
-        if why:
+        if why := next(filter(None, (self._why_left(row, done.behind) for row in bundle)), ""):
             done.left.update((row.position, why) for row in bundle)
         elif reason := self._closed_to(bundle[0]):
             done.failed.update((row.position, reason) for row in bundle)
@@ -227,11 +226,12 @@ class Mover:
         """Why a row is not even tried, "" where it is."""
         if row.group in self._stopped:
             return self._stopped[row.group]
-        if row.target not in self._dead and (refused := self._gate.refusal(row)):
+        if row.target in self._dead:
+            return ""  # what a dead destination does not take has failed, with its reason
+        if refused := self._gate.refusal(row):
             return refused
-        # what a dead destination does not take has failed, with its reason
-        waits = row.order_key and row.target not in self._dead
-        return BEHIND if waits and not behind.isdisjoint((_place(row, ""), _place(row, row.order_key))) else ""
+        waits = behind and row.order_key and not behind.isdisjoint((_place(row, ""), _place(row, row.order_key)))
+        return BEHIND if waits else ""
 
     def _closed_to(self, row: Row) -> int:
         """Reason code why the row's destination takes nothing at all, 0 where it does. Touches no message."""

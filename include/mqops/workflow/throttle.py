@@ -120,12 +120,14 @@ class Throttle:
 
     def refusal(self, row: Row) -> str:
         """See `Gate`."""
-        if row.action not in PUTS or _place(row) not in self._refused:
+        if not self._refused or row.action not in PUTS or _place(row) not in self._refused:
             return ""
         return f"its destination had {self._handling.in_flight} messages or more for {self._handling.patience} s"
 
     def done(self, rows: Sequence[Row]) -> None:
         """See `Gate`."""
+        if not self._buckets:
+            return
         now = self._now()
         for key, count in Counter(key for row in rows for key in self._keys(row)).items():
             self._buckets[key].spend(count, now)
