@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from mq_support import Manager
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker of pytest-xdist gets a main module, without which GX will not run on PySpark: the command's."""
+    if hasattr(config, "workerinput"):
+        sys.modules["__main__"].__file__ = config.workerinput["mainargv"][0]
+
+
 @pytest.fixture
 def queue_manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Manager]:
     """Makes queue managers below the test's folder: `queue_manager(mqsc="DEFINE ...", name="QM1", platform="zos")`."""

@@ -27,6 +27,13 @@ class AliveFile:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._own: set[int] = set()
 
+    def is_at(self, path: str) -> bool:
+        """Whether it is the file there."""
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), os.stat(path))
+        except FileNotFoundError:
+            return False
+
     def hold(self, connection: int) -> None:
         """Hold the byte of a connection of this process."""
         fcntl.lockf(self._descriptor, fcntl.LOCK_EX, 1, connection)
@@ -51,9 +58,11 @@ class AliveFile:
 def alive_file(folder: Path) -> AliveFile:
     """The lock file of the queue manager in `folder` (or of its queue-sharing group), opened once a process."""
     key = os.path.realpath(folder / FILE)
-    if key not in _files:
-        _files[key] = AliveFile(folder / FILE)
-    return _files[key]
+    found = _files.get(key)
+    if found is None or not found.is_at(key):
+        _leaked.append(found)  # of a queue manager that was deleted and made again
+        found = _files[key] = AliveFile(folder / FILE)
+    return found
 
 
 def forget() -> None:

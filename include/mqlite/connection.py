@@ -8,7 +8,6 @@ it may have in any number, and connections to several queue managers, as program
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import os
 import sys
@@ -113,6 +112,7 @@ class Connection:
         with self.store.write():
             if self.store.one(sql.ANYBODY) is None:
                 triggering.restarted(self.store)
+                self.store.forget_waiting()
             row = (os.getpid(), user, self.application, channel, conn_name, datetime.now(UTC).isoformat())
             self.id = int(self.store.execute(sql.ADD_CONNECTION, row).lastrowid or 0)
             if self.store.member:
@@ -252,25 +252,23 @@ def _before_fork() -> None:
     for connection in _stopped:
         connection.inside.acquire()
     store.hold_still()
+    for connection in _stopped:
+        connection.store.park()
 
 
 def _in_parent() -> None:
     store.go_on()
     for connection in _stopped:
+        connection.store.unpark()
         connection.inside.release()
     _stopped.clear()
     _gate.release()
 
 
 def _in_child() -> None:
-    """A forked child has no connection: neither SQLite's files nor the locks may be used in two processes.
-
-    The copies are never freed, because freeing would close the parent's files.
-    """
+    """A forked child has no connection: neither SQLite's files nor the locks may be used in two processes."""
     global _gate  # noqa: PLW0603
     _gate = threading.RLock()
-    for connection in _connections.values():
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection.store))
     _stopped.clear()
     _leaked.append(dict(_connections))
     _connections.clear()

@@ -10,7 +10,7 @@ from mqlite.attributes import Kind
 from mqlite.engine import Engine
 from mqlite.objects import Attributes
 from mqlite.store import Store
-from mqlite.taken import remove, taken_by
+from mqlite.taken import remove
 
 MANAGED_QUEUES = "SYSTEM.MANAGED."  # queues of managed subscriptions are called so
 DURABLE = 1  # a subscription's DURABLE(YES)
@@ -27,8 +27,6 @@ def recover(engine: Engine, lives: AliveFile) -> bool:
         served: dict[str, set[int]] = {member: set() for member, _ in dead}
         for member, connection in dead:
             with store.acting_for(member):
-                for seq in taken_by(store.folder, connection):
-                    store.execute(sql.TAKEN_BY_THE_DEAD, (seq,))
                 back_out_all(store, connection)
                 served[member] |= drop_handles(store, connection)
                 store.execute(sql.DELETE_CONNECTION, (connection,))

@@ -207,7 +207,7 @@ BACK_OUT_GETS = """UPDATE message SET state = 0, owner = 0, backouts = backouts 
     WHERE queue = ? AND state = 2 AND owner = ?"""
 # Negative owners: rows of a marked get, out of the way of a back-out within one transaction.
 SET_ASIDE = "UPDATE message SET owner = -owner WHERE seq = ? AND owner = ?"
-TAKEN_BY_THE_DEAD = "UPDATE message SET backouts = backouts + 1 WHERE seq = ? AND state = 0"
+TAKEN_BY_THE_DEAD = "UPDATE message SET backouts = backouts + 1 WHERE seq = ? AND backouts = ? AND state = 0"
 RELEASE_TRIGGERS = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state = 4 AND owner = ?"
 RELEASE_ALL = "UPDATE message SET state = 0, owner = 0 WHERE queue = ? AND state IN (3, 4) AND owner = ?"
 HELD = "SELECT DISTINCT queue FROM message WHERE state > 0 AND owner = ?"

@@ -10,12 +10,14 @@
 5. `keep_open=True`: what belongs to a unit of work need not be written with the call that did it. The transaction stays
    open for the calls that follow, each a savepoint in it, and ends with the first that does not ask for it (as MQCMIT
    does), or at once when another store wants to write or to read, or after a moment without a call (`mqlite.keeping`).
-   A process that dies takes it along, which is a back-out; `mqlite.taken` remembers what it had got.
+   A process that dies takes it along, which is a back-out; `mqlite.taken` remembers what it had got. (Between `begin`
+   and `end` of one store nobody may read by another of the same queue manager: it would wait for this one.)
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import sqlite3
 import threading
@@ -25,11 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from mqlite import keeping, sql, write_lock
-from mqlite.taken import Taken
+from mqlite.failure import Failure
+from mqlite.taken import Taken, taken_by
+from mqwire import constants as c
 
 DATABASE = "qm.db"
 GROUP_PREFIX = "+"  # of a queue-sharing group's folder; no folder of a queue manager begins so
 _numbers = itertools.count(1)
+log = logging.getLogger("mqlite.store")
 
 
 def group_of(folder: Path) -> str:
@@ -67,8 +72,18 @@ class Store:
         self.group = group_of(folder)
         self.member = self._acting = folder.name.replace("%2F", "/").replace("%25", "%") if self.group else ""
         self._lock = write_lock.write_lock(folder)
+        self._opened = 0
+        self._open()
+        self.kept = 0
+        self.taken: Taken | None = None
+        self._call = threading.Lock()  # from the begin of a call's transaction to its end
+        self._calls = 0
+        self._log: int | None = None
+        self._broken = False
+
+    def _open(self) -> None:
         self._db = sqlite3.connect(
-            folder / DATABASE, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=60.0
+            self.folder / DATABASE, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=60.0
         )
         for pragma in (sql.BUSY, sql.JOURNAL, sql.SYNC_NORMAL, sql.CHECKPOINT_PAGES, sql.CACHE):
             self._db.execute(pragma)
@@ -76,11 +91,18 @@ class Store:
             self._db.executescript(sql.MEMBER_SCHEMA)
             self._db.execute(sql.START_ACTING, (self.member,))
         self.execute = self._db.execute
-        self.kept = 0
-        self.taken: Taken | None = None
-        self._call = threading.Lock()  # from the begin of a call's transaction to its end
-        self._calls = 0
-        self._log: int | None = None
+        self._opened += 1
+
+    def park(self) -> None:
+        """Before the process forks: a child must not inherit what SQLite remembers of its files' locks, all of which
+        it would take for its own.
+        """
+        self.end_kept()
+        self._db.close()
+
+    def unpark(self) -> None:
+        """The process has forked, and this is the parent."""
+        self._open()
 
     def one(self, statement: str, parameters: Sequence[Any] = ()) -> Any:
         """The first row, or None."""
@@ -97,7 +119,21 @@ class Store:
     def _see_others(self) -> None:
         """Have whoever keeps a transaction open commit it, so that what it did is seen."""
         self._lock.acquire()
-        self._lock.release()
+        try:
+            self._count_the_dead()
+        finally:
+            self._lock.release()
+
+    def _count_the_dead(self) -> None:
+        """What a process had got that died with its transaction open is got once more than it says (P07)."""
+        died = self._lock.died()
+        if not died:
+            return
+        with self._db:
+            self.execute(sql.BEGIN)
+            for taken in taken_by(self.folder, died):
+                self.execute(sql.TAKEN_BY_THE_DEAD, taken)
+        self._lock.counted()
 
     @contextmanager
     def write(self, *, durable: bool = False) -> Iterator[None]:
@@ -114,15 +150,18 @@ class Store:
         """Start a transaction, or go on in the one that is kept open: the plain form of `write` for hot calls."""
         self._call.acquire()
         try:
+            if self._broken:
+                raise Failure(c.MQRC_CONNECTION_BROKEN)
             self._calls += 1
             if self.kept:
                 self.execute(sql.SAVEPOINT)
                 return
             self._lock.acquire()
             try:
+                self._count_the_dead()
                 self.execute(sql.BEGIN)
             except BaseException:
-                self._lock.release()
+                self._leave()
                 raise
         except BaseException:
             self._call.release()
@@ -134,9 +173,7 @@ class Store:
         Parameters: `keep_open` it stays open for the next call (rule 5).
         """
         try:
-            if keep_open:
-                self._keep()
-            else:
+            if not (keep_open and self._keep()):
                 self._commit(durable=durable)
         finally:
             self._call.release()
@@ -144,19 +181,24 @@ class Store:
     @property
     def may_keep(self) -> bool:
         """Whether a transaction may stay open: nobody waits; no queue-sharing group, whose members serve each other."""
-        return not self.member and not self._lock.wanted
+        return self.taken is not None and not self.member and not self._lock.wanted
 
     def forget_waiting(self) -> None:
         """Somebody died, who may have waited to write."""
         self._lock.forget_waiting()
 
-    def _keep(self) -> None:
+    def _keep(self) -> bool:
         if self.kept:
             self.execute(sql.RELEASE)
-            return
+            return True
+        assert self.taken is not None
+        try:
+            keeping.watch(self)
+        except RuntimeError:
+            return False
         self.kept = next(_numbers)
-        self._lock.keep(self)
-        keeping.watch(self)
+        self._lock.keep(self, self.taken.connection)
+        return True
 
     def _commit(self, *, durable: bool = False) -> None:
         try:
@@ -178,17 +220,27 @@ class Store:
             self._lock.release()
 
     def _flush(self) -> None:
-        """Wait until SQLite's log is on the disk. Raises sqlite3.OperationalError."""
+        """Wait until SQLite's log is on the disk.
+
+        Raises Failure (MQRC_CONNECTION_BROKEN): what was committed is seen by others, and nobody knows whether it
+        stays. This connection does nothing more.
+        """
         try:
             if self._log is None:
-                log = os.path.realpath(self.folder / DATABASE) + "-wal"
-                self._log = os.open(log, os.O_RDWR | os.O_CLOEXEC)
-                folder = os.open(os.path.dirname(log), os.O_RDONLY | os.O_CLOEXEC)
-                os.fsync(folder)  # the log may be a new file
-                os.close(folder)
+                self._log = self._opened_log()
             getattr(os, "fdatasync", os.fsync)(self._log)
         except OSError as error:
-            raise sqlite3.OperationalError(f"disk I/O error: {error.strerror}") from error
+            self._broken = True
+            raise Failure(c.MQRC_CONNECTION_BROKEN, f"the disk does not take the log: {error.strerror}") from error
+
+    def _opened_log(self) -> int:
+        database = os.path.realpath(self.folder / DATABASE)
+        folder = os.open(os.path.dirname(database), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)  # the log may be a new file
+        finally:
+            os.close(folder)
+        return os.open(f"{database}-wal", os.O_RDWR | os.O_CLOEXEC)
 
     def undo(self) -> None:
         """Roll back what was done since `begin`."""
@@ -207,14 +259,14 @@ class Store:
             try:
                 if self.kept:
                     self._commit()
-            except sqlite3.Error:
-                pass  # the unit of work is not whole then, and MQCMIT will say so (2003)
+            except Exception:  # the unit of work is not whole then, and MQCMIT will say so (2003)
+                log.exception("a transaction that was kept open could not be committed")
             finally:
                 self._call.release()
 
-    def end_idle(self, calls: int) -> int:
-        """`end_kept` where others wait or no call came since there were `calls`; returns how many there are now."""
-        if self._calls == calls or self._lock.wanted:
+    def end_idle(self, calls: int, *, old: bool) -> int:
+        """`end_kept` where it is old, others wait, or no call came since there were `calls`; returns how many now."""
+        if old or self._calls == calls or self._lock.wanted:
             self.end_kept()
         return self._calls
 
@@ -237,7 +289,7 @@ class Store:
     @property
     def changes(self) -> int:
         """A number that is another one once a different connection has written."""
-        return int(self._db.execute(sql.CHANGES).fetchone()[0])
+        return int(self._db.execute(sql.CHANGES).fetchone()[0]) + (self._opened << 32)
 
     def close(self) -> None:
         """Close the connection."""

@@ -1,8 +1,13 @@
 """One writer at a time on a store: among the threads of a process, then among processes.
 
-Writers queue on the kernel's lock of `write.lock`. What that lock cannot say stands in the file's bytes: the first,
-whether the writer keeps its transaction open between calls (`mqlite.store`, rule 5); those from SLOTS on, one for each
-process that waits. They are hints: a process that dies leaves its byte, and nothing but speed depends on it.
+Writers queue on the kernel's lock of `write.lock`. What that lock cannot say stands in the file's bytes:
+
+| byte        | what                                                                                               |
+|-------------|----------------------------------------------------------------------------------------------------|
+| 0           | 1 while the writer keeps its transaction open between calls (`mqlite.store`, rule 5)               |
+| 8 to 15     | the number of the connection that does; who finds byte 0 set once it has the lock knows that this  |
+|             | one died, and what it had got has to be counted (`mqlite.taken`)                                   |
+| from SLOTS  | 1 for each process that waits: hints, on which nothing but speed depends                           |
 """
 
 from __future__ import annotations
@@ -10,12 +15,14 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import struct
 import threading
 from pathlib import Path
 from typing import Protocol
 
 WRITE_LOCK = "write.lock"
 SIZE, SLOTS = 1024, 64  # bytes
+NUMBER = struct.Struct("<q")
 
 
 class Keeper(Protocol):
@@ -31,8 +38,9 @@ class WriteLock:
     def __init__(self, path: Path) -> None:
         self._threads = threading.Lock()
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if os.fstat(self._descriptor).st_size < SIZE:
-            os.ftruncate(self._descriptor, SIZE)
+        size = os.fstat(self._descriptor).st_size
+        if size < SIZE:
+            os.pwrite(self._descriptor, bytes(SIZE - size), size)  # a hole could not be filled on a full disk (SIGBUS)
         self._bytes = mmap.mmap(self._descriptor, SIZE)
         self._slot = SLOTS + os.getpid() % (SIZE - SLOTS)
         self._counting = threading.Lock()
@@ -46,7 +54,6 @@ class WriteLock:
             if keeper is not None:
                 keeper.end_kept()
             self._wait()
-        self._bytes[0] = 0
 
     def _acquired(self) -> bool:
         if not self._threads.acquire(blocking=False):
@@ -79,15 +86,32 @@ class WriteLock:
 
     def release(self) -> None:
         """Let others write."""
-        self._keeper = None
-        self._bytes[0] = 0
+        if self._keeper is not None:
+            self._keeper = None
+            self._bytes[0] = 0
         fcntl.lockf(self._descriptor, fcntl.LOCK_UN)
         self._threads.release()
 
-    def keep(self, keeper: Keeper) -> None:
+    def keep(self, keeper: Keeper, connection: int) -> None:
         """The writer stays one between its calls; `keeper` can be asked to stop."""
         self._keeper = keeper
+        NUMBER.pack_into(self._bytes, NUMBER.size, connection)
         self._bytes[0] = 1
+
+    def died(self) -> int:
+        """To be asked by the writer: the connection that died while it kept a transaction open, 0 for none."""
+        return int(NUMBER.unpack_from(self._bytes, NUMBER.size)[0]) if self._bytes[0] and self._keeper is None else 0
+
+    def counted(self) -> None:
+        """What that one had got has been counted."""
+        self._bytes[0] = 0
+
+    def is_at(self, path: str) -> bool:
+        """Whether its file is the one there."""
+        try:
+            return os.path.samestat(os.fstat(self._descriptor), os.stat(path))
+        except FileNotFoundError:
+            return False
 
     @property
     def kept(self) -> bool:
@@ -106,17 +130,23 @@ class WriteLock:
 
 _locks: dict[str, WriteLock] = {}
 _leaked: list[object] = []
+_looking = threading.Lock()
 
 
 def write_lock(folder: Path) -> WriteLock:
     """The write lock of the queue manager in `folder`, opened once a process and never closed."""
     key = os.path.realpath(folder / WRITE_LOCK)
-    if key not in _locks:
-        _locks[key] = WriteLock(folder / WRITE_LOCK)
-    return _locks[key]
+    with _looking:
+        found = _locks.get(key)
+        if found is None or not found.is_at(key):
+            _leaked.append(found)  # of a queue manager that was deleted and made again
+            found = _locks[key] = WriteLock(folder / WRITE_LOCK)
+        return found
 
 
 def forget() -> None:
     """In a forked child: the parent's locks are not ours."""
+    global _looking  # noqa: PLW0603
     _leaked.append(dict(_locks))
     _locks.clear()
+    _looking = threading.Lock()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from mqlite_support import Application, refused
+from mqlite_support import Application, make, refused
 from pymqi import CMQC
 
 GET = CMQC.MQGMO_SYNCPOINT
@@ -158,3 +159,81 @@ def test_files_of_what_was_got_go_with_their_connections(application: Applicatio
     assert list(home.glob("QM1/taken.*"))
     Application().manager.disconnect()  # whoever connects backs out what died
     assert not list(home.glob("QM1/taken.*"))
+
+
+def test_P07_consumers_that_die_one_after_the_other_each_raise_the_count(home: Path, application: Application) -> None:
+    application.put("Q1", b"poison")
+    programs = [
+        subprocess.Popen(
+            [sys.executable, "-c", START + "told('ready'); md = pymqi.MD(); "
+             "queue.get(None, md, pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT, WaitInterval=60000)); "
+             "print(md.BackoutCount, flush=True); os.kill(os.getpid(), signal.SIGKILL)"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        for _ in range(6)
+    ]  # fmt: skip
+    for program in programs:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+    for program in programs:
+        assert program.stdin is not None
+        program.stdin.write("\n")
+        program.stdin.flush()
+    seen = sorted(int(program.communicate()[0]) for program in programs)
+    assert seen == [0, 1, 2, 3, 4, 5]
+    assert application.get(application.open("Q1"), CMQC.MQGMO_BROWSE_FIRST)[0].BackoutCount == 6
+
+
+def test_child_of_a_fork_keeps_its_messages_when_the_parent_disconnects(home: Path) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1) DEFPSIST(YES)")
+    program = """
+queue.put(b"parent")
+put(b"in a unit of work")
+ready, say = os.pipe()
+child = os.fork()
+if not child:
+    own = pymqi.connect("QM1")
+    target = pymqi.Queue(own, "Q1", CMQC.MQOO_OUTPUT)
+    os.write(say, b"x")
+    sys.stdin.readline()
+    target.put(b"child", pymqi.MD(Persistence=1))
+    target.close()
+    own.disconnect()
+    os._exit(0)
+os.read(ready, 1)
+queue.close()
+manager.disconnect()
+print("parent", flush=True)
+os.waitpid(child, 0)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", START + program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "parent\n"
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert Application().bodies("Q1") == [b"parent", b"in a unit of work", b"child"]
+
+
+def test_programs_that_end_in_a_unit_of_work_end(application: Application) -> None:
+    programs = [subprocess.Popen([sys.executable, "-c", START + "put(b'x')"]) for _ in range(12)]
+    assert [program.wait() for program in programs] == [0] * 12
+    assert application.depth("Q1") == 12
+
+
+def test_log_that_the_disk_does_not_take(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Application()
+    other.put("Q1", b"x", options=PUT, Persistence=CMQC.MQPER_PERSISTENT)
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fdatasync", refuse)
+        with refused(CMQC.MQRC_CONNECTION_BROKEN):
+            other.manager.commit()
+    with refused(CMQC.MQRC_CONNECTION_BROKEN):  # whether the commit stays is not known: it does not say "backed out"
+        other.manager.commit()
+    assert application.bodies("Q1") == [b"x"]
