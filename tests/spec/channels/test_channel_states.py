@@ -67,6 +67,7 @@ def test_stopped_sender_moves_nothing_until_it_is_started(estate: Estate) -> Non
 
 def test_idle_channel_becomes_inactive(estate: Estate) -> None:
     estate.channel_pair(sender="DISCINT(1)")
+    estate.put("TARGET", b"x")  # what drains the queue has started
     estate.run_channel()
     estate.until(lambda: estate.channel_state("A") == "")
     assert "AMQ8420I" in estate.mqsc("A", "DIS CHSTATUS(A.TO.B)", code=10)
