@@ -19,8 +19,7 @@ down: setup
 	@$(ENV) python -m mqops_demo.estate down
 
 test: lint
-	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile tests/unit tests/property tests/spec tests/crash tests/spark
-	@$(ENV) python -m pytest tests/dags tests/e2e
+	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 lint: setup
 	@$(ENV) ruff check .
