@@ -36,6 +36,12 @@ def queue_manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[.
     return make
 
 
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """Where runs keep their files; made by the first."""
+    return tmp_path / "lake"
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """One small local Spark session for the whole run."""

@@ -19,13 +19,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mqlite import alive, events, sql, store, triggering
+from mqlite import alive, events, keeping, sql, triggering, write_lock
 from mqlite.authority import own_user, privileged
 from mqlite.engine import Engine
 from mqlite.failure import Failure
 from mqlite.manager import Manager, load, message_id
 from mqlite.properties import MessageHandle
 from mqlite.recovery import recover
+from mqlite.store import Store
 from mqlite.taken import Taken
 from mqwire import constants as c
 
@@ -96,7 +97,7 @@ class Connection:
         self.channel = channel
         self.application = application_name()
         self.lock = threading.RLock()
-        self.store = store.Store(manager.folder)
+        self.store = Store(manager.folder)
         self.engine = Engine.of(manager, self.store)
         self.objects = self.engine.objects
         self.handles: dict[int, object] = {}
@@ -251,13 +252,13 @@ def _before_fork() -> None:
     _stopped[:] = list(_connections.values())
     for connection in _stopped:
         connection.inside.acquire()
-    store.hold_still()
+    keeping.hold_still()
     for connection in _stopped:
         connection.store.park()
 
 
 def _in_parent() -> None:
-    store.go_on()
+    keeping.go_on()
     for connection in _stopped:
         connection.store.unpark()
         connection.inside.release()
@@ -273,7 +274,8 @@ def _in_child() -> None:
     _leaked.append(dict(_connections))
     _connections.clear()
     alive.forget()
-    store.forget()
+    write_lock.forget()
+    keeping.forget()
     events.renew()
 
 

@@ -26,9 +26,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mqlite import keeping, sql, write_lock
+from mqlite import keeping, sql
 from mqlite.failure import Failure
 from mqlite.taken import Taken, taken_by
+from mqlite.write_lock import write_lock
 from mqwire import constants as c
 
 DATABASE = "qm.db"
@@ -43,22 +44,6 @@ def group_of(folder: Path) -> str:
     return database.readlink().parent.name.removeprefix(GROUP_PREFIX) if database.is_symlink() else ""
 
 
-def hold_still() -> None:
-    """Until `go_on`, no thread of this module touches a store: this process forks."""
-    keeping.hold_still()
-
-
-def go_on() -> None:
-    """The process has forked, and this is the parent."""
-    keeping.go_on()
-
-
-def forget() -> None:
-    """In a forked child: the parent's locks and threads are not ours."""
-    write_lock.forget()
-    keeping.forget()
-
-
 class Store:
     """One SQLite connection. Not for two threads at once.
 
@@ -71,7 +56,7 @@ class Store:
         self.folder = folder
         self.group = group_of(folder)
         self.member = self._acting = folder.name.replace("%2F", "/").replace("%25", "%") if self.group else ""
-        self._lock = write_lock.write_lock(folder)
+        self._lock = write_lock(folder)
         self._opened = 0
         self._open()
         self.kept = 0

@@ -20,6 +20,8 @@ import threading
 from pathlib import Path
 from typing import Protocol
 
+from mqlite.lock_file import LockFile, LockFiles
+
 WRITE_LOCK = "write.lock"
 SIZE, SLOTS = 1024, 64  # bytes
 NUMBER = struct.Struct("<q")
@@ -32,12 +34,12 @@ class Keeper(Protocol):
         """Commit it, unless a call of its application is under way."""
 
 
-class WriteLock:
+class WriteLock(LockFile):
     """The write lock of one queue manager (or queue-sharing group) in this process."""
 
     def __init__(self, path: Path) -> None:
         self._threads = threading.Lock()
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        super().__init__(path)
         size = os.fstat(self._descriptor).st_size
         if size < SIZE:
             os.pwrite(self._descriptor, bytes(SIZE - size), size)  # a hole could not be filled on a full disk (SIGBUS)
@@ -106,13 +108,6 @@ class WriteLock:
         """What that one had got has been counted."""
         self._bytes[0] = 0
 
-    def is_at(self, path: str) -> bool:
-        """Whether its file is the one there."""
-        try:
-            return os.path.samestat(os.fstat(self._descriptor), os.stat(path))
-        except FileNotFoundError:
-            return False
-
     @property
     def kept(self) -> bool:
         """Whether somebody keeps a transaction open, or died doing so."""
@@ -128,25 +123,14 @@ class WriteLock:
         self._bytes[SLOTS:] = bytes(SIZE - SLOTS)
 
 
-_locks: dict[str, WriteLock] = {}
-_leaked: list[object] = []
-_looking = threading.Lock()
+_locks = LockFiles(WRITE_LOCK, WriteLock)
 
 
 def write_lock(folder: Path) -> WriteLock:
-    """The write lock of the queue manager in `folder`, opened once a process and never closed."""
-    key = os.path.realpath(folder / WRITE_LOCK)
-    with _looking:
-        found = _locks.get(key)
-        if found is None or not found.is_at(key):
-            _leaked.append(found)  # of a queue manager that was deleted and made again
-            found = _locks[key] = WriteLock(folder / WRITE_LOCK)
-        return found
+    """The write lock of the queue manager in `folder`."""
+    return _locks.of(folder)
 
 
 def forget() -> None:
     """In a forked child: the parent's locks are not ours."""
-    global _looking  # noqa: PLW0603
-    _leaked.append(dict(_locks))
-    _locks.clear()
-    _looking = threading.Lock()
+    _locks.forget()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from act_support import counts, send_back, taken
+from crash.test_kill_nine import proved, run_until
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.errors import InProgress
 from mqops.ledger.marker import Marker
-from mqops.model import RunSummary
 from mqops.store.files import read_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
@@ -27,6 +25,10 @@ def manager(queue_manager) -> Manager:
     return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B) MAXDEPTH(9000)\n")
 
 
+def runs_of(lake: Path) -> list[RunFolder]:
+    return [RunFolder(path) for path in lake.glob("QM1/runs/*")]
+
+
 def killed(manager: Manager, lake: Path, moment: Callable[[RunFolder], bool], *options: str) -> RunFolder:
     """Start a pass and kill it with -9 at a moment; gives the run."""
     environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}
@@ -35,23 +37,10 @@ def killed(manager: Manager, lake: Path, moment: Callable[[RunFolder], bool], *o
     assert process.stdin
     process.stdin.write(b"ACTION(RETRY)\n")
     process.stdin.close()
-    while process.poll() is None:
-        runs = [RunFolder(path) for path in lake.glob("QM1/runs/*")]
-        if runs and moment(runs[0]):
-            process.kill()
-        time.sleep(0.01)
-    assert process.returncode == -9, "it ended before its moment came"
-    return runs[0]
-
-
-def finished(manager: Manager, run: RunFolder) -> RunSummary:
-    """Go on, waiting for what the killed process left to be backed out."""
-    for _ in range(100):
-        try:
-            return finish(manager.connection, run)
-        except InProgress:
-            time.sleep(0.1)
-    raise AssertionError("the run stays in progress")
+    run_until(process, lambda: any(map(moment, runs_of(lake))))
+    process.kill()
+    assert process.wait() == -9, "it ended before its moment came"
+    return runs_of(lake)[0]
 
 
 def test_law1_killed_while_it_waits_for_its_canaries(manager, tmp_path):
@@ -63,7 +52,7 @@ def test_law1_killed_while_it_waits_for_its_canaries(manager, tmp_path):
     run = killed(manager, tmp_path / "lake", waiting, "--canary", "3", "--canary-wait", "60")
     assert kept(run)["decision"] is None
     assert send_back(manager, "A") == 3
-    summary = finished(manager, run)
+    summary = proved(manager, run, finish)
     assert counts(summary) == {"planned": 20, "moved": 3, "left": 17, "arrived": 3}
     assert (summary.finished, summary.left_because) == (True, {CAME_BACK: 17})
     assert manager.depth("A") == 0
@@ -98,7 +87,7 @@ def test_law1_killed_behind_the_decision_it_stands_whatever_has_changed(manager,
             fields = {name: value for name, value in md.get().items() if name not in ("StrucId", "Version")}
             manager.put(DLQ, [(fields, body)], options=0x0800)
     manager.put(DLQ, [dead_letter("B", body) for body in (b"1", b"3")])
-    summary = finished(manager, run)
+    summary = proved(manager, run, finish)
     assert read_json(run.canary_json)["decision"] == decision
     assert counts(summary) == {"planned": 600, "moved": 302, "left": 298, "arrived": 2}
     assert manager.bodies("B") == [b"%d" % n for n in range(1, 600, 2)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -40,11 +39,6 @@ QUEUES += "DEFINE QLOCAL(SHORT) MAXMSGL(10)\n"
 @pytest.fixture
 def manager(queue_manager):
     return queue_manager(mqsc=QUEUES)
-
-
-@pytest.fixture
-def lake(tmp_path) -> Path:
-    return tmp_path / "lake"
 
 
 @contextmanager

@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.sql import functions as F
 
 from mqops.rules import choose, parse
@@ -25,28 +24,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 import extension_grammar as grammar
 from dead_letters import dead, headless
+from examples import generated
 
 TABLES, MESSAGES, TOGETHER = 72, 1200, 12
 """Tables, messages, and how many tables are held against their share of the messages in one Spark job."""
 NAMES = [name for name, _kind, _null in SNAPSHOT_COLUMNS]
-
-
-def generated(strategy, count):
-    found = []
-
-    @given(strategy)
-    @settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    def collect(example):
-        found.append(example)
-
-    collect()
-    return found
 
 
 def by_spark(spark, rows, tables, conditions):

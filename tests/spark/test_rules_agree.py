@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
@@ -17,6 +16,7 @@ from mqops.spark.rules import chosen_rule
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 import rule_grammar as grammar
+from examples import generated
 
 SCHEMA = ", ".join(
     [f"{name} {'int' if keyword.kind is Kind.NUMBER else 'string'}" for name, keyword in PATTERN_KEYWORDS.items()]
@@ -35,24 +35,6 @@ def cases(draw):
     return table, [(draw(grammar.messages(meant)), draw(tries)) for _ in range(MESSAGES)]
 
 
-def generated(count):
-    found = []
-
-    @given(cases())
-    @settings(
-        max_examples=count,
-        deadline=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    def collect(case):
-        found.append(case)
-
-    collect()
-    return found
-
-
 def chosen_by_spark(spark, tables, messages):
     rows = [(*[message[name] for name in PATTERN_KEYWORDS], tried) for message, tried in messages]
     columns = {name: F.col(name) for name in PATTERN_KEYWORDS}
@@ -61,7 +43,7 @@ def chosen_by_spark(spark, tables, messages):
 
 
 def test_D01_D02_D03_D04_spark_and_the_plain_matcher_agree_on_10000_pairs(spark, monkeypatch):
-    found = generated(TABLES)
+    found = generated(cases(), TABLES)
     indexes = Counter()
     for first in range(0, len(found), TOGETHER):
         monkeypatch.setattr(rules, "SHARED", 2 + first // TOGETHER % 2)  # generated tables are short

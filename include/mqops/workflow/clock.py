@@ -5,9 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 
+def utc() -> datetime:
+    """Now, UTC."""
+    return datetime.now(UTC)
+
+
 def utc_now() -> str:
     """Now, UTC, ISO 8601 with microseconds and `Z`."""
-    return utc_text(datetime.now(UTC))
+    return utc_text(utc())
 
 
 def utc_text(time: datetime) -> str:

@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
@@ -14,13 +14,13 @@ from typing import Any
 
 from mqops.act.lanes import DISCARDS
 from mqops.act.port import Taken
-from mqops.errors import InProgress, MQError, MqopsError, SettingsError, TransientMQError, Unbalanced
+from mqops.errors import InProgress, MQError, MqopsError, SettingsError, TransientMQError
 from mqops.ledger.account import Account
 from mqops.ledger.balance import Place
 from mqops.ledger.marker import BODY_DIGITS, Marker, MarkerRow
 from mqops.ledger.outcome import THERE, Moved, OutcomeSummary, Seen, absent, outcomes, recorded
-from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import depth, queue_manager_name
+from mqops.mq.connection import MqConnection
+from mqops.mq.inquire import depth
 from mqops.mq.mover_port import key_of, without_dlh
 from mqops.mq.session import Got, Session
 from mqops.store import undo
@@ -28,10 +28,10 @@ from mqops.store.files import read_json, write_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.originals import Original, Which, copied
 from mqops.store.run import RunFolder
-from mqops.workflow.clock import utc_now, utc_text
+from mqops.workflow.clock import utc, utc_text
 from mqops.workflow.places import Places, key_as_put, picture
-from mqops.workflow.prove import settled
-from mqops.workflow.tickets import Order, plan_rows, read_order
+from mqops.workflow.prove import reopened
+from mqops.workflow.tickets import Order, plan_rows
 from mqwire.structures import MQMD_LAYOUT
 
 LINE_ROWS = 1000
@@ -57,12 +57,8 @@ def find_run(lake: Path, queue_manager: str, key: str) -> RunFolder:
     return run
 
 
-def _utc() -> datetime:
-    return datetime.now(UTC)
-
-
 def look(
-    connection: MqConnection, run: RunFolder, *, deepest: int = 0, now: Callable[[], datetime] = _utc
+    connection: MqConnection, run: RunFolder, *, deepest: int = 0, now: Callable[[], datetime] = utc
 ) -> OutcomeSummary:
     """Look for each message that a run moved; what changed goes to the ledger, the numbers to RUN/outcomes.json.
 
@@ -75,21 +71,15 @@ def look(
         Unbalanced: its ledger contradicts itself.
         MqopsError: its plan or snapshot is not as it was written; the queue manager failed.
     """
-    order = read_order(run)
-    ledger = LedgerFile(run.lake_folder, utc_now)
-    with run.lock(), connect(connection) as session:
-        if (name := queue_manager_name(session)) != order.queue_manager:
-            raise SettingsError(f"Run {order.plan.run} is one of {order.queue_manager}, this is {name}")
-        sums = settled(session, ledger, run, order)
-        if sums.problems:
-            raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(sums.problems)}")
+    with reopened(connection, run) as found:
+        order, ledger, session = found.order, found.ledger, found.session
         known = recorded(ledger.markers(plan=order.plan))
-        books = _Books(run, order, sums, known, Places(session))
+        books = _Books(run, order, found.sums, known, Places(session))
         books.read()
         seen = _Look(session, ledger, books, deepest).seen()
         at = now()
-        found = {one.row: outcome for one, outcome in outcomes(books.pending, seen, at)}
-        changed = {row: outcome for row, outcome in found.items() if outcome and outcome != known.get(row)}
+        told = {one.row: outcome for one, outcome in outcomes(books.pending, seen, at)}
+        changed = {row: outcome for row, outcome in told.items() if outcome and outcome != known.get(row)}
         with ledger.writer() as writer:
             writer.add(_lines(order, books.rows, changed, at))
     summary = _summary(books, {**known, **changed}, changed, at)
@@ -97,7 +87,7 @@ def look(
     return summary
 
 
-def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime] = _utc) -> list[OutcomeSummary]:
+def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime] = utc) -> list[OutcomeSummary]:
     """Look at the runs before this one of which an outcome is open, as many as are worth it; never fails.
 
     A run is looked at again when it has become twice as old as it was the last time.

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from mqops.act.identity import PlanIdentity
-from mqops.errors import InProgress, Unbalanced
+from mqops.errors import InProgress, SettingsError, Unbalanced
 from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place, PlannedRow, balance
 from mqops.ledger.marker import Marker
 from mqops.model import RunSummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import depth
+from mqops.mq.inquire import depth, queue_manager_name
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of
 from mqops.mq.session import Session
@@ -28,6 +30,16 @@ from mqops.workflow.tickets import Order, issued_lanes, note_issued, read_order,
 from mqwire.names import reason_name
 
 _ROW_COLUMNS = ["row", "queue", "msg_key", "action", "rule_line", "rule_key"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopened:
+    """What `reopened` gives: the run's order, its ledger, the session, and what its markers come to."""
+
+    order: Order
+    ledger: LedgerFile
+    session: Session
+    sums: Account
 
 
 def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = utc_now) -> RunSummary:
@@ -76,6 +88,26 @@ def settled(session: Session, ledger: LedgerFile, run: RunFolder, order: Order) 
     sums = account(ledger.markers(plan=order.plan))
     _nobody_at_work(session, order, sums)
     return sums
+
+
+@contextmanager
+def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
+    """A run that is over, to be looked into again: on its queue manager, its lock held, its ledger settled.
+
+    Raises:
+        SettingsError: the connection leads to another queue manager.
+        Unbalanced: what its markers say contradicts itself.
+        InProgress, MqopsError: as `settled`.
+    """
+    order = read_order(run)
+    ledger = LedgerFile(run.lake_folder, utc_now)
+    with run.lock(), connect(connection) as session:
+        if (name := queue_manager_name(session)) != order.queue_manager:
+            raise SettingsError(f"Run {order.plan.run} is one of {order.queue_manager}, this is {name}")
+        sums = settled(session, ledger, run, order)
+        if sums.problems:
+            raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(sums.problems)}")
+        yield Reopened(order=order, ledger=ledger, session=session, sums=sums)
 
 
 def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: PlanIdentity) -> int:

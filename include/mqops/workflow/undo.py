@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -13,13 +13,12 @@ from typing import Any
 
 from mqops.act.identity import PlanIdentity
 from mqops.act.lanes import DEFAULT_UNIT_SIZE, DISCARDS, RESTORE, RETURN
-from mqops.errors import InProgress, PlanChanged, SettingsError, Unbalanced
+from mqops.errors import InProgress, PlanChanged, SettingsError
 from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place
 from mqops.ledger.marker import Marker
 from mqops.model import ActSummary, RunSummary
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import queue_manager_name
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of
 from mqops.mq.session import Session
@@ -35,10 +34,10 @@ from mqops.store.undo import Undoes
 from mqops.undo import WORKFLOW
 from mqops.undo.decision import Done, fates
 from mqops.workflow.act import act
-from mqops.workflow.clock import utc_now
+from mqops.workflow.clock import utc, utc_now
 from mqops.workflow.decide import write_plan
 from mqops.workflow.places import Places, key_as_put, picture
-from mqops.workflow.prove import prove, settled
+from mqops.workflow.prove import prove, reopened
 from mqops.workflow.tickets import Order, plan_rows, read_order
 from mqwire.structures import MQMD_LAYOUT
 
@@ -57,12 +56,8 @@ def find_run(lake: Path, queue_manager: str, key: str) -> RunFolder:
     return run
 
 
-def _utc() -> datetime:
-    return datetime.now(UTC)
-
-
 def plan_undo(
-    connection: MqConnection, run: RunFolder, folder: RunFolder, *, now: Callable[[], datetime] = _utc
+    connection: MqConnection, run: RunFolder, folder: RunFolder, *, now: Callable[[], datetime] = utc
 ) -> PlanSummary:
     """Plan the undo of `run` in `folder`, a new run's: snapshot, plan, plan.json. Nothing is moved.
 
@@ -72,18 +67,12 @@ def plan_undo(
         Unbalanced: the run's ledger and plan contradict each other.
         MqopsError: its plan or snapshot is not as it was written; the queue manager failed.
     """
-    order = read_order(run)
-    ledger = LedgerFile(run.lake_folder, utc_now)
-    with run.lock(), connect(connection) as session:
-        if (name := queue_manager_name(session)) != order.queue_manager:
-            raise SettingsError(f"Run {order.plan.run} is one of {order.queue_manager}, this is {name}")
-        sums = settled(session, ledger, run, order)
-        if sums.problems:
-            raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(sums.problems)}")
+    with reopened(connection, run) as found:
+        order, ledger, session = found.order, found.ledger, found.session
         earlier = undos_of(session, ledger, order.plan)
         _refuse_unfinished(order.plan, earlier)
         undo.keep(folder, Undoes(plan=order.plan, earlier={one.digest for one in earlier}))
-        todo = _Todo(run, order, sums, Places(session))
+        todo = _Todo(run, order, found.sums, Places(session))
         todo.copy_to(folder)
         places = _look(session, todo)
     undone = {row for one in earlier.values() for row in one.acted}
@@ -105,7 +94,7 @@ def carry_out(
     approved: str = "",
     unit_size: int = DEFAULT_UNIT_SIZE,
     about: Mapping[str, Any] | None = None,
-    now: Callable[[], datetime] = _utc,
+    now: Callable[[], datetime] = utc,
 ) -> ActSummary:
     """Act on the plan of an undo, or finish what an earlier execution began.
 

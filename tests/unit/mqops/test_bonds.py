@@ -32,11 +32,6 @@ def manager(queue_manager):
     return queue_manager(mqsc=QUEUES)
 
 
-@pytest.fixture
-def lake(tmp_path):
-    return tmp_path / "lake"
-
-
 def member(dest: str, group: bytes, seq: int, *, last: bool = False, body: bytes = b"", **fields):
     """A message of a group on its way to a queue."""
     flags = fields.pop("MsgFlags", 0) | (LAST | IN_GROUP if last else IN_GROUP)

@@ -31,11 +31,6 @@ def manager(queue_manager):
     return queue_manager(mqsc=QUEUES)
 
 
-@pytest.fixture
-def lake(tmp_path):
-    return tmp_path / "lake"
-
-
 def fill(manager, *queues: str, each: int = 10) -> None:
     manager.put(DLQ, [dead_letter(queue, b"%s %d" % (queue.encode(), n)) for n in range(each) for queue in queues])
 

@@ -31,11 +31,6 @@ def manager(queue_manager):
     return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\n")
 
 
-@pytest.fixture
-def lake(tmp_path):
-    return tmp_path / "lake"
-
-
 def fill(manager, count: int = 10) -> list[bytes]:
     bodies = [b"%d" % number for number in range(count)]
     manager.put(DLQ, [dead_letter("A", body) for body in bodies])

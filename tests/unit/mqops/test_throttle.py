@@ -24,11 +24,6 @@ def manager(queue_manager):
     return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\nDEFINE QALIAS(ALSO.A) TARGET(A)\n")
 
 
-@pytest.fixture
-def lake(tmp_path):
-    return tmp_path / "lake"
-
-
 class Clock:
     """A clock that goes on while somebody sleeps."""
 
