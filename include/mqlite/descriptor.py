@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from time import time
 from typing import Any
 
+from mqwire import constants as c
 from mqwire import mqi
 from mqwire.fields import text
 from mqwire.structures import MQMD
@@ -35,6 +36,7 @@ set_identity = mqi.MQMD.writer("UserIdentifier", "AccountingToken", "ApplIdentit
 set_origin = mqi.MQMD.writer("PutApplType", "PutApplName", "PutDate", "PutTime", "ApplOriginData")
 set_resolved = mqi.MQMD.writer("CodedCharSetId", "Priority", "Persistence", "MsgId", "CorrelId", "BackoutCount")
 set_encoding = mqi.MQMD.writer("Encoding", "CodedCharSetId")
+flags = mqi.MQMD.reader("MsgFlags")
 set_expiry = mqi.MQMD.writer("Expiry")
 set_version = mqi.MQMD.writer("Version")
 set_backout_count = mqi.MQMD.writer("BackoutCount")
@@ -54,12 +56,18 @@ _TEXTS = [
 ]
 
 
+TRANSMITTED = c.MQFMT_XMIT_Q_HEADER.encode().ljust(8)
 _report = mqi.MQMD.reader("Report")
 
 
 def report_of(md: Any) -> int:
     """MQMD.Report."""
     return int(_report(md)[0])
+
+
+def is_transmitted(md: Any) -> bool:
+    """Whether MQMD.Format says that an MQXQH begins the data."""
+    return bool(_format(md)[0] == TRANSMITTED)
 
 
 def format_of(md: Any) -> str:

@@ -13,7 +13,6 @@ from mqlite.connection import Connection
 from mqlite.reports import report_expiration
 from mqlite.store import Store
 from mqlite.transmission import EMBEDDED, XQH_LENGTH
-from mqwire import constants as c
 from mqwire.structures import MQMD
 
 INNER = EMBEDDED + MQMD.LAYOUT.offset("Expiry")
@@ -25,7 +24,7 @@ def inner_counted_down(md: bytearray, body: bytes, stored: int) -> bytes:
     Parameters: `stored` when the message was put, tenths of a second since 1970. Data too short to hold the field stay
     as they are.
     """
-    if d.format_of(md) != c.MQFMT_XMIT_Q_HEADER or len(body) < XQH_LENGTH:
+    if not d.is_transmitted(md) or len(body) < XQH_LENGTH:
         return body
     inner = int.from_bytes(body[INNER : INNER + 4], "little", signed=True)
     if inner <= 0:

@@ -9,14 +9,16 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import Any
 
 from mqlite import browse as browsing
+from mqlite import descriptor as d
 from mqlite import events, expiry, sql
 from mqlite.connection import Connection, Marked
 from mqlite.failure import Failure
 from mqlite.grouping import advance
-from mqlite.opening import Open, refresh
+from mqlite.opening import INPUT, Open, refresh
 from mqlite.reports import confirm_delivery
 from mqlite.retrieval import BROWSES, GetRequest, Got, check_match, returned, statement
 from mqlite.standing import Placed, numbers
@@ -44,7 +46,9 @@ def get(connection: Connection, opened: Open, request: GetRequest) -> Got | None
     Raises Failure (MQRC_NO_MSG_AVAILABLE ...).
     """
     options = request.options
-    check(opened, request)
+    check(options, request.match, request.version, opened.options)
+    if options & c.MQGMO_WAIT and request.wait < c.MQWI_UNLIMITED:
+        raise Failure(c.MQRC_WAIT_INTERVAL_ERROR)
     if options & c.MQGMO_MARK_SKIP_BACKOUT:
         check_mark(connection, options)
     if options & c.MQGMO_UNLOCK:
@@ -92,13 +96,16 @@ def wait(connection: Connection, opened: Open, seen: int, deadline: float | None
         pause = min(pause * 1.5, LONGEST)
 
 
-def check(opened: Open, request: GetRequest) -> None:
-    """Raises Failure for options that do not go together or that the handle was not opened for."""
-    options = request.options
+@lru_cache(maxsize=256)
+def check(options: int, match: int, version: int, opened: int) -> None:
+    """Raises Failure for options that do not go together or that the handle was not opened for.
+
+    Parameters: `version` of the descriptor; `opened` the options of MQOPEN.
+    """
     if options & ~KNOWN:
         raise Failure(c.MQRC_OPTIONS_ERROR)
-    check_match(request.match, request.version)
-    if options & c.MQGMO_LOGICAL_ORDER and request.version < 2:
+    check_match(match, version)
+    if options & c.MQGMO_LOGICAL_ORDER and version < 2:
         raise Failure(c.MQRC_WRONG_MD_VERSION)
     for exclusive in (BROWSES, SYNCPOINTS, PROPERTIES):
         if (options & exclusive).bit_count() > 1:
@@ -110,14 +117,11 @@ def check(opened: Open, request: GetRequest) -> None:
         raise Failure(c.MQRC_OPTIONS_ERROR)
     if options & c.MQGMO_UNLOCK and options & ~(c.MQGMO_UNLOCK | c.MQGMO_NO_SYNCPOINT):
         raise Failure(c.MQRC_OPTIONS_ERROR)
-    if options & c.MQGMO_WAIT:
-        if options & UNDER_CURSOR:
-            raise Failure(c.MQRC_OPTIONS_ERROR)
-        if request.wait < c.MQWI_UNLIMITED:
-            raise Failure(c.MQRC_WAIT_INTERVAL_ERROR)
-    if (browse or options & (c.MQGMO_UNLOCK | c.MQGMO_MSG_UNDER_CURSOR)) and not opened.options & c.MQOO_BROWSE:
+    if options & c.MQGMO_WAIT and options & UNDER_CURSOR:
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if (browse or options & (c.MQGMO_UNLOCK | c.MQGMO_MSG_UNDER_CURSOR)) and not opened & c.MQOO_BROWSE:
         raise Failure(c.MQRC_NOT_OPEN_FOR_BROWSE)
-    if not browse and not options & c.MQGMO_UNLOCK and not opened.input:
+    if not browse and not options & c.MQGMO_UNLOCK and not opened & INPUT:
         raise Failure(c.MQRC_NOT_OPEN_FOR_INPUT)
 
 
@@ -174,15 +178,16 @@ def attempt_take(
 ) -> tuple[Any, Got | None]:
     """Find a row and take it in one transaction; the row alone where it has expired, nothing where there is none."""
     store, got, taken, confirmed, syncpoint = connection.store, None, False, None, False
-    store.begin()
+    store.begin(lightly=bool(request.options & c.MQGMO_SYNCPOINT))
     try:
-        row = store.one(text, values)
+        row = store.next(text, values)
         if row is not None and row[1] > time.time() * 10:
             syncpoint = syncpoint_of(connection, request.options, row[4])
             got = returned(connection, request, row)
             taken = got.reason != c.MQRC_TRUNCATED_MSG_FAILED
             if taken:
-                confirmed = remove(connection, opened, got, row, syncpoint=syncpoint)
+                later = text.startswith(sql.NEXT_BY_MSG_ID)
+                confirmed = remove(connection, opened, row, syncpoint=syncpoint, later=later)
     except BaseException:
         store.undo()
         raise
@@ -231,14 +236,19 @@ def syncpoint_of(connection: Connection, options: int, persistent: int) -> bool:
     return connection.manager.platform == "zos"
 
 
-def remove(connection: Connection, opened: Open, got: Got, row: Any, *, syncpoint: bool) -> Placed | None:
-    """Take a row off the queue in the caller's transaction; returns the report that confirms it, if one was made."""
+def remove(connection: Connection, opened: Open, row: Any, *, syncpoint: bool, later: bool) -> Placed | None:
+    """Take a row off the queue in the caller's transaction; returns the report that confirms it, if one was made.
+
+    Parameters: `later` as of `Store.take`.
+    """
     store = connection.store
     if syncpoint:
-        if connection.unit.messages >= int(str(connection.objects.manager(opened.objects)["MAXUMSGS"])):
+        if connection.unit.messages >= opened.limits.uncommitted:
             raise Failure(c.MQRC_SYNCPOINT_LIMIT_REACHED)
-        store.execute(sql.TAKE, (connection.id, row[0]))
+        if d.report_of(row[5]) & c.MQRO_COD:
+            store.change_more()
+        store.take(opened.queue, row[0], connection.id, later=later)
     else:
         store.execute(sql.DELETE, (row[0],))
-    store.execute(sql.LOWER_DEPTH, (opened.queue,))
+        store.execute(sql.LOWER_DEPTH, (opened.queue,))
     return confirm_delivery(connection, row[5], row[6], syncpoint=syncpoint)

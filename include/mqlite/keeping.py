@@ -9,7 +9,7 @@ import threading
 import time
 from typing import Protocol
 
-TICK = 0.001  # seconds
+TICK = 0.005  # seconds
 LONGEST = 0.05  # seconds that a transaction is kept open, however busy its application
 
 

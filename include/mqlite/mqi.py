@@ -40,19 +40,34 @@ from mqwire.fields import text
 Outcome = tuple[int, int] | None
 ALREADY_CONNECTED = (c.MQCC_WARNING, c.MQRC_ALREADY_CONNECTED)
 HANDLE_SHARES = c.MQCNO_HANDLE_SHARE_BLOCK | c.MQCNO_HANDLE_SHARE_NO_BLOCK
+GROUP_FLAGS = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP
+GROUP_STATUSES = {
+    0: c.MQGS_NOT_IN_GROUP,
+    c.MQMF_MSG_IN_GROUP: c.MQGS_MSG_IN_GROUP,
+    c.MQMF_LAST_MSG_IN_GROUP: c.MQGS_LAST_MSG_IN_GROUP,
+    GROUP_FLAGS: c.MQGS_LAST_MSG_IN_GROUP,
+}
+SEGMENT_FLAGS = c.MQMF_SEGMENT | c.MQMF_LAST_SEGMENT
+SEGMENT_STATUSES = {
+    0: c.MQSS_NOT_A_SEGMENT,
+    c.MQMF_SEGMENT: c.MQSS_SEGMENT,
+    c.MQMF_LAST_SEGMENT: c.MQSS_LAST_SEGMENT,
+    SEGMENT_FLAGS: c.MQSS_LAST_SEGMENT,
+}
 LONGEST_MESSAGE = 104_857_600
 MOST_SELECTORS = 256
-gmo_options = mqi.MQGMO.reader("Options", "WaitInterval")
-gmo_match = mqi.MQGMO.reader("MatchOptions")
-gmo_token = mqi.MQGMO.reader("MsgToken")
-gmo_resolved = mqi.MQGMO.writer("ResolvedQName")
-gmo_status = mqi.MQGMO.writer("GroupStatus", "SegmentStatus")
-gmo_returned = mqi.MQGMO.writer("MsgToken", "ReturnedLength")
+gmo_asked_1 = mqi.MQGMO.reader("Options", "WaitInterval")
+gmo_asked_2 = mqi.MQGMO.reader("Options", "WaitInterval", "MatchOptions")
+gmo_asked_3 = mqi.MQGMO.reader("Options", "WaitInterval", "MatchOptions", "MsgToken")
+gmo_returned_1 = mqi.MQGMO.writer("ResolvedQName")
+gmo_returned_2 = mqi.MQGMO.writer("ResolvedQName", "GroupStatus", "SegmentStatus")
+gmo_returned_3 = mqi.MQGMO.writer("ResolvedQName", "GroupStatus", "SegmentStatus", "MsgToken", "ReturnedLength")
 gmo_handle = mqi.MQGMO.reader("MsgHandle")
 pmo_handle = mqi.MQPMO.reader("OriginalMsgHandle")
 pmo_options = mqi.MQPMO.reader("Options", "Context")
-pmo_resolved = mqi.MQPMO.writer("ResolvedQName", "ResolvedQMgrName")
-pmo_counts = mqi.MQPMO.writer("KnownDestCount", "UnknownDestCount", "InvalidDestCount")
+pmo_returned = mqi.MQPMO.writer(
+    "KnownDestCount", "UnknownDestCount", "InvalidDestCount", "ResolvedQName", "ResolvedQMgrName"
+)
 od_names = mqi.MQOD.reader("ObjectType", "ObjectName", "ObjectQMgrName", "DynamicQName", "AlternateUserId")
 od_records = mqi.MQOD.reader("RecsPresent")
 od_selector = mqi.MQOD.reader("SelectionStringVSLength")
@@ -85,10 +100,11 @@ class Interface(PropertyCalls, SubscriptionCalls):
         if not pointer:
             raise Failure(reason)
         start = self._cast("char *", pointer)
-        version = heads(layout).get(bytes(self._buffer(start, 8)))
-        if version is None:
+        found = heads(layout).get(bytes(self._buffer(start, 8)))
+        if found is None:
             raise Failure(reason)
-        return self._buffer(start, layout.length(version)), version
+        version, length = found
+        return self._buffer(start, length), version
 
     def mqconn(self, name: Any, hconn: Any) -> Outcome:
         wanted = self._name(name)
@@ -188,10 +204,9 @@ class Interface(PropertyCalls, SubscriptionCalls):
             properties=properties,
         )  # fmt: skip
         filled = (engine_put if opened.queue else publish)(connection, opened, request)
-        d.set_version(filled, version)
-        raw[:] = bytes(filled[: len(raw)])
-        pmo_counts(options_raw, *((0, 1, 0) if opened.resolved and opened.resolved.remote_queue_manager else (1, 0, 0)))
-        pmo_resolved(options_raw, *resolved_names(connection, opened))
+        return_descriptor(raw, filled, version)
+        remote = opened.resolved is not None and opened.resolved.remote_queue_manager
+        pmo_returned(options_raw, *((0, 1, 0) if remote else (1, 0, 0)), *resolved_names(connection, opened))
 
     def _body(self, length: int, buffer: Any) -> bytes:
         if length < 0 or length > LONGEST_MESSAGE:
@@ -221,16 +236,15 @@ class Interface(PropertyCalls, SubscriptionCalls):
             raise Failure(c.MQRC_BUFFER_LENGTH_ERROR)
         if length and not buffer:
             raise Failure(c.MQRC_BUFFER_ERROR)
-        options, wait = gmo_options(options_raw)
+        options, wait, match, token = asked(options_raw, options_version)
         handle = None
         if options & c.MQGMO_PROPERTIES_IN_HANDLE:
             handle = message_handle(connection, gmo_handle(options_raw)[0] if options_version >= 4 else 0)
-        default = c.MQMO_MATCH_MSG_ID | c.MQMO_MATCH_CORREL_ID
         request = GetRequest(
-            md=d.full(raw, version),
+            md=bytes(raw) if version >= 2 else d.full(raw, version),
             options=options,
-            match=gmo_match(options_raw)[0] if options_version >= 2 else default,
-            token=gmo_token(options_raw)[0] if options_version >= 3 else b"",
+            match=match,
+            token=token,
             wait=wait,
             room=length,
             version=version,
@@ -254,13 +268,13 @@ class Interface(PropertyCalls, SubscriptionCalls):
     def _return(
         self, got: Got, connection: Connection, opened: Open, raw: Any, version: int, gmo: Any, gmo_version: int
     ) -> None:
-        d.set_version(got.md, version)
-        raw[:] = bytes(got.md[: len(raw)])
-        gmo_resolved(gmo, opened.name)
-        if gmo_version >= 2:
-            gmo_status(gmo, *statuses(got.md))
+        return_descriptor(raw, got.md, version)
         if gmo_version >= 3:
-            gmo_returned(gmo, got.token, len(got.body))
+            gmo_returned_3(gmo, opened.name, *statuses(got.md), got.token, len(got.body))
+        elif gmo_version == 2:
+            gmo_returned_2(gmo, opened.name, *statuses(got.md))
+        else:
+            gmo_returned_1(gmo, opened.name)
 
     def mqinq(
         self, hconn: int, hobj: int, selectors: int, selector: Any, ints: int, integer: Any, chars: int, out: Any
@@ -306,9 +320,12 @@ class Interface(PropertyCalls, SubscriptionCalls):
 
 
 @cache
-def heads(layout: Any) -> dict[bytes, int]:
-    """The first eight bytes that a structure may have, identifier and version, and which version they say."""
-    return {layout.struc_id.ljust(4).encode() + version.to_bytes(4, "little"): version for version in layout.versions}
+def heads(layout: Any) -> dict[bytes, tuple[int, int]]:
+    """The first eight bytes that a structure may have, identifier and version; which version they say, its length."""
+    return {
+        layout.struc_id.ljust(4).encode() + version.to_bytes(4, "little"): (version, layout.length(version))
+        for version in layout.versions
+    }
 
 
 def check_counts(selectors: int, ints: int, chars: int) -> None:
@@ -346,19 +363,28 @@ def resolved_names(connection: Connection, opened: Open) -> tuple[str, str]:
     return opened.name, connection.manager.name
 
 
+def asked(gmo: Any, version: int) -> tuple[int, int, int, bytes]:
+    """Options, WaitInterval, MatchOptions and MsgToken of an MQGMO."""
+    if version >= 3:
+        return gmo_asked_3(gmo)
+    if version == 2:
+        return (*gmo_asked_2(gmo), b"")
+    return (*gmo_asked_1(gmo), c.MQMO_MATCH_MSG_ID | c.MQMO_MATCH_CORREL_ID, b"")
+
+
+def return_descriptor(raw: Any, md: bytearray, version: int) -> None:
+    """Give the application a descriptor in the version that it asked with."""
+    if version < 2:
+        d.set_version(md, version)
+        raw[:] = bytes(md[: d.LENGTH_1])
+    else:
+        raw[:] = bytes(md)
+
+
 def statuses(md: bytearray) -> tuple[int, int]:
     """GroupStatus and SegmentStatus of a message, from its MsgFlags."""
-    flags = d.for_put(md)[13]
-    group, segment = c.MQGS_NOT_IN_GROUP, c.MQSS_NOT_A_SEGMENT
-    if flags & c.MQMF_LAST_MSG_IN_GROUP:
-        group = c.MQGS_LAST_MSG_IN_GROUP
-    elif flags & c.MQMF_MSG_IN_GROUP:
-        group = c.MQGS_MSG_IN_GROUP
-    if flags & c.MQMF_LAST_SEGMENT:
-        segment = c.MQSS_LAST_SEGMENT
-    elif flags & c.MQMF_SEGMENT:
-        segment = c.MQSS_SEGMENT
-    return tuple(value if isinstance(value, int) else ord(value) for value in (group, segment))  # type: ignore[return-value]
+    (flags,) = d.flags(md)
+    return GROUP_STATUSES[flags & GROUP_FLAGS], SEGMENT_STATUSES[flags & SEGMENT_FLAGS]
 
 
 def callbacks(ffi: Any) -> dict[str, Callable[..., None]]:

@@ -55,15 +55,25 @@ class Place:
 
 
 @dataclass(slots=True, kw_only=True)
+class Limits:
+    """MAXDEPTH and MAXMSGL of a queue, MAXMSGL and MAXUMSGS of its queue manager."""
+
+    depth: int = 0
+    length: int = 0
+    any_length: int = 0
+    uncommitted: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
 class Open:
     """An open object.
 
     Attributes: `queue` its number (0 for what holds no messages) and `name`; `definition` what was opened; `local` the
     attributes of the local queue behind it, `version` when they were read, `objects` the version of all objects then;
-    `puts` the PUT attributes of every definition on the way, `cap` the lowest CAPEXPRY of theirs in tenths of a second,
-    0 for none; `resolved` how the name was resolved; `saved` context of the last message got (for the pass-context
-    options); `user` whose authority counts; `checked` the kept transaction (`Store.kept`) in which all this was last
-    seen to be so.
+    `limits` then; `puts` the PUT attributes of every definition on the way, `cap` the lowest CAPEXPRY of theirs in
+    tenths of a second, 0 for none; `resolved` how the name was resolved; `saved` context of the last message got (for
+    the pass-context options); `user` whose authority counts; `checked` the kept transaction (`Store.kept`) in which all
+    this was last seen to be so.
     """
 
     kind: Kind
@@ -74,6 +84,7 @@ class Open:
     objects: int = -1
     puts: tuple[Value, ...] = ()
     cap: int = 0
+    limits: Limits = field(default_factory=Limits)
     definition: Attributes = field(default_factory=dict)
     local: Attributes = field(default_factory=dict)
     resolved: Resolved | None = None
@@ -289,7 +300,7 @@ def refresh(connection: Connection, opened: Open) -> None:
     kept = connection.store.kept
     if kept and kept == opened.checked:  # nobody else has written since
         return
-    row = connection.store.one(sql.VERSIONS, (opened.queue,))
+    row = connection.store.one(sql.VERSIONS, (opened.queue,), settled=False)
     if row is None or row[1]:
         raise Failure(c.MQRC_Q_DELETED, opened.name)
     opened.checked = kept
@@ -307,6 +318,11 @@ def refresh(connection: Connection, opened: Open) -> None:
         way += follow(connection, opened, resolved)
     opened.puts = tuple(definition.get("PUT", 0) for definition in way)
     opened.cap = cap_of(way)
+    manager = connection.objects.manager(opened.objects)
+    opened.limits = Limits(
+        depth=int(str(opened.local.get("MAXDEPTH", 0))), length=int(str(opened.local.get("MAXMSGL", 0))),
+        any_length=int(str(manager["MAXMSGL"])), uncommitted=int(str(manager["MAXUMSGS"])),
+    )  # fmt: skip
 
 
 def follow(connection: Connection, opened: Open, before: Resolved) -> list[Attributes]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from mqlite import descriptor as d
@@ -90,7 +91,7 @@ def put(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     Raises Failure.
     """
     options, md = request.options, request.md
-    check_request(opened, options)
+    check_put_options(options, opened.options)
     syncpoint = in_syncpoint(connection, options)
     refresh_all(connection, opened)
     stored, body = describe(connection, opened, request)
@@ -100,14 +101,18 @@ def put(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     return md
 
 
-def check_request(opened: Open, options: int) -> None:
-    """Raises Failure for put options that do not go together or that the handle was not opened for."""
+@lru_cache(maxsize=256)
+def check_put_options(options: int, opened: int) -> None:
+    """Raises Failure for put options that do not go together or that the handle was not opened for.
+
+    Parameters: `opened` the options of MQOPEN.
+    """
     if options & ~KNOWN or (options & CONTEXTS).bit_count() > 1:
         raise Failure(c.MQRC_OPTIONS_ERROR)
-    if not opened.options & c.MQOO_OUTPUT:
+    if not opened & c.MQOO_OUTPUT:
         raise Failure(c.MQRC_NOT_OPEN_FOR_OUTPUT)
     context = options & CONTEXTS
-    if context in NEEDS_OPEN and not opened.options & NEEDS_OPEN[context]:
+    if context in NEEDS_OPEN and not opened & NEEDS_OPEN[context]:
         raise Failure(c.MQRC_NOT_OPEN_FOR_PASS_ALL if context == c.MQPMO_PASS_ALL_CONTEXT else REFUSALS[context])
 
 
@@ -244,9 +249,8 @@ def store_message(connection: Connection, opened: Open, md: bytearray, body: byt
     cap_expiry(md, opened.cap)
     if resolved is not None and remote:
         md, body = transmit(connection, resolved, md, body, msg_id=connection.new_msg_id())
-    manager = connection.objects.manager(opened.objects)
-    parts = in_parts(connection, opened, md, body, int(str(manager["MAXMSGL"])))
-    if syncpoint and connection.unit.messages >= int(str(manager["MAXUMSGS"])):
+    parts = in_parts(connection, opened, md, body)
+    if syncpoint and connection.unit.messages >= opened.limits.uncommitted:
         raise Failure(c.MQRC_SYNCPOINT_LIMIT_REACHED)
     if opened.local["TRIGGER"]:
         connection.look_for_dead()  # who do not count as serving a queue (T04, T08)
@@ -258,15 +262,12 @@ def store_message(connection: Connection, opened: Open, md: bytearray, body: byt
     put.announce(connection, syncpoint=syncpoint)
 
 
-def in_parts(
-    connection: Connection, opened: Open, md: bytearray, body: bytes, longest: int
-) -> list[tuple[bytearray, bytes]]:
+def in_parts(connection: Connection, opened: Open, md: bytearray, body: bytes) -> list[tuple[bytearray, bytes]]:
     """The message itself, or the segments that the queue manager makes of it (T16).
 
-    Parameters: `longest` the bytes that the queue manager takes.
     Raises Failure (MQRC_MSG_TOO_BIG_FOR_Q, MQRC_MSG_TOO_BIG_FOR_Q_MGR).
     """
-    fits = int(str(opened.local["MAXMSGL"]))
+    fits, longest = opened.limits.length, opened.limits.any_length
     if len(body) <= fits and len(body) <= longest:
         return [(md, body)]
     parts = split(md, body, min(fits, longest)) if may_split(md, connection.manager.platform) else []
@@ -282,11 +283,14 @@ def insert(connection: Connection, opened: Open, rows: list[tuple[Any, ...]], *,
     trigger message, which outlives its unit of work (T10a), it is written with the call.
     """
     store = connection.store
+    plain = syncpoint and len(rows) == 1 and not opened.local["TRIGGER"] and not d.report_of(rows[0][12]) & c.MQRO_COA
+    if plain and store.put_later(rows[0], most=opened.limits.depth, checked=opened.checked):
+        return ()
     while True:
         store.begin()
         try:
             number = len(rows)
-            place = (number, opened.queue, opened.version, int(str(opened.local["MAXDEPTH"])) - number)
+            place = (number, opened.queue, opened.version, opened.limits.depth - number)
             fits = store.execute(sql.RAISE_DEPTH, place).rowcount == 1
             caused = arrive(connection, opened, rows) if fits else ()
         except BaseException:

@@ -45,7 +45,7 @@ def dead_of(store: Store, lives: AliveFile) -> list[tuple[str, int]]:
     """The dead connections, of every member of a queue-sharing group: member (blank outside one) and number."""
     if store.member:
         return [(row[1], row[0]) for row in store.all(sql.CONNECTIONS_OF_GROUP) if not lives.is_alive(row[0])]
-    return [("", row[0]) for row in store.all(sql.CONNECTION_IDS) if not lives.is_alive(row[0])]
+    return [("", row[0]) for row in store.all(sql.CONNECTION_IDS, settled=False) if not lives.is_alive(row[0])]
 
 
 def back_out_all(store: Store, connection: int) -> None:

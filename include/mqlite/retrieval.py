@@ -31,7 +31,7 @@ class GetRequest:
     of the buffer.
     """
 
-    md: bytearray
+    md: bytes | bytearray
     options: int
     match: int
     token: bytes

@@ -159,6 +159,10 @@ RAISE_DEPTH_BELOW = _PUT + " AND depth < ?3"
 LOWER_DEPTH = (
     f"UPDATE main.queue SET depth = depth - 1, gets = gets + 1, last_get = {_LAST.format('last_get')} WHERE id = ?"
 )
+ADD_FIGURES = f"""UPDATE main.queue SET depth = depth + ?1 - ?2, high = MAX(high, depth + ?3), puts = puts + ?1,
+    gets = gets + ?2, last_put = IIF(?1 > 0, {_LAST.format("last_put")}, last_put),
+    last_get = IIF(?2 > 0, {_LAST.format("last_get")}, last_get) WHERE id = ?4"""
+DEPTH = "SELECT depth FROM queue WHERE id = ?"
 CHANGE_DEPTH = f"UPDATE main.queue SET {_MORE} WHERE id = ?2"
 STATISTICS = "SELECT high, puts, gets, CAST(strftime('%s', 'now') AS INTEGER) - since FROM queue WHERE id = ?"
 RESET_STATISTICS = """UPDATE main.queue SET high = depth, puts = 0, gets = 0,
@@ -166,6 +170,7 @@ RESET_STATISTICS = """UPDATE main.queue SET high = depth, puts = 0, gets = 0,
 
 PUT = """INSERT INTO message (queue, state, rank, owner, expires, persistent, msg_id, correl_id, group_id,
     msg_seq_number, msg_offset, stored, md, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+PUT_AVAILABLE = PUT.replace("(?, ?, ?, ?, ?", "(?1, 0, ?3, 0, ?5")
 FOUND = "seq, expires, backouts, stored, persistent, md, body"
 NEXT = f"SELECT {FOUND}, rank FROM message WHERE queue = ? AND state = 0"
 # Left to itself SQLite goes through the whole queue in order, looking for an identifier.

@@ -9,7 +9,10 @@
    transaction for all members. Their connections see their own rows and the shared ones (`mqlite.sql`).
 5. `keep_open=True`: what belongs to a unit of work need not be written with the call that did it. The transaction stays
    open for the calls that follow, each a savepoint in it, and ends with the first that does not ask for it (as MQCMIT
-   does), or at once when another store wants to write or to read, or after a moment without a call (`mqlite.keeping`).
+   does), after a moment without a call (`mqlite.keeping`), or when another store wants to write or to read and its turn
+   is over.
+   A call that begins `lightly` in it needs no savepoint, and what it says with `put_later` and `got` is written when
+   somebody asks for it, or with MQCMIT (`mqlite.deferred`).
    A process that dies takes it along, which is a back-out; `mqlite.taken` remembers what it had got. (Between `begin`
    and `end` of one store nobody may read by another of the same queue manager: it would wait for this one.)
 """
@@ -21,12 +24,14 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mqlite import keeping, sql
+from mqlite.deferred import Deferred
 from mqlite.failure import Failure
 from mqlite.taken import Taken, taken_by
 from mqlite.write_lock import write_lock
@@ -34,6 +39,7 @@ from mqwire import constants as c
 
 DATABASE = "qm.db"
 GROUP_PREFIX = "+"  # of a queue-sharing group's folder; no folder of a queue manager begins so
+TURN = 0.02  # seconds that a store may keep its transaction open while others wait
 _numbers = itertools.count(1)
 log = logging.getLogger("mqlite.store")
 
@@ -59,9 +65,11 @@ class Store:
         self._lock = write_lock(folder)
         self._opened = 0
         self._open()
-        self.kept = 0
+        self.kept, self._turn = 0, 0.0
         self.taken: Taken | None = None
         self._call = threading.Lock()  # from the begin of a call's transaction to its end
+        self._deferred = Deferred()  # nothing unless a transaction is kept open
+        self._light = self._releasing = False  # how the call that is under way began
         self._calls = 0
         self._log: int | None = None
         self._broken = False
@@ -89,17 +97,29 @@ class Store:
         """The process has forked, and this is the parent."""
         self._open()
 
-    def one(self, statement: str, parameters: Sequence[Any] = ()) -> Any:
-        """The first row, or None."""
-        if self._lock.kept and not self.kept:
-            self._see_others()
+    def one(self, statement: str, parameters: Sequence[Any] = (), *, settled: bool = True) -> Any:
+        """The first row, or None.
+
+        Parameters: `settled` whether the answer depends on messages or on the figures of queues.
+        """
+        self._see_all(settled=settled)
         return self._db.execute(statement, parameters).fetchone()
 
-    def all(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """All rows."""
+    def all(self, statement: str, parameters: Sequence[Any] = (), *, settled: bool = True) -> list[Any]:
+        """All rows; `settled` as of `one`."""
+        self._see_all(settled=settled)
+        return self._db.execute(statement, parameters).fetchall()
+
+    def _see_all(self, *, settled: bool) -> None:
         if self._lock.kept and not self.kept:
             self._see_others()
-        return self._db.execute(statement, parameters).fetchall()
+        elif settled and self._deferred.waiting and not self._light and not self._releasing:
+            with self._call:
+                try:
+                    self._settle()
+                except BaseException:
+                    self._leave()
+                    raise
 
     def _see_others(self) -> None:
         """Have whoever keeps a transaction open commit it, so that what it did is seen."""
@@ -108,6 +128,22 @@ class Store:
             self._count_the_dead()
         finally:
             self._lock.release()
+
+    def _settle(self) -> None:
+        """Write what is deferred."""
+        if self._deferred.waiting:
+            self._write_all(available=False)
+            self._deferred.clear()
+
+    def _write_all(self, *, available: bool) -> None:
+        """Where this fails, nothing of the transaction stays, and MQCMIT will say so (2003)."""
+        assert self.taken is not None
+        try:
+            self._deferred.write(self._db, self.taken.connection, available=available)
+        except BaseException:
+            if self._db.in_transaction:
+                self.execute(sql.ROLLBACK)
+            raise
 
     def _count_the_dead(self) -> None:
         """What a process had got that died with its transaction open is got once more than it says (P07)."""
@@ -121,9 +157,9 @@ class Store:
         self._lock.counted()
 
     @contextmanager
-    def write(self, *, durable: bool = False) -> Iterator[None]:
-        """A transaction; an exception undoes it. `durable` waits for the disk."""
-        self.begin()
+    def write(self, *, durable: bool = False, releasing: bool = False) -> Iterator[None]:
+        """A transaction; an exception undoes it. `durable` waits for the disk; `releasing` as of `begin`."""
+        self.begin(releasing=releasing)
         try:
             yield
         except BaseException:
@@ -131,15 +167,25 @@ class Store:
             raise
         self.end(durable=durable)
 
-    def begin(self) -> None:
-        """Start a transaction, or go on in the one that is kept open: the plain form of `write` for hot calls."""
+    def begin(self, *, lightly: bool = False, releasing: bool = False) -> None:
+        """Start a transaction, or go on in the one that is kept open: the plain form of `write` for hot calls.
+
+        Parameters: `lightly` the call looks for available messages, and what may fail comes before its only change;
+        `releasing` the call ends the unit of work: what is deferred is `released` with it.
+        """
         self._call.acquire()
         try:
             if self._broken:
                 raise Failure(c.MQRC_CONNECTION_BROKEN)
             self._calls += 1
             if self.kept:
-                self.execute(sql.SAVEPOINT)
+                self._light, self._releasing = lightly, releasing
+                if not lightly:
+                    try:
+                        self._go_on()
+                    except BaseException:
+                        self._leave()
+                        raise
                 return
             self._lock.acquire()
             try:
@@ -149,8 +195,60 @@ class Store:
                 self._leave()
                 raise
         except BaseException:
-            self._call.release()
+            self._end_call()
             raise
+
+    def _go_on(self) -> None:
+        if not self._releasing:
+            self._settle()
+        self.execute(sql.SAVEPOINT)
+        if self._releasing:
+            self._write_all(available=True)
+
+    def change_more(self) -> None:
+        """The call that began lightly has more than one change to make."""
+        if self._light:
+            self._light = False
+            self._go_on()
+
+    def put_later(self, row: tuple[Any, ...], *, most: int, checked: int) -> bool:
+        """A call that puts one message in a unit of work, deferred; False where it has to `begin`.
+
+        Parameters: `row` the values of `sql.PUT`; `most` messages that the queue takes, which was so in the transaction
+        `checked`.
+        """
+        if not checked or checked != self.kept:
+            return False
+        with self._call:
+            if checked != self.kept or self._broken or self._turn_is_over():
+                return False
+            self._calls += 1
+            return self._deferred.put(self._db, row, most)
+
+    def next(self, statement: str, parameters: Sequence[Any]) -> Any:
+        """The message that a call finds which takes messages: the first row, or None. Its number is in front."""
+        row = self.execute(statement, parameters).fetchone()
+        if row is not None and self._light and self._deferred.has_taken(row[0]):
+            self._settle()
+            row = self.execute(statement, parameters).fetchone()
+        return row
+
+    def take(self, queue: int, seq: int, owner: int, *, later: bool) -> None:
+        """The call gets the message of that number for its unit of work.
+
+        Parameters: `later` it may be hidden later: other calls look for other messages.
+        """
+        later = later and self._light
+        if not later:
+            self.execute(sql.TAKE, (owner, seq))
+        if self._light:
+            self._deferred.got(self._db, queue, hide=seq if later else 0)
+        else:
+            self.execute(sql.LOWER_DEPTH, (queue,))
+
+    def released(self) -> dict[int, tuple[int, int]]:
+        """What MQCMIT has just written: queue number → messages that became available, messages that are gone."""
+        return self._deferred.changes() if self._releasing else {}
 
     def end(self, *, durable: bool = False, keep_open: bool = False) -> None:
         """Commit the transaction that `begin` started; undone where that fails.
@@ -161,12 +259,19 @@ class Store:
             if not (keep_open and self._keep()):
                 self._commit(durable=durable)
         finally:
-            self._call.release()
+            self._end_call()
+
+    def _end_call(self) -> None:
+        self._light = self._releasing = False
+        self._call.release()
 
     @property
     def may_keep(self) -> bool:
-        """Whether a transaction may stay open: nobody waits; no queue-sharing group, whose members serve each other."""
-        return self.taken is not None and not self.member and not self._lock.wanted
+        """Whether a transaction may stay open. Not in a queue-sharing group, whose members serve each other."""
+        return self.taken is not None and not self.member and not self._turn_is_over()
+
+    def _turn_is_over(self) -> bool:
+        return self._lock.wanted and not (self.kept and time.monotonic() < self._turn)
 
     def forget_waiting(self) -> None:
         """Somebody died, who may have waited to write."""
@@ -174,19 +279,22 @@ class Store:
 
     def _keep(self) -> bool:
         if self.kept:
-            self.execute(sql.RELEASE)
+            if not self._light:
+                self.execute(sql.RELEASE)
             return True
         assert self.taken is not None
         try:
             keeping.watch(self)
         except RuntimeError:
             return False
-        self.kept = next(_numbers)
+        self.kept, self._turn = next(_numbers), time.monotonic() + TURN
         self._lock.keep(self, self.taken.connection)
         return True
 
     def _commit(self, *, durable: bool = False) -> None:
         try:
+            if not self._releasing:
+                self._settle()
             self.execute(sql.COMMIT)
             if durable:
                 self._flush()
@@ -198,6 +306,7 @@ class Store:
         try:
             if self._db.in_transaction:
                 self.execute(sql.ROLLBACK)
+            self._deferred.clear()
             if self.taken is not None:
                 self.taken.clear()
         finally:
@@ -230,13 +339,13 @@ class Store:
     def undo(self) -> None:
         """Roll back what was done since `begin`."""
         try:
-            if self.kept and self._db.in_transaction:
+            if not (self.kept and self._db.in_transaction):
+                self._leave()
+            elif not self._light:
                 self.execute(sql.ROLLBACK_CALL)
                 self.execute(sql.RELEASE)
-            else:
-                self._leave()
         finally:
-            self._call.release()
+            self._end_call()
 
     def end_kept(self) -> None:
         """Commit the transaction that is kept open, unless a call is under way: its end will do it."""
@@ -250,8 +359,10 @@ class Store:
                 self._call.release()
 
     def end_idle(self, calls: int, *, old: bool) -> int:
-        """`end_kept` where it is old, others wait, or no call came since there were `calls`; returns how many now."""
-        if old or self._calls == calls or self._lock.wanted:
+        """`end_kept` where it is old, others wait for their turn, or no call came since there were `calls`; returns how
+        many now.
+        """
+        if old or self._calls == calls or self._turn_is_over():
             self.end_kept()
         return self._calls
 

@@ -22,7 +22,7 @@ from mqlite.failure import Failure
 from mqlite.objects import Attributes, Objects
 from mqlite.opening import CONTEXT_PUTS, Open, check_options
 from mqlite.placing import place
-from mqlite.put import PutRequest, check_request, describe, in_syncpoint
+from mqlite.put import PutRequest, check_put_options, describe, in_syncpoint
 from mqlite.reports import bury
 from mqlite.standing import Placed, cap_expiry, cap_of
 from mqwire import constants as c
@@ -175,7 +175,7 @@ def publish(connection: Connection, opened: Open, request: PutRequest) -> bytear
         raise Failure(c.MQRC_FUNCTION_NOT_SUPPORTED)
     if request.options & c.MQPMO_LOGICAL_ORDER:
         raise Failure(c.MQRC_OPTIONS_ERROR)
-    check_request(opened, request.options & ~c.MQPMO_SCOPE_QMGR)
+    check_put_options(request.options & ~c.MQPMO_SCOPE_QMGR, opened.options)
     syncpoint = in_syncpoint(connection, request.options)
     refresh(connection, opened)
     if opened.definition.get("PUB", ENABLED) != ENABLED:

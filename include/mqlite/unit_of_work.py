@@ -25,15 +25,18 @@ def commit(connection: Connection) -> None:
         connection.look_for_dead()  # who do not count as serving a shared queue that messages come to now (T04, T08)
     caused: tuple[Placed, ...] = ()
     try:
-        with store.write(durable=unit.persistent):
+        with store.write(durable=unit.persistent, releasing=True):
+            released = store.released()
             for queue, (puts, gets) in unit.queues.items():
-                whole = not gets or store.execute(sql.COMMIT_GETS, (queue, connection.id)).rowcount == gets
+                available, gone = released.get(queue, (0, 0))
+                hidden, got = puts - available, gets - gone
+                whole = not got or store.execute(sql.COMMIT_GETS, (queue, connection.id)).rowcount == got
                 if puts and store.member:
                     found, triggers = triggering.committed(connection.engine, queue, connection.id)
                     whole = found == puts and whole
                     caused += triggers
-                elif puts:
-                    whole = store.execute(sql.COMMIT_PUTS, (queue, connection.id)).rowcount == puts and whole
+                elif hidden:
+                    whole = store.execute(sql.COMMIT_PUTS, (queue, connection.id)).rowcount == hidden and whole
                 if not whole and exists(connection, queue):  # another process took this one for dead
                     raise Failure(c.MQRC_BACKED_OUT, "the unit of work is not whole")
             release_triggers(connection)

@@ -34,7 +34,7 @@ from mqops.workflow.prove import prove
 MESSAGES = int(os.environ.get("MQOPS_BENCH_MESSAGES", "10000"))
 ONE_BY_ONE = max(200, MESSAGES // 10)
 """Messages of the measurements with one commit a message."""
-ROUNDS = 3
+ROUNDS = 5
 QUEUES = "DEFINE QLOCAL(TARGET) MAXDEPTH(999999) DEFPSIST(YES)\nDEFINE QLOCAL(WORK) MAXDEPTH(999999) DEFPSIST(YES)\n"
 RULES = "REASON(MQRC_Q_FULL) DESTQ(T*) ACTION(RETRY)\nACTION(FWD) FWDQ(WORK)\n"
 BODY = b"x" * (1024 - 172)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 RESTORE, RETURN = "RESTORE", "RETURN"
@@ -28,7 +28,7 @@ def lane_of(unit_group: str, lanes: int) -> int:
     return zlib.crc32(unit_group.encode()) % lanes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, which costs microseconds for each row
 class Row:
     """One row of the plan that is to be acted on.
 
@@ -39,6 +39,7 @@ class Row:
     how many messages with the same identity may be there before it; `unit_group` the destination as the plan names it;
     `order_key` what its rule's ORDER keeps in order, "" without; `together` the row number of the first message of its
     MQ group, its own without.
+    Attributes: `target` where it goes, and by whose authority.
     """
 
     row: int
@@ -60,6 +61,10 @@ class Row:
     unit_group: str = ""
     order_key: str = ""
     together: int | None = None
+    target: Target = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.target = Target(self.dest_q, self.dest_q_mgr, self.alternate_user)
 
     @property
     def bundle(self) -> int:
@@ -70,11 +75,6 @@ class Row:
     def group(self) -> Group:
         """The group it has canaries with."""
         return (self.unit_group, self.rule_key)
-
-    @property
-    def target(self) -> Target:
-        """Where it goes, and by whose authority."""
-        return Target(self.dest_q, self.dest_q_mgr, self.alternate_user)
 
     @property
     def strips_header(self) -> bool:

@@ -205,7 +205,9 @@ def _rows(run: RunFolder, order: Order) -> list[dict[str, Any]]:
     """
     plan = [{name: row[name] for name in ROW_COLUMNS} for row in plan_rows(run, order)]
     same = Counter((row["msg_id"], row["correl_id"]) for row in plan)
-    return [row | {"twin": same[row["msg_id"], row["correl_id"]] > 1} for row in plan if row["action"] in ACTED]
+    for row in plan:
+        row["twin"] = same[row["msg_id"], row["correl_id"]] > 1
+    return [row for row in plan if row["action"] in ACTED]
 
 
 def canary_lanes(lanes: Sequence[int], handling: Handling) -> range:
@@ -214,7 +216,9 @@ def canary_lanes(lanes: Sequence[int], handling: Handling) -> range:
 
 
 def _lengths(rows: list[dict[str, Any]], handling: Handling) -> list[int]:
-    return [len(lane) for lane in _dealt(rows, 2 if handling.has_canaries else 1, handling)]
+    lanes = 2 if handling.has_canaries else 1
+    counts = Counter(lane for lane, _ in _laid(rows, lanes, handling))
+    return [counts[lane] for lane in range(lanes)]
 
 
 def _dealt(rows: list[dict[str, Any]], lanes: int, handling: Handling = AS_EVER) -> list[list[Row]]:
@@ -222,15 +226,19 @@ def _dealt(rows: list[dict[str, Any]], lanes: int, handling: Handling = AS_EVER)
 
     Parameters: `lanes` those of canaries included.
     """
+    dealt: list[list[Row]] = [[] for _ in range(lanes)]
+    for lane, row in _laid(rows, lanes, handling):
+        dealt[lane].append(make_row(len(dealt[lane]), row))
+    return dealt
+
+
+def _laid(rows: list[dict[str, Any]], lanes: int, handling: Handling) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows in the order they are acted on, each with its lane."""
     ordered = sorted(rows, key=lambda row: (row["unit_group"].encode(), row["together"], row["row"]))
     ahead = _canaries(ordered, handling)
     number = lanes // 2 if handling.has_canaries else lanes
-    dealt: list[list[Row]] = [[] for _ in range(lanes)]
     for row in ordered:
-        lane = lane_of(row["unit_group"], number)
-        lane += number * ((row["unit_group"], row["together"]) in ahead)
-        dealt[lane].append(make_row(len(dealt[lane]), row))
-    return dealt
+        yield lane_of(row["unit_group"], number) + number * ((row["unit_group"], row["together"]) in ahead), row
 
 
 def _canaries(ordered: list[dict[str, Any]], handling: Handling) -> set[tuple[str, int]]:

@@ -237,3 +237,43 @@ def test_log_that_the_disk_does_not_take(application: Application, monkeypatch: 
     with refused(CMQC.MQRC_CONNECTION_BROKEN):  # whether the commit stays is not known: it does not say "backed out"
         other.manager.commit()
     assert application.bodies("Q1") == [b"x"]
+
+
+def test_P07_messages_got_by_their_msg_id_are_counted(application: Application) -> None:
+    ids = [application.put("Q1", b"%d" % number).MsgId for number in range(6)]
+    program = f"""
+for msg_id in {ids[:4]}:
+    queue.get(None, pymqi.MD(MsgId=msg_id), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert run(program) == -signal.SIGKILL
+    opened = application.open("Q1")
+    assert [application.get(opened, CMQC.MQGMO_BROWSE_NEXT)[0].BackoutCount for _ in ids] == [1, 1, 1, 1, 0, 0]
+    assert application.depth("Q1") == 6
+
+
+def test_unit_of_work_that_the_disk_has_no_room_for(application: Application) -> None:
+    application.put("Q1", b"there")
+    program = """
+import resource
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+put(b"small")
+limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, limits[1]))
+reasons = []
+for work in [lambda: get(), *[lambda: put(bytes(100_000))] * 30, lambda: manager.commit(), lambda: manager.commit()]:
+    try:
+        work()
+    except pymqi.MQMIError as error:
+        reasons.append(error.reason)
+assert reasons, "the disk was large enough"
+assert CMQC.MQRC_UNEXPECTED_ERROR not in reasons, reasons
+assert CMQC.MQRC_BACKED_OUT in reasons, reasons
+resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+manager.backout()
+put(b"after")
+manager.commit()
+"""
+    assert run(program) == 0
+    assert application.bodies("Q1") == [b"there", b"after"]
+    assert application.depth("Q1") == 2
