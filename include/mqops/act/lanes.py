@@ -39,7 +39,8 @@ class Row:
     how many messages with the same identity may be there before it; `unit_group` the destination as the plan names it;
     `order_key` what its rule's ORDER keeps in order, "" without; `together` the row number of the first message of its
     MQ group, its own without.
-    Attributes: `target` where it goes, and by whose authority.
+    Attributes: `target` where it goes, and by whose authority; rows with the same `bundle` go in one unit of work or
+    not at all.
     """
 
     row: int
@@ -62,14 +63,11 @@ class Row:
     order_key: str = ""
     together: int | None = None
     target: Target = field(init=False)
+    bundle: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.target = Target(self.dest_q, self.dest_q_mgr, self.alternate_user)
-
-    @property
-    def bundle(self) -> int:
-        """Rows with the same number go in one unit of work or not at all."""
-        return self.row if self.together is None else self.together
+        self.bundle = self.row if self.together is None else self.together
 
     @property
     def group(self) -> Group:

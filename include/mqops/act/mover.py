@@ -193,8 +193,9 @@ class Mover:
 
     def _do(self, part: Part) -> None:
         done = _Done(set(self._behind), dict(part.failed), dict(part.left))
+        known = bool(part.failed or part.left)
         for bundle in part.bundles():
-            if not any(row.position in done.failed or row.position in done.left for row in bundle):
+            if not (known and any(row.position in done.failed or row.position in done.left for row in bundle)):
                 self._do_bundle(part, bundle, done)
             for row in bundle:
                 if row.order_key and (row.position in done.failed or row.position in done.left):
@@ -224,9 +225,9 @@ class Mover:
 
     def _why_left(self, row: Row, behind: set[str]) -> str:
         """Why a row is not even tried, "" where it is."""
-        if row.group in self._stopped:
+        if self._stopped and row.group in self._stopped:
             return self._stopped[row.group]
-        if row.target in self._dead:
+        if self._dead and row.target in self._dead:
             return ""  # what a dead destination does not take has failed, with its reason
         if refused := self._gate.refusal(row):
             return refused
@@ -237,7 +238,7 @@ class Mover:
         """Reason code why the row's destination takes nothing at all, 0 where it does. Touches no message."""
         if row.action in DISCARDS:
             return 0
-        if row.target in self._dead:
+        if self._dead and row.target in self._dead:
             return self._dead[row.target]
         reason = self._port.open_target(row.target)
         if reason:
