@@ -11,8 +11,8 @@
    open for the calls that follow, each a savepoint in it, and ends with the first that does not ask for it (as MQCMIT
    does), after a moment without a call (`mqlite.keeping`), or when another store wants to write or to read and its turn
    is over.
-   A call that begins `lightly` in it needs no savepoint, and what it says with `put_later` and `got` is written when
-   somebody asks for it, or with MQCMIT (`mqlite.deferred`).
+   A call that begins `lightly` in it needs no savepoint, and what it leaves for `later` is written when somebody asks
+   for it, or with MQCMIT (`mqlite.deferred`).
    A process that dies takes it along, which is a back-out; `mqlite.taken` remembers what it had got. (Between `begin`
    and `end` of one store nobody may read by another of the same queue manager: it would wait for this one.)
 """
