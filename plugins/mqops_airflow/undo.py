@@ -29,6 +29,8 @@ class UndoPlanOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.plan.preflight import shown  # noqa: PLC0415
+        from mqops.store.preflight import kept  # noqa: PLC0415
         from mqops.workflow.undo import find_run, plan_undo  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
@@ -41,10 +43,11 @@ class UndoPlanOperator(BaseOperator):
         plan = plan_undo(connection, run, folder)
         for action, count in sorted(plan.actions.items()):
             (self.log.info if action in {RESTORE, RETURN} else self.log.warning)("%s: %d messages", action, count)
-        for remark in plan.remarks:
+        found = kept(folder)
+        for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
             self.log.warning("%s", remark)
-        found = {"folder": str(folder.path), "undoes": run.run, "run": plan.run, "digest": plan.digest}
-        return found | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
+        told = {"folder": str(folder.path), "undoes": run.run, "run": plan.run, "digest": plan.digest}
+        return told | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
 
 
 class UndoRouteOperator(BaseBranchOperator):

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
-from mqops.cli.passes import dry_run_option, this_user, unit_size_option
+from mqops.cli.passes import dry_run_option, this_user, unit_size_option, warn_of
 from mqops.model import RunSummary
 from mqops.plan import PlanSummary
 from mqops.undo.decision import REFUSED
@@ -42,6 +42,7 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+    from mqops.store.preflight import kept  # noqa: PLC0415
     from mqops.store.run import RunFolder  # noqa: PLC0415
     from mqops.workflow.dlq import new_run_key  # noqa: PLC0415
     from mqops.workflow.prove import prove  # noqa: PLC0415
@@ -58,9 +59,11 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
     plan = plan_undo(connection, undone, folder)
     refused = any(action in REFUSED for action in plan.actions)
     if as_json and dry_run:
-        show_json({"run": str(folder.path), "plan": plan.to_json()})
+        found = kept(folder)
+        show_json({"run": str(folder.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None})
     elif not as_json:
         _show_plan(run, plan, finished)
+    warn_of(folder)
     if dry_run:
         sys.exit(int(refused))
     if not (yes or click.confirm("Undo this?")):

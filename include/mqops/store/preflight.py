@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mqops.act.lanes import RETURN
+from mqops.act.lanes import RESTORE, RETURN
 from mqops.backout.replay import PUTS
 from mqops.plan.preflight import Demand, Preflight
 from mqops.store.arrow import read_parquet
@@ -118,5 +118,5 @@ def _put_rows(run: RunFolder, columns: Sequence[str]) -> Iterator[tuple[Any, ...
     """(action, *columns) of the rows that put."""
     for batch in read_parquet(run.plan, ["action", *columns]):
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if row[0] in PUTS:
+            if row[0] in (*PUTS, RESTORE, RETURN):
                 yield row

@@ -5,7 +5,7 @@ Nothing that is found fails a run: it is told, and `mqops_airflow.policy` lets n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from mqops.errors import MQError
 from mqops.mq.connection import MqConnection, connect
@@ -21,8 +21,13 @@ MOST_DESTINATIONS = 500
 """Destinations that are looked at, those with most messages first; with &REPLYQ there may be one a message."""
 
 
-def preflight(connection: MqConnection, run: RunFolder) -> Preflight:
+def preflight(
+    connection: MqConnection, run: RunFolder, *, taken_from: Collection[str] | None = None, remarks: bool = True
+) -> Preflight:
     """Look at the destinations of RUN/plan and write RUN/preflight.json. Nothing is put and no definition changed.
+
+    Parameters: `taken_from` the queues that lose messages, the plan's unless they are given; `remarks` whether to tell
+    of messages that are there twice or were put before, as all those of an undo were.
 
     Raises:
         LakeError, LedgerBroken: plan or ledger cannot be read. What the queue manager refuses is a finding.
@@ -33,21 +38,23 @@ def preflight(connection: MqConnection, run: RunFolder) -> Preflight:
         plan=plan.digest,
         checked_at=utc_now(),
         destinations=len(puts.demands),
-        findings=_findings(connection, plan, puts.demands),
-        remarks=_remarks(run, puts),
+        findings=_findings(connection, plan, puts.demands, plan.queue.split(",") if taken_from is None else taken_from),
+        remarks=_remarks(run, puts) if remarks else (),
     )
     store.keep(run, found)
     return found
 
 
-def _findings(connection: MqConnection, plan: PlanSummary, demands: Sequence[Demand]) -> tuple[Finding, ...]:
+def _findings(
+    connection: MqConnection, plan: PlanSummary, demands: Sequence[Demand], taken_from: Collection[str]
+) -> tuple[Finding, ...]:
     try:
         looked = _look(connection, demands[:MOST_DESTINATIONS])
     except MQError as error:
         return (_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),)
     left_off = len(demands) - len(looked)
     more = (_unknown(plan.queue_manager, f"{left_off} more destinations were not looked at"),) if left_off else ()
-    return worst_first((*judge(looked, plan.queue.split(",")), *more))
+    return worst_first((*judge(looked, taken_from), *more))
 
 
 def _look(connection: MqConnection, demands: Sequence[Demand]) -> list[tuple[Demand, Destination]]:

@@ -37,6 +37,7 @@ from mqops.workflow.act import act
 from mqops.workflow.clock import utc, utc_now
 from mqops.workflow.decide import write_plan
 from mqops.workflow.places import Places, key_as_put, picture
+from mqops.workflow.preflight import preflight
 from mqops.workflow.prove import prove, reopened
 from mqops.workflow.tickets import Order, plan_rows, read_order
 from mqwire.structures import MQMD_LAYOUT
@@ -59,7 +60,7 @@ def find_run(lake: Path, queue_manager: str, key: str) -> RunFolder:
 def plan_undo(
     connection: MqConnection, run: RunFolder, folder: RunFolder, *, now: Callable[[], datetime] = utc
 ) -> PlanSummary:
-    """Plan the undo of `run` in `folder`, a new run's: snapshot, plan, plan.json. Nothing is moved.
+    """Plan the undo of `run` in `folder`, a new run's: snapshot, plan, plan.json, preflight.json. Nothing is moved.
 
     Raises:
         InProgress: somebody acts on the run, or an undo of it was begun and not finished, or units of work of others
@@ -77,7 +78,7 @@ def plan_undo(
         places = _look(session, todo)
     undone = {row for one in earlier.values() for row in one.acted}
     rows = list(_rows(todo, undone, places, now()))
-    return write_plan(
+    plan = write_plan(
         folder,
         rows,
         workflow=WORKFLOW,
@@ -85,6 +86,9 @@ def plan_undo(
         queues=sorted({row["queue"] for row in rows}),
         remarks=todo.places.remarks(),
     )
+    taken_from = {row["queue"] for row in rows if row["action"] == RETURN}
+    preflight(connection, folder, taken_from=taken_from, remarks=False)
+    return plan
 
 
 def carry_out(

@@ -77,8 +77,21 @@ def test_what_cannot_be_undone_is_told_with_exit_code_1(manager, mqops, run):
 
 def test_a_put_that_fails_is_told_with_its_reason(manager, mqops, run):
     manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)\n")
-    said = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
-    assert "       2  could not be put: MQRC_PUT_INHIBITED\n" in said
+    done = mqops("undo", run, "-m", "QM1", "--yes", expect=1)
+    assert "       2  could not be put: MQRC_PUT_INHIBITED\n" in done.stdout
+    assert f"problem: {DLQ}: PUT(DISABLED). ALTER QLOCAL({DLQ}) PUT(ENABLED)\n" in done.stderr
+
+
+def test_preflight_counts_the_room_on_the_queue_that_is_put_to(manager, mqops, run):
+    manager.put(DLQ, [dead_letter("A", b"z")])
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(2)\n")
+    found = json.loads(mqops("undo", run, "-m", "QM1", "--dry-run", "--json").stdout)["preflight"]
+    (room,) = [one for one in found["findings"] if one["severity"] == "problem"]
+    assert (room["destination"], room["what"]) == (DLQ, "room for 1 of 2 messages (CURDEPTH 1, MAXDEPTH 2)")
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(3)\n")
+    found = json.loads(mqops("undo", run, "-m", "QM1", "--dry-run", "--json").stdout)["preflight"]
+    assert [one for one in found["findings"] if one["severity"] == "problem"] == []
+    assert found["remarks"] == []
 
 
 def test_errors_and_usage(mqops):
