@@ -166,7 +166,7 @@ delivery to the sender), EXPIRED. PRESENT and UNDONE need nothing: nothing is un
 
 | task | does |
 |---|---|
-| plan | looks where each message is now; copies the originals; makes the plan; looks whether the queues can take it all |
+| plan | looks where each message is now and whether the queues can take them; copies the originals; makes the plan |
 | route | dry runs and plans that move nothing go to *prove*, all others to *approve* |
 | approve | waits for a person: Approve or Reject under *Required Actions*; no answer in time is a Reject |
 | act | does exactly what the plan says; cleared, it goes on where it stopped |
