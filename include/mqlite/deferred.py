@@ -53,9 +53,11 @@ class Deferred:
         Parameters: `row` the values of `sql.PUT`; `most` messages that the queue takes.
         """
         size = self._bytes + len(row[-1])
-        figures = self._figures_of(database, row[0])
+        if size > MOST_BYTES:
+            return False
+        figures = self.figures(database, row[0])
         now = figures.puts - figures.gets + 1
-        if size > MOST_BYTES or figures.depth + now > most:
+        if figures.depth + now > most:
             return False
         self._bytes = size
         self._rows.append(row)
@@ -64,12 +66,11 @@ class Deferred:
         self.waiting = True
         return True
 
-    def got(self, database: sqlite3.Connection, queue: int, *, hide: int = 0) -> None:
-        """A message of the queue of that number was got.
+    def got(self, figures: Figures, *, hide: int = 0) -> None:
+        """A message of the queue of these figures was got.
 
         Parameters: `hide` the message's number, where it is still to be hidden.
         """
-        figures = self._figures_of(database, queue)
         figures.gets += 1
         if hide:
             self._taken.add(hide)
@@ -80,7 +81,8 @@ class Deferred:
         """Whether the message of that number is still to be hidden."""
         return seq in self._taken
 
-    def _figures_of(self, database: sqlite3.Connection, queue: int) -> Figures:
+    def figures(self, database: sqlite3.Connection, queue: int) -> Figures:
+        """Those of the queue of that number."""
         figures = self._figures.get(queue)
         if figures is None:
             row = database.execute(sql.DEPTH, (queue,)).fetchone()

@@ -194,7 +194,8 @@ def attempt_take(
     if not taken:
         store.undo()
         return row, got
-    keep_open = syncpoint and store.may_keep and connection.taken.note(row[0], row[2])
+    triggers = confirmed is not None and confirmed.caused
+    keep_open = syncpoint and not triggers and store.may_keep and connection.taken.note(row[0], row[2])
     store.end(durable=bool(row[4]) and not syncpoint, keep_open=keep_open)
     if syncpoint:
         connection.unit.enter(opened.queue, gets=1, persistent=bool(row[4]))

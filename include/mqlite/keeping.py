@@ -54,18 +54,21 @@ class _Watch:
 
     def end(self) -> None:
         """The interpreter shuts down: no daemon thread may be within a transaction when it stops them all."""
-        self.ending.acquire()  # for good
         with self._some:
             self._ended = True
             stores, self._stores = list(self._stores), {}
-        for store in stores:
-            store.end_kept()
+            self._some.notify()
+        with self.ending:  # the thread has had its last look
+            for store in stores:
+                store.end_kept()
 
     def _run(self) -> None:
         while True:
             with self._some:
-                while not self._stores:
+                while not (self._stores or self._ended):
                     self._some.wait()
+                if self._ended:
+                    return
             time.sleep(TICK)
             with self.ending:
                 for store, (calls, since) in list(self._stores.items()):

@@ -303,10 +303,10 @@ def refresh(connection: Connection, opened: Open) -> None:
     row = connection.store.one(sql.VERSIONS, (opened.queue,), settled=False)
     if row is None or row[1]:
         raise Failure(c.MQRC_Q_DELETED, opened.name)
-    opened.checked = kept
-    if row[2] == opened.objects and row[0] == opened.version:
+    version, _, objects = row
+    if objects == opened.objects and version == opened.version:
+        opened.checked = kept
         return
-    opened.version, opened.objects = row[0], row[2]
     opened.local = connection.objects.get(Kind.QLOCAL, opened.name) or {}
     way = [opened.local]
     resolved = opened.resolved
@@ -318,11 +318,12 @@ def refresh(connection: Connection, opened: Open) -> None:
         way += follow(connection, opened, resolved)
     opened.puts = tuple(definition.get("PUT", 0) for definition in way)
     opened.cap = cap_of(way)
-    manager = connection.objects.manager(opened.objects)
+    manager = connection.objects.manager(objects)
     opened.limits = Limits(
         depth=int(str(opened.local.get("MAXDEPTH", 0))), length=int(str(opened.local.get("MAXMSGL", 0))),
         any_length=int(str(manager["MAXMSGL"])), uncommitted=int(str(manager["MAXUMSGS"])),
     )  # fmt: skip
+    opened.version, opened.objects, opened.checked = version, objects, kept  # only now: the way may lead elsewhere
 
 
 def follow(connection: Connection, opened: Open, before: Resolved) -> list[Attributes]:

@@ -297,7 +297,8 @@ def insert(connection: Connection, opened: Open, rows: list[tuple[Any, ...]], *,
             store.undo()
             raise
         if fits:
-            keep_open = syncpoint and not opened.local["TRIGGER"] and store.may_keep
+            triggers = opened.local["TRIGGER"] or any(report.caused for report in caused)
+            keep_open = syncpoint and not triggers and store.may_keep
             store.end(durable=bool(rows[0][5]) and not syncpoint, keep_open=keep_open)
             return caused
         store.undo()

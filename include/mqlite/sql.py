@@ -25,7 +25,8 @@ CREATE TABLE object (
 ) WITHOUT ROWID;
 CREATE INDEX object_initq ON object (json_extract(attributes, '$.INITQ')) WHERE kind = 'QLOCAL';
 CREATE TABLE queue (
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL, depth INTEGER NOT NULL DEFAULT 0,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- units of work may speak of a queue that is gone
+    name TEXT NOT NULL, depth INTEGER NOT NULL DEFAULT 0,
     version INTEGER NOT NULL DEFAULT 1,    -- counts changes of the definition
     dynamic INTEGER NOT NULL DEFAULT 0,    -- MQQDT_* of a dynamic queue
     creator INTEGER NOT NULL DEFAULT 0,    -- connection that made a temporary dynamic queue

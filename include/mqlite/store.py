@@ -133,7 +133,7 @@ class Store:
         """Write what is deferred."""
         if self._deferred.waiting:
             self._write_all(available=False)
-            self._deferred.clear()
+        self._deferred.clear()
 
     def _write_all(self, *, available: bool) -> None:
         """Where this fails, nothing of the transaction stays, and MQCMIT will say so (2003)."""
@@ -238,13 +238,14 @@ class Store:
 
         Parameters: `later` it may be hidden later: other calls look for other messages.
         """
-        later = later and self._light
+        if not self._light:
+            self.execute(sql.TAKE, (owner, seq))
+            self.execute(sql.LOWER_DEPTH, (queue,))
+            return
+        figures = self._deferred.figures(self._db, queue)
         if not later:
             self.execute(sql.TAKE, (owner, seq))
-        if self._light:
-            self._deferred.got(self._db, queue, hide=seq if later else 0)
-        else:
-            self.execute(sql.LOWER_DEPTH, (queue,))
+        self._deferred.got(figures, hide=seq if later else 0)
 
     def released(self) -> dict[int, tuple[int, int]]:
         """What MQCMIT has just written: queue number → messages that became available, messages that are gone."""

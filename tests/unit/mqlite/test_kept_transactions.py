@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pymqi
 import pytest
-from mqlite_support import Application, make, refused
+from mqlite_support import Application, make, refused, run_mqsc
 from pymqi import CMQC
 
 GET = CMQC.MQGMO_SYNCPOINT
@@ -277,3 +278,68 @@ manager.commit()
     assert run(program) == 0
     assert application.bodies("Q1") == [b"there", b"after"]
     assert application.depth("Q1") == 2
+
+
+def test_long_message_in_the_middle_of_a_unit_of_work_counts(application: Application) -> None:
+    run_mqsc("ALTER QMGR MAXMSGL(10000000)\nALTER QLOCAL(Q1) MAXDEPTH(5) MAXMSGL(9000000)\nDEFINE QLOCAL(Q2)")
+    queue, other = application.open("Q1"), application.open("Q2")
+    syncpoint = pymqi.PMO(Options=PUT)
+    other.put(b"x", pymqi.MD(), syncpoint)
+    queue.put(bytes(5_000_000), pymqi.MD(), syncpoint)
+    for _ in range(4):
+        queue.put(b"x", pymqi.MD(), syncpoint)
+    with refused(CMQC.MQRC_Q_FULL):
+        queue.put(b"x", pymqi.MD(), syncpoint)
+    application.manager.commit()
+    assert application.depth("Q1") == 5
+
+
+@pytest.mark.parametrize("work", ["put_asking_for_a_report()", "get()"])
+def test_T10a_trigger_message_for_a_report_stays_when_its_cause_is_killed(application: Application, work: str) -> None:
+    run_mqsc(
+        "DEFINE QLOCAL(INIT)\nDEFINE PROCESS(P)\nDEFINE QLOCAL(R) TRIGGER TRIGTYPE(FIRST) INITQ(INIT) PROCESS(P)",
+    )
+    monitor = application.open("INIT", CMQC.MQOO_INPUT_SHARED)
+    application.put("Q1", b"x", Report=CMQC.MQRO_COD, ReplyToQ=b"R")
+    program = f"""
+def put_asking_for_a_report():
+    queue.put(b"y", pymqi.MD(Report=CMQC.MQRO_COA, ReplyToQ=b"R"), pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+put(b"first")
+{work}
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    assert run(program) == -signal.SIGKILL
+    Application().manager.disconnect()
+    assert (application.depth("INIT"), application.depth("R")) == (1, 0)
+    monitor.close()
+
+
+def test_unit_of_work_with_messages_of_a_dynamic_queue_that_is_gone(application: Application) -> None:
+    opened = application.open("Q1")
+    syncpoint = pymqi.PMO(Options=PUT)
+
+    def dynamic() -> pymqi.Queue:
+        return application.open("SYSTEM.DEFAULT.MODEL.QUEUE", CMQC.MQOO_OUTPUT, DynamicQName=b"A.*")
+
+    temporary = dynamic()
+    opened.put(b"x", pymqi.MD(), syncpoint)
+    temporary.put(b"y", pymqi.MD(), syncpoint)
+    temporary.close(CMQC.MQCO_DELETE_PURGE)
+    dynamic()
+    application.manager.commit()
+    assert application.bodies("Q1") == [b"x"]
+
+
+def test_fork_while_the_interpreter_ends(application: Application) -> None:
+    early = """
+import atexit, os
+def fork():
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+atexit.register(fork)
+"""
+    program = subprocess.run([sys.executable, "-c", f"{early}{START}put(b'x'); manager.commit()"])
+    assert program.returncode == 0
+    assert application.bodies("Q1") == [b"x"]
