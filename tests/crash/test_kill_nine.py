@@ -34,7 +34,7 @@ from mqops.workflow.dlq import Pass, plan_pass
 from mqops.workflow.prove import prove
 
 MESSAGES = int(os.environ.get("MQOPS_CRASH_MESSAGES", "2000"))
-KILLS = int(os.environ.get("MQOPS_CRASH_KILLS", "5"))
+KILLS = int(os.environ.get("MQOPS_CRASH_KILLS", "3"))
 SEED = int(os.environ.get("MQOPS_CRASH_SEED", str(random.randrange(1_000_000))))
 UNIT_SIZE = max(1, MESSAGES // (80 * KILLS))  # so that there are many units of work to die in
 ACT_JOB = Path(__file__).resolve().parents[2] / "spark_jobs" / "act.py"

@@ -27,7 +27,7 @@ from mqops.ledger.account import account
 from mqops.store.files import read_json
 from mqops.store.run import RunFolder
 
-KILLS = int(os.environ.get("MQOPS_WORKFLOW_KILLS", "5"))
+KILLS = int(os.environ.get("MQOPS_WORKFLOW_KILLS", "3"))
 BATCH = 300
 """Messages that arrive when there are fewer than half as many left."""
 CHAIN = Path(__file__).with_name("workflow_chain.py")

@@ -133,7 +133,7 @@ def connections(site: Site) -> None:
     site.client.set_connection("spark_down", conn_type="spark", host="spark://127.0.0.1", port=1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Airflow with its scheduler, started for these tests and stopped behind them."""
     folder = tmp_path_factory.mktemp("site")
