@@ -14,7 +14,8 @@ import httpx
 from mqops_demo.airflow_home import AirflowHome
 from mqops_demo.airflow_processes import COMMANDS, AirflowFailed, log_tail, running
 
-POLL = 0.25
+POLL = 1.0
+"""Seconds between two looks: each costs Airflow's API server tens of milliseconds of processor."""
 PATIENCE = 300.0
 """Seconds for one answer: on a small machine that starts JVMs, Airflow has been seen to need more than thirty."""
 SETTLED = 60.0
