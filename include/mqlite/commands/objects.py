@@ -138,7 +138,8 @@ def _starting_values(admin: Administration, kind: Kind, subtype: str | None, req
             raise CommandError(Condition.WRONG_TYPE, name=like)
         found = None
     for keyword, value in (found or {}).items():
-        if not attributes.attribute(kind, keyword).read_only and keyword != disposition.KEYWORD:
+        row = attributes.TABLE[kind].get(keyword)  # None: what the engine keeps there for itself
+        if row and not row.read_only and keyword != disposition.KEYWORD and value != (found or {}).get("SUBID"):
             values[keyword] = value
     return values
 
