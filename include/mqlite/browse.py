@@ -42,7 +42,7 @@ def browse(connection: Connection, opened: Open, request: GetRequest) -> Got | N
         if row[1] <= time.time() * 10:
             expiry.discard_expired(connection, row[0])
             continue
-        got = returned(connection, request, row)
+        got = returned(connection, opened, request, row)
         if got.reason == c.MQRC_TRUNCATED_MSG_FAILED:
             return got
         if request.options & c.MQGMO_LOCK and not lock(connection, opened, row[0]):
@@ -69,7 +69,7 @@ def look_again(connection: Connection, opened: Open, request: GetRequest) -> Got
         unlock(connection, opened)
         expiry.discard_expired(connection, row[0])
         return None
-    got = returned(connection, request, row)
+    got = returned(connection, opened, request, row)
     if request.options & c.MQGMO_LOCK and cursor.locked != cursor.seq and not lock(connection, opened, row[0]):
         return None
     return got

@@ -18,6 +18,8 @@ LENGTH_1 = mqi.MQMD.length(1)
 LENGTH_2 = mqi.MQMD.length(2)
 EMPTY = MQMD().pack()
 EXTENSION = EMPTY[LENGTH_1:]
+LONGEST_EXPIRY = 999_999_999
+"""Tenths of a second, the most that MQMD.Expiry may say."""
 BLANK = b" " * 48
 """A name that is not there, in a descriptor whose texts are padded with blanks (`full`)."""
 IDENTITY_CONTEXT = slice(mqi.MQMD.offset("UserIdentifier"), mqi.MQMD.offset("PutApplType"))

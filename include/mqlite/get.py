@@ -17,20 +17,16 @@ from mqlite import descriptor as d
 from mqlite import events, expiry, sql
 from mqlite.connection import Connection, Marked
 from mqlite.failure import Failure
-from mqlite.grouping import advance
+from mqlite.grouping import advance, check_same_unit
 from mqlite.opening import INPUT, Open, refresh
 from mqlite.reports import confirm_delivery
-from mqlite.retrieval import BROWSES, GetRequest, Got, check_match, returned, statement
+from mqlite.retrieval import BROWSES, PROPERTIES, GetRequest, Got, check_match, returned, statement, with_rest
 from mqlite.standing import Placed, numbers
 from mqwire import constants as c
 
 __all__ = ["GetRequest", "Got", "get"]
 
 UNDER_CURSOR = c.MQGMO_MSG_UNDER_CURSOR | c.MQGMO_BROWSE_MSG_UNDER_CURSOR
-PROPERTIES = (
-    c.MQGMO_NO_PROPERTIES | c.MQGMO_PROPERTIES_IN_HANDLE | c.MQGMO_PROPERTIES_FORCE_MQRFH2
-    | c.MQGMO_PROPERTIES_COMPATIBILITY
-)  # fmt: skip
 KNOWN = (
     BROWSES | PROPERTIES | c.MQGMO_WAIT | c.MQGMO_SYNCPOINT | c.MQGMO_SYNCPOINT_IF_PERSISTENT | c.MQGMO_NO_SYNCPOINT
     | c.MQGMO_MSG_UNDER_CURSOR | c.MQGMO_LOCK | c.MQGMO_UNLOCK | c.MQGMO_ACCEPT_TRUNCATED_MSG
@@ -117,8 +113,6 @@ def check(options: int, match: int, version: int, opened: int) -> None:
         raise Failure(c.MQRC_OPTIONS_ERROR)
     if options & c.MQGMO_UNLOCK and options & ~(c.MQGMO_UNLOCK | c.MQGMO_NO_SYNCPOINT):
         raise Failure(c.MQRC_OPTIONS_ERROR)
-    if options & c.MQGMO_WAIT and options & UNDER_CURSOR:
-        raise Failure(c.MQRC_OPTIONS_ERROR)
     if (browse or options & (c.MQGMO_UNLOCK | c.MQGMO_MSG_UNDER_CURSOR)) and not opened & c.MQOO_BROWSE:
         raise Failure(c.MQRC_NOT_OPEN_FOR_BROWSE)
     if not browse and not options & c.MQGMO_UNLOCK and not opened & INPUT:
@@ -183,7 +177,9 @@ def attempt_take(
         row = store.next(text, values)
         if row is not None and row[1] > time.time() * 10:
             syncpoint = syncpoint_of(connection, request.options, row[4])
-            got = returned(connection, request, row)
+            if request.options & c.MQGMO_LOGICAL_ORDER:
+                check_same_unit(opened.getting, syncpoint=syncpoint)
+            got = returned(connection, opened, request, row)
             taken = got.reason != c.MQRC_TRUNCATED_MSG_FAILED
             if taken:
                 later = text.startswith(sql.NEXT_BY_MSG_ID)
@@ -243,13 +239,16 @@ def remove(connection: Connection, opened: Open, row: Any, *, syncpoint: bool, l
     Parameters: `later` as of `Store.take`.
     """
     store = connection.store
+    confirms = d.report_of(row[5]) & c.MQRO_COD
     if syncpoint:
         if connection.unit.messages >= opened.limits.uncommitted:
             raise Failure(c.MQRC_SYNCPOINT_LIMIT_REACHED)
-        if d.report_of(row[5]) & c.MQRO_COD:
+        if confirms:
             store.change_more()
         store.take(opened.queue, row[0], connection.id, later=later)
     else:
         store.execute(sql.DELETE, (row[0],))
         store.execute(sql.LOWER_DEPTH, (opened.queue,))
-    return confirm_delivery(connection, row[5], row[6], syncpoint=syncpoint)
+    if not confirms:
+        return None
+    return confirm_delivery(connection, with_rest(row[5], row[1]), row[6], syncpoint=syncpoint)

@@ -20,10 +20,12 @@ KNOWN_FLAGS = IN_GROUP | SEGMENT | c.MQMF_SEGMENTATION_ALLOWED
 LARGEST = 999_999_999
 
 
-def set_place_in_group(connection: Connection, md: bytearray) -> None:
+def set_place_in_group(connection: Connection, md: bytearray, length: int) -> None:
     """Check the version 2 fields and set those that the queue manager sets.
 
-    Raises Failure (MQRC_MSG_FLAGS_ERROR, MQRC_MSG_SEQ_NUMBER_ERROR, MQRC_OFFSET_ERROR, MQRC_ORIGINAL_LENGTH_ERROR).
+    Parameters: `length` of the data in bytes.
+    Raises Failure (MQRC_MSG_FLAGS_ERROR, MQRC_MSG_SEQ_NUMBER_ERROR, MQRC_OFFSET_ERROR, MQRC_ORIGINAL_LENGTH_ERROR,
+    MQRC_SEGMENT_LENGTH_ZERO).
     """
     _, _, group_id, sequence, offset, flags, original = d.version_2(md)
     if flags & ~KNOWN_FLAGS:
@@ -32,6 +34,8 @@ def set_place_in_group(connection: Connection, md: bytearray) -> None:
         flags |= c.MQMF_MSG_IN_GROUP
     if flags & c.MQMF_LAST_SEGMENT:
         flags |= c.MQMF_SEGMENT
+    elif flags & c.MQMF_SEGMENT and not length:
+        raise Failure(c.MQRC_SEGMENT_LENGTH_ZERO)
     if not flags & IN_GROUP:
         sequence = 1
     if not flags & SEGMENT:
@@ -67,6 +71,7 @@ def next_in_logical_order(opened: Open, md: bytearray, options: int, version: in
 def advance(connection: Connection, place: Place, md: bytes | bytearray, length: int, *, syncpoint: bool) -> None:
     """The message was put, got or browsed: what comes next in its group. A back-out of its unit of work undoes it."""
     before = (place.group, place.sequence, place.offset)
+    place.syncpoint, place.persistent = syncpoint, d.for_put(md)[7]
     _, _, group_id, sequence, offset, flags, _ = d.version_2(md)
     more_segments = flags & c.MQMF_SEGMENT and not flags & c.MQMF_LAST_SEGMENT
     if more_segments:
@@ -77,6 +82,42 @@ def advance(connection: Connection, place: Place, md: bytes | bytearray, length:
         place.move(b"", 1, 0)
     if syncpoint:
         connection.unit.undo.append(lambda: place.move(*before))
+
+
+def check_same_unit(place: Place, *, syncpoint: bool) -> None:
+    """In logical order a group is in units of work as a whole or not at all.
+
+    Raises Failure (MQRC_INCONSISTENT_UOW).
+    """
+    if place.group and place.syncpoint != syncpoint:
+        raise Failure(c.MQRC_INCONSISTENT_UOW)
+
+
+def check_like_the_others(place: Place, md: bytearray, *, syncpoint: bool) -> None:
+    """A put in logical order has the syncpoint and the persistence of the messages before it in its group.
+
+    Raises Failure (MQRC_INCONSISTENT_UOW, MQRC_INCONSISTENT_PERSISTENCE).
+    """
+    check_same_unit(place, syncpoint=syncpoint)
+    if place.group and place.persistent != d.for_put(md)[7]:
+        raise Failure(c.MQRC_INCONSISTENT_PERSISTENCE)
+
+
+def put_in_physical_order(
+    connection: Connection, place: Place, md: bytearray, length: int, *, syncpoint: bool
+) -> int:  # fmt: skip
+    """A put in physical order goes on with the group that was being put in logical order, or breaks it off.
+
+    Returns the reason of the warning that it has, 0 for none (IBM MQ, "MQPMO options": MQPMO_LOGICAL_ORDER).
+    """
+    _, _, *where = d.version_2(md)
+    goes_on = tuple(where[:3]) == (place.group, place.sequence, place.offset)
+    warning = 0 if goes_on else place.broken_off
+    if goes_on:
+        advance(connection, place, md, length, syncpoint=syncpoint)
+    else:
+        place.move(b"", 1, 0)
+    return warning
 
 
 def unfold_extension(md: bytearray, body: bytes) -> bytes:

@@ -14,12 +14,17 @@ from mqwire import constants as c
 
 INTEGERS = range(c.MQIA_FIRST, c.MQIA_LAST + 1)
 TEXTS = range(c.MQCA_FIRST, c.MQCA_LAST + 1)
-SETTABLE = frozenset(
-    {
-        c.MQIA_INHIBIT_GET, c.MQIA_INHIBIT_PUT, c.MQIA_DIST_LISTS, c.MQIA_TRIGGER_CONTROL, c.MQIA_TRIGGER_DEPTH,
-        c.MQIA_TRIGGER_MSG_PRIORITY, c.MQIA_TRIGGER_TYPE, c.MQCA_TRIGGER_DATA,
-    }
-)  # fmt: skip
+SETTABLE = {
+    c.MQIA_INHIBIT_GET: c.MQRC_INHIBIT_VALUE_ERROR,
+    c.MQIA_INHIBIT_PUT: c.MQRC_INHIBIT_VALUE_ERROR,
+    c.MQIA_DIST_LISTS: c.MQRC_INHIBIT_VALUE_ERROR,
+    c.MQIA_TRIGGER_CONTROL: c.MQRC_TRIGGER_CONTROL_ERROR,
+    c.MQIA_TRIGGER_DEPTH: c.MQRC_TRIGGER_DEPTH_ERROR,
+    c.MQIA_TRIGGER_MSG_PRIORITY: c.MQRC_TRIGGER_MSG_PRIORITY_ERR,
+    c.MQIA_TRIGGER_TYPE: c.MQRC_TRIGGER_TYPE_ERROR,
+    c.MQCA_TRIGGER_DATA: c.MQRC_CHAR_ATTRS_ERROR,
+}
+"""Selector of MQSET → the reason why a value is not one."""
 NAME_LENGTH = 48
 DEFINITION_ONLY = frozenset({Kind.QALIAS, Kind.QREMOTE})
 ALIAS_OWN = frozenset({c.MQIA_INHIBIT_GET, c.MQIA_INHIBIT_PUT, c.MQCA_TRIGGER_DATA})
@@ -114,7 +119,7 @@ def character(connection: Connection, opened: Open, selector: int) -> list[tuple
 def change(connection: Connection, opened: Open, selectors: Sequence[int], ints: Sequence[int], texts: bytes) -> None:
     """MQSET: change attributes of an open local queue, alias or remote queue.
 
-    Raises Failure (MQRC_NOT_OPEN_FOR_SET, MQRC_SELECTOR_ERROR ...).
+    Raises Failure (MQRC_NOT_OPEN_FOR_SET, MQRC_SELECTOR_ERROR, MQRC_TRIGGER_TYPE_ERROR ...).
     """
     if not opened.options & c.MQOO_SET:
         raise Failure(c.MQRC_NOT_OPEN_FOR_SET)
@@ -135,11 +140,14 @@ def change(connection: Connection, opened: Open, selectors: Sequence[int], ints:
                 raise Failure(c.MQRC_INT_ATTR_COUNT_TOO_SMALL)
             raw: int | str = remaining.pop(0)
         else:
-            raw, texts = texts[:64].rstrip(b" \0").decode("latin-1"), texts[64:]
+            if len(texts) < c.MQ_TRIGGER_DATA_LENGTH:
+                raise Failure(c.MQRC_CHAR_ATTR_LENGTH_ERROR)
+            raw = texts[: c.MQ_TRIGGER_DATA_LENGTH].rstrip(b" \0").decode("latin-1")
+            texts = texts[c.MQ_TRIGGER_DATA_LENGTH :]
         try:
             changes[row.keyword] = row.type.canonical(row.keyword, raw)
-        except Exception as error:
-            raise Failure(c.MQRC_INHIBIT_VALUE_ERROR, str(error)) from error
+        except ValueError as error:
+            raise Failure(SETTABLE[selector], str(error)) from error
     name = opened.definition_name
     with connection.store.write(durable=True):
         before = connection.objects.get(kind, name)

@@ -30,6 +30,7 @@ from mqlite.mqi_subscriptions import SubscriptionCalls
 from mqlite.opening import Open, close, open_object, open_queue, queue_of
 from mqlite.put import PutRequest
 from mqlite.put import put as engine_put
+from mqlite.retrieval import PROPERTIES
 from mqlite.signatures import CALLS
 from mqlite.subscriptions import close_handle
 from mqlite.topics import publish
@@ -111,7 +112,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         if (number := already_connected(wanted)) is not None:
             hconn[0] = number
             return ALREADY_CONNECTED
-        hconn[0] = connect(wanted)
+        hconn[0] = connect(wanted, user=security.authenticate(wanted))
         return None
 
     def _name(self, pointer: Any) -> str:
@@ -183,16 +184,15 @@ class Interface(PropertyCalls, SubscriptionCalls):
         return opened
 
     def mqclose(self, hconn: int, hobj: Any, options: int) -> Outcome:
-        close_handle(connection_of(hconn), hobj[0], options)
+        warning = close_handle(connection_of(hconn), hobj[0], options)
         hobj[0] = c.MQHO_UNUSABLE_HOBJ
-        return None
+        return (c.MQCC_WARNING, warning) if warning else None
 
     def mqput(self, hconn: int, hobj: int, md: Any, pmo: Any, length: int, buffer: Any) -> Outcome:
         connection = connection_of(hconn)
-        self._put(connection, queue_of(connection, hobj), md, pmo, length, buffer)
-        return None
+        return self._put(connection, queue_of(connection, hobj), md, pmo, length, buffer)
 
-    def _put(self, connection: Connection, opened: Open, md: Any, pmo: Any, length: int, buffer: Any) -> None:
+    def _put(self, connection: Connection, opened: Open, md: Any, pmo: Any, length: int, buffer: Any) -> Outcome:
         raw, version = self.structure(md, mqi.MQMD, c.MQRC_MD_ERROR)
         options_raw, pmo_version = self.structure(pmo, mqi.MQPMO, c.MQRC_PMO_ERROR)
         body = self._body(length, buffer)
@@ -207,6 +207,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         return_descriptor(raw, filled, version)
         remote = opened.resolved is not None and opened.resolved.remote_queue_manager
         pmo_returned(options_raw, *((0, 1, 0) if remote else (1, 0, 0)), *resolved_names(connection, opened))
+        return (c.MQCC_WARNING, request.warning) if request.warning else None
 
     def _body(self, length: int, buffer: Any) -> bytes:
         if length < 0 or length > LONGEST_MESSAGE:
@@ -222,10 +223,9 @@ class Interface(PropertyCalls, SubscriptionCalls):
         options_raw, _ = self.structure(pmo, mqi.MQPMO, c.MQRC_PMO_ERROR)
         opened = self._open(connection, od, open_options(pmo_options(options_raw)[0]))
         try:
-            self._put(connection, opened, md, pmo, length, buffer)
+            return self._put(connection, opened, md, pmo, length, buffer)
         finally:
             close(connection, opened.handle, c.MQCO_NONE)
-        return None
 
     def mqget(self, hconn: int, hobj: int, md: Any, gmo: Any, length: int, buffer: Any, data_length: Any) -> Outcome:
         connection = connection_of(hconn)
@@ -238,8 +238,9 @@ class Interface(PropertyCalls, SubscriptionCalls):
             raise Failure(c.MQRC_BUFFER_ERROR)
         options, wait, match, token = asked(options_raw, options_version)
         handle = None
-        if options & c.MQGMO_PROPERTIES_IN_HANDLE:
-            handle = message_handle(connection, gmo_handle(options_raw)[0] if options_version >= 4 else 0)
+        given = gmo_handle(options_raw)[0] if options_version >= 4 else c.MQHM_NONE
+        if options & c.MQGMO_PROPERTIES_IN_HANDLE or (given > c.MQHM_NONE and not options & PROPERTIES):
+            handle = message_handle(connection, given)
         request = GetRequest(
             md=bytes(raw) if version >= 2 else d.full(raw, version),
             options=options,
@@ -248,7 +249,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
             wait=wait,
             room=length,
             version=version,
-            unfold=bool(options & (c.MQGMO_PROPERTIES_IN_HANDLE | c.MQGMO_NO_PROPERTIES)),
+            in_handle=handle is not None,
         )
         got = engine_get(connection, opened, request)
         if got is None:
@@ -256,7 +257,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
             return None
         if options & c.MQGMO_CONVERT:
             got = convert(got, request, connection.manager)
-        if handle is not None:
+        if handle is not None and got.properties is not None:
             handle.properties, handle.cursor = dict(got.properties), ""
         self._return(got, connection, opened, raw, version, options_raw, options_version)
         data_length[0] = len(got.body)
@@ -462,7 +463,7 @@ def postpone(name: str, arguments: tuple[Any, ...]) -> bool:
     return name in ("MQCLOSE", "MQDISC")
 
 
-def finish(hconn: int, action: Callable[[Connection], None]) -> None:
+def finish(hconn: int, action: Callable[[Connection], object]) -> None:
     """Do what was postponed. Nobody is there to hear of a failure."""
     _inside.now = True
     try:

@@ -25,7 +25,11 @@ KNOWN = (
     | c.MQOO_ALTERNATE_USER_AUTHORITY | c.MQOO_FAIL_IF_QUIESCING | c.MQOO_BIND_ON_OPEN | c.MQOO_BIND_NOT_FIXED
     | c.MQOO_BIND_ON_GROUP | c.MQOO_RESOLVE_LOCAL_Q | c.MQOO_NO_READ_AHEAD | c.MQOO_READ_AHEAD
 )  # fmt: skip
-DYNAMIC = (c.MQQDT_TEMPORARY_DYNAMIC, c.MQQDT_PERMANENT_DYNAMIC)
+CHOICES = (
+    INPUT,
+    c.MQOO_BIND_ON_OPEN | c.MQOO_BIND_NOT_FIXED | c.MQOO_BIND_ON_GROUP,
+    c.MQOO_READ_AHEAD | c.MQOO_NO_READ_AHEAD,
+)  # at most one of each
 OBJECT_KINDS = {c.MQOT_Q_MGR: Kind.QMGR, c.MQOT_PROCESS: Kind.PROCESS, c.MQOT_NAMELIST: Kind.NAMELIST}
 
 
@@ -42,16 +46,26 @@ class Cursor:
 class Place:
     """Where a handle is in a group that it puts, gets or browses in logical order; no group: between two of them.
 
-    Attributes: `sequence` and `offset` of the message that comes next.
+    Attributes: `sequence` and `offset` of the message that comes next; whether the ones before it were in `syncpoint`
+    and `persistent`.
     """
 
     group: bytes = b""
     sequence: int = 1
     offset: int = 0
+    syncpoint: bool = False
+    persistent: int = 0
 
     def move(self, group: bytes, sequence: int, offset: int) -> None:
         """Be somewhere else."""
         self.group, self.sequence, self.offset = group, sequence, offset
+
+    @property
+    def broken_off(self) -> int:
+        """The reason that warns of stopping here: MQRC_INCOMPLETE_GROUP, MQRC_INCOMPLETE_MSG, 0 between two groups."""
+        if not self.group:
+            return 0
+        return c.MQRC_INCOMPLETE_MSG if self.offset else c.MQRC_INCOMPLETE_GROUP
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,7 +124,9 @@ class Open:
 
 def check_options(options: int, *, kind: int) -> None:
     """Raises Failure (MQRC_OPTIONS_ERROR, MQRC_OPTION_NOT_VALID_FOR_TYPE) for what MQOPEN refuses at sight."""
-    if options & ~KNOWN or (options & INPUT).bit_count() > 1 or not options & ~c.MQOO_FAIL_IF_QUIESCING:
+    if options & ~KNOWN or not options & ~c.MQOO_FAIL_IF_QUIESCING:
+        raise Failure(c.MQRC_OPTIONS_ERROR)
+    if any((options & choice).bit_count() > 1 for choice in CHOICES):
         raise Failure(c.MQRC_OPTIONS_ERROR)
     if options & c.MQOO_SAVE_ALL_CONTEXT and not options & INPUT:
         raise Failure(c.MQRC_OPTIONS_ERROR)
@@ -232,9 +248,11 @@ def make_dynamic(connection: Connection, model: Attributes, wanted: str) -> str:
     return name
 
 
-def close(connection: Connection, handle: int, options: int) -> None:
+def close(connection: Connection, handle: int, options: int) -> int:
     """MQCLOSE; MQCO_DELETE and MQCO_DELETE_PURGE delete dynamic queues, a temporary one goes with its creator's handle.
 
+    Returns the reason of a warning, 0 for none: a group that was put in logical order is not complete (IBM MQ,
+    "MQRC_INCOMPLETE_GROUP").
     Raises Failure.
     """
     opened = connection.handles.get(handle)
@@ -247,6 +265,7 @@ def close(connection: Connection, handle: int, options: int) -> None:
     elif options:
         raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     del connection.handles[handle]
+    return opened.putting.broken_off
 
 
 def _close_queue(connection: Connection, opened: Open, options: int) -> None:
@@ -254,21 +273,30 @@ def _close_queue(connection: Connection, opened: Open, options: int) -> None:
     with store.write():
         row = store.one(sql.QUEUE_BY_ID, (opened.queue,))
         name, depth, version, dynamic, creator, deleted = row or (opened.name, 0, 0, 0, 0, 1)
-        if options and dynamic not in DYNAMIC:
+        own = creator == connection.id and created_here(opened)
+        if options and dynamic == c.MQQDT_PERMANENT_DYNAMIC:
+            check_deletion(connection, opened, empty=not depth or options == c.MQCO_DELETE_PURGE)
+        elif options and not (own and dynamic == c.MQQDT_TEMPORARY_DYNAMIC):
             raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
-        if options == c.MQCO_DELETE and (depth or uncommitted(connection, opened.queue)):
-            raise Failure(c.MQRC_Q_NOT_EMPTY, name)
-        if options and not created_here(opened):
-            authority.check(connection, "", "QUEUE", name, {"DLT"})
         if opened.cursor.locked:
             store.execute(sql.UNLOCK, (opened.cursor.locked, connection.id))
         store.execute(sql.DELETE_HANDLE, (connection.id, opened.handle))
-        own = creator == connection.id and created_here(opened)
         goes = bool(options) or (dynamic == c.MQQDT_TEMPORARY_DYNAMIC and own) or abandoned(store, opened.queue, name)
         if row and (goes or (deleted and not store.one(sql.IS_OPEN, (opened.queue,)))):
             delete_queue(store, opened.queue, name)
         elif opened.input and (opened.local["TRIGGER"] or opened.version != version):
             triggering.closed(connection.engine, (opened.queue,))
+
+
+def check_deletion(connection: Connection, opened: Open, *, empty: bool) -> None:
+    """A permanent dynamic queue goes only when nobody's unit of work has messages of it, purged or not.
+
+    Raises Failure (MQRC_Q_NOT_EMPTY, MQRC_NOT_AUTHORIZED).
+    """
+    if not empty or uncommitted(connection, opened.queue):
+        raise Failure(c.MQRC_Q_NOT_EMPTY, opened.name)
+    if not created_here(opened):
+        authority.check(connection, "", "QUEUE", opened.name, {"DLT"})
 
 
 def created_here(opened: Open) -> bool:

@@ -20,14 +20,21 @@ from mqlite import sql, triggering
 from mqlite.connection import Connection
 from mqlite.engine import LocalQueue
 from mqlite.failure import Failure
-from mqlite.grouping import advance, next_in_logical_order, set_place_in_group, unfold_extension
+from mqlite.grouping import (
+    advance,
+    check_like_the_others,
+    next_in_logical_order,
+    put_in_physical_order,
+    set_place_in_group,
+    unfold_extension,
+)
 from mqlite.opening import Open, queue_of, refresh
 from mqlite.properties import Property, fold
 from mqlite.reports import confirm_arrival
 from mqlite.reports import valid as valid_reports
 from mqlite.resolve import resolve_reply
 from mqlite.segmentation import may_split, split
-from mqlite.standing import Placed, cap_expiry, row_of
+from mqlite.standing import HIGHEST, Placed, cap_expiry, row_of
 from mqlite.transmission import check_transmitted, transmit
 from mqwire import constants as c
 from mqwire.fields import text
@@ -66,6 +73,7 @@ class PutRequest:
 
     Parameters: `md` the descriptor in version 2 form and the `version` it came in; `options` MQPMO_*; `context` handle
     whose message's context is passed.
+    Attributes: `warning` the reason to warn of after a put that was done, 0 for none.
     """
 
     md: bytearray
@@ -74,6 +82,7 @@ class PutRequest:
     body: bytes
     version: int = 2
     properties: dict[str, Property] = field(default_factory=dict)
+    warning: int = 0
 
 
 def in_syncpoint(connection: Connection, options: int) -> bool:
@@ -95,9 +104,14 @@ def put(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     syncpoint = in_syncpoint(connection, options)
     refresh_all(connection, opened)
     stored, body = describe(connection, opened, request)
+    place = opened.putting
+    if options & c.MQPMO_LOGICAL_ORDER:
+        check_like_the_others(place, stored, syncpoint=syncpoint)
     store_message(connection, opened, stored, body, syncpoint=syncpoint)
     if options & c.MQPMO_LOGICAL_ORDER:
-        advance(connection, opened.putting, md, len(body), syncpoint=syncpoint)
+        advance(connection, place, md, len(body), syncpoint=syncpoint)
+    elif place.group:
+        request.warning = put_in_physical_order(connection, place, md, len(body), syncpoint=syncpoint)
     return md
 
 
@@ -126,11 +140,13 @@ def describe(connection: Connection, opened: Open, request: PutRequest) -> tuple
         md[:] = d.EMPTY
     if request.version < 2:
         body = unfold_extension(md, body)
-    report, kind, expiry, _, _, ccsid, priority, persistence, msg_id, correl_id, *_ = d.for_put(md)
-    check_descriptor(md, report, kind, expiry, priority)
+    _, _, _, _, _, ccsid, priority, persistence, msg_id, correl_id, *_ = d.for_put(md)
+    check_descriptor(md)
+    if priority > HIGHEST:
+        request.warning = c.MQRC_PRIORITY_EXCEEDS_MAXIMUM
     next_in_logical_order(opened, md, options, request.version)
     if md[d.LENGTH_1 :] != d.EXTENSION:
-        set_place_in_group(connection, md)
+        set_place_in_group(connection, md, len(body))
     persistence = resolve_persistence(opened, persistence)
     if priority == c.MQPRI_PRIORITY_AS_Q_DEF:
         priority = int(str(opened.definition.get("DEFPRTY", 0)))
@@ -164,12 +180,15 @@ def refresh_all(connection: Connection, opened: Open) -> None:
         raise Failure(c.MQRC_PUT_INHIBITED, opened.name)
 
 
-def check_descriptor(md: bytearray, report: int, kind: int, expiry: int, priority: int) -> None:
-    """Raises Failure for what no queue takes."""
-    if expiry != c.MQEI_UNLIMITED and not 0 < expiry <= 999_999_999:
+def check_descriptor(md: bytearray) -> None:
+    """Raises Failure for what no queue takes. A priority above the highest is taken, with a warning."""
+    report, kind, expiry, feedback, _, _, priority, *_ = d.for_put(md)
+    if expiry != c.MQEI_UNLIMITED and not 0 < expiry <= d.LONGEST_EXPIRY:
         raise Failure(c.MQRC_EXPIRY_ERROR)
-    if not -1 <= priority <= 9:
+    if priority < c.MQPRI_PRIORITY_AS_Q_DEF:
         raise Failure(c.MQRC_PRIORITY_ERROR)
+    if not 0 <= feedback <= c.MQFB_APPL_LAST:
+        raise Failure(c.MQRC_FEEDBACK_ERROR)
     if kind not in MESSAGE_TYPES and kind not in APPLICATION_TYPES:
         raise Failure(c.MQRC_MSG_TYPE_ERROR)
     if report & ~KNOWN_REPORTS or not valid_reports(report):

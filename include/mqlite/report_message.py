@@ -11,6 +11,7 @@ from mqwire.headers import walk
 from mqwire.structures import MQMD
 
 SHORT = 100  # bytes of data in a report "with data"
+LIFE_OF_EXPIRATION = 600  # tenths of a second: an expiration report whose lifetime is to be passed on has none to pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +38,20 @@ EXCEPTION = Option(
 def descriptor(
     original: MQMD, feedback: int, *, msg_id: bytes, queue_manager: str, appl_type: int, appl_name: str
 ) -> MQMD:
-    """The descriptor of a report on a message.
+    """The descriptor of a report on a message, whose Expiry is what remains of it.
 
     Parameters: `msg_id` where the original's is not to be passed; the name of the `queue_manager` where it is made;
     `appl_type` and `appl_name` of who makes it.
     """
     asked = original.report
     passes = asked & c.MQRO_PASS_DISCARD_AND_EXPIRY
+    remaining = LIFE_OF_EXPIRATION if feedback == c.MQFB_EXPIRATION else original.expiry
     date, time = d.put_moment()
     return replace(
         original,
         report=c.MQRO_DISCARD_MSG if passes and asked & c.MQRO_DISCARD_MSG else c.MQRO_NONE,
         msg_type=c.MQMT_REPORT,
-        expiry=original.expiry if passes and original.expiry > 0 else c.MQEI_UNLIMITED,
+        expiry=remaining if passes and remaining > 0 else c.MQEI_UNLIMITED,
         feedback=feedback,
         msg_id=original.msg_id if asked & c.MQRO_PASS_MSG_ID else msg_id,
         correl_id=original.correl_id if asked & c.MQRO_PASS_CORREL_ID else original.msg_id,

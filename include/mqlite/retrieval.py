@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from mqlite import descriptor as d
@@ -17,7 +17,12 @@ from mqwire.structures import MQMDE
 
 ZERO_24 = bytes(24)
 BROWSES = c.MQGMO_BROWSE_FIRST | c.MQGMO_BROWSE_NEXT | c.MQGMO_BROWSE_MSG_UNDER_CURSOR
+PROPERTIES = (
+    c.MQGMO_NO_PROPERTIES | c.MQGMO_PROPERTIES_IN_HANDLE | c.MQGMO_PROPERTIES_FORCE_MQRFH2
+    | c.MQGMO_PROPERTIES_COMPATIBILITY
+)  # fmt: skip
 NO_TOKEN = bytes(16)
+MOST_BACKOUTS_ZOS = 255  # IBM: BackoutCount (MQLONG) for MQMD
 OF_VERSION_2 = c.MQMO_MATCH_GROUP_ID | c.MQMO_MATCH_MSG_SEQ_NUMBER | c.MQMO_MATCH_OFFSET
 MATCHES = c.MQMO_MATCH_MSG_ID | c.MQMO_MATCH_CORREL_ID | c.MQMO_MATCH_MSG_TOKEN | OF_VERSION_2
 
@@ -27,8 +32,8 @@ class GetRequest:
     """What an application asks of one get.
 
     Parameters: `md` the descriptor given (version 2 form) and the `version` it came in; `match` MQMO_*; `token` 16
-    bytes; `unfold` whether properties come apart from the data; `wait` milliseconds, -1 for ever; `room` bytes
-    of the buffer.
+    bytes; `in_handle` whether a message handle waits for the properties; `wait` milliseconds, -1 for ever; `room`
+    bytes of the buffer.
     """
 
     md: bytes | bytearray
@@ -38,17 +43,19 @@ class GetRequest:
     wait: int
     room: int
     version: int = 2
-    unfold: bool = False
+    in_handle: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class Got:
-    """A message as it is returned; `comp` and `reason` tell of truncation."""
+    """A message as it is returned; `comp` and `reason` tell of truncation; `properties` None where they are in the data
+    or were not asked for.
+    """
 
     md: bytearray
     body: bytes
     token: bytes
-    properties: dict[str, Property] = field(default_factory=dict)
+    properties: dict[str, Property] | None = None
     comp: int = c.MQCC_OK
     reason: int = c.MQRC_NONE
 
@@ -95,17 +102,26 @@ def number_of(connection: Connection, token: bytes) -> int:
     return number if token[:8] == connection.manager.identity and number < sql.NEVER else -1
 
 
-def returned(connection: Connection, request: GetRequest, row: Any) -> Got:
+def without_header(opened: Open, request: GetRequest) -> bool:
+    """Whether a message comes without the MQRFH2 of its properties: by the options; where those leave it to the queue,
+    into the message handle if there is one, but for PROPCTL(FORCE), and with PROPCTL(NONE) nowhere (IBM MQ, "MQGMO
+    options": MQGMO_PROPERTIES_AS_Q_DEF).
+    """
+    if form := request.options & PROPERTIES:
+        return form in (c.MQGMO_PROPERTIES_IN_HANDLE, c.MQGMO_NO_PROPERTIES)
+    control = opened.definition.get("PROPCTL")
+    return control != c.MQPROP_FORCE_MQRFH2 and (request.in_handle or control == c.MQPROP_NONE)
+
+
+def returned(connection: Connection, opened: Open, request: GetRequest, row: Any) -> Got:
     """The message of a row as the application sees it: remaining expiry (E02), BackoutCount, truncation."""
     seq, expires, backouts, stored, _, raw, body = row[:7]
-    md = bytearray(raw)
-    if expires != sql.NEVER:
-        d.set_expiry(md, max(1, int(expires - time.time() * 10)))
+    md = with_rest(raw, expires)
     body = expiry.inner_counted_down(md, body, stored)
     if backouts:
-        d.set_backout_count(md, backouts)
-    properties: dict[str, Property] = {}
-    if request.unfold:
+        d.set_backout_count(md, backouts if connection.manager.platform != "zos" else min(backouts, MOST_BACKOUTS_ZOS))
+    properties: dict[str, Property] | None = None
+    if without_header(opened, request):
         body, properties = unfold(md, body)
     if request.version < 2 and md[d.LENGTH_1 :] != d.EXTENSION:
         body = extended(md, body)
@@ -115,6 +131,14 @@ def returned(connection: Connection, request: GetRequest, row: Any) -> Got:
     accepted = request.options & c.MQGMO_ACCEPT_TRUNCATED_MSG
     reason = c.MQRC_TRUNCATED_MSG_ACCEPTED if accepted else c.MQRC_TRUNCATED_MSG_FAILED
     return Got(md=md, body=body, token=token, properties=properties, comp=c.MQCC_WARNING, reason=reason)
+
+
+def with_rest(raw: bytes, expires: int) -> bytearray:
+    """The descriptor of a message with the rest of its lifetime (E02), which `expires` then, tenths of a second."""
+    md = bytearray(raw)
+    if expires != sql.NEVER:
+        d.set_expiry(md, max(1, int(expires - time.time() * 10)))
+    return md
 
 
 def extended(md: bytearray, body: bytes) -> bytes:

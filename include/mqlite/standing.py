@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mqlite.connection import Connection
 
 ZERO_24 = bytes(24)
-LOWEST = 9  # rank of priority 0
+HIGHEST = 9  # priority: MaxPriority of the queue manager
+LOWEST = HIGHEST  # rank of priority 0
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which costs a microsecond for each message
@@ -64,7 +65,7 @@ def rank_of(local: Attributes, priority: int) -> int:
     """Where a message of this priority stands on a queue; with MSGDLVSQ(FIFO) that is the queue's default (T14)."""
     if local["MSGDLVSQ"] == c.MQMDS_FIFO:
         priority = int(str(local["DEFPRTY"]))
-    return LOWEST - priority
+    return LOWEST - min(priority, HIGHEST)
 
 
 def cap_of(definitions: Iterable[Attributes]) -> int:

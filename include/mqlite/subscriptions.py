@@ -314,12 +314,11 @@ def _destination_opened(connection: Connection, values: Attributes) -> Open:
         raise Failure(c.MQRC_INVALID_DESTINATION, queue) from failure
 
 
-def close_handle(connection: Connection, handle: int, options: int) -> None:
-    """MQCLOSE of whatever the handle is. Raises Failure."""
+def close_handle(connection: Connection, handle: int, options: int) -> int:
+    """MQCLOSE of whatever the handle is; returns the reason of a warning, 0 for none. Raises Failure."""
     subscribed = connection.handles.get(handle)
     if not isinstance(subscribed, Subscribed):
-        opening.close(connection, handle, options)
-        return
+        return opening.close(connection, handle, options)
     if options not in (c.MQCO_NONE, c.MQCO_KEEP_SUB, c.MQCO_REMOVE_SUB):
         raise Failure(c.MQRC_OPTIONS_ERROR)
     durable = subscribed.values["DURABLE"] == DURABLE
@@ -331,6 +330,7 @@ def close_handle(connection: Connection, handle: int, options: int) -> None:
         if there is not None and there["SUBID"] == subscribed.values["SUBID"]:
             leave_subscription(store, subscribed.name, there, remove=options == c.MQCO_REMOVE_SUB)
     del connection.handles[handle]
+    return 0
 
 
 def defined(objects: Objects, manager: Manager, values: Attributes, before: Attributes | None) -> Attributes:

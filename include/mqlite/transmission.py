@@ -13,6 +13,7 @@ from mqwire import constants as c
 from mqwire.structures import MQMD, MQMDE, MQXQH
 
 XQH_LENGTH = MQXQH.LAYOUT.size
+BEGINNING = b"XQH " + struct.pack("<i", c.MQXQH_VERSION_1)
 EMBEDDED = XQH_LENGTH - d.LENGTH_1
 
 
@@ -61,15 +62,15 @@ def inner_descriptor(inner: MQMD, *, extended: bool) -> MQMD:
 
 
 def check_transmitted(md: bytearray, body: bytes) -> None:
-    """A put straight to a transmission queue brings its own MQXQH, whose Expiry is valid and agrees (E14).
+    """A put straight to a transmission queue brings its own MQXQH, and says so; its Expiry is valid and agrees (E14).
 
     Raises Failure (MQRC_XQH_ERROR, MQRC_EXPIRY_ERROR).
     """
-    if len(body) < XQH_LENGTH or body[:4] != b"XQH ":
+    if not d.is_transmitted(md) or len(body) < XQH_LENGTH or body[:8] != BEGINNING:
         raise Failure(c.MQRC_XQH_ERROR)
     inner = struct.unpack_from("<i", body, EMBEDDED + MQMD.LAYOUT.offset("Expiry"))[0]
     outer = d.for_put(md)[2]
-    if inner != c.MQEI_UNLIMITED and inner <= 0:
+    if inner != c.MQEI_UNLIMITED and not 0 < inner <= d.LONGEST_EXPIRY:
         raise Failure(c.MQRC_EXPIRY_ERROR)
     if (inner == c.MQEI_UNLIMITED) != (outer == c.MQEI_UNLIMITED):
         raise Failure(c.MQRC_EXPIRY_ERROR)

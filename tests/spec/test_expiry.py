@@ -16,6 +16,7 @@ FULL_DATA, DATA, PLAIN = (
     CMQC.MQRO_EXPIRATION,
 )
 TRIGGERED = "DEFINE QLOCAL(INIT)\nDEFINE PROCESS(P)\nALTER QLOCAL(Q1) TRIGGER INITQ(INIT) PROCESS(P)"
+XQH = MQXQH(remote_q_name="X", remote_q_mgr_name="QM2", msg_desc=MQMD(version=1)).pack()
 INNER_EXPIRY = MQXQH.LAYOUT.size - MQMD.LAYOUT.length(1) + MQMD.LAYOUT.offset("Expiry")
 
 
@@ -233,13 +234,32 @@ def test_E13_data_too_short_for_the_field(application: Application) -> None:
     assert application.get("Q1")[1] == b"XQH short"
 
 
-@pytest.mark.parametrize(("inner", "outer"), [(0, 100), (-5, 100), (100, -1), (-1, 100)])
+@pytest.mark.parametrize(("inner", "outer"), [(0, 100), (-5, 100), (100, -1), (-1, 100), (1_000_000_000, 100)])
 def test_E14_inconsistent_expiries_are_refused(application: Application, inner: int, outer: int) -> None:
     run_mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)")
-    header = bytearray(MQXQH(remote_q_name="X", remote_q_mgr_name="QM2", msg_desc=MQMD(version=1)).pack())
+    header = bytearray(XQH)
     header[INNER_EXPIRY : INNER_EXPIRY + 4] = inner.to_bytes(4, "little", signed=True)
     with refused(CMQC.MQRC_EXPIRY_ERROR):
         application.put("QM2", bytes(header), Expiry=outer, Format=CMQC.MQFMT_XMIT_Q_HEADER)
+
+
+@pytest.mark.parametrize(
+    ("header", "format_name"),
+    [
+        (XQH, CMQC.MQFMT_STRING),
+        (XQH, CMQC.MQFMT_NONE),
+        (XQH[:-1], CMQC.MQFMT_XMIT_Q_HEADER),
+        (b"DLH " + XQH[4:], CMQC.MQFMT_XMIT_Q_HEADER),
+        (XQH[:4] + b"\2" + XQH[5:], CMQC.MQFMT_XMIT_Q_HEADER),
+    ],
+)
+def test_E14_what_is_put_to_a_transmission_queue_is_an_MQXQH(
+    application: Application, header: bytes, format_name: bytes
+) -> None:
+    run_mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)")
+    with refused(CMQC.MQRC_XQH_ERROR):
+        application.put("QM2", header, Format=format_name)
+    assert application.depth("QM2") == 0
 
 
 def test_E14_consistent_expiries_are_taken(application: Application) -> None:

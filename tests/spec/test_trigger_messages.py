@@ -51,7 +51,7 @@ def test_T06_on_zos_the_trigger_message_is_in_its_encoding_and_character_set(hom
 
 def test_T06_a_transmission_queue_needs_no_process(application: Application, monitor: Monitor) -> None:
     define("TRIGTYPE(FIRST) USAGE(XMITQ)", process="' '")
-    application.put("APP", transmitted())
+    application.put("APP", transmitted(), Format=CMQC.MQFMT_XMIT_Q_HEADER)
     ((_, body),) = monitor.messages()
     assert MQTM.unpack(body, ccsid=1208) == MQTM(q_name="APP", trigger_data="data", appl_type=CMQC.MQAT_UNKNOWN)
 

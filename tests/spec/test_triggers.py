@@ -149,7 +149,10 @@ def test_T05_on_zos_a_get_inhibited_queue_does_not_trigger(
     make("QM1", f"DEFINE QLOCAL(IQ) SHARE DEFSOPT(SHARED)\n{PROCESS}", platform=platform)
     define(f"TRIGTYPE(FIRST) GET(DISABLED) USAGE({usage})")
     application, monitor = Application(), Monitor()
-    application.put("APP", transmitted() if usage == "XMITQ" else b"x")
+    if usage == "XMITQ":
+        application.put("APP", transmitted(), Format=CMQC.MQFMT_XMIT_Q_HEADER)
+    else:
+        application.put("APP", b"x")
     assert len(monitor.messages()) == triggers
     monitor.stop()
     application.manager.disconnect()
@@ -169,10 +172,10 @@ def test_T06_without_its_process_a_queue_does_not_trigger(
 
 def test_T06_a_transmission_queue_that_names_a_process_needs_it(application: Application, monitor: Monitor) -> None:
     define("TRIGTYPE(EVERY) USAGE(XMITQ)", process="MISSING")
-    application.put("APP", transmitted())
+    application.put("APP", transmitted(), Format=CMQC.MQFMT_XMIT_Q_HEADER)
     assert monitor.triggered() == []
     alter("PROCESS(P)")
-    application.put("APP", transmitted())
+    application.put("APP", transmitted(), Format=CMQC.MQFMT_XMIT_Q_HEADER)
     ((_, body),) = monitor.messages()
     assert MQTM.unpack(body, ccsid=1208) == TOLD
 

@@ -157,6 +157,7 @@ def test_interval_below_minus_one(application: Application) -> None:
         (CMQC.MQGMO_LOCK, CMQC.MQRC_OPTIONS_ERROR),  # without browse
         (CMQC.MQGMO_UNLOCK | CMQC.MQGMO_WAIT, CMQC.MQRC_OPTIONS_ERROR),
         (CMQC.MQGMO_MSG_UNDER_CURSOR, CMQC.MQRC_NO_MSG_UNDER_CURSOR),  # no browse yet
+        (CMQC.MQGMO_MSG_UNDER_CURSOR | CMQC.MQGMO_WAIT, CMQC.MQRC_NO_MSG_UNDER_CURSOR),  # there is nothing to wait for
         (CMQC.MQGMO_UNLOCK, CMQC.MQRC_NO_MSG_LOCKED),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pymqi
+import pytest
 from mqlite_support import Application, refused
 from pymqi import CMQC
 
@@ -87,6 +88,71 @@ def test_a_message_of_no_group_cannot_come_between(application: Application) -> 
     opened.put(b"a", pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=IN_GROUP), pymqi.PMO(Options=PUT))
     with refused(CMQC.MQRC_INCOMPLETE_GROUP):
         opened.put(b"x", pymqi.MD(Version=CMQC.MQMD_VERSION_2), pymqi.PMO(Options=PUT))
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "reason"),
+    [
+        ({}, CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_NO_SYNCPOINT, CMQC.MQRC_INCONSISTENT_UOW),
+        ({"Persistence": CMQC.MQPER_PERSISTENT}, PUT, CMQC.MQRC_INCONSISTENT_PERSISTENCE),
+    ],
+)
+def test_a_group_is_put_in_one_way(application: Application, fields: dict[str, int], options: int, reason: int) -> None:
+    opened = application.open("Q1", CMQC.MQOO_OUTPUT)
+    opened.put(b"a", pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=IN_GROUP), pymqi.PMO(Options=PUT))
+    with refused(reason) as caught:
+        opened.put(b"b", pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=LAST, **fields), pymqi.PMO(Options=options))
+    assert caught.value.comp == CMQC.MQCC_FAILED
+    opened.put(b"c", pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=LAST), pymqi.PMO(Options=PUT))
+    application.manager.commit()
+    assert application.bodies("Q1") == [b"a", b"c"]
+
+
+def test_a_group_is_got_in_one_way(application: Application) -> None:
+    put_group(application, [b"a", b"b"])
+    opened = application.open("Q1")
+    assert application.get(opened, LOGICAL | CMQC.MQGMO_SYNCPOINT)[1] == b"a"
+    with refused(CMQC.MQRC_INCONSISTENT_UOW):
+        application.get(opened, LOGICAL | CMQC.MQGMO_NO_SYNCPOINT)
+    assert application.get(opened, LOGICAL | CMQC.MQGMO_SYNCPOINT)[1] == b"b"
+    application.manager.backout()
+    assert application.bodies("Q1") == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [(IN_GROUP, CMQC.MQRC_INCOMPLETE_GROUP), (CMQC.MQMF_SEGMENT, CMQC.MQRC_INCOMPLETE_MSG)],
+)
+def test_breaking_a_group_off_is_warned_of(application: Application, flags: int, reason: int) -> None:
+    for by_closing in (True, False):
+        opened = application.open("Q1", CMQC.MQOO_OUTPUT)
+        opened.put(b"a", pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=flags), pymqi.PMO(Options=PUT))
+        with refused(reason) as caught:
+            opened.close() if by_closing else opened.put(b"alone", pymqi.MD(), pymqi.PMO())
+        assert caught.value.comp == CMQC.MQCC_WARNING
+    opened.put(b"more", pymqi.MD(), pymqi.PMO())
+    opened.close()
+    application.manager.commit()
+    assert application.bodies("Q1") == [b"a", b"a", b"alone", b"more"]
+
+
+def test_a_group_goes_on_in_physical_order(application: Application) -> None:
+    opened = application.open("Q1", CMQC.MQOO_OUTPUT)
+    first = pymqi.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=IN_GROUP)
+    opened.put(b"a", first, pymqi.PMO(Options=PUT))
+    fields = {"GroupId": first.GroupId, "MsgSeqNumber": 2, "MsgFlags": LAST}
+    md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, **fields)
+    opened.put(b"b", md, pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+    opened.close()
+    application.manager.commit()
+    assert application.bodies("Q1") == [b"a", b"b"]
+
+
+def test_only_the_last_segment_may_be_empty(application: Application) -> None:
+    with refused(CMQC.MQRC_SEGMENT_LENGTH_ZERO):
+        application.put("Q1", b"", MsgFlags=CMQC.MQMF_SEGMENT)
+    application.put("Q1", b"", MsgFlags=CMQC.MQMF_LAST_SEGMENT)
+    assert application.depth("Q1") == 1
 
 
 def test_descriptor_for_output_only(application: Application) -> None:

@@ -86,9 +86,24 @@ def test_what_cannot_be_set(application: Application, selector: int, reason: int
         application.open("Q1", SET).set(selector, 1)
 
 
-def test_value_that_cannot_be_set(application: Application) -> None:
-    with refused(CMQC.MQRC_INHIBIT_VALUE_ERROR):
-        application.open("Q1", SET).set(CMQC.MQIA_INHIBIT_PUT, 7)
+@pytest.mark.parametrize(
+    ("selector", "value", "reason"),
+    [
+        (CMQC.MQIA_INHIBIT_PUT, 7, CMQC.MQRC_INHIBIT_VALUE_ERROR),
+        (CMQC.MQIA_INHIBIT_GET, -1, CMQC.MQRC_INHIBIT_VALUE_ERROR),
+        (CMQC.MQIA_TRIGGER_CONTROL, 7, CMQC.MQRC_TRIGGER_CONTROL_ERROR),
+        (CMQC.MQIA_TRIGGER_DEPTH, 0, CMQC.MQRC_TRIGGER_DEPTH_ERROR),
+        (CMQC.MQIA_TRIGGER_MSG_PRIORITY, 77, CMQC.MQRC_TRIGGER_MSG_PRIORITY_ERR),
+        (CMQC.MQIA_TRIGGER_TYPE, 9, CMQC.MQRC_TRIGGER_TYPE_ERROR),
+        (CMQC.MQCA_TRIGGER_DATA, b"shorter than 64", CMQC.MQRC_CHAR_ATTR_LENGTH_ERROR),
+    ],
+)
+def test_value_that_cannot_be_set(application: Application, selector: int, value: object, reason: int) -> None:
+    opened = application.open("Q1", SET | INQUIRE)
+    before = opened.inquire(selector)
+    with refused(reason):
+        opened.set(selector, value)
+    assert opened.inquire(selector) == before
 
 
 def test_not_open_for_it(application: Application) -> None:

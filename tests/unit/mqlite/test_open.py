@@ -26,6 +26,8 @@ MODEL = "DEFINE QMODEL(PERMANENT) DEFTYPE(PERMDYN)"
         ("", "Q1", CMQC.MQOO_OUTPUT | CMQC.MQOO_SAVE_ALL_CONTEXT, CMQC.MQRC_OPTIONS_ERROR),
         ("", "Q1", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_SET_ALL_CONTEXT, CMQC.MQRC_OPTIONS_ERROR),
         ("", "Q1", 0x40000000, CMQC.MQRC_OPTIONS_ERROR),
+        ("", "Q1", OUTPUT | CMQC.MQOO_BIND_ON_OPEN | CMQC.MQOO_BIND_NOT_FIXED, CMQC.MQRC_OPTIONS_ERROR),
+        ("", "Q1", INPUT | CMQC.MQOO_READ_AHEAD | CMQC.MQOO_NO_READ_AHEAD, CMQC.MQRC_OPTIONS_ERROR),
     ],
 )
 def test_refusals(application: Application, mqsc: str, name: str, options: int, reason: int) -> None:
@@ -127,6 +129,34 @@ def test_permanent_dynamic_queue_stays_until_deleted(application: Application) -
     opened.close(CMQC.MQCO_DELETE_PURGE)
     with refused(CMQC.MQRC_UNKNOWN_OBJECT_NAME):
         application.open("MINE", OUTPUT)
+
+
+def test_purge_takes_nobody_s_unit_of_work(application: Application) -> None:
+    run_mqsc(MODEL)
+    opened = pymqi.Queue(
+        application.manager, pymqi.OD(ObjectName=b"PERMANENT", DynamicQName=b"MINE"), INPUT | OUTPUT | BROWSE
+    )
+    other = Application()
+    other.put("MINE", b"theirs", options=CMQC.MQPMO_SYNCPOINT)
+    for option in (CMQC.MQCO_DELETE, CMQC.MQCO_DELETE_PURGE):
+        with refused(CMQC.MQRC_Q_NOT_EMPTY):
+            opened.close(option)
+    other.manager.commit()
+    assert application.get(opened, CMQC.MQGMO_BROWSE_NEXT)[1] == b"theirs"
+    other.manager.disconnect()
+
+
+def test_temporary_dynamic_queue_is_deleted_by_its_creator_only(application: Application) -> None:
+    od = pymqi.OD(ObjectName=b"SYSTEM.DEFAULT.MODEL.QUEUE", DynamicQName=b"MINE")
+    opened = pymqi.Queue(application.manager, od, INPUT | OUTPUT)
+    other = application.open("MINE", OUTPUT)
+    for option in (CMQC.MQCO_DELETE, CMQC.MQCO_DELETE_PURGE):
+        with refused(CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE):
+            other.close(option)
+    other.put(b"x")
+    opened.close(CMQC.MQCO_DELETE)  # with its messages
+    with refused(CMQC.MQRC_Q_DELETED):
+        other.put(b"x")
 
 
 def test_other_handles_of_a_deleted_dynamic_queue(application: Application) -> None:

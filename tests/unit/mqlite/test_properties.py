@@ -6,7 +6,7 @@ from typing import Any
 
 import pymqi
 import pytest
-from mqlite_support import Application, refused
+from mqlite_support import Application, refused, run_mqsc
 from pymqi import CMQC
 
 from mqwire.rfh2 import MQRFH2
@@ -54,6 +54,39 @@ def test_properties_not_wanted(application: Application) -> None:
     put(application, b"data", colour="red")
     md, body = application.get("Q1", CMQC.MQGMO_NO_PROPERTIES)
     assert (md.Format, body) == (CMQC.MQFMT_STRING, b"data")
+
+
+@pytest.mark.parametrize(
+    ("control", "with_handle", "in_handle", "in_data"),
+    [
+        ("COMPAT", True, True, False),
+        ("COMPAT", False, False, True),
+        ("ALL", True, True, False),
+        ("ALL", False, False, True),
+        ("NONE", True, True, False),
+        ("NONE", False, False, False),
+        ("FORCE", True, False, True),
+        ("FORCE", False, False, True),
+    ],
+)
+def test_PROPCTL_says_where_properties_go_unless_the_get_does(
+    application: Application, control: str, with_handle: bool, in_handle: bool, in_data: bool
+) -> None:
+    opened = application.open("Q1")
+    run_mqsc(f"ALTER QLOCAL(Q1) PROPCTL({control})")
+    put(application, b"data", colour="red")
+    handle = handle_of(application)
+    gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4)
+    if with_handle:
+        gmo.MsgHandle = handle.msg_handle
+    md = pymqi.MD()
+    body = opened.get(None, md, gmo)
+    assert (md.Format, body == b"data") == ((CMQC.MQFMT_RF_HEADER_2, False) if in_data else (b"MQSTR   ", True))
+    if in_handle:
+        assert handle.properties.get(b"colour") == "red"
+    else:
+        with refused(CMQC.MQRC_PROPERTY_NOT_AVAILABLE):
+            handle.properties.get(b"colour")
 
 
 @pytest.mark.parametrize("name", [b"", b"two words", b"<tag>"])

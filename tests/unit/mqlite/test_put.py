@@ -63,7 +63,8 @@ def test_reply_to_alias(application: Application) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("Priority", 10, CMQC.MQRC_PRIORITY_ERROR),
+        ("Feedback", -1, CMQC.MQRC_FEEDBACK_ERROR),
+        ("Feedback", 1 << 30, CMQC.MQRC_FEEDBACK_ERROR),
         ("Priority", -2, CMQC.MQRC_PRIORITY_ERROR),
         ("Persistence", 7, CMQC.MQRC_PERSISTENCE_ERROR),
         ("MsgType", 0, CMQC.MQRC_MSG_TYPE_ERROR),
@@ -79,6 +80,18 @@ def test_descriptor_errors(application: Application, field: str, value: int, rea
     with refused(reason):
         application.put("Q1", **{field: value})
     assert application.depth("Q1") == 0
+
+
+def test_priority_above_the_highest_is_put_as_the_highest_with_a_warning(application: Application) -> None:
+    for priority in (8, 9):
+        application.put("Q1", b"%d" % priority, Priority=priority)
+    with refused(CMQC.MQRC_PRIORITY_EXCEEDS_MAXIMUM) as caught:
+        application.put("Q1", b"12", Priority=12)
+    assert caught.value.comp == CMQC.MQCC_WARNING
+    application.put("Q1", b"9 again", Priority=9)
+    assert application.bodies("Q1") == [b"9", b"12", b"9 again", b"8"]
+    application.get("Q1")
+    assert application.get("Q1")[0].Priority == 12
 
 
 @pytest.mark.parametrize(
