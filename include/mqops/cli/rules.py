@@ -34,11 +34,7 @@ rules.add_command(test)
 @rules.command()
 @click.argument("file", type=_FILE)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Refuse what IBM's own handler does not know; warn of numbers without a name, and of DISCARD before RETRY.",
-)
+@click.option("--strict", is_flag=True, help="Refuse everything that IBM's own handler does not know.")
 @click.option("--backout", is_flag=True, help="The table is one for backout queues: FWDQ may be &ORIGQ.")
 @click.option(
     "--qmgr", default=None, help="Warn of every FWDQ that does not exist on this queue manager ('': default)."

@@ -24,13 +24,9 @@ class Written:
     action_place: tuple[int, int]
 
 
-def warnings_of(written: Sequence[Written], source: Source, *, strict: bool = False) -> list[Problem]:
-    """Every warning about the rules of a valid table, in no particular order; `strict` for those of doubtful ones."""
-    warnings = [
-        source.problem(one.action_place, "ACTION(IGNORE) leaves messages on the queue: forward them to a queue instead")
-        for one in written
-        if one.rule.action == "IGNORE"
-    ]
+def warnings_of(written: Sequence[Written], source: Source) -> list[Problem]:
+    """Every warning about the rules of a valid table, in no particular order."""
+    warnings: list[Problem] = []
     if not _matches_all(written[-1].rule):
         warnings.append(
             source.problem(
@@ -40,34 +36,37 @@ def warnings_of(written: Sequence[Written], source: Source, *, strict: bool = Fa
             )
         )
     for position, one in enumerate(written):
-        message = _unreached(one.rule, [earlier.rule for earlier in written[:position]])
-        if message:
-            warnings.append(source.problem(one.place, message))
-        warnings += [source.problem(one.place, text) for text in _impossible(one.rule)]
-    return warnings + (_strict_warnings(written, source) if strict else [])
-
-
-def _strict_warnings(written: Sequence[Written], source: Source) -> list[Problem]:
-    """What is often meant so, and sometimes a slip."""
-    warnings = []
-    for position, one in enumerate(written):
-        warnings += [source.problem(one.place, text) for text in unknown_numbers(one.rule)]
-        if one.rule.action == "DISCARD":
-            warnings += [source.problem(one.action_place, text) for text in _untried(one, written[position + 1 :])]
+        earlier, later = [[w.rule for w in some] for some in (written[:position], written[position + 1 :])]
+        about_all = (_unreached(one.rule, earlier), *_impossible(one.rule), *unknown_numbers(one.rule))
+        warnings += [source.problem(one.place, text) for text in about_all if text]
+        warnings += [source.problem(one.action_place, text) for text in _taken_away(one.rule, later)]
     return warnings
 
 
-def _untried(discard: Written, later: Sequence[Written]) -> list[str]:
-    """The first RETRY behind a DISCARD that it takes messages from, though it is no special case of it."""
-    for one in later:
-        if one.rule.action != "RETRY" or covers(discard.rule, one.rule) or covers(one.rule, discard.rule):
-            continue
-        if overlap(discard.rule, one.rule):
-            return [
-                f"DISCARD before RETRY: some messages that the rule on line {one.rule.line} would put again are "
-                "discarded here without a try"
-            ]
-    return []
+def _taken_away(rule: Rule, later: Sequence[Rule]) -> list[str]:
+    """What IGNORE leaves behind, and what IGNORE and DISCARD keep from rules behind them."""
+    found = []
+    if rule.action == "IGNORE":
+        found = ["ACTION(IGNORE) leaves messages on the queue: forward them to a queue instead"]
+        if lines := _partly_hidden(rule, later):
+            found.append(
+                f"IGNORE hides later rules: some messages that {lines} would take stay on the queue; put such a rule "
+                "before this one, or let this one match less"
+            )
+    if rule.action == "DISCARD" and (lines := _partly_hidden(rule, [one for one in later if one.action == "RETRY"])):
+        found.append(
+            f"DISCARD before RETRY: some messages that {lines} would put again are discarded here without a try; put "
+            "such a rule before this one, or let this one match less"
+        )
+    return found
+
+
+def _partly_hidden(rule: Rule, later: Sequence[Rule]) -> str:
+    """The lines of the rules that a rule takes some messages from, though neither is a special case of the other."""
+    lines = [str(one.line) for one in later if overlap(rule, one) and not covers(rule, one) and not covers(one, rule)]
+    if len(lines) > 1:
+        return f"the rules on lines {', '.join(lines[:-1])} and {lines[-1]}"
+    return f"the rule on line {lines[0]}" if lines else ""
 
 
 _OPEN_RANGES: Mapping[str, tuple[tuple[int, int], ...]] = {
@@ -91,7 +90,8 @@ def unknown_numbers(rule: Rule) -> list[str]:
         prefixes = (*keyword.prefixes, *([_ALSO[name]] if name in _ALSO else []))
         known = value in values(*prefixes).values()
         if not known and not any(first <= int(value) <= last for first, last in _OPEN_RANGES.get(name, ())):
-            found.append(f"{name}({value}): no {' or '.join(f'{prefix}_*' for prefix in prefixes)} has this number")
+            wanted = " or ".join(f"{prefix}_*" for prefix in prefixes)
+            found.append(f"{name}({value}): no {wanted} has this number: correct it, or remove the rule")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The linter beyond the text (D14): `rules check --strict`, `--qmgr` and `--runs`."""
+"""The linter beyond the files of test_rules_tables (D14), with `--qmgr` and `--runs`, too."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from mqops.rules.pattern import wild_match
 sys.path.insert(0, str(Path(__file__).parents[1] / "mqops"))
 from snapshots import dead_letter, recorded
 
+HEADER = "* MQOPS EXTENSIONS\n"
 CATCH_ALL = "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n"
 
 
@@ -42,29 +43,47 @@ def check(text, *arguments, expect=0):
         ("REASON(*) MSGTYPE('*')", []),
     ],
 )
-def test_D14_strict_warns_of_numbers_that_mean_nothing(patterns, unknown):
-    text = f"{patterns} ACTION(RETRY)\n{CATCH_ALL}"
-    assert check(text, "--strict") == [(1, message) for message in unknown]
-    assert check(text) == []
+@pytest.mark.parametrize("header", ["", HEADER])
+def test_D14_numbers_that_mean_nothing(patterns, unknown, header):
+    text = f"{header}{patterns} ACTION(RETRY)\n{CATCH_ALL}"
+    line = 2 if header else 1
+    assert check(text) == [(line, f"{message}: correct it, or remove the rule") for message in unknown]
 
 
-@pytest.mark.parametrize(
-    ("discard", "retry", "warned"),
-    [
-        ("REASON(2053)", "DESTQ(PAY*)", True),
-        ("DESTQ(*.OLD)", "DESTQ(PAY.*)", True),
-        ("DESTQ(PAY.IN)", "DESTQ(PAY*)", False),  # a special case first
-        ("DESTQ(PAY*)", "DESTQ(ORD*)", False),
-        ("REASON(2053) DESTQ(A*)", "REASON(2085) DESTQ(*A)", False),
-    ],
-)
-def test_D14_strict_warns_of_DISCARD_before_RETRY(discard, retry, warned):
-    text = f"{discard} ACTION(DISCARD)\n{retry} ACTION(RETRY)\n{CATCH_ALL}"
+TAKES_SOME = [
+    ("REASON(2053)", "DESTQ(PAY*)", True),
+    ("DESTQ(*.OLD)", "DESTQ(PAY.*)", True),
+    ("DESTQ(PAY.IN)", "DESTQ(PAY*)", False),  # a special case first
+    ("DESTQ(PAY*)", "DESTQ(ORD*)", False),
+    ("REASON(2053) DESTQ(A*)", "REASON(2085) DESTQ(*A)", False),
+]
+
+
+@pytest.mark.parametrize(("discard", "retry", "warned"), TAKES_SOME)
+@pytest.mark.parametrize("header", ["", HEADER])
+def test_D14_DISCARD_before_RETRY(discard, retry, warned, header):
+    text = f"{header}{discard} ACTION(DISCARD)\n{retry} ACTION(RETRY)\n{CATCH_ALL}"
+    line = 2 if header else 1
     message = (
-        "DISCARD before RETRY: some messages that the rule on line 2 would put again are discarded here without a try"
+        f"DISCARD before RETRY: some messages that the rule on line {line + 1} would put again are discarded here "
+        "without a try; put such a rule before this one, or let this one match less"
     )
-    assert check(text, "--strict") == ([(1, message)] if warned else [])
-    assert check(text) == []
+    assert check(text) == ([(line, message)] if warned else [])
+
+
+@pytest.mark.parametrize(("ignore", "later", "warned"), TAKES_SOME)
+def test_D14_IGNORE_that_hides_later_rules_names_them(ignore, later, warned):
+    text = f"{ignore} ACTION(IGNORE)\n{later} ACTION(FWD) FWDQ(A)\n{later} APPLTYPE(6) ACTION(RETRY)\n{CATCH_ALL}"
+    hidden = (
+        "IGNORE hides later rules: some messages that the rules on lines 2 and 3 would take stay on the queue; put "
+        "such a rule before this one, or let this one match less"
+    )
+    found = [message for line, message in check(text) if line == 1]
+    assert found[0].startswith("ACTION(IGNORE) leaves messages")
+    if ignore == "DESTQ(PAY.IN)":  # a special case of the second rule, not of the third
+        assert found[1:] == [hidden.replace("rules on lines 2 and 3", "rule on line 3", 1)]
+    else:
+        assert found[1:] == ([hidden] if warned else [])
 
 
 FIELDS = ["".join(field) for length in range(5) for field in product("ABC", repeat=length)]
