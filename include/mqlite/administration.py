@@ -74,6 +74,9 @@ class Administration(Protocol):
     def connections(self) -> list[tuple[str, dict[str, Value]]]:
         """Connection identifier (hexadecimal) and figures of every connection."""
 
+    def connection_handles(self) -> list[tuple[str, dict[str, Value]]]:
+        """Connection identifier (hexadecimal) and figures of every queue that a connection has open."""
+
     def authority_records(self) -> list[Record]:
         """Every authority record."""
 

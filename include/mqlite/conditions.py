@@ -122,6 +122,7 @@ class Condition(Enum):
     )
     FILTER_ERROR = _failed(c.MQRCCF_FILTER_ERROR, "AMQ8412E: Error in the WHERE filter.\n{segment}", syntax=True)
     NOT_SUPPORTED = _failed(c.MQRCCF_COMMAND_FAILED, "AMQ8101S: IBM MQ error ({name}): the command is not supported.")
+    NOT_BUILT = _failed(c.MQRCCF_ATTR_VALUE_ERROR, "AMQ8101S: IBM MQ error ({name}): mqlite does not have it.")
     FAILED = _failed(c.MQRCCF_COMMAND_FAILED, "AMQ8101S: IBM MQ error ({name}) has occurred.")
 
 

@@ -26,6 +26,7 @@ from mqlite.conditions import CommandError, Condition
 from mqlite.engine import Engine
 from mqlite.failure import Failure
 from mqlite.manager import Manager, kept_attributes
+from mqlite.pcf_server import COMMAND_QUEUES
 from mqlite.store import Store
 from mqwire import constants as c
 from mqwire.names import reason_name
@@ -187,6 +188,16 @@ class EngineAdministration:
         self._recover()
         return [self._connection(row) for row in self._store.all(sql.CONNECTIONS)]
 
+    def connection_handles(self) -> list[tuple[str, dict[str, Value]]]:
+        self._recover()
+        return [
+            (
+                connection_identifier(self._manager.identity, number).hex().upper(),
+                {"HSTATE": 0, "OBJNAME": queue, "OBJTYPE": c.MQOT_Q, "OPENOPTS": options},
+            )
+            for number, queue, options in self._store.all(sql.OPEN_HANDLES)
+        ]
+
     def authority_records(self) -> list[authority.Record]:
         return authority.records(self._store)
 
@@ -267,7 +278,7 @@ class EngineAdministration:
             raise CommandError(Condition.IN_USE, name=name, reason=c.MQRCCF_OBJECT_OPEN)
 
     def _check_unused(self, name: str, queue: int) -> None:
-        if self._store.one(sql.IS_OPEN, (queue,)):
+        if name == COMMAND_QUEUES[self.platform] or self._store.one(sql.IS_OPEN, (queue,)):  # the command server has it
             raise CommandError(Condition.IN_USE, name=name)
         if self._store.one(sql.UNCOMMITTED, (queue,))[0]:
             raise CommandError(Condition.QUEUE_NOT_EMPTY, name=name)

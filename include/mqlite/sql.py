@@ -238,6 +238,8 @@ OPEN_COUNTS_HERE = f"{OPEN_COUNTS} AND connection IN (SELECT id FROM connection)
 IS_OPEN = "SELECT 1 FROM handle WHERE queue = ? LIMIT 1"
 HANDLES_ON = """SELECT h.connection, h.handle, h.options, h.input, h.output, h.exclusive, c.pid, c.user, c.application,
     c.channel, c.conn_name FROM handle h JOIN connection c ON c.id = h.connection WHERE h.queue = ?"""
+OPEN_HANDLES = """SELECT h.connection, q.name, h.options FROM handle h JOIN connection c ON c.id = h.connection
+    JOIN queue q ON q.id = h.queue ORDER BY h.connection, h.handle"""
 
 QUALIFYING = """SELECT COUNT(*) FROM (SELECT 1 FROM message WHERE queue = ? AND state IN (0, 1, 3, 4) AND rank <= ?
     LIMIT ?)"""

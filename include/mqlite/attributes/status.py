@@ -29,6 +29,7 @@ class Status(StrEnum):
     CHANNEL = "CHSTATUS"
     QMGR = "QMSTATUS"
     CONNECTION = "CONN"
+    CONNECTION_HANDLE = "CONN.HANDLE"
     STATISTICS = "QSTATS"
 
 
@@ -121,6 +122,13 @@ CONNECTION = (
     kept_text("USERID", c.MQCACF_USER_IDENTIFIER, 64),
 )  # fmt: skip
 
+CONNECTION_HANDLE = (
+    kept_word("HSTATE", c.MQIACF_HANDLE_STATE, {"INACTIVE": 0, "ACTIVE": 1}),
+    kept_text("OBJNAME", c.MQCACF_OBJECT_NAME, 48),
+    kept_word("OBJTYPE", c.MQIACF_OBJECT_TYPE, {"QUEUE": c.MQOT_Q}),
+    kept_number("OPENOPTS", c.MQIACF_OPEN_OPTIONS),
+)
+
 STATUS_TABLE: dict[Status, dict[str, Attribute]] = {
     kind: {row.keyword: row for row in rows}
     for kind, rows in (
@@ -129,6 +137,7 @@ STATUS_TABLE: dict[Status, dict[str, Attribute]] = {
         (Status.CHANNEL, CHANNEL),
         (Status.QMGR, QMGR),
         (Status.CONNECTION, CONNECTION),
+        (Status.CONNECTION_HANDLE, CONNECTION_HANDLE),
         (Status.STATISTICS, STATISTICS),
     )
 }

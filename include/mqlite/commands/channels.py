@@ -37,9 +37,17 @@ def start(admin: Administration, request: Request) -> Response:
 def stop(admin: Administration, request: Request) -> Response:
     """STOP CHANNEL: the batch that is under way ends first; the channel stays stopped until it is started.
 
-    STATUS(INACTIVE) leaves it inactive instead, and is refused for a channel that is not active.
+    STATUS(INACTIVE) leaves it inactive instead, and is refused for a channel that is not active. A batch is one
+    transaction that ends by itself, so MODE(FORCE) and MODE(TERMINATE) say no more than MODE(QUIESCE); but for a
+    server-connection channel they would break its connections, which is not built.
+
+    Raises CommandError.
     """
     kind, there = _channel(admin, request.name)
+    mode = request.options.get("MODE", "QUIESCE")
+    if kind == "SVRCONN" and mode != "QUIESCE":
+        reason = c.MQRCCF_MODE_VALUE_ERROR
+        raise CommandError(Condition.NOT_BUILT, name=f"MODE({mode})", reason=reason, parameter=c.MQIACF_MODE)
     active = there is not None and there.active and admin.service_running()
     if request.options.get("STATUS") == "INACTIVE":
         if not active:

@@ -37,14 +37,12 @@ def _objects(admin: Administration, request: Request, kinds: tuple[Kind, ...]) -
         values = admin.get(Kind.QMGR, admin.queue_manager) or {}
         yield _row(admin, Kind.QMGR, admin.queue_manager, values)
         return
-    only = request.options.get("TYPE", "ALL")
+    wanted = request.options.get("CHLTYPE", request.options.get("TYPE", "ALL"))
     for kind, name, values in sorted(admin.find(kinds), key=lambda found: (found[1], found[0])):
-        if not generic_match(request.name, name) or (only not in {"ALL", kind, "QUEUE"} and len(kinds) > 1):
-            continue
-        row = _row(admin, kind, name, values)
-        if kind is Kind.CHANNEL and request.options.get("CHLTYPE", "ALL") not in {"ALL", _channel_type(row)}:
-            continue
-        yield row
+        if generic_match(request.name, name):
+            row = _row(admin, kind, name, values)
+            if wanted in {"ALL", _channel_type(row) if kind is Kind.CHANNEL else str(kind)}:
+                yield row
 
 
 def _channel_type(row: Row) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mqlite.attributes import CHANNEL_TYPES, QUEUE_KINDS, QUEUE_TYPES, Attribute, Kind
+from mqlite.attributes import CHANNEL_TYPES, QUEUE_KINDS, QUEUE_TYPES, TABLE, Attribute, Kind
 from mqlite.attributes.rows import name, text, word
+from mqlite.attributes.status import STATUS_TABLE, Status
 from mqlite.conditions import Condition as C
 from mqwire import constants as c
 
@@ -225,6 +226,23 @@ DEFAULT_OBJECTS: Mapping[str, str] = {
     "SVRCONN": "SYSTEM.DEF.SVRCONN",
     "CLNTCONN": "SYSTEM.DEF.CLNTCONN",
 }
+
+
+STATUSES: Mapping[str, Mapping[str, Status]] = {
+    "QSTATUS": {"QUEUE": Status.QUEUE, "HANDLE": Status.HANDLE},
+    "QMSTATUS": {"": Status.QMGR},
+    "CHSTATUS": {"": Status.CHANNEL},
+    "CONN": {"CONN": Status.CONNECTION, "HANDLE": Status.CONNECTION_HANDLE},
+}
+
+
+def tables_of(noun: str, options: Mapping[str, str]) -> list[Mapping[str, Attribute]]:
+    """What DISPLAY of a noun can show, by keyword: that of the status its TYPE says, or of each kind of object."""
+    status = STATUSES.get(noun)
+    if status is None:
+        return [TABLE[kind] for kind in kinds_of(noun)]
+    chosen = options.get("TYPE", next(iter(status)))
+    return [STATUS_TABLE[kind] for word_, kind in status.items() if chosen in {word_, "ALL"}]
 
 
 def kinds_of(noun: str) -> tuple[Kind, ...]:

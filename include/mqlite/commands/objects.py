@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mqlite import attributes
-from mqlite.attributes import Kind, Value, valid_name
+from mqlite.attributes import Kind, Value, channel_type, valid_name
 from mqlite.commands import disposition
 from mqlite.commands.nouns import DEFAULT_OBJECTS, NOUNS, kinds_of
 from mqlite.commands.request import Request, Response
 from mqlite.conditions import CommandError, Condition
+from mqwire import constants as c
 
 if TYPE_CHECKING:
     from mqlite.administration import Administration
@@ -40,6 +42,7 @@ def define(admin: Administration, request: Request) -> Response:
         if keyword not in request.attributes and "LIKE" not in request.options:
             raise CommandError(Condition.REQUIRED_MISSING, parameter=attributes.attribute(kind, keyword).selector)
     _check_applies(admin, kind, subtype, request)
+    _check_depths(request, values)
     disposition.check_definition(admin, kind, request, values, None if there is None else there[1])
     admin.define(kind, request.name, values, replace=there is not None)
     return Response(done=noun.created)
@@ -66,6 +69,7 @@ def alter(admin: Administration, request: Request) -> Response:
         row = attributes.attribute(kind, keyword)
         if row.create_only and value != there[1].get(keyword):
             raise CommandError(Condition.VALUE_ERROR, name=request.name, parameter=row.selector)
+    _check_depths(request, {**there[1], **changes})
     admin.alter(kind, request.name, changes, force=force)
     return Response(done=noun.changed)
 
@@ -81,8 +85,23 @@ def delete(admin: Administration, request: Request) -> Response:
     if kind not in kinds:
         raise CommandError(Condition.WRONG_TYPE, name=request.name)
     disposition.check_found(admin, kind, request, there[1])
+    if kind is Kind.CHANNEL and request.options.get("CHLTABLE", _table(there[1])) != _table(there[1]):
+        raise CommandError(noun.missing, name=request.name)
     admin.delete(kind, request.name, purge=request.options.get("PURGE") == "YES")
     return Response(done=noun.deleted)
+
+
+def _table(channel: Mapping[str, Value]) -> str:
+    """The channel definition table that has the channel (IBM MQ, "DELETE CHANNEL": CHLTABLE)."""
+    return "CLNTTBL" if channel_type(channel["CHLTYPE"]) == "CLNTCONN" else "QMGRTBL"
+
+
+def _check_depths(request: Request, values: Mapping[str, Value]) -> None:
+    """Raises CommandError where QDEPTHHI is less than QDEPTHLO (IBM MQ, "DEFINE queues": QDEPTHHI, QDEPTHLO)."""
+    given = {"QDEPTHHI": c.MQIA_Q_DEPTH_HIGH_LIMIT, "QDEPTHLO": c.MQIA_Q_DEPTH_LOW_LIMIT}
+    for keyword in given.keys() & request.attributes:
+        if int(str(values["QDEPTHHI"])) < int(str(values["QDEPTHLO"])):
+            raise CommandError(Condition.VALUE_ERROR, name=request.name, parameter=given[keyword])
 
 
 def _check_name(kind: Kind, name: str) -> None:
@@ -113,7 +132,7 @@ def _subtype(kind: Kind, request: Request) -> str | None:
         return None
     if keyword not in request.attributes:
         raise CommandError(Condition.REQUIRED_MISSING, parameter=attributes.attribute(kind, keyword).selector)
-    return attributes.channel_type(request.attributes[keyword]) if kind is Kind.CHANNEL else None
+    return channel_type(request.attributes[keyword]) if kind is Kind.CHANNEL else None
 
 
 def _check_same_type(kind: Kind, there: tuple[Kind, dict[str, Value]], request: Request) -> None:

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def security(admin: Administration, request: Request) -> Response:
-    """REFRESH SECURITY(*) TYPE(...): accepted. Passwords and authority records are read at each use."""
+    """REFRESH SECURITY(*) TYPE(...): there is nothing to do. Passwords and authority records are read at each use.
+
+    Raises CommandError for any other name: those are classes of z/OS security, which are not built.
+    """
+    if request.name not in {"", "*"}:
+        raise CommandError(Condition.NAME_ERROR, name=request.name)
     return Response(done=Condition.SECURITY_REFRESHED)
 
 

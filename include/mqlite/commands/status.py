@@ -10,7 +10,7 @@ from mqlite.attributes.rows import bits, name, word
 from mqlite.attributes.status import STATUS_TABLE, Status
 from mqlite.commands import disposition
 from mqlite.commands.filters import generic_match
-from mqlite.commands.nouns import NOUNS, QUEUE_NAME, kinds_of
+from mqlite.commands.nouns import CHANNEL_NAME, NOUNS, QUEUE_NAME, kinds_of
 from mqlite.commands.request import Request, Response, Row
 from mqlite.conditions import CommandError, Condition
 from mqwire import constants as c
@@ -22,8 +22,17 @@ STATUS_TYPE = word(
     "TYPE", c.MQIACF_Q_STATUS_TYPE, None, {"QUEUE": c.MQIACF_Q_STATUS, "HANDLE": c.MQIACF_Q_HANDLE}
 )  # fmt: skip
 CONNECTION_ID = bits("CONN", c.MQBACF_CONNECTION_ID, 24)
+CONNECTION_TYPE = word(
+    "TYPE", c.MQIACF_CONN_INFO_TYPE, None, {"CONN": c.MQIACF_CONN_INFO_CONN, "HANDLE": c.MQIACF_CONN_INFO_HANDLE}
+)
 STATISTICS_NAME = name("QSTATS", c.MQCA_Q_NAME)
 QMGR_NAME = name("QMNAME", c.MQCA_Q_MGR_NAME)
+IDENTITIES: Mapping[str, tuple[Attribute, ...]] = {
+    "QSTATUS": (QUEUE_NAME, STATUS_TYPE),
+    "QMSTATUS": (QMGR_NAME,),
+    "CHSTATUS": (CHANNEL_NAME,),
+    "CONN": (CONNECTION_ID, CONNECTION_TYPE),
+}
 
 
 def display_queue_status(admin: Administration, request: Request) -> Response:
@@ -67,16 +76,32 @@ def display_manager_status(admin: Administration, request: Request) -> Response:
 
 
 def display_connections(admin: Administration, request: Request) -> Response:
-    """DISPLAY CONN: one row a connection; the name is (the beginning of) its identifier."""
-    found: list[Row] = []
+    """DISPLAY CONN: one row a connection, with TYPE(HANDLE) one an open queue, with ALL both.
+
+    The name is (the beginning of) the connection's identifier.
+    """
     wanted = request.name.rstrip("*").upper()
-    for identifier, values in admin.connections():
-        row = status_row(Status.CONNECTION, Condition.CONN_SHOWN, ((CONNECTION_ID, identifier),), values)
-        if identifier.startswith(wanted) and (request.where is None or _holds(row, request)):
-            found.append(trimmed(row, request.wanted))
+    rows = sorted(_connection_rows(admin, request.options.get("TYPE", "CONN")), key=lambda row: str(row.identity[0][1]))
+    found = [
+        trimmed(row, request.wanted)
+        for row in rows
+        if str(row.identity[0][1]).startswith(wanted) and (request.where is None or _holds(row, request))
+    ]
     if not found:
         raise CommandError(Condition.CONNECTION_NOT_FOUND, name=request.name)
     return Response(rows=tuple(found))
+
+
+def _connection_rows(admin: Administration, wanted: str) -> Iterator[Row]:
+    sources = {
+        "CONN": (Status.CONNECTION, c.MQIACF_CONN_INFO_CONN, admin.connections),
+        "HANDLE": (Status.CONNECTION_HANDLE, c.MQIACF_CONN_INFO_HANDLE, admin.connection_handles),
+    }
+    for word_, (kind, number, source) in sources.items():
+        if wanted in {word_, "ALL"}:
+            for identifier, values in source():
+                identity = ((CONNECTION_ID, identifier), (CONNECTION_TYPE, number))
+                yield status_row(kind, Condition.CONN_SHOWN, identity, values)
 
 
 def reset_statistics(admin: Administration, request: Request) -> Response:

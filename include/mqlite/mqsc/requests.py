@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mqlite.attributes import (
-    TABLE,
+    CHANNEL_TYPES,
+    QUEUE_KINDS,
     Attribute,
     AttributeProblem,
     Flag,
@@ -18,41 +21,44 @@ from mqlite.attributes import (
     attribute,
     rows,
 )
-from mqlite.attributes.status import STATUS_TABLE, Status
 from mqlite.commands import COMMANDS
 from mqlite.commands.filters import OPERATORS, Where, operator_fits
-from mqlite.commands.nouns import NOUNS, kinds_of
+from mqlite.commands.nouns import NOUNS, QUEUE_TYPE, QUEUES, STATUSES, kinds_of, tables_of
 from mqlite.commands.request import Request
 from mqlite.conditions import CommandError, Condition
 from mqlite.mqsc.parser import Parameter, Statement
 
-# Keywords that belong to the command: without a value they stand for YES; NO... stands for NO of the same keyword.
-SWITCHES = {"REPLACE": ("REPLACE", "YES"), "NOREPLACE": ("REPLACE", "NO"), "FORCE": ("FORCE", "YES"),
-            "NOFORCE": ("FORCE", "NO"), "PURGE": ("PURGE", "YES"), "NOPURGE": ("PURGE", "NO")}  # fmt: skip
-OPTIONS = {
-    ("DEFINE", ""): {"REPLACE", "NOREPLACE", "LIKE"},
-    ("ALTER", ""): {"FORCE", "NOFORCE"},
-    ("DELETE", "Q"): {"PURGE", "NOPURGE", "QSGDISP"},
-    ("CLEAR", "Q"): {"QSGDISP"},
-    ("DELETE", ""): {"CHLTABLE", "IGNSTATE"},
-    ("DISPLAY", "Q"): {"TYPE"},
-    ("DISPLAY", "QSTATUS"): {"TYPE"},
-    ("DISPLAY", "CHANNEL"): {"TYPE", "CHLTYPE"},
-    ("DISPLAY", "CHSTATUS"): {"SAVED", "CURRENT", "SHORT"},
-    ("DISPLAY", "CONN"): {"TYPE"},
-    ("STOP", "CHANNEL"): {"MODE", "STATUS"},
-    ("RESET", "CHANNEL"): {"SEQNUM"},
-    ("RESOLVE", "CHANNEL"): {"ACTION"},
-    ("REFRESH", "SECURITY"): {"TYPE"},
-    ("REFRESH", "QMGR"): {"TYPE", "NAME"},
+SWITCH: frozenset[str] = frozenset()  # a keyword without a value: it stands for YES, NO... for NO of the same keyword
+# Keywords that belong to the command, each with the words that may follow; None: a value that the command looks at.
+FORCE = {"FORCE": SWITCH, "NOFORCE": SWITCH}
+CHANNELS = frozenset({"ALL", *CHANNEL_TYPES})
+OPTIONS: Mapping[tuple[str, str], Mapping[str, frozenset[str] | None]] = {
+    ("DEFINE", ""): {"REPLACE": SWITCH, "NOREPLACE": SWITCH, "LIKE": None},
+    ("ALTER", "Q"): FORCE,
+    ("ALTER", "QMGR"): FORCE,
+    ("DELETE", "Q"): {"PURGE": SWITCH, "NOPURGE": SWITCH, "QSGDISP": None},
+    ("DELETE", "CHANNEL"): {"CHLTABLE": frozenset({"QMGRTBL", "CLNTTBL"})},
+    ("CLEAR", "Q"): {"QSGDISP": None},
+    ("DISPLAY", "QUEUE"): {"TYPE": frozenset({"ALL", *QUEUE_KINDS})},
+    ("DISPLAY", "QSTATUS"): {"TYPE": frozenset({"QUEUE", "HANDLE"})},
+    ("DISPLAY", "CHANNEL"): {"TYPE": CHANNELS, "CHLTYPE": CHANNELS},
+    ("DISPLAY", "CHSTATUS"): {"CURRENT": SWITCH},
+    ("DISPLAY", "CONN"): {"TYPE": frozenset({"CONN", "HANDLE", "ALL"})},
+    ("STOP", "CHANNEL"): {
+        "MODE": frozenset({"QUIESCE", "FORCE", "TERMINATE"}),
+        "STATUS": frozenset({"STOPPED", "INACTIVE"}),
+    },
+    ("RESET", "CHANNEL"): {"SEQNUM": None},
+    ("RESOLVE", "CHANNEL"): {"ACTION": frozenset({"COMMIT", "BACKOUT"})},
+    ("REFRESH", "SECURITY"): {"TYPE": frozenset({"AUTHSERV", "CONNAUTH", "SSL"})},
+    ("REFRESH", "QMGR"): {"TYPE": frozenset({"CONFIGEV", "EARLY", "EXPIRY", "PROXYSUB"}), "NAME": None},
 }
 ZOS_ONLY = {("RESET", "QSTATS")}  # of MQSC; PCF has it everywhere
-STATUS_KINDS = {"CHSTATUS": Status.CHANNEL, "QMSTATUS": Status.QMGR, "CONN": Status.CONNECTION}
 ENTITIES = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP"}
 AUTHORITY_OPTIONS = {"SET": ENTITIES | {"AUTHADD", "AUTHRMV"}, "DELETE": ENTITIES, "DISPLAY": ENTITIES | {"MATCH"}}
 AUTHORITY_SHOWN = {"ALL", "AUTHLIST", "ENTITY", "ENTTYPE"}
+AUTHORITY_LISTS = {"PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV"}
 AUTHORITY_MATCHES = {"PROFILE", "EXACT", "MEMBERSHIP"}
-SYNONYMS = {"CHLTYPE": "TYPE"}
 
 
 def request_of(statement: Statement, platform: str) -> Request:
@@ -64,13 +70,15 @@ def request_of(statement: Statement, platform: str) -> Request:
         return _authority(statement)
     if not name and noun not in {"QMGR", "QMSTATUS", "SECURITY", "CONN"}:
         raise CommandError(Condition.REQUIRED_MISSING)
+    if statement.name is not None and noun in {"QMGR", "QMSTATUS"}:
+        raise CommandError(Condition.UNKNOWN_PARAMETER)
     name = name.rstrip()
     allowed = _options(statement.verb, noun)
     options: dict[str, str] = {}
     rest: list[Parameter] = []
     for parameter in statement.parameters:
-        if parameter.keyword in allowed:
-            _set_option(options, parameter)
+        if parameter.keyword in allowed and (parameter.values is None) is (allowed[parameter.keyword] == SWITCH):
+            _set_option(options, parameter, allowed[parameter.keyword])
         else:
             rest.append(parameter)
     if statement.verb == "DISPLAY":
@@ -96,6 +104,8 @@ def _authority(statement: Statement) -> Request:
             raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
         if parameter.keyword == "MATCH" and parameter.value not in AUTHORITY_MATCHES:
             raise CommandErrorAt(Condition.VALUE_ERROR, parameter)
+        if len(parameter.values) != 1 and parameter.keyword not in AUTHORITY_LISTS:
+            raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
         options[parameter.keyword] = parameter.value
     return Request(verb=statement.verb, noun="AUTHREC", options=options)
 
@@ -108,19 +118,22 @@ class CommandErrorAt(CommandError):
         self.at = at
 
 
-def _options(verb: str, noun: str) -> set[str]:
-    queues = "Q" if noun in {"QLOCAL", "QALIAS", "QREMOTE", "QMODEL", "QUEUE"} else noun
-    return OPTIONS.get((verb, queues), OPTIONS.get((verb, ""), set()))
+def _options(verb: str, noun: str) -> Mapping[str, frozenset[str] | None]:
+    queues = "Q" if noun in {"QUEUE", *QUEUE_KINDS} else ""
+    places = ((verb, noun), (verb, queues), (verb, ""))
+    return next((OPTIONS[place] for place in places if place in OPTIONS), {})
 
 
-def _set_option(options: dict[str, str], parameter: Parameter) -> None:
+def _set_option(options: dict[str, str], parameter: Parameter, words: frozenset[str] | None) -> None:
     if parameter.values is None:
-        keyword, value = SWITCHES.get(parameter.keyword, (parameter.keyword, "YES"))
-        options[keyword] = value
+        options[parameter.keyword.removeprefix("NO")] = "NO" if parameter.keyword.startswith("NO") else "YES"
         return
-    if parameter.keyword in SWITCHES or len(parameter.values) != 1:
+    value = parameter.value.strip()
+    if len(parameter.values) != 1:
         raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
-    options[parameter.keyword] = parameter.value.strip()
+    if words is not None and value.upper() not in words:
+        raise CommandErrorAt(Condition.VALUE_ERROR, parameter)
+    options[parameter.keyword] = value if words is None else value.upper()
 
 
 def _attributes(kind: Kind, parameters: list[Parameter], platform: str) -> dict[str, Value]:
@@ -146,7 +159,7 @@ def _value(row: Attribute, parameter: Parameter) -> Value:
         raise UnknownAttribute(parameter.keyword)
     if isinstance(row.type, Names):
         return row.type.canonical(row.keyword, list(parameter.values))
-    if len(parameter.values) > 1 and not isinstance(row.type, Text):
+    if len(parameter.values) > 1:
         raise UnknownAttribute(parameter.keyword)
     return row.type.canonical(row.keyword, parameter.value)
 
@@ -163,7 +176,7 @@ def _condition(problem: AttributeProblem, kind: Kind, parameter: Parameter) -> C
 
 
 def _display(noun: str, name: str, options: dict[str, str], rest: list[Parameter]) -> Request:
-    tables = _tables(noun, options)
+    tables = tables_of(noun, options)
     known = {keyword for table in tables for keyword in table}
     where: Where | None = None
     wanted: set[str] | None = set()
@@ -183,7 +196,7 @@ def _display(noun: str, name: str, options: dict[str, str], rest: list[Parameter
         else:
             raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
     if wanted is not None and not wanted:
-        wanted = _shown_by_default(noun, name, where)
+        wanted = None if options.get("TYPE") == "HANDLE" and where is None else _shown_by_default(noun, name, where)
     chosen = None if wanted is None else frozenset(wanted)
     return Request(verb="DISPLAY", noun=noun, name=name, options=options, wanted=chosen, where=where)
 
@@ -197,15 +210,7 @@ def _shown_by_default(noun: str, name: str, where: Where | None) -> set[str] | N
     return set() if name.endswith("*") else None
 
 
-def _tables(noun: str, options: dict[str, str]) -> list[dict[str, Attribute]]:
-    if noun == "QSTATUS":
-        return [STATUS_TABLE[Status.HANDLE if options.get("TYPE") == "HANDLE" else Status.QUEUE]]
-    if noun in STATUS_KINDS:
-        return [STATUS_TABLE[STATUS_KINDS[noun]]]
-    return [dict(TABLE[kind]) for kind in kinds_of(noun)]
-
-
-def _aliases(tables: list[dict[str, Attribute]]) -> dict[str, str]:
+def _aliases(tables: list[Mapping[str, Attribute]]) -> dict[str, str]:
     """Other spellings, a flag's NO form among them, → the row's keyword."""
     found: dict[str, str] = {}
     for table in tables:
@@ -218,16 +223,16 @@ def _aliases(tables: list[dict[str, Attribute]]) -> dict[str, str]:
 
 def _identity(noun: str) -> dict[str, Attribute]:
     """Keywords that name the object; they are always shown and may be asked for."""
-    if noun in STATUS_KINDS or noun == "QSTATUS":
+    if noun in STATUSES:
         return {}
     row = NOUNS[kinds_of(noun)[0]]
     both = {row.name.keyword: row.name}
     if row.type is not None:
-        both |= {row.type.keyword: row.type, "QTYPE": row.type}
-    return both
+        both |= {row.type.keyword: row.type}
+    return both | ({"QTYPE": QUEUE_TYPE} if row is QUEUES else {})
 
 
-def _where(parameter: Parameter, noun: str, tables: list[dict[str, Attribute]]) -> Where:
+def _where(parameter: Parameter, noun: str, tables: list[Mapping[str, Attribute]]) -> Where:
     """WHERE(keyword operator value)."""
     if parameter.values is None or len(parameter.values) != 3:
         raise CommandErrorAt(Condition.FILTER_ERROR, parameter)

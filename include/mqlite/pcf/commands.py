@@ -29,6 +29,7 @@ class PcfCommand:
     options: Mapping[int, tuple[str, Mapping[int, str]]] = field(default_factory=dict)
 
 
+CHANNEL_TABLE = {c.MQIACH_CHANNEL_TABLE: ("CHLTABLE", {c.MQCHTAB_Q_MGR: "QMGRTBL", c.MQCHTAB_CLNTCONN: "CLNTTBL"})}
 YES_NO = {0: "NO", 1: "YES"}
 REPLACE = {c.MQIACF_REPLACE: ("REPLACE", YES_NO)}
 FORCE = {c.MQIACF_FORCE: ("FORCE", YES_NO)}
@@ -45,6 +46,16 @@ REFRESHING = {
         "TYPE", {c.MQRT_CONFIGURATION: "CONFIGEV", c.MQRT_EXPIRY: "EXPIRY", c.MQRT_PROXYSUB: "PROXYSUB"}
     )
 }  # fmt: skip
+CONNECTION_INFO = {
+    c.MQIACF_CONN_INFO_TYPE: (
+        "TYPE", {c.MQIACF_CONN_INFO_CONN: "CONN", c.MQIACF_CONN_INFO_HANDLE: "HANDLE", c.MQIACF_CONN_INFO_ALL: "ALL"}
+    )
+}  # fmt: skip
+SECURITY = {
+    c.MQIACF_SECURITY_TYPE: (
+        "TYPE", {c.MQSECTYPE_AUTHSERV: "AUTHSERV", c.MQSECTYPE_SSL: "SSL", c.MQSECTYPE_CONNAUTH: "CONNAUTH"}
+    )
+}  # fmt: skip
 RESOLVING = {c.MQIACH_IN_DOUBT: ("ACTION", {c.MQIDO_COMMIT: "COMMIT", c.MQIDO_BACKOUT: "BACKOUT"})}
 
 
@@ -53,13 +64,14 @@ def _object_commands(kind: Kind, noun: Noun) -> dict[int, PcfCommand]:
     word = "QUEUE" if noun is QUEUES else str(kind)
     name = 0 if kind is Kind.QMGR else noun.name.selector
     numbers = noun.pcf
+    forced = noun is QUEUES or kind is Kind.QMGR
     found = {
-        numbers.change: PcfCommand(verb="ALTER", noun=word, name=name, options=FORCE),
+        numbers.change: PcfCommand(verb="ALTER", noun=word, name=name, options=FORCE if forced else {}),
         numbers.inquire: PcfCommand(verb="DISPLAY", noun=word, name=name, wanted=numbers.attributes_parameter),
     }
     if numbers.create:
         found[numbers.create] = PcfCommand(verb="DEFINE", noun=word, name=name, options=REPLACE)
-        deleting = PURGE | DISPOSITION if noun is QUEUES else PURGE
+        deleting = PURGE | DISPOSITION if noun is QUEUES else CHANNEL_TABLE if kind is Kind.CHANNEL else {}
         found[numbers.delete] = PcfCommand(verb="DELETE", noun=word, name=name, options=deleting)
         found[numbers.copy] = PcfCommand(
             verb="DEFINE", noun=word, name=numbers.to_parameter, like=numbers.from_parameter, options=REPLACE
@@ -88,14 +100,14 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
         name=c.MQBACF_GENERIC_CONNECTION_ID,
         optional_name=True,
         wanted=c.MQIACF_CONNECTION_ATTRS,
-        options={c.MQIACF_CONN_INFO_TYPE: ("TYPE", {c.MQIACF_CONN_INFO_CONN: "CONN", c.MQIACF_CONN_INFO_ALL: "ALL"})},
+        options=CONNECTION_INFO,
     ),
     c.MQCMD_INQUIRE_CHANNEL_STATUS: PcfCommand(
         verb="DISPLAY",
         noun="CHSTATUS",
         name=CHANNEL_NAME.selector,
         wanted=c.MQIACH_CHANNEL_INSTANCE_ATTRS,
-        options={c.MQIACH_CHANNEL_INSTANCE_TYPE: ("INSTANCE", {1011: "CURRENT", 1012: "SAVED", 1013: "SHORT"})},
+        options={c.MQIACH_CHANNEL_INSTANCE_TYPE: ("CURRENT", {c.MQOT_CURRENT_CHANNEL: "YES"})},
     ),
     c.MQCMD_START_CHANNEL: PcfCommand(verb="START", noun="CHANNEL", name=CHANNEL_NAME.selector),
     c.MQCMD_STOP_CHANNEL: PcfCommand(verb="STOP", noun="CHANNEL", name=CHANNEL_NAME.selector, options=STOPPING),
@@ -110,5 +122,5 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
     c.MQCMD_SET_AUTH_REC: PcfCommand(verb="SET", noun="AUTHREC"),
     c.MQCMD_DELETE_AUTH_REC: PcfCommand(verb="DELETE", noun="AUTHREC"),
     c.MQCMD_INQUIRE_AUTH_RECS: PcfCommand(verb="DISPLAY", noun="AUTHREC"),
-    c.MQCMD_REFRESH_SECURITY: PcfCommand(verb="REFRESH", noun="SECURITY"),
+    c.MQCMD_REFRESH_SECURITY: PcfCommand(verb="REFRESH", noun="SECURITY", options=SECURITY),
 }

@@ -20,10 +20,10 @@ from mqlite.attributes import (
     Value,
     attribute,
 )
-from mqlite.attributes.status import STATUS_TABLE, Status
 from mqlite.commands.filters import ORDERED, Where, operator_fits
-from mqlite.commands.nouns import NOUNS, QUEUE_TYPE, kinds_of
+from mqlite.commands.nouns import NOUNS, kinds_of, tables_of
 from mqlite.commands.request import Request
+from mqlite.commands.status import IDENTITIES
 from mqlite.conditions import CommandError, Condition
 from mqlite.pcf.authority import authority_request
 from mqlite.pcf.commands import PCF_COMMANDS, PcfCommand
@@ -48,7 +48,6 @@ DUPLICATE: Mapping[type[Any], int] = {
 }
 FILTERS = (pcf.MQCFIF, pcf.MQCFSF, pcf.MQCFBF)
 ALL_QUEUES = c.MQQT_ALL
-STATUS_KINDS = {"QMSTATUS": Status.QMGR, "CHSTATUS": Status.CHANNEL, "CONN": Status.CONNECTION}
 
 
 def request_of(message: pcf.Message, platform: str) -> tuple[PcfCommand, Request]:
@@ -205,9 +204,9 @@ def _refused(problem: AttributeProblem, found: pcf.Parameter) -> CommandError:
 
 
 def _inquiry(command: PcfCommand, request: Request, given: dict[int, pcf.Parameter]) -> Request:
-    tables = _tables(request.noun, request.options)
+    tables = tables_of(request.noun, request.options)
     where = next((given.pop(key) for key, found in list(given.items()) if isinstance(found, FILTERS)), None)
-    chosen = _wanted(given.pop(command.wanted, None), tables) if command.wanted else None
+    chosen = _wanted(given.pop(command.wanted, None), request.noun, tables) if command.wanted else None
     if command.names:
         chosen = frozenset()
     for left in given.values():
@@ -218,16 +217,20 @@ def _inquiry(command: PcfCommand, request: Request, given: dict[int, pcf.Paramet
     return replace(request, wanted=chosen, where=condition)
 
 
-def _tables(noun: str, options: Mapping[str, str]) -> list[Mapping[str, Attribute]]:
-    if noun == "QSTATUS":
-        return [STATUS_TABLE[Status.HANDLE if options.get("TYPE") == "HANDLE" else Status.QUEUE]]
-    if noun in STATUS_KINDS:
-        return [STATUS_TABLE[STATUS_KINDS[noun]]]
-    return [TABLE[kind] for kind in kinds_of(noun)]
+def _identity(noun: str) -> Mapping[int, Attribute]:
+    """What names the object, which is always answered, by selector."""
+    named = NOUNS[kinds_of(noun)[0]] if noun not in IDENTITIES else None
+    rows = IDENTITIES[noun] if named is None else (named.name, named.type)
+    return {row.selector: row for row in rows if row is not None}
 
 
-def _wanted(found: pcf.Parameter | None, tables: list[Mapping[str, Attribute]]) -> frozenset[str] | None:
-    """Keywords of the attributes asked for; None for all. A selector of no table is refused."""
+def _wanted(
+    found: pcf.Parameter | None, noun: str, tables: list[Mapping[str, Attribute]]
+) -> frozenset[str] | None:  # fmt: skip
+    """Keywords of the attributes asked for; None for all.
+
+    Raises CommandError (MQRC_SELECTOR_ERROR) for a selector of no table.
+    """
     if found is None:
         return None
     if not isinstance(found, pcf.MQCFIL | pcf.MQCFIN):
@@ -236,6 +239,8 @@ def _wanted(found: pcf.Parameter | None, tables: list[Mapping[str, Attribute]]) 
     if c.MQIACF_ALL in selectors:
         return None
     known = {row.selector: row.keyword for table in tables for row in table.values()}
+    if set(selectors) - known.keys() - _identity(noun).keys():
+        raise CommandError(Condition.VALUE_ERROR, reason=c.MQRC_SELECTOR_ERROR, parameter=found.parameter)
     return frozenset(known[selector] for selector in selectors if selector in known)
 
 
@@ -244,11 +249,8 @@ def _where(found: pcf.Parameter | None, noun: str, tables: list[Mapping[str, Att
     if found is None:
         return None
     known = {row.selector: row for table in tables for row in table.values()}
-    if noun not in {"QSTATUS", *STATUS_KINDS}:
-        named = NOUNS[kinds_of(noun)[0]]
-        known |= {row.selector: row for row in (named.name, named.type) if row is not None}
-    if noun == "QUEUE":
-        known[QUEUE_TYPE.selector] = QUEUE_TYPE
+    if noun not in IDENTITIES:
+        known |= _identity(noun)
     row = known.get(found.parameter)
     if row is None or isinstance(found, pcf.MQCFBF) or row.is_text is not isinstance(found, pcf.MQCFSF):
         raise _unknown(found)

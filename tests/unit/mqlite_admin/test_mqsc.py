@@ -92,6 +92,33 @@ def test_end_stops_reading(mqsc: Mqsc) -> None:
         (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "PING CHANNEL(R)"], "AMQ8232E"),
         (["DISPLAY CONN(FFFF*)"], "AMQ8147E"),
         (["REFRESH QMGR TYPE(EXPIRY) NAME(*)"], "AMQ8405I"),  # not on this platform
+        (["DEFINE QLOCAL(A) DESCR(HELLO WORLD)"], "AMQ8405I"),  # two values where there is one
+        (["ALTER QMGR DEADQ(A, B)"], "AMQ8405I"),
+        (["SET AUTHREC PROFILE(A, B) OBJTYPE(QUEUE) PRINCIPAL('x') AUTHADD(GET)"], "AMQ8405I"),
+        (["DISPLAY QUEUE(*) TYPE(RUBBISH)"], "AMQ8425E"),
+        (["DISPLAY QUEUE(*) TYPE(ALL, QLOCAL)"], "AMQ8405I"),
+        (["DISPLAY QLOCAL(*) TYPE(QLOCAL)"], "AMQ8405I"),  # of DISPLAY QUEUE only
+        (["DISPLAY QLOCAL(*) DESCR(RUBBISH)"], "AMQ8405I"),  # what is asked for has no value
+        (["DISPLAY QSTATUS(*) TYPE(RUBBISH)"], "AMQ8425E"),
+        (["DISPLAY CONN(*) TYPE(RUBBISH)"], "AMQ8425E"),
+        (["DISPLAY CHANNEL(*) CHLTYPE(RUBBISH)"], "AMQ8425E"),
+        (["DISPLAY CHANNEL(*) QTYPE"], "AMQ8405I"),
+        (["DISPLAY CHSTATUS(*) SAVED"], "AMQ8405I"),  # there is the current status only
+        (["DISPLAY QMGR(QM1)"], "AMQ8405I"),
+        (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "STOP CHANNEL(R) MODE(RUBBISH)"], "AMQ8425E"),
+        (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "STOP CHANNEL(R) STATUS(RUBBISH)"], "AMQ8425E"),
+        (["DEFINE CHANNEL(S) CHLTYPE(SVRCONN)", "STOP CHANNEL(S) MODE(FORCE)"], "AMQ8101S: IBM MQ error (MODE(FORCE))"),
+        (["RESOLVE CHANNEL(R) ACTION(RUBBISH)"], "AMQ8425E"),
+        (["REFRESH SECURITY(*) TYPE(RUBBISH)"], "AMQ8425E"),
+        (["REFRESH SECURITY(RUBBISH)"], "AMQ8424E"),
+        (["REFRESH QMGR TYPE(RUBBISH)"], "AMQ8425E"),
+        (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "DELETE CHANNEL(R) CHLTABLE(CLNTTBL)"], "AMQ8147E"),
+        (["DELETE PROCESS(P) PURGE"], "AMQ8405I"),  # of queues only
+        (["ALTER PROCESS(P) FORCE"], "AMQ8405I"),
+        (["DEFINE QLOCAL(A) QDEPTHLO(90) QDEPTHHI(10)"], "AMQ8425E"),
+        (["DEFINE QLOCAL(A)", "ALTER QLOCAL(A) QDEPTHHI(19)"], "AMQ8425E"),  # QDEPTHLO is 20
+        (["DELETE QLOCAL(SYSTEM.ADMIN.COMMAND.QUEUE)"], "AMQ8148E"),  # the command server has it open
+        (["CLEAR QLOCAL(SYSTEM.ADMIN.COMMAND.QUEUE)"], "AMQ8148E"),
     ],
 )
 def test_command_that_cannot_be_done_says_why(mqsc: Mqsc, commands: list[str], message: str) -> None:
@@ -148,6 +175,21 @@ def test_where_filters(mqsc: Mqsc, where: str, found: set[str]) -> None:
     )
     output = mqsc(f"DISPLAY QUEUE(A.*) WHERE({where})")
     assert {name for name in ("A.1", "A.2", "A.3") if f"QUEUE({name})" in output} == found
+
+
+def test_TYPE_chooses_queues_and_channels(mqsc: Mqsc) -> None:
+    mqsc("DEFINE QLOCAL(A.1)", "DEFINE QALIAS(A.2)", "DEFINE CHANNEL(C.1) CHLTYPE(RCVR)")
+    mqsc("DEFINE CHANNEL(C.2) CHLTYPE(CLNTCONN) CONNAME(QM2)")
+    assert [name in mqsc("DISPLAY QUEUE(A.*) TYPE(QALIAS)") for name in ("(A.1)", "(A.2)")] == [False, True]
+    for keyword in ("TYPE", "CHLTYPE"):
+        assert [name in mqsc(f"DISPLAY CHL(C.*) {keyword}(RCVR)") for name in ("(C.1)", "(C.2)")] == [True, False]
+    assert "AMQ8015I" in mqsc("DELETE CHANNEL(C.2) CHLTABLE(CLNTTBL)")
+
+
+@pytest.mark.parametrize("mode", ["QUIESCE", "FORCE", "TERMINATE"])
+def test_STOP_of_a_message_channel_knows_every_mode(mqsc: Mqsc, mode: str) -> None:
+    assert "AMQ8019I" in mqsc("DEFINE CHANNEL(R) CHLTYPE(RCVR)", f"STOP CHANNEL(R) MODE({mode})")
+    assert "STATUS(STOPPED)" in mqsc("DISPLAY CHSTATUS(R) CURRENT")
 
 
 def test_list_filters(mqsc: Mqsc) -> None:

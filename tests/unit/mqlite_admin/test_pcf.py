@@ -181,6 +181,47 @@ def test_connections(pcf: pymqi.PCFExecute) -> None:
     assert len(again) == 1
 
 
+def test_handles_of_connections(pcf: pymqi.PCFExecute) -> None:
+    queue = pymqi.Queue(pcf.qm, "SYSTEM.DEFAULT.LOCAL.QUEUE", CMQC.MQOO_BROWSE)
+    everyone = {CMQCFC.MQBACF_GENERIC_CONNECTION_ID: pymqi.ByteString(b"")}
+    wanted = {**everyone, CMQCFC.MQIACF_CONN_INFO_TYPE: CMQCFC.MQIACF_CONN_INFO_HANDLE}
+    rows = pcf.MQCMD_INQUIRE_CONNECTION(wanted, [pymqi.Filter(CMQCFC.MQCACF_OBJECT_NAME).like(b"SYSTEM.DEFAULT.*")])
+    assert [row[CMQCFC.MQCACF_OBJECT_NAME].strip() for row in rows] == [b"SYSTEM.DEFAULT.LOCAL.QUEUE"]
+    assert rows[0][CMQCFC.MQIACF_OPEN_OPTIONS] & CMQC.MQOO_BROWSE
+    assert rows[0][CMQCFC.MQIACF_CONN_INFO_TYPE] == CMQCFC.MQIACF_CONN_INFO_HANDLE
+    queue.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "attributes", "there"),
+    [
+        ("MQCMD_INQUIRE_Q", CMQC.MQCA_Q_NAME, CMQCFC.MQIACF_Q_ATTRS, CMQC.MQIA_Q_TYPE),
+        ("MQCMD_INQUIRE_CHANNEL", CMQCFC.MQCACH_CHANNEL_NAME, CMQCFC.MQIACF_CHANNEL_ATTRS, CMQCFC.MQCACH_DESC),
+        ("MQCMD_INQUIRE_Q_STATUS", CMQC.MQCA_Q_NAME, CMQCFC.MQIACF_Q_STATUS_ATTRS, CMQC.MQIA_CURRENT_Q_DEPTH),
+    ],
+)
+def test_unknown_selector_is_refused(
+    pcf: pymqi.PCFExecute, command: str, name: int, attributes: int, there: int
+) -> None:  # fmt: skip
+    inquire = getattr(pcf, command)
+    assert all(there in row for row in inquire({name: b"SYSTEM.*", attributes: [name, there]}))
+    assert refused(inquire, {name: b"SYSTEM.*", attributes: [there, 987654]}) == CMQC.MQRC_SELECTOR_ERROR
+
+
+def test_options_of_commands_have_their_values(pcf: pymqi.PCFExecute, mqsc: Mqsc) -> None:
+    mqsc("DEFINE CHANNEL(S) CHLTYPE(SVRCONN)", "DEFINE PROCESS(P)")
+    channel = {CMQCFC.MQCACH_CHANNEL_NAME: b"S"}
+    force = {CMQCFC.MQIACF_MODE: CMQCFC.MQMODE_FORCE}
+    assert refused(pcf.MQCMD_STOP_CHANNEL, {**channel, **force}) == CMQCFC.MQRCCF_MODE_VALUE_ERROR
+    saved = {CMQCFC.MQIACH_CHANNEL_INSTANCE_TYPE: CMQC.MQOT_SAVED_CHANNEL}
+    assert refused(pcf.MQCMD_INQUIRE_CHANNEL_STATUS, {**channel, **saved}) == CMQCFC.MQRCCF_PARM_VALUE_ERROR
+    process = {CMQC.MQCA_PROCESS_NAME: b"P", CMQCFC.MQIACF_PURGE: CMQCFC.MQPO_YES}
+    assert refused(pcf.MQCMD_DELETE_PROCESS, process) == CMQCFC.MQRCCF_CFIN_PARM_ID_ERROR
+    pcf.MQCMD_REFRESH_SECURITY({CMQCFC.MQIACF_SECURITY_TYPE: CMQCFC.MQSECTYPE_AUTHSERV})
+    rubbish = {CMQCFC.MQIACF_SECURITY_TYPE: 99}
+    assert refused(pcf.MQCMD_REFRESH_SECURITY, rubbish) == CMQCFC.MQRCCF_PARM_VALUE_ERROR
+
+
 def test_message_that_is_no_command_is_refused_by_what_is_wrong_with_it(pcf: pymqi.PCFExecute) -> None:
     for body, message_format, reason in (
         (b"not PCF", CMQC.MQFMT_ADMIN, CMQCFC.MQRCCF_MSG_LENGTH_ERROR),

@@ -47,6 +47,19 @@ def test_dynamic_queue_takes_the_backout_attributes_from_its_model(mqsc: Mqsc, c
     assert made() == (5, b"SECOND")
 
 
+def test_connections_and_what_they_have_open(mqsc: Mqsc, connection: pymqi.QueueManager) -> None:
+    assert "AMQ8147E" in mqsc("DISPLAY CONN(*) TYPE(HANDLE)", code=10)  # nobody has anything open
+    queue = pymqi.Queue(connection, "Q", CMQC.MQOO_INQUIRE)
+    queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH)
+    handle = mqsc("DISPLAY CONN(*) TYPE(HANDLE)")
+    for text in ("TYPE(HANDLE)", "OBJNAME(Q)", "OBJTYPE(QUEUE)", f"OPENOPTS({CMQC.MQOO_INQUIRE})", "HSTATE(INACTIVE)"):
+        assert text in handle
+    both = mqsc("DISPLAY CONN(*) TYPE(ALL) ALL")
+    assert [both.count(text) for text in ("TYPE(CONN)", "TYPE(HANDLE)", "PID(", "OBJNAME(Q)")] == [1, 1, 1, 1]
+    assert "OBJNAME(Q)" in mqsc("DISPLAY CONN(*) TYPE(HANDLE) WHERE(OBJNAME EQ 'Q')")
+    queue.close()
+
+
 def test_clear_and_delete_of_a_queue_with_messages(mqsc: Mqsc, connection: pymqi.QueueManager) -> None:
     queue = pymqi.Queue(connection, "Q")
     queue.put(b"x")
