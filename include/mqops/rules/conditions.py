@@ -38,10 +38,10 @@ _UNITS: Mapping[str, Mapping[str, int]] = {
 }
 _NUMBER = re.compile(r"([0-9]+)([A-Z]*)")
 _NUMBERS = {
-    "AGE": "an age is a number and its unit, one of s m h d",
-    "SIZE": "a size is a number of bytes, or of K or M",
-    "BACKOUT": "a backout count is a number",
-    "PRIORITY": "a priority is a number",
+    "AGE": "is no age: write a number and its unit, s, m, h or d",
+    "SIZE": "is no size: write a number of bytes, or of K or M",
+    "BACKOUT": "is no backout count: write a number",
+    "PRIORITY": "is no priority: write a number",
 }
 _EXAMPLES = {
     "AGE": "AGE(>15m)",
@@ -114,7 +114,7 @@ def _scaled(keyword: Keyword, token: Token) -> int:
     found = _NUMBER.fullmatch(token.text)
     units = _UNITS.get(keyword.name, {"": 1})
     if found is None or found[2] not in units:
-        raise BadValue(f"{token.text!r}: {_NUMBERS[keyword.name]}, such as {_EXAMPLES[keyword.name]}", token.place)
+        raise BadValue(f"{token.text!r} {_NUMBERS[keyword.name]}, such as {_EXAMPLES[keyword.name]}", token.place)
     try:
         return in_range(keyword, found[1]) * units[found[2]]
     except BadValue as bad:
@@ -130,7 +130,7 @@ def _text_condition(keyword: Keyword, tokens: Sequence[Token]) -> Condition:
     _check_shape(keyword, tokens, wanted)
     *language, subject, comparison, pattern = tokens
     if comparison.text != "=":
-        raise BadValue(f"{keyword.name} compares texts: only = can stand here, not {comparison.text}", comparison.place)
+        raise BadValue(f"{keyword.name} compares texts, not by {comparison.text}: write =", comparison.place)
     try:
         if not language:
             return _text(Question("PROP", "", property_name(subject.text)), pattern)
@@ -141,10 +141,10 @@ def _text_condition(keyword: Keyword, tokens: Sequence[Token]) -> Condition:
 
 def _path(language: Token, path: Token) -> tuple[str, str]:
     if language.text not in _PATHS:
-        raise BadValue(f"BODY knows JSON and XPATH, not {language.text}", language.place)
+        raise BadValue(f"BODY does not know {language.text}: write JSON or XPATH", language.place)
     grammar, example = _PATHS[language.text]
     if not grammar.fullmatch(path.text):
-        raise BadValue(f"{path.text!r} is no {language.text} path that is known here: {example}", path.place)
+        raise BadValue(f"{path.text!r} is no {language.text} path that is known here: write {example}", path.place)
     return language.text, path.text
 
 
@@ -156,6 +156,6 @@ def _check_shape(keyword: Keyword, tokens: Sequence[Token], wanted: Sequence[str
     """Raises BadValue at the first token that is not of the kind wanted in its place."""
     for number, token in enumerate(tokens):
         if number >= len(wanted) or token.kind != wanted[number]:
-            raise BadValue(f"{keyword.name} is written {_EXAMPLES[keyword.name]}", token.place)
+            raise BadValue(f"this is no condition of {keyword.name}: write {_EXAMPLES[keyword.name]}", token.place)
     if len(tokens) < len(wanted):
-        raise BadValue(f"{keyword.name} is written {_EXAMPLES[keyword.name]}")
+        raise BadValue(f"this is no condition of {keyword.name}: write {_EXAMPLES[keyword.name]}")

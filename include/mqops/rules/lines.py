@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from mqops.rules.model import Problem
 
 HEADER = "* MQOPS EXTENSIONS"
+_MARKED = "the table begins with a byte order mark (U+FEFF), unseen here: save it as UTF-8 without one"
+_BYTE_ORDER_MARK = "\ufeff"
 _HEADER = re.compile(r"\* *MQOPS +EXTENSIONS *", re.IGNORECASE)
 
 
@@ -40,7 +42,8 @@ class Source:
     """The lines of a table's text, and how to point into them."""
 
     def __init__(self, text: str) -> None:
-        lines = text.split("\n")
+        self._marked = text.startswith(_BYTE_ORDER_MARK)
+        lines = text.removeprefix(_BYTE_ORDER_MARK).split("\n")
         self.lines = tuple(line.removesuffix("\r") for line in lines)
 
     def header(self) -> int:
@@ -56,8 +59,9 @@ class Source:
         return Problem(line=line, column=column, message=message, text=self.lines[line - 1])
 
     def entries(self) -> tuple[list[EntryText], list[Problem]]:
-        """The entries in order, and the continuations that lead nowhere."""
+        """The entries in order, and what is wrong with the text as such: its encoding, continuations to nowhere."""
         entries: list[EntryText] = []
+        problems = [self.problem((1, 1), _MARKED)] if self._marked else []
         text = ""
         places: list[tuple[int, int]] = []
         mark = ""
@@ -75,10 +79,10 @@ class Source:
             if not mark and text:
                 entries.append(EntryText(text=text, places=tuple(places)))
                 text, places = "", []
-        if not mark:
-            return entries, []
         if text:
             entries.append(EntryText(text=text, places=tuple(places)))
-        return entries, [
-            self.problem(dangling, f"nothing follows this {mark!r}: remove it, or add the line it promises")
-        ]
+        if mark:
+            problems.append(
+                self.problem(dangling, f"nothing follows this {mark!r}: remove it, or add the line it promises")
+            )
+        return entries, problems

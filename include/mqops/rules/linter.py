@@ -14,6 +14,9 @@ from mqops.rules.model import Problem, Rule
 from mqwire import constants as c
 from mqwire.names import values
 
+CATCH_ALL = "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)"
+"""A last rule that leaves nothing behind (D15)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
@@ -32,7 +35,7 @@ def warnings_of(written: Sequence[Written], source: Source) -> list[Problem]:
             source.problem(
                 written[-1].place,
                 "the last rule is no catch-all: messages that no rule matches stay on the queue; end the table with "
-                "something like ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)",
+                f"something like {CATCH_ALL}",
             )
         )
     for position, one in enumerate(written):

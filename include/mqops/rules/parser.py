@@ -11,13 +11,15 @@ from typing import Any
 from mqops.rules.conditions import Condition, condition_of
 from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Entry, Keyword, Kind
 from mqops.rules.lines import HEADER, EntryText, Source
-from mqops.rules.linter import Written, warnings_of
+from mqops.rules.linter import CATCH_ALL, Written, warnings_of
 from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
 from mqops.rules.syntax import EntryParser, Pair
 from mqops.rules.values import BadValue, typed
 
 _FORWARD_ONLY = ("FWDQ", "FWDQM", "HEADER")
 _PUTS_ONLY = ("PUTAUT", "CANARY", "PACE", "MAXREPLAY", "ORDER")
+_TWICE = "remove one, or begin a line for another rule"
+_TO_CONTROL = "move it to the first entry of the table"
 _NOT_STRICT = "this line allows extensions, and --strict takes only what IBM's handler knows: remove it, or --strict"
 _WITH_ORIGINS: Mapping[str, Keyword] = KEYWORDS | {
     "FWDQ": replace(KEYWORDS["FWDQ"], choices=(*KEYWORDS["FWDQ"].choices, "&ORIGQ"))
@@ -41,14 +43,15 @@ def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: 
     control = Control()
     written: list[Written] = []
     for number, entry in enumerate(entries):
-        reader = _EntryReader(entry, lines, keywords, first=number == 0)
+        behind = entries[number - 1].places[-1][0] if number and not written else 0
+        reader = _EntryReader(entry, lines, keywords, first=number == 0, behind=behind)
         problems += reader.problems
         if reader.is_control:
             control = reader.control()
         else:
             written.append(reader.rule(index=len(written)))
     if not written:
-        problems.append(lines.problem((len(lines.lines), 1), "no rule: a rules table needs at least one"))
+        problems.append(lines.problem((len(lines.lines), 1), f"no rule: add one, such as {CATCH_ALL}"))
     if problems:
         return Parsed(source=source, table=None, errors=_in_order(problems), warnings=())
     keys = rule_keys([w.rule for w in written])
@@ -71,9 +74,11 @@ class _Given:
 
 
 class _EntryReader:
-    """One entry: its pairs typed, then checked together."""
+    """One entry: its pairs typed, then checked together. `behind`: the last line of control data before it, or 0."""
 
-    def __init__(self, entry: EntryText, source: Source, keywords: Mapping[str, Keyword], *, first: bool) -> None:
+    def __init__(
+        self, entry: EntryText, source: Source, keywords: Mapping[str, Keyword], *, first: bool, behind: int
+    ) -> None:
         self._source = source
         self._keywords = keywords
         self._place = entry.place(0)
@@ -86,7 +91,8 @@ class _EntryReader:
         parts = [part for pair in pairs if (part := _part(pair, keywords)) is not None]
         self.is_control = bool(parts) and all(part is Entry.CONTROL for part in (parts[:1] if first else parts))
         if self.is_control and not first:
-            self._error(self._place, "control data must be the first entry of the table")
+            remedy = f"put a + at the end of line {behind}, so that it goes on here" if behind else "move this there"
+            self._error(self._place, f"control data must be the first entry of the table: {remedy}")
         for pair in pairs:
             self._take(pair)
         if not self.is_control:
@@ -101,31 +107,33 @@ class _EntryReader:
             self._extension(pair) if pair.keyword in EXTENSIONS else self._unknown(pair)
             return
         if (keyword.entry is Entry.CONTROL) is not self.is_control:
-            other = "control data" if self.is_control else "a rule"
-            self._error(pair.place, f"{pair.keyword} belongs to {keyword.entry.value} and cannot stand in {other}")
+            other, remedy = ("control data", "begin a line with it") if self.is_control else ("a rule", _TO_CONTROL)
+            told = f"{pair.keyword} belongs to {keyword.entry.value} and cannot stand in {other}: {remedy}"
+            self._error(pair.place, told)
         given = _Given(place=pair.place, value=self._typed(keyword, pair))
         if keyword.kind is Kind.CONDITION:
             self._condition(pair, given)
         elif self._given.setdefault(pair.keyword, given) is not given:
-            self._error(pair.place, f"{pair.keyword} stands in this entry twice")
+            self._error(pair.place, f"{pair.keyword} stands in this entry twice: {_TWICE}")
 
     def _condition(self, pair: Pair, given: _Given) -> None:
         """Conditions may be many, so that AGE(>1h) AGE(<1d) is a range."""
         self._given.setdefault(pair.keyword, given)
         if given.value in self._conditions:
-            self._error(pair.place, f"{pair.keyword} stands in this entry twice, and says the same")
+            self._error(pair.place, f"{pair.keyword} stands in this entry twice, and says the same: remove one")
         elif isinstance(given.value, Condition):
             self._conditions.append(given.value)
 
     def _extension(self, pair: Pair) -> None:
-        remedy = "" if self._source.header() else f": to use it, begin the table with the line {HEADER!r}"
-        self._error(pair.place, f"{pair.keyword} is an extension that IBM's handler does not know{remedy}")
+        other = "--strict" if self._source.header() else f"begin the table with the line {HEADER!r}"
+        told = f"{pair.keyword} is an extension that IBM's handler does not know: remove it, or {other}"
+        self._error(pair.place, told)
 
     def _unknown(self, pair: Pair) -> None:
         nearest = _nearest(pair.keyword, self._keywords)
         self._meant.update(nearest)
-        hint = f"; did you mean {nearest[0]}?" if nearest else ""
-        self._error(pair.place, f"{pair.keyword!r} is not a keyword of a rules table{hint}")
+        remedy = f"did you mean {nearest[0]}?" if nearest else f"use one of {', '.join(self._keywords)}"
+        self._error(pair.place, f"{pair.keyword!r} is not a keyword of a rules table: {remedy}")
 
     def _typed(self, keyword: Keyword, pair: Pair) -> str | int | Condition | None:
         if pair.value is None:
@@ -146,16 +154,17 @@ class _EntryReader:
         if action is None:
             return
         if action == "FWD" and "FWDQ" not in self._given and "FWDQ" not in self._meant:
-            self._error(self._given["ACTION"].place, "ACTION(FWD) needs FWDQ: the queue to forward to")
+            self._error(self._given["ACTION"].place, "ACTION(FWD) needs a queue: add FWDQ(name)")
         if action != "FWD":
             self._only_with(_FORWARD_ONLY, "ACTION(FWD)", action)
         if action not in ("FWD", "RETRY"):
-            self._only_with(_PUTS_ONLY, "an action that puts: ACTION(FWD) or ACTION(RETRY)", action)
+            self._only_with(_PUTS_ONLY, "ACTION(FWD) or ACTION(RETRY)", action)
 
     def _only_with(self, keywords: tuple[str, ...], wanted: str, action: str | int) -> None:
         for name in keywords:
             if name in self._given:
-                self._error(self._given[name].place, f"{name} is only for {wanted}, and this is ACTION({action})")
+                told = f"{name} is not for ACTION({action}): remove it, or make the action {wanted}"
+                self._error(self._given[name].place, told)
 
     def _value(self, keyword: str) -> Any:
         given = self._given.get(keyword)

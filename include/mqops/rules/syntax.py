@@ -21,6 +21,7 @@ _RESUME = re.compile(rf"\)(?= *(?:$|[, ]))|(?<=[ ,])(?:{'|'.join(_KNOWN)}) *\(",
 _BARE_SPECIALS = "./_%*?"
 
 
+_A_WORD = "remove it, write KEYWORD(value), or make the line a comment by an asterisk in column 1"
 _COMPARISON = re.compile(r"[<>=!~]+")
 _OPERAND = re.compile(r"[^ )'<>=!~]+")
 
@@ -109,9 +110,9 @@ class EntryParser:
             commas += 1
             self._blanks()
             if first or commas > 1 or not self._more():
-                self._error(comma, "stray comma: a comma stands between two keywords, and only one of it")
+                self._error(comma, "stray comma: remove it (one comma may stand between two keywords)")
         if not (first or self._separated) and start == self._at and _WORD.match(self._text, start):
-            self._error(start, "a blank or a comma is missing before this")
+            self._error(start, "nothing separates this from what is before it: add a blank or a comma")
         self._separated = False
 
     def _pair(self) -> Pair | None:
@@ -127,7 +128,7 @@ class EntryParser:
         if self._peek() != "(":
             self._at, self._separated = word.end(), True
             if keyword not in _KNOWN:
-                self._error(start, f"{word.group()!r} is neither a keyword nor in brackets after one")
+                self._error(start, f"{word.group()!r} is neither a keyword nor in brackets after one: {_A_WORD}")
                 return None
             self._error(start, f"{keyword} has no value: write {keyword}(value)")
             return Pair(keyword=keyword, place=self._entry.place(start), value=None)
@@ -136,7 +137,7 @@ class EntryParser:
         return Pair(keyword=keyword, place=self._entry.place(start), value=self._value(keyword))
 
     def _junk(self) -> None:
-        self._error(self._at, f"{_shown(self._peek())} where a keyword should begin")
+        self._error(self._at, f"{_shown(self._peek())} where a keyword should begin: {_remedy(self._peek())}")
         while self._more() and self._peek() not in " ,'" and not _WORD.match(self._text, self._at):
             self._at += 1
         if self._peek() == "'":
@@ -148,11 +149,11 @@ class EntryParser:
         start = self._at
         if self._peek() == ")" or not self._more():
             self._at += 1
-            self._error(start, f"{keyword} has an empty value: at least one character is needed, a blank as ' '")
+            self._error(start, f"{keyword} has an empty value: write at least one character, a blank as ' '")
             return None
         if self._known_pair_ahead():
             self._separated = True
-            self._error(start, f"{keyword} has no value, and the bracket behind it is missing")
+            self._error(start, f"{keyword} has no value, and the bracket behind it is missing: write {keyword}(value)")
             return None
         if keyword in EXTENSIONS and EXTENSIONS[keyword].kind is Kind.CONDITION:
             return self._condition(keyword)
@@ -198,7 +199,9 @@ class EntryParser:
                 self._at += 1
                 if content:
                     return self._checked(start, content)
-                self._error(start, f"{keyword} has an empty value: quotes alone are not significant, a blank is ' '")
+                self._error(
+                    start, f"{keyword} has an empty value: write at least one character in the quotes, a blank as ' '"
+                )
                 return None
             else:
                 content += self._peek()
@@ -221,7 +224,7 @@ class EntryParser:
         if keyword in KEYWORDS and KEYWORDS[keyword].kind is Kind.WILD:
             for offset, character in enumerate(content):
                 if not (character.isascii() and character.isalnum()) and character not in _BARE_SPECIALS:
-                    remedy = "put the value in single quotes" if character.isprintable() else "remove it"
+                    remedy = "put the value in single quotes" if character.isprintable() else _remedy(character)
                     self._error(start + offset, f"{_shown(character)} in the value of {keyword}: {remedy}")
                     return None
         return self._checked(start, content.upper())
@@ -230,7 +233,7 @@ class EntryParser:
         bad = next((c for c in content if not c.isprintable()), None)
         if bad is None:
             return Value(text=content, place=self._entry.place(start))
-        self._error(start, f"{_shown(bad)} cannot stand in a value: remove it")
+        self._error(start, f"{_shown(bad)} cannot stand in a value: {_remedy(bad)}")
         return None
 
     def _close(self, keyword: str) -> bool:
@@ -245,7 +248,7 @@ class EntryParser:
             return True
         self._separated = True
         if not self._more() or self._known_pair_ahead():
-            self._error(end, f"the bracket after the value of {keyword} is missing")
+            self._error(end, f"the bracket after the value of {keyword} is missing: add a )")
             return False
         self._error(self._at, f"unexpected text after the value of {keyword}: put a value with blanks in single quotes")
         close = self._text.find(")", self._at)
@@ -256,7 +259,16 @@ class EntryParser:
 def _shown(character: str) -> str:
     """A character for a message; control characters and undecodable bytes by name."""
     if character == "\t":
-        return "a tab (it is not a blank here: use blanks)"
+        return "a tab (it is not a blank here)"
     if "\udc80" <= character <= "\udcff":
         return f"the byte X'{ord(character) - 0xDC00:02X}' (the table is not UTF-8)"
+    if character == "\x1a":
+        return "the character U+001A (Ctrl-Z, an end of file that is no longer needed)"
     return repr(character) if character.isprintable() else f"the character U+{ord(character):04X}"
+
+
+def _remedy(character: str) -> str:
+    """What to do with a character that cannot stand where it does."""
+    if character == "\t":
+        return "use blanks"
+    return "save the table as UTF-8" if "\udc80" <= character <= "\udcff" else "remove it"

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from mqops.rules.keywords import MAX_NUMBER, Keyword, Kind
 from mqops.rules.model import ANY
 from mqwire.names import values
 
 _NAME_SPECIALS = "./_%"
+_A_PROPERTY = "a property's folder.name in single quotes, such as 'usr.country'"
 _PROPERTY = re.compile(r"[^\s<>&\"'/=!?.*]+(?:\.[^\s<>&\"'/=!?.*]+)+")
 
 
@@ -39,7 +40,8 @@ def _wild(keyword: Keyword, text: str) -> str:
     length = len(text) - text.count("*")
     if length > keyword.length:
         raise BadValue(
-            f"{length} characters without asterisks, and {keyword.name} is compared with a field of {keyword.length}"
+            f"{length} characters without asterisks, and {keyword.name} is compared with a field of {keyword.length}: "
+            "shorten it"
         )
     return text.rstrip(" ")
 
@@ -51,21 +53,31 @@ def _number(keyword: Keyword, text: str) -> str | int:
     if text.isascii() and text.isdigit():
         return in_range(keyword, text)
     if "*" in text or "?" in text:
-        raise BadValue(f"a number takes no wildcards: {keyword.name} takes a number, a symbolic name, or * alone")
+        raise BadValue(f"a number takes no wildcards: write a number, a symbolic name {_names(keyword)}, or * alone")
     symbols = values(*keyword.prefixes)
     if text in symbols:
         return symbols[text]
-    wanted = " or ".join(f"{prefix}_*" for prefix in keyword.prefixes)
-    nearest = difflib.get_close_matches(text, symbols, n=1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    raise BadValue(f"{text!r} is no number from 0 to {MAX_NUMBER} and no symbolic name {wanted}{hint}")
+    raise BadValue(f"{text!r} is no number and no symbolic name {_names(keyword)}: {_meant(text, symbols, keyword)}")
+
+
+def _names(keyword: Keyword) -> str:
+    return " or ".join(f"{prefix}_*" for prefix in keyword.prefixes)
+
+
+def _meant(text: str, symbols: Mapping[str, int], keyword: Keyword) -> str:
+    """What was to be written instead of a text that is none of the symbols."""
+    reason = values("MQRC").get(text) if "MQFB" in keyword.prefixes else None  # a Feedback may be a reason code
+    if reason is not None:
+        return f"write the number, {reason}"
+    nearest = difflib.get_close_matches(text.upper(), symbols, n=1)
+    return f"did you mean {nearest[0]}?" if nearest else f"write {_range(keyword)}, or such a name"
 
 
 def _choice(keyword: Keyword, text: str) -> str | int:
     if text in keyword.choices:
         return text
     if keyword.kind is Kind.CHOICE:
-        raise BadValue(f"{keyword.name} is one of {', '.join(keyword.choices)}, not {text!r}")
+        raise BadValue(f"{text!r} is no value of {keyword.name}: write {_or(keyword.choices)}")
     return _count(keyword, text)
 
 
@@ -77,8 +89,11 @@ def _rate(keyword: Keyword, text: str) -> int:
 def _count(keyword: Keyword, text: str) -> int:
     if text.isascii() and text.isdigit():
         return in_range(keyword, text)
-    words = "".join(f"{word}, " for word in keyword.choices)
-    raise BadValue(f"{keyword.name} is {words}{_range(keyword)}, not {text!r}")
+    raise BadValue(f"{text!r} is no value of {keyword.name}: write {_or([*keyword.choices, _range(keyword)])}")
+
+
+def _or(words: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _key(keyword: Keyword, text: str) -> str:
@@ -87,15 +102,14 @@ def _key(keyword: Keyword, text: str) -> str:
     try:
         return property_name(text)
     except BadValue as bad:
-        words = ", ".join(keyword.choices)
-        raise BadValue(f"{keyword.name} is {words}, or the name of a property: {bad}") from bad
+        raise BadValue(f"{text!r} is no value of {keyword.name}: write {_or([*keyword.choices, _A_PROPERTY])}") from bad
 
 
 def property_name(text: str) -> str:
     """The name of a property in an MQRFH2: its folder, and the names of the elements in it. Raises BadValue."""
     if _PROPERTY.fullmatch(text):
         return text
-    raise BadValue(f"{text!r} is no folder.name in single quotes, such as 'usr.country'")
+    raise BadValue(f"{text!r} is no name of a property: write {_A_PROPERTY}")
 
 
 def in_range(keyword: Keyword, digits: str) -> int:
@@ -103,7 +117,7 @@ def in_range(keyword: Keyword, digits: str) -> int:
     value = int(digits) if len(digits.lstrip("0")) <= len(str(MAX_NUMBER)) else MAX_NUMBER + 1
     if keyword.least <= value <= keyword.most:
         return value
-    raise BadValue(f"{digits} is out of range: {keyword.name} is {_range(keyword)}")
+    raise BadValue(f"{digits} is out of the range of {keyword.name}: write {_range(keyword)}")
 
 
 def _range(keyword: Keyword) -> str:
@@ -116,18 +130,17 @@ def _name(keyword: Keyword, text: str) -> str:
     if stripped.startswith("&"):
         if stripped in keyword.choices:
             return stripped
-        known = f"only {' and '.join(keyword.choices)}" if keyword.choices else "no &-name"
-        raise BadValue(f"{stripped!r} is unknown: {keyword.name} knows {known}")
+        raise BadValue(f"{stripped!r} is unknown to {keyword.name}: write {_or([*keyword.choices, 'a name'])}")
     if not stripped and not keyword.blank:
-        raise BadValue(f"{keyword.name} needs the name of a queue")
+        raise BadValue(f"{keyword.name} is blank: write the name of a queue")
     if len(text) > keyword.length:
-        raise BadValue(f"{len(text)} characters, and {keyword.name} holds {keyword.length}")
+        raise BadValue(f"{len(text)} characters, and {keyword.name} holds {keyword.length}: shorten it")
     bad = next((c for c in stripped if not (c.isascii() and c.isalnum()) and c not in _NAME_SPECIALS), None)
     if bad is None:
         return stripped
     if bad in "*?":
-        raise BadValue(f"{keyword.name} takes no wildcards")
-    raise BadValue(f"{bad!r} cannot stand in the name of a queue or queue manager")
+        raise BadValue(f"{keyword.name} takes no wildcards: write {_or([*keyword.choices, 'a whole name'])}")
+    raise BadValue(f"{bad!r} cannot stand in the name of a queue or queue manager: use letters, digits and . / _ %")
 
 
 _TYPED: dict[Kind, Callable[[Keyword, str], str | int]] = {

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from mqops.cli import main
+from mqops.rules.keywords import KEYWORDS
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "mqops"))
 from snapshots import dead_letter, msg_id, recorded
@@ -106,10 +107,11 @@ def test_D07_bad_tables_are_exit_2_with_all_errors_of_both(tmp_path, run):
     result = diff(tmp_path, "ACTION(X)\nDESTQ(A)\n", "NONSENSE(1) ACTION(RETRY)\n", run.path)
     assert result.exit_code == 2
     assert [line for line in result.output.splitlines() if "error" in line and line[0] != " "] == [
-        f"{tmp_path}/old.rules:1:8: error: ACTION is one of DISCARD, IGNORE, RETRY, FWD, not 'X'",
+        f"{tmp_path}/old.rules:1:8: error: 'X' is no value of ACTION: write DISCARD, IGNORE, RETRY or FWD",
         f"{tmp_path}/old.rules:2:1: error: this rule has no ACTION: add ACTION(DISCARD), (IGNORE), (RETRY) or (FWD)",
         f"{tmp_path}/old.rules: 2 errors, the table is not valid",
-        f"{tmp_path}/new.rules:1:1: error: 'NONSENSE' is not a keyword of a rules table",
+        f"{tmp_path}/new.rules:1:1: error: 'NONSENSE' is not a keyword of a rules table: use one of "
+        + ", ".join(KEYWORDS),
         f"{tmp_path}/new.rules: 1 errors, the table is not valid",
     ]
     document = json.loads(diff(tmp_path, "ACTION(X)\n", NEW, run.path, "--json").output)

@@ -140,8 +140,8 @@ def test_what_an_expectation_can_say(run, entry, met):
         ),
         (
             "expectations:\n- {where: {REASON: MQRC_Q_FUL}, count: 1}\n",
-            "qm1.yaml:2: expectations.0.where.REASON: 'MQRC_Q_FUL' is no number from 0 to 999999999 and no symbolic "
-            "name MQRC_* or MQFB_*; did you mean MQRC_Q_FULL?",
+            "qm1.yaml:2: expectations.0.where.REASON: 'MQRC_Q_FUL' is no number and no symbolic "
+            "name MQRC_* or MQFB_*: did you mean MQRC_Q_FULL?",
         ),
         (
             "expectations:\n- {action: RETRY}\n",

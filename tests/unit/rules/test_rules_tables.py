@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ DATA = Path(__file__).parents[2] / "data" / "rules"
 VALID = sorted(DATA.glob("valid/*.rules"))
 INVALID = sorted(DATA.glob("invalid/*.rules"))
 SHIPPED = sorted((Path(__file__).parents[3] / "include" / "rules").glob("*.rules"))
+
+
+REMEDY = re.compile(r": (add|begin|did you mean|move|put|remove|save|shorten|use|write)\b")
+"""Every error text is what is wrong, a colon, and what to do."""
 
 
 def text_of(path: Path) -> str:
@@ -40,6 +45,8 @@ def test_D07_D09_invalid(path):
     assert parsed.warnings == ()
     found = [f"{error.line}:{error.column}: {error.message}" for error in parsed.errors]
     assert found == path.with_suffix(".errors").read_text().splitlines()
+    for error in parsed.errors:
+        assert REMEDY.search(error.message), f"this does not say what to do: {error.message}"
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -54,7 +61,7 @@ def test_D14_shipped_tables_have_no_warnings_but_of_what_is_meant(path):
 def test_a_problem_shows_line_and_caret():
     error = parse("* c\nDESTQ(A)   ACTION(RETRAY)\n").errors[0]
     assert error.render() == (
-        "2:19: ACTION is one of DISCARD, IGNORE, RETRY, FWD, not 'RETRAY'\n"
+        "2:19: 'RETRAY' is no value of ACTION: write DISCARD, IGNORE, RETRY or FWD\n"
         "    DESTQ(A)   ACTION(RETRAY)\n"
         "                      ^"
     )
