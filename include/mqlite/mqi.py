@@ -239,7 +239,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         options, wait, match, token = asked(options_raw, options_version)
         handle = None
         given = gmo_handle(options_raw)[0] if options_version >= 4 else c.MQHM_NONE
-        if options & c.MQGMO_PROPERTIES_IN_HANDLE or (given > c.MQHM_NONE and not options & PROPERTIES):
+        if options & c.MQGMO_PROPERTIES_IN_HANDLE or (given != c.MQHM_NONE and not options & PROPERTIES):
             handle = message_handle(connection, given)
         request = GetRequest(
             md=bytes(raw) if version >= 2 else d.full(raw, version),
