@@ -2,6 +2,9 @@
 
 The user that a connection runs as: the one whose password was checked, with ADOPTCTX(YES); else MCAUSER of its channel;
 else the one the program says; else that of the process. Without CONNAUTH no password is checked, so none counts.
+
+MQCONN says neither user nor password, so it fails where one is required (IBM: Using CHCKLOCL on locally bound
+applications). The `mqlite` command, the service and its channels do not come this way: they are the queue manager.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from mqwire import constants as c
 ADOPTED = 12  # characters of the longest user identifier that can be adopted: MQMD.UserIdentifier
 
 
-def authenticate(name: str, user: str, password: str | None, *, client: bool, channel: str) -> str:
+def authenticate(
+    name: str, user: str = "", password: str | None = None, *, client: bool = False, channel: str = ""
+) -> str:  # fmt: skip
     """The user that the connection runs as, who is allowed to connect.
 
     Raises Failure (MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_CHANNEL_NAME).

@@ -20,6 +20,18 @@ def test_messages_keep_their_order_through_several_batches(estate: Estate) -> No
     assert [found.body for found in estate.take("B", "TARGET")] == bodies
 
 
+def test_channels_need_no_password_where_programs_do(estate: Estate) -> None:
+    estate.channel_pair()
+    estate.put("TARGET", b"x")
+    authinfo = "ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS)"
+    for name in ("A", "B"):
+        estate.mqsc(name, f"{authinfo} CHCKLOCL(REQUIRED) CHCKCLNT(REQUIRED)")
+        with pytest.raises(pymqi.MQMIError, match="MQRC_NOT_AUTHORIZED"):
+            pymqi.connect(name)
+    estate.run_channel()
+    assert "CURDEPTH(1)" in estate.mqsc("B", "DISPLAY QLOCAL(TARGET) CURDEPTH")
+
+
 def test_sender_retries_until_its_partner_runs(estate: Estate) -> None:
     estate.channel_pair(sender="SHORTRTY(500) SHORTTMR(1)")
     estate.mqlite("end", "B")
