@@ -5,7 +5,8 @@
    qualifiers. Of the records of one entity the most specific profile decides (IBM: Profile priorities).
 3. A user has what its own record gives, and what those of its groups give (the groups that the machine knows it in).
 4. Privileged: the owner of the queue manager's folder, the user of this process, and mqm. Nothing is checked for them.
-5. A z/OS-like queue manager has no authority records (there it is RACF's business) and checks nothing.
+   A blank user, of a message without context, has no authority at all (IBM: Controlling message context information).
+5. A z/OS-like queue manager has the same records: they stand in for the RACF profiles that z/OS has in their place.
 
 Nothing here is asked on MQPUT or MQGET: an open handle keeps the rights it was opened with.
 """
@@ -130,14 +131,15 @@ def own_user() -> str:
 
 def privileged(manager: Manager, user: str) -> bool:
     """Whether a user may do everything."""
-    return manager.platform == "zos" or user in (own_user(), ADMINISTRATOR) or user == _owner(manager.folder)
+    return bool(user) and (user in (own_user(), ADMINISTRATOR) or user == _owner(manager.folder))
 
 
 def _owner(folder: Path) -> str:
+    """The owner of a folder, by number where the machine has no name for it, as `own_user`."""
     try:
         return folder.owner()[:12]
-    except (KeyError, OSError):
-        return ""
+    except KeyError:
+        return str(folder.stat().st_uid)
 
 
 def groups(user: str) -> frozenset[str]:
@@ -216,15 +218,20 @@ def check(connection: Connection, alternate: str, object_type: str, name: str, w
 
 
 def check_queue(connection: Connection, alternate: str, resolved: Resolved, options: int) -> None:
-    """MQOPEN of a queue: the definition that was named counts, not what it leads to.
-
-    A queue of another queue manager without a definition here is as its transmission queue.
-    """
+    """MQOPEN of a queue. Raises Failure (MQRC_NOT_AUTHORIZED)."""
     wanted = authorities_of(options) | ({"DSP"} if resolved.model is not None else set())
-    name = resolved.name
-    if resolved.kind is Kind.QREMOTE and connection.objects.get(Kind.QREMOTE, name) is None:
-        name = resolved.queue
-    check(connection, alternate, "QUEUE", name, wanted)
+    check(connection, alternate, "QUEUE", queue_that_counts(connection, resolved), wanted)
+
+
+def queue_that_counts(connection: Connection, resolved: Resolved) -> str:
+    """The definition that was named, not what it leads to.
+
+    A queue of another queue manager that no definition here leads to is as its transmission queue.
+    """
+    if resolved.kind is not Kind.QREMOTE:
+        return resolved.name
+    by_name = connection.objects.get(Kind.QREMOTE, resolved.name)
+    return resolved.name if by_name == resolved.attributes else resolved.queue
 
 
 def check_topic(connection: Connection, alternate: str, nodes: Iterable[str], choices: Sequence[set[str]]) -> None:

@@ -47,7 +47,7 @@ Need = tuple[str, str, set[str]]
 
 def set_records(admin: Administration, request: Request) -> Response:
     """SET AUTHREC: add and take away authorities of each named entity."""
-    object_type = _object_type(admin, request)
+    object_type = _object_type(request)
     profile = _profile(admin, request, object_type)
     added, removed = (_words(request, keyword, object_type, profile) for keyword in ("AUTHADD", "AUTHRMV"))
     if added is None and removed is None:
@@ -69,7 +69,7 @@ def set_records(admin: Administration, request: Request) -> Response:
 
 def delete_records(admin: Administration, request: Request) -> Response:
     """DELETE AUTHREC: the entities have no authority by this profile any more."""
-    object_type = _object_type(admin, request)
+    object_type = _object_type(request)
     profile = _profile(admin, request, object_type)
     wanted = _entities(request)
     found = [
@@ -86,7 +86,6 @@ def delete_records(admin: Administration, request: Request) -> Response:
 
 def display_records(admin: Administration, request: Request) -> Response:
     """DISPLAY AUTHREC: MATCH(PROFILE) shows the profiles that fit the name, EXACT the one, MEMBERSHIP groups too."""
-    _check_platform(admin)
     rows = tuple(_row(record) for record in admin.authority_records() if _shown(admin, request, record))
     if not rows:
         raise CommandError(Condition.NOT_FOUND, name=request.options.get("PROFILE", ""))
@@ -116,13 +115,7 @@ def _row(record: Record) -> Row:
     return Row(shown=Condition.AUTHREC_SHOWN, identity=identity, values={"AUTHLIST": listed}, rows={"AUTHLIST": LIST})
 
 
-def _check_platform(admin: Administration) -> None:
-    if admin.platform == "zos":
-        raise CommandError(Condition.NOT_SUPPORTED, name="AUTHREC", reason=c.MQRCCF_CFH_COMMAND_ERROR)
-
-
-def _object_type(admin: Administration, request: Request) -> str:
-    _check_platform(admin)
+def _object_type(request: Request) -> str:
     found = request.options.get("OBJTYPE", "")
     if found not in OBJECT_TYPES:
         condition = Condition.VALUE_ERROR if found else Condition.REQUIRED_MISSING

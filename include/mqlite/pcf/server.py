@@ -144,9 +144,12 @@ def _check_header(header: pcf.MQCFH) -> None:
 
 
 def _reply(connection: Connection, md: MQMD, response: pcf.Message) -> None:
-    """Put one answer on the reply queue, in the unit of work. Without a request or where it fails, it is dropped."""
-    reply_to = before_nul(md.reply_to_q)
-    if md.msg_type != c.MQMT_REQUEST or not reply_to:
+    """Put one answer on the reply queue, in the unit of work, by the authority of the command's user.
+
+    Where no answer is asked for, the context names no user, or the put fails, it is dropped.
+    """
+    reply_to, user = before_nul(md.reply_to_q), before_nul(md.user_identifier)
+    if md.msg_type != c.MQMT_REQUEST or not reply_to or not user:
         return
     ccsid = md.coded_char_set_id or connection.manager.application_ccsid
     passes = bool(md.report & c.MQRO_PASS_DISCARD_AND_EXPIRY)
@@ -172,6 +175,7 @@ def _reply(connection: Connection, md: MQMD, response: pcf.Message) -> None:
             queue_manager=before_nul(md.reply_to_q_mgr),
             dynamic_name="",
             options=c.MQOO_OUTPUT,
+            user=user,
         )
         try:
             putting.put(connection, target, request)

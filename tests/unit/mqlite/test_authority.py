@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import getpass
+import pwd
+from pathlib import Path
 from typing import Any
 
 import pymqi
@@ -90,6 +92,36 @@ def test_an_unknown_queue_is_unknown_and_not_forbidden(clerk: Application) -> No
         clerk.open("NO.SUCH", OUTPUT)
 
 
+def test_a_zos_like_queue_manager_checks_the_same_records(home: object) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1)", platform="zos")
+    add_user("clerk")
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        Clerk()
+    allow("", "CONNECT", kind="QMGR")
+    clerk = Clerk()
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        clerk.put("Q1")
+    allow("Q1", "PUT")
+    clerk.put("Q1")
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        clerk.open("Q1", INPUT)
+    clerk.manager.disconnect()
+
+
+def test_an_owner_without_a_name_is_its_number(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1)")
+    number = str((home / "QM1").stat().st_uid)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    monkeypatch.setenv("LOGNAME", "somebody")
+    add_user(number)
+    owner = Clerk(number.encode())
+    owner.open("Q1", INPUT).close()
+    owner.manager.disconnect()
+    add_user("clerk")
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        Clerk()
+
+
 def test_an_open_handle_keeps_its_rights(clerk: Application) -> None:
     allow("Q1", "PUT")
     opened = clerk.open("Q1", OUTPUT)
@@ -115,6 +147,15 @@ def test_the_definition_that_is_named_counts(clerk: Application) -> None:
         clerk.open("THERE", OUTPUT, ObjectQMgrName=b"QM2")
     allow("QM2", "PUT")
     clerk.open("THERE", OUTPUT, ObjectQMgrName=b"QM2").close()
+
+
+def test_a_definition_that_does_not_lead_there_does_not_count(clerk: Application) -> None:
+    run_mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)\nDEFINE QLOCAL(OTHER) USAGE(XMITQ)")
+    run_mqsc("DEFINE QREMOTE(REMOTE) RNAME(THERE) RQMNAME(QM3) XMITQ(OTHER)")
+    allow("REMOTE", "PUT")
+    clerk.open("REMOTE", OUTPUT).close()
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        clerk.open("REMOTE", OUTPUT, ObjectQMgrName=b"QM2")
 
 
 @pytest.mark.parametrize(

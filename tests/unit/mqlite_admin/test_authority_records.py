@@ -162,7 +162,40 @@ def test_a_record_goes_with_its_object(application: Application) -> None:
     assert "PROFILE(Q*)" in shown("DISPLAY AUTHREC")
 
 
-def test_a_zos_like_queue_manager_has_no_authority_records(home: object) -> None:
+def test_a_zos_like_queue_manager_has_the_same_records(home: object) -> None:
     make("QM1", platform="zos")
-    with pytest.raises(AssertionError, match="AMQ8101S"):
-        allow("Q1", "PUT")
+    allow("Q1", "PUT")
+    assert "PROFILE(Q1) ENTITY(clerk) ENTTYPE(PRINCIPAL) OBJTYPE(QUEUE) AUTHLIST(PUT)" in shown("DISPLAY AUTHREC")
+    owner = Application()
+    pcf = pymqi.PCFExecute(owner.manager)
+    (found,) = pcf.MQCMD_INQUIRE_AUTH_RECS(
+        {CMQCFC.MQCACF_AUTH_PROFILE_NAME: b"Q1", CMQCFC.MQIACF_OBJECT_TYPE: CMQC.MQOT_Q}
+    )
+    assert found[CMQCFC.MQIACF_AUTHORIZATION_LIST] == [CMQCFC.MQAUTH_OUTPUT]
+    pcf.disconnect()
+    owner.manager.disconnect()
+    run_mqsc("DELETE AUTHREC PROFILE(Q1) OBJTYPE(QUEUE) PRINCIPAL('clerk')")
+
+
+def send(application: Application, options: int = 0) -> None:
+    """Send a command whose answer goes to the queue ANSWERS."""
+    md = pymqi.MD(MsgType=CMQC.MQMT_REQUEST, ReplyToQ=b"ANSWERS", Format=CMQC.MQFMT_ADMIN)
+    ping = pymqi.CFH(Command=CMQCFC.MQCMD_PING_Q_MGR).pack()
+    pmo = pymqi.PMO(Options=CMQC.MQPMO_NO_SYNCPOINT | options)
+    application.manager.put1(b"SYSTEM.ADMIN.COMMAND.QUEUE", ping, md, pmo)
+
+
+def test_an_answer_goes_where_the_commands_user_may_put(clerk: Application) -> None:
+    run_mqsc("DEFINE QLOCAL(ANSWERS)")
+    allow("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT")
+    owner = Application()
+    send(clerk)
+    assert owner.depth("ANSWERS") == 0
+    allow("ANSWERS", "PUT")
+    send(clerk)
+    assert owner.get("ANSWERS")[0].UserIdentifier.strip() == b"clerk"
+    send(owner, CMQC.MQPMO_NO_CONTEXT)
+    assert owner.depth("ANSWERS") == 0
+    send(owner)
+    assert owner.depth("ANSWERS") == 1
+    owner.manager.disconnect()
