@@ -4,18 +4,22 @@
    as the message's report options say.
 2. It is put in the transaction that is its cause. COA and COD belong to the unit of work of the put or get, an
    expiration report to none (E07).
-3. One that cannot be put goes to the dead-letter queue if it is persistent; else it is dropped.
+3. The user in the context of its message needs PUT and PASSID on the ReplyToQ (IBM: Message context, which says so of
+   COD and expiration reports; here COA reports are no exception).
+4. One that cannot be put goes to the dead-letter queue if it is persistent; else it is dropped.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from mqlite import authority
 from mqlite import descriptor as d
 from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqlite.placing import place
 from mqlite.report_message import ARRIVAL, DELIVERY, EXCEPTION, EXPIRATION, Option, descriptor, kept_length
+from mqlite.resolve import resolve
 from mqlite.standing import Placed
 from mqwire import constants as c
 from mqwire.errors import WireError
@@ -57,6 +61,7 @@ def report(
     if not asked & option.plain:
         return None
     original = MQMD.unpack(bytes(md))
+    user = before_nul(original.user_identifier)  # not the one that an MQXQH of the putter's own making says
     if original.format == c.MQFMT_XMIT_Q_HEADER and option is ARRIVAL:
         return None  # has not arrived yet
     if original.format == c.MQFMT_XMIT_Q_HEADER and option is EXPIRATION:
@@ -67,14 +72,21 @@ def report(
         appl_name=name,
     )  # fmt: skip
     kept = body[: kept_length(original, body, asked & option.full, option)]
-    raw = bytearray(made.pack())
+    target = before_nul(original.reply_to_q), before_nul(original.reply_to_q_mgr)
     try:
-        return place(
-            connection, before_nul(original.reply_to_q), before_nul(original.reply_to_q_mgr), raw, kept,
-            syncpoint=syncpoint,
-        )  # fmt: skip
+        check_target(connection, user, *target)
+        return place(connection, *target, bytearray(made.pack()), kept, syncpoint=syncpoint)
     except Failure as failure:
         return dead_letter(connection, original, made, kept, failure.reason, syncpoint=syncpoint)
+
+
+def check_target(connection: Connection, user: str, queue: str, queue_manager: str) -> None:
+    """A user may have reports put on a queue. Raises Failure (MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_OBJECT_NAME ...)."""
+    if authority.privileged(connection.manager, user):
+        return
+    resolved = resolve(connection.objects, connection.manager.name, queue, queue_manager)
+    name = authority.queue_that_counts(connection, resolved)
+    authority.require(connection.engine, user, "QUEUE", name, {"PUT", "PASSID"})
 
 
 def unwrapped(outer: MQMD, body: bytes) -> tuple[MQMD, bytes]:

@@ -5,6 +5,8 @@
 3. A publication is one transaction: a message for each subscription that matches, each with a MsgId of its own.
 4. Where one cannot be put: on the dead-letter queue with USEDLQ(YES); else PMSGDLV and NPMSGDLV say whether the whole
    publication fails (2502) or only this subscriber misses it.
+5. The messages carry their subscriber's user, so whether the publisher may have reports put on its ReplyToQ is asked at
+   the MQPUT.
 
 Retained publications and the MQTopicString property are not supported.
 """
@@ -23,9 +25,10 @@ from mqlite.objects import Attributes, Objects
 from mqlite.opening import CONTEXT_PUTS, Open, check_options
 from mqlite.placing import place
 from mqlite.put import PutRequest, check_put_options, describe, in_syncpoint
-from mqlite.reports import bury
+from mqlite.reports import ANY, bury, check_target
 from mqlite.standing import Placed, cap_expiry, cap_of
 from mqwire import constants as c
+from mqwire.fields import before_nul
 from mqwire.structures import MQMD
 
 UNSUPPORTED = c.MQPMO_RETAIN | c.MQPMO_NOT_OWN_SUBS | c.MQPMO_SUPPRESS_REPLYTO | c.MQPMO_WARN_IF_NO_SUBS_MATCHED
@@ -167,7 +170,7 @@ def _skipping(levels: Sequence[str], reached: Iterable[int]) -> set[int]:
 def publish(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     """MQPUT to a topic; returns the descriptor with what the queue manager filled in.
 
-    Raises Failure (MQRC_PUT_INHIBITED, MQRC_PUBLICATION_FAILURE, MQRC_FUNCTION_NOT_SUPPORTED ...).
+    Raises Failure (MQRC_PUT_INHIBITED, MQRC_NOT_AUTHORIZED, MQRC_PUBLICATION_FAILURE, MQRC_FUNCTION_NOT_SUPPORTED ...).
     """
     if not isinstance(opened, OpenTopic):
         raise Failure(c.MQRC_NOT_OPEN_FOR_OUTPUT)
@@ -183,6 +186,8 @@ def publish(connection: Connection, opened: Open, request: PutRequest) -> bytear
     stored, body = describe(connection, opened, request)
     cap_expiry(stored, cap_of([opened.definition]))
     original = MQMD.unpack(bytes(stored))
+    if original.report & ANY:
+        check_target(connection, opened.user, before_nul(original.reply_to_q), before_nul(original.reply_to_q_mgr))
     durable = original.persistence == c.MQPER_PERSISTENT and not syncpoint
     with connection.store.write(durable=durable):
         refresh(connection, opened)
