@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -101,9 +102,11 @@ def run_mqsc(text: str, name: str = "QM1") -> list[str]:
     """Run MQSC commands, all of which must work; returns their output."""
     output: list[str] = []
     admin = EngineAdministration(load(name))
+    gc.disable()  # it must not close pymqi's queues in the middle of a command of this same thread
     try:
         tally = run_script(admin, text.splitlines(), output.append)
     finally:
+        gc.enable()
         admin.close()
     assert not tally.exit_code, "\n".join(output)
     return output

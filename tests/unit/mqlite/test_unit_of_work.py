@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pymqi
-from mqlite_support import INPUT, OUTPUT, Application, refused, run_mqsc
+import pytest
+from mqlite_support import INPUT, OUTPUT, Application, make, refused, run_mqsc
 from pymqi import CMQC
 
 GET = CMQC.MQGMO_SYNCPOINT
@@ -31,6 +32,20 @@ def test_P07_backout_count(application: Application) -> None:
         assert md.BackoutCount == count
         application.manager.backout()
     assert application.get(opened, CMQC.MQGMO_BROWSE_NEXT)[0].BackoutCount == 4
+
+
+@pytest.mark.parametrize(("platform", "count"), [("unix", 257), ("zos", 255)])
+def test_P07_backout_count_on_zos_stops_at_255(home: object, platform: str, count: int) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1) SHARE", platform=platform)
+    application = Application()
+    application.put("Q1", b"poison")
+    opened = application.open("Q1")
+    for _ in range(257):
+        application.get(opened, GET)
+        application.manager.backout()
+    assert application.get(opened, CMQC.MQGMO_BROWSE_NEXT)[0].BackoutCount == count
+    assert application.get(opened)[0].BackoutCount == count
+    application.manager.disconnect()
 
 
 def test_P07_browsing_does_not_count(application: Application) -> None:
