@@ -7,7 +7,8 @@ Writers queue on the kernel's lock of `write.lock`. What that lock cannot say st
 | 0           | 1 while the writer keeps its transaction open between calls (`mqlite.store`, rule 5)               |
 | 8 to 15     | the number of the connection that does; who finds byte 0 set once it has the lock knows that this  |
 |             | one died, and what it had got has to be counted (`mqlite.taken`)                                   |
-| from SLOTS  | 1 for each process that waits: hints, on which nothing but speed depends                           |
+| from SLOTS  | 1 for each process that waits: hints, on which nothing but speed depends, and which are forgotten  |
+|             | now and then, as a process that dies waiting leaves its own                                        |
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import mmap
 import os
 import struct
 import threading
+import time
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +26,7 @@ from mqlite.lock_file import LockFile, LockFiles
 
 WRITE_LOCK = "write.lock"
 SIZE, SLOTS = 1024, 64  # bytes
+STALE = 10.0  # seconds after which a waiting process may have died
 NUMBER = struct.Struct("<q")
 
 
@@ -47,6 +50,7 @@ class WriteLock(LockFile):
         self._slot = SLOTS + os.getpid() % (SIZE - SLOTS)
         self._counting = threading.Lock()
         self._waiting = 0
+        self._forgotten = time.monotonic()
         self._keeper: Keeper | None = None
 
     def acquire(self) -> None:
@@ -116,10 +120,16 @@ class WriteLock(LockFile):
     @property
     def wanted(self) -> bool:
         """Whether others wait for it."""
-        return self._bytes.find(b"\1", SLOTS) >= 0
+        if self._bytes.find(b"\1", SLOTS) < 0:
+            return False
+        if time.monotonic() - self._forgotten < STALE:
+            return True
+        self.forget_waiting()
+        return False
 
     def forget_waiting(self) -> None:
         """Clear the bytes of all that wait, as after a death. Who does wait, waits a little longer for it."""
+        self._forgotten = time.monotonic()
         self._bytes[SLOTS:] = bytes(SIZE - SLOTS)
 
 

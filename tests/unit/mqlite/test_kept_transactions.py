@@ -16,6 +16,8 @@ import pytest
 from mqlite_support import Application, make, refused, run_mqsc
 from pymqi import CMQC
 
+from mqlite import write_lock
+
 GET = CMQC.MQGMO_SYNCPOINT
 PUT = CMQC.MQPMO_SYNCPOINT
 START = """
@@ -343,3 +345,19 @@ atexit.register(fork)
     program = subprocess.run([sys.executable, "-c", f"{early}{START}put(b'x'); manager.commit()"])
     assert program.returncode == 0
     assert application.bodies("Q1") == [b"x"]
+
+
+def test_a_process_that_died_waiting_is_forgotten(application: Application, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = application.open("Q1", CMQC.MQOO_OUTPUT)
+    file = os.open(Path(os.environ["MQLITE_HOME"], "QM1", write_lock.WRITE_LOCK), os.O_RDWR)
+    os.pwrite(file, b"\1", write_lock.SIZE - 1)
+
+    def kept() -> bool:
+        opened.put(b"x", pymqi.MD(), pymqi.PMO(Options=PUT))
+        return os.pread(file, 1, 0) == b"\1"
+
+    assert not any(kept() for _ in range(50))
+    monkeypatch.setattr(write_lock, "STALE", 0.0)
+    assert any(kept() for _ in range(50))
+    application.manager.backout()
+    os.close(file)  # which drops this process's locks on it
