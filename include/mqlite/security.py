@@ -1,7 +1,7 @@
 """Who may connect, and as whom. Client connections and local ones have their own rule in CONNAUTH's AUTHINFO.
 
 The user that a connection runs as: the one whose password was checked, with ADOPTCTX(YES); else MCAUSER of its channel;
-else the one the program says; else that of the process. Without CONNAUTH no password is checked, so none counts.
+else that of the process. Whom a program only says it is, counts for nothing.
 
 MQCONN says neither user nor password, so it fails where one is required (IBM: Using CHCKLOCL on locally bound
 applications). The `mqlite` command, the service and its channels do not come this way: they are the queue manager.
@@ -35,7 +35,7 @@ def authenticate(
         engine = Engine.of(manager, store)
         rule, served = lookup(engine.objects, channel)
         asserted = str(served.get("MCAUSER") or "") if served else ""
-        runs_as = asserted or (user if rule else "") or own_user()
+        runs_as = asserted or own_user()
         if rule:
             runs_as = checked(engine, rule, user, password, client=client, runs_as=runs_as)
         authority.require(engine, runs_as, "QMGR", manager.name, {"CONNECT"})
@@ -58,7 +58,7 @@ def checked(
     if not users.check(engine.manager.folder, user, password):
         raise Failure(c.MQRC_NOT_AUTHORIZED, "wrong user or password")
     if not rule.get("ADOPTCTX", 1):
-        return runs_as if runs_as != user else own_user()
+        return runs_as
     if len(user) > ADOPTED:
         raise Failure(c.MQRC_NOT_AUTHORIZED, "the user identifier is too long to be adopted")
     return user

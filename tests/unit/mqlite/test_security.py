@@ -46,6 +46,18 @@ def test_MQCONN_runs_as_the_process_where_it_needs_no_password(home: object, how
     manager.disconnect()
 
 
+@pytest.mark.parametrize("setting", ["ALTER QMGR CONNAUTH(' ')", ""])
+def test_a_user_whose_password_nobody_checks_is_nobody(home: object, setting: str) -> None:
+    make("QM1", f"DEFINE QLOCAL(Q1)\n{setting}")
+    check_local("NONE")
+    manager = pymqi.QueueManager(None)
+    manager.connect_with_options("QM1", user=b"somebody", password=b"whatever")
+    md = pymqi.MD()
+    manager.put1(b"Q1", b"x", md)
+    assert md.UserIdentifier.strip().decode() == OWNER
+    manager.disconnect()
+
+
 def test_MQCONN_without_CONNAUTH(home: object) -> None:
     make("QM1", "ALTER QMGR CONNAUTH(' ')")
     check_local("REQUIRED")
