@@ -42,7 +42,7 @@ KNOWN = (
 UNSUPPORTED = c.MQSO_GROUP_SUB | c.MQSO_PUBLICATIONS_ON_REQUEST | c.MQSO_WILDCARD_CHAR
 EXISTING = c.MQSO_ALTER | c.MQSO_RESUME
 NON_DURABLE, PROVIDED, BY_CALL, BY_COMMAND = 2, c.MQDC_PROVIDED, c.MQSUBTYPE_API, c.MQSUBTYPE_ADMIN
-ANY_USER, FIXED_USER, BY_TOPIC = 1, 2, 2  # values of VARUSER and WSCHEMA
+ANY_USER, FIXED_USER = 1, 2  # values of VARUSER
 GETTING = c.MQOO_INPUT_AS_Q_DEF | c.MQOO_BROWSE | c.MQOO_INQUIRE
 MODELS = {True: ("MDURMDL", "SYSTEM.DURABLE.MODEL.QUEUE"), False: ("MNDURMDL", "SYSTEM.NDURABLE.MODEL.QUEUE")}
 PRIORITIES = range(c.MQPRI_PRIORITY_AS_PUBLISHED, 10)
@@ -339,8 +339,6 @@ def defined(objects: Objects, manager: Manager, values: Attributes, before: Attr
     Parameters: `values` of the command; `before` those of the one it replaces. Raises Failure.
     """
     topic = topic_string(objects, str(values.get("TOPICOBJ", "")), str(values.get("TOPICSTR", "")))
-    if values.get("WSCHEMA", BY_TOPIC) != BY_TOPIC or values.get("SELECTOR") or values.get("EXPIRY", -1) != -1:
-        raise Failure(c.MQRC_FUNCTION_NOT_SUPPORTED)
     kept: Attributes = {}
     if before is not None:
         kept = {key: before[key] for key in ("SUBID", "SUBTYPE", "DURABLE", "CRDATE", "CRTIME", "CONNECTION")}

@@ -14,6 +14,7 @@ from mqlite.attributes.rows import (
     names,
     number,
     text,
+    unbuilt,
     word,
 )
 from mqwire import constants as c
@@ -42,24 +43,20 @@ NAMELIST = (
 
 AUTHINFO = (
     *ALTERED,
-    word("AUTHTYPE", c.MQIA_AUTH_INFO_TYPE, None, {"CRLLDAP": 1, "OCSP": 2, "IDPWOS": 3, "IDPWLDAP": 4},
-         create_only=True),
+    unbuilt(word("AUTHTYPE", c.MQIA_AUTH_INFO_TYPE, None, {"CRLLDAP": 1, "OCSP": 2, "IDPWOS": 3, "IDPWLDAP": 4},
+         create_only=True), "IDPWOS"),
     word("ADOPTCTX", c.MQIA_ADOPT_CONTEXT, "YES", NO_YES),
-    word("AUTHENMD", c.MQIA_AUTHENTICATION_METHOD, "OS", {"OS": 0, "PAM": 1}, platforms=UNIX),
+    unbuilt(word("AUTHENMD", c.MQIA_AUTHENTICATION_METHOD, "OS", {"OS": 0, "PAM": 1}, platforms=UNIX)),
     word("CHCKCLNT", c.MQIA_CHECK_CLIENT_BINDING, "REQDADM", CHECKS),
     word("CHCKLOCL", c.MQIA_CHECK_LOCAL_BINDING, "OPTIONAL", CHECKS),
-    text("CONNAME", c.MQCA_AUTH_INFO_CONN_NAME, 264),
     text("DESCR", c.MQCA_AUTH_INFO_DESC, 64),
-    number("FAILDLAY", c.MQIA_AUTHENTICATION_FAIL_DELAY, 1, high=60),
-    text("LDAPUSER", c.MQCA_LDAP_USER_NAME, 1024),
-    text("LDAPPWD", c.MQCA_LDAP_PASSWORD, 32),
-    text("OCSPURL", c.MQCA_AUTH_INFO_OCSP_URL, 256),
+    unbuilt(number("FAILDLAY", c.MQIA_AUTHENTICATION_FAIL_DELAY, 1, high=60)),
 )  # fmt: skip
 
 LISTENER = (
     *ALTERED,
-    word("TRPTYPE", c.MQIACH_XMIT_PROTOCOL_TYPE, "TCP", {"LU62": 1, "TCP": 2, "NETBIOS": 3, "SPX": 4},
-         create_only=True),
+    unbuilt(word("TRPTYPE", c.MQIACH_XMIT_PROTOCOL_TYPE, "TCP", {"LU62": 1, "TCP": 2, "NETBIOS": 3, "SPX": 4},
+         create_only=True)),
     number("BACKLOG", c.MQIACH_BACKLOG, 0),
     word("CONTROL", c.MQIACH_LISTENER_CONTROL, "MANUAL", {"QMGR": 0, "MANUAL": 1, "STARTONLY": 2}),
     text("DESCR", c.MQCACH_LISTENER_DESC, 64),
@@ -70,9 +67,9 @@ LISTENER = (
 TOPIC = (
     *ALTERED,
     number("CAPEXPRY", c.MQIA_CAP_EXPIRY, -2, low=1, words={"NOLIMIT": -1, **AS_PARENT}),
-    name("CLUSTER", c.MQCA_CLUSTER_NAME),
+    unbuilt(name("CLUSTER", c.MQCA_CLUSTER_NAME)),
     name("COMMINFO", c.MQCA_COMM_INFO_NAME),
-    text("CUSTOM", c.MQCA_CUSTOM, 128),
+    unbuilt(text("CUSTOM", c.MQCA_CUSTOM, 128)),
     number("DEFPRTY", c.MQIA_DEF_PRIORITY, -2, high=9, words=AS_PARENT),
     word("DEFPSIST", c.MQIA_TOPIC_DEF_PERSISTENCE, "ASPARENT", {**AS_PARENT, **PERSISTENCE}),
     word("DEFPRESP", c.MQIA_DEF_PUT_RESPONSE_TYPE, "ASPARENT", {"ASPARENT": 0, "SYNC": 1, "ASYNC": 2}),
@@ -88,9 +85,9 @@ TOPIC = (
     word("SUB", c.MQIA_INHIBIT_SUB, "ASPARENT", {"ASPARENT": 0, "DISABLED": 1, "ENABLED": 2}),
     word("SUBSCOPE", c.MQIA_SUB_SCOPE, "ASPARENT", {"ALL": 0, "ASPARENT": 1, "QMGR": 4}),
     text("TOPICSTR", c.MQCA_TOPIC_STRING, 10_240, create_only=True),
-    word("TYPE", c.MQIA_TOPIC_TYPE, "LOCAL", {"LOCAL": 0, "CLUSTER": 1}, create_only=True),
+    unbuilt(word("TYPE", c.MQIA_TOPIC_TYPE, "LOCAL", {"LOCAL": 0, "CLUSTER": 1}, create_only=True)),
     word("USEDLQ", c.MQIA_USE_DEAD_LETTER_Q, "ASPARENT", {"ASPARENT": 0, "NO": 1, "YES": 2}),
-    word("WILDCARD", c.MQIA_WILDCARD_OPERATION, "PASSTHRU", {"BLOCK": 1, "PASSTHRU": 2}),
+    unbuilt(word("WILDCARD", c.MQIA_WILDCARD_OPERATION, "PASSTHRU", {"BLOCK": 1, "PASSTHRU": 2})),
 )  # fmt: skip
 
 SUB = (
@@ -102,15 +99,16 @@ SUB = (
     bits("DESTCORL", c.MQBACF_DESTINATION_CORREL_ID, 24),
     name("DESTQMGR", c.MQCACF_DESTINATION_Q_MGR),
     word("DURABLE", c.MQIACF_DURABLE_SUBSCRIPTION, "YES", {"YES": 1, "NO": 2}, read_only=True),
-    number("EXPIRY", c.MQIACF_EXPIRY, -1, words={"UNLIMITED": -1}),
-    word("PSPROP", c.MQIACF_PUBSUB_PROPERTIES, "MSGPROP", {"NONE": 0, "COMPAT": 1, "RFH2": 2, "MSGPROP": 3}),
+    unbuilt(number("EXPIRY", c.MQIACF_EXPIRY, -1, words={"UNLIMITED": -1})),
+    unbuilt(word("PSPROP", c.MQIACF_PUBSUB_PROPERTIES, "MSGPROP",
+                 {"NONE": 0, "COMPAT": 1, "RFH2": 2, "MSGPROP": 3}), "NONE"),
     bits("PUBACCT", c.MQBACF_ACCOUNTING_TOKEN, 32),
     text("PUBAPPID", c.MQCACF_APPL_IDENTITY_DATA, 32),
     number("PUBPRTY", c.MQIACF_PUB_PRIORITY, -3, high=9, words={"ASPUB": -3, "ASPARENT": -2, "ASQDEF": -1}),
-    word("REQONLY", c.MQIACF_REQUEST_ONLY, "NO", NO_YES),
-    text("SELECTOR", c.MQCACF_SUB_SELECTOR, 10_240, create_only=True),
+    unbuilt(word("REQONLY", c.MQIACF_REQUEST_ONLY, "NO", NO_YES)),
+    unbuilt(text("SELECTOR", c.MQCACF_SUB_SELECTOR, 10_240, create_only=True)),
     bits("SUBID", c.MQBACF_SUB_ID, 24, None, read_only=True),
-    number("SUBLEVEL", c.MQIACF_SUB_LEVEL, 1, high=9),
+    unbuilt(number("SUBLEVEL", c.MQIACF_SUB_LEVEL, 1, high=9)),
     word("SUBSCOPE", c.MQIACF_SUBSCRIPTION_SCOPE, "ALL", {"ALL": 0, "ASPARENT": 1, "QMGR": 4}),
     kept_word("SUBTYPE", c.MQIACF_SUB_TYPE, {"API": 1, "ADMIN": 2, "PROXY": 3}),
     text("SUBUSER", c.MQCACF_SUB_USER_ID, 12),
@@ -118,5 +116,5 @@ SUB = (
     text("TOPICSTR", c.MQCA_TOPIC_STRING, 10_240, create_only=True),
     text("USERDATA", c.MQCACF_SUB_USER_DATA, 10_240),
     word("VARUSER", c.MQIACF_VARIABLE_USER_ID, "ANY", {"ANY": 1, "FIXED": 2}),
-    word("WSCHEMA", c.MQIACF_WILDCARD_SCHEMA, "TOPIC", {"CHAR": 1, "TOPIC": 2}),
+    unbuilt(word("WSCHEMA", c.MQIACF_WILDCARD_SCHEMA, "TOPIC", {"CHAR": 1, "TOPIC": 2})),
 )  # fmt: skip

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from mqlite.attributes.types import Attribute, Bits, Flag, Integer, Names, Text, Value, Word
+from mqlite.attributes.types import Attribute, Bits, Flag, Integer, Names, Text, Value, Word, Words
 
 BIG = 999_999_999
+EVERYWHERE = frozenset({"unix", "zos"})
 NO_YES = {"NO": 0, "YES": 1}
 DISABLED_ENABLED = {"DISABLED": 0, "ENABLED": 1}
 ALLOWED = {"ENABLED": 0, "DISABLED": 1}  # PUT and GET: MQQA_PUT_ALLOWED 0, MQQA_PUT_INHIBITED 1
@@ -73,6 +75,21 @@ def bits(keyword: str, selector: int, length: int, default: str | None = "", **m
     return _row(keyword, selector, Bits(length=length), default, None, more)
 
 
+def unbuilt(row: Attribute, *harmless: str, on: frozenset[str] = EVERYWHERE) -> Attribute:
+    """The row of an attribute that mqlite does not have: any value is refused but its default and those `harmless`.
+
+    The default of IBM's objects is taken, so that what dmpmqcfg wrote can be read, and what asks for nothing.
+    """
+    taken = [row.type.canonical(row.keyword, word) for word in harmless]
+    known = (value for value in (row.default, row.zos_default, *taken) if value is not None)
+    return replace(row, unbuilt=on, takes=tuple(known))
+
+
+def words(keyword: str, selector: int, default: str, known: Mapping[str, int], **more: object) -> Attribute:
+    """A list of words."""
+    return _row(keyword, selector, Words(words=known), [default], None, more)
+
+
 def kept_number(keyword: str, selector: int) -> Attribute:
     """A number the queue manager keeps."""
     return number(keyword, selector, None, low=-BIG, read_only=True)
@@ -91,7 +108,7 @@ def kept_word(keyword: str, selector: int, words: Mapping[str, int]) -> Attribut
 def _row(  # noqa: PLR0917
     keyword: str,
     selector: int,
-    kind: Integer | Word | Flag | Text | Names | Bits,
+    kind: Integer | Word | Flag | Text | Names | Bits | Words,
     default: Value | None,
     zos: Value | None,
     more: Mapping[str, object],

@@ -205,7 +205,8 @@ class Attribute:
     keyword: as MQSC writes and DISPLAY shows it. selector: MQIA_/MQCA_ (MQIACH_/MQCACH_ ... where MQINQ has none); the
     PCF parameter is the same number. default: that of IBM's SYSTEM.DEFAULT object, None for what the queue manager
     keeps itself (`read_only`). zos_default: where the z/OS one differs. platforms: where the attribute exists. only:
-    channel types (or queue types) that have it, empty = all. aliases: further spellings MQSC accepts.
+    channel types (or queue types) that have it, empty = all. aliases: further spellings MQSC accepts. unbuilt: the
+    platforms on which mqlite has nothing that the attribute could ask for; it may have a value of `takes` only there.
     """
 
     keyword: str
@@ -218,6 +219,8 @@ class Attribute:
     platforms: frozenset[str] = frozenset({"unix", "zos"})
     only: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
+    unbuilt: frozenset[str] = frozenset()
+    takes: tuple[Value, ...] = ()
 
     @property
     def is_text(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mqlite.channels import sync
 from mqlite.channels.conversion import NotConverted, converted
@@ -26,12 +26,16 @@ class SequenceError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreed:
-    """What both ends agreed on. batch_size: messages. batch_limit: bytes (0: none). longest: bytes of one message."""
+    """What both ends agreed on.
+
+    batch_size: messages. batch_limit: bytes (0: none). batch_interval: seconds. longest: bytes of one message.
+    """
 
     name: str
     transmission_queue: str
     batch_size: int = 50
     batch_limit: int = 5_000_000
+    batch_interval: float = 0.0
     longest: int = 4_194_304
     wrap: int = 999_999_999
     idle_seconds: float = 6000.0
@@ -182,14 +186,20 @@ class Channel:
         return None
 
     def _collect(self, first: Got) -> list[Got]:
-        """Further messages that are there already, up to the size and the limit of a batch."""
+        """Further messages, up to the size and the limit of a batch: those that are there already, and those that come
+        until it has been open for BATCHINT or the channel is to stop (IBM MQ, "Batch interval (BATCHINT)").
+        """
         messages, size = [first], len(first.body)
+        end = self.now() + timedelta(seconds=self.agreed.batch_interval)
         while len(messages) < self.agreed.batch_size and (
             not self.agreed.batch_limit or size < self.agreed.batch_limit
         ):
-            got = self.sender.get(self.agreed.transmission_queue)
+            left = (end - self.now()).total_seconds()
+            got = self.sender.get(self.agreed.transmission_queue, wait=max(0.0, min(POLL_SECONDS, left)))
             if got is None:
-                break
+                if left <= 0 or self.stopping():
+                    break
+                continue
             messages.append(got)
             size += len(got.body)
         return messages

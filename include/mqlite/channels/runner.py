@@ -46,6 +46,7 @@ def agree(name: str, sender: dict[str, Value], receiver: dict[str, Value]) -> Ag
         transmission_queue=str(sender["XMITQ"]),
         batch_size=min(number(sender, "BATCHSZ"), number(receiver, "BATCHSZ")),
         batch_limit=number(sender, "BATCHLIM") * 1000,
+        batch_interval=number(sender, "BATCHINT") / 1000,
         longest=min(number(sender, "MAXMSGL"), number(receiver, "MAXMSGL")) or 104_857_600,
         wrap=number(sender, "SEQWRAP"),
         idle_seconds=float(number(sender, "DISCINT")) or float("inf"),

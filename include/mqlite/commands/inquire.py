@@ -15,7 +15,7 @@ from mqlite.conditions import CommandError
 if TYPE_CHECKING:
     from mqlite.administration import Administration
 
-SECRET = frozenset({"PASSWORD", "LDAPPWD"})
+SECRET = frozenset({"PASSWORD"})
 IN_IDENTITY = {Kind.CHANNEL: "CHLTYPE"}
 
 

@@ -53,6 +53,7 @@ def alter(admin: Administration, request: Request) -> Response:
     kind = Kind(request.noun)
     noun = NOUNS[kind]
     if kind is Kind.QMGR:
+        _check_applies(admin, kind, None, request)
         admin.alter(kind, admin.queue_manager, dict(request.attributes), force=True)
         notes = disposition.differing_intervals(admin) if "EXPRYINT" in request.attributes else ()
         return Response(done=noun.changed, notes=notes)
@@ -164,9 +165,15 @@ def _starting_values(admin: Administration, kind: Kind, subtype: str | None, req
 
 
 def _check_applies(admin: Administration, kind: Kind, subtype: str | None, request: Request) -> None:
-    """Every given attribute is one of this platform and of this channel type."""
+    """Every given attribute is one of this platform and of this channel type, and asks for what mqlite has.
+
+    Raises CommandError.
+    """
     allowed = {row.keyword for row in attributes.rows(kind, platform=admin.platform, subtype=subtype)}
-    for keyword in request.attributes:
+    for keyword, value in request.attributes.items():
+        row = attributes.attribute(kind, keyword)
         if keyword not in allowed:
-            selector = attributes.attribute(kind, keyword).selector
-            raise CommandError(Condition.UNKNOWN_PARAMETER, name=keyword, parameter=selector)
+            raise CommandError(Condition.UNKNOWN_PARAMETER, name=keyword, parameter=row.selector)
+        if admin.platform in row.unbuilt and value not in row.takes:
+            shown = row.type.display(keyword, value)
+            raise CommandError(Condition.NOT_BUILT, name=shown, parameter=row.selector)

@@ -18,6 +18,7 @@ from mqlite.attributes import (
     TooLong,
     UnknownAttribute,
     Value,
+    Words,
     attribute,
     rows,
 )
@@ -157,7 +158,7 @@ def _value(row: Attribute, parameter: Parameter) -> Value:
         return row.type.canonical(row.keyword, parameter.keyword)
     if parameter.values is None or (not parameter.values and not isinstance(row.type, Names)):
         raise UnknownAttribute(parameter.keyword)
-    if isinstance(row.type, Names):
+    if isinstance(row.type, Names | Words):
         return row.type.canonical(row.keyword, list(parameter.values))
     if len(parameter.values) > 1:
         raise UnknownAttribute(parameter.keyword)
@@ -243,7 +244,7 @@ def _where(parameter: Parameter, noun: str, tables: list[Mapping[str, Attribute]
     operator = OPERATORS.get(word.upper())
     if row is None or operator is None or not operator_fits(row, operator):
         raise CommandErrorAt(Condition.FILTER_ERROR, parameter)
-    if isinstance(row.type, Text | Names):
+    if isinstance(row.type, Text | Names | Words):
         return Where(keyword=row.keyword, operator=operator, value=value)
     try:
         return Where(keyword=row.keyword, operator=operator, value=row.type.canonical(keyword, value))

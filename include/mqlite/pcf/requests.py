@@ -18,6 +18,7 @@ from mqlite.attributes import (
     Text,
     UnknownAttribute,
     Value,
+    Words,
     attribute,
 )
 from mqlite.commands.filters import ORDERED, Where, operator_fits
@@ -186,6 +187,8 @@ def _attributes(kind: Kind, given: Mapping[int, pcf.Parameter]) -> dict[str, Val
 def _fits(row: Attribute, found: pcf.Parameter) -> bool:
     if isinstance(row.type, Names):
         return isinstance(found, pcf.MQCFSL | pcf.MQCFST)
+    if isinstance(row.type, Words):
+        return isinstance(found, pcf.MQCFIL | pcf.MQCFIN)
     if isinstance(row.type, Text):
         return isinstance(found, pcf.MQCFST)
     if row.is_text:

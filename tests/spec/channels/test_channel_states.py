@@ -20,6 +20,31 @@ def test_messages_keep_their_order_through_several_batches(estate: Estate) -> No
     assert [found.body for found in estate.take("B", "TARGET")] == bodies
 
 
+def test_batch_stays_open_for_BATCHINT(estate: Estate) -> None:
+    def has_begun() -> bool:
+        return "UNCOM(YES)" in estate.mqsc("A", "DISPLAY QSTATUS(B) UNCOM")
+
+    estate.channel_pair(sender="BATCHINT(600000) BATCHSZ(2)")
+    estate.mqsc("A", "START CHANNEL(A.TO.B)")
+    estate.put("TARGET", b"0")
+    estate.until(has_begun)
+    estate.put("TARGET", b"1")
+    estate.until(lambda: "BATCHES(1)" in estate.mqsc("A", "DISPLAY CHSTATUS(A.TO.B) BATCHES"))
+    assert estate.holds("B", "TARGET", 2)
+    estate.put("TARGET", b"2")
+    estate.until(has_begun)
+    estate.mqsc("A", "STOP CHANNEL(A.TO.B)")  # ends the second batch before it is full
+    estate.until(lambda: estate.channel_state("A") == "STOPPED")
+    assert [found.body for found in estate.take("B", "TARGET")] == [b"0", b"1", b"2"]
+
+
+def test_batch_ends_after_BATCHINT(estate: Estate) -> None:
+    estate.channel_pair(sender="BATCHINT(1)")
+    estate.put("TARGET", b"x")
+    estate.run_channel()
+    assert estate.depth("B", "TARGET") == 1
+
+
 def test_channels_need_no_password_where_programs_do(estate: Estate) -> None:
     estate.channel_pair()
     estate.put("TARGET", b"x")

@@ -209,7 +209,7 @@ def test_list_filters(mqsc: Mqsc) -> None:
         ("DEFINE LISTENER(L) TRPTYPE(TCP) PORT(1414)", "DIS LISTENER(L)", "PORT(1414)"),
         ("DEFINE TOPIC(T) TOPICSTR('a/b')", "DIS TOPIC(T)", "TOPICSTR(a/b)"),
         ("DEFINE AUTHINFO(I) AUTHTYPE(IDPWOS)", "DIS AUTHINFO(I)", "AUTHTYPE(IDPWOS)"),
-        ("DEFINE CHANNEL(S) CHLTYPE(SVRCONN) MAXINST(5)", "DIS CHL(S) MAXINST", "MAXINST(5)"),
+        ("DEFINE CHANNEL(S) CHLTYPE(SVRCONN) SHARECNV(5)", "DIS CHL(S) SHARECNV", "SHARECNV(5)"),
     ],
 )
 def test_each_kind_of_object(mqsc: Mqsc, define: str, display: str, shown: str) -> None:
