@@ -170,7 +170,7 @@ def test_counts_per_rule_reason_origin_and_destination(spark, make_run):
     assert largest.messages == 7
     assert largest.bytes == 172 * 7 + len(b"account 12345, EUR 99.50") + 1000 + 5 * 20
     assert largest.oldest == "2026-11-21T10:15:00.00Z"
-    assert [sample.row for sample in largest.samples] == [0, 8, 10]  # the first of each third
+    assert [sample.row for sample in largest.samples] == [0, 8, 9]  # the first ones
     assert [(rule.rule_line, rule.action, rule.messages) for rule in summary.rules] == [
         *((1, "RETRY", 7), (2, "DISCARD", 1), (3, "FWD", 1), (4, "FWD", 1), (5, "IGNORE", 1), (6, "FWD", 1)),
         *((None, "ERROR", 1), (None, "IGNORE", 1)),
@@ -211,7 +211,7 @@ def test_D07_an_invalid_table_is_refused_whole_and_the_last_plan_stands(spark, m
     folder = make_run(MESSAGES)
     decided(spark, folder)
     before = folder.plan_json.read_bytes()
-    with pytest.raises(RulesError, match=r"2 errors.*\n.*1:1: this rule has no ACTION(.|\n)*2:8: ACTION is one of"):
+    with pytest.raises(RulesError, match=r"2 errors.*\n.*1:1: this rule has no ACTION(.|\n)*2:8: 'X' is no value of ACTION"):
         decided(spark, folder, "DESTQ(A)\nACTION(X)\n")
     assert folder.plan_json.read_bytes() == before
 

@@ -115,14 +115,26 @@ def warn_of(run: RunFolder) -> None:
         click.echo(f"mqops: {line}", err=True)
 
 
+def _at(queue: str, queue_manager: str) -> str:
+    return f"{queue}@{queue_manager}" if queue_manager else queue
+
+
 def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     """The plan and its pre-flight as text."""
     click.echo(f"{plan.queue} of {plan.queue_manager}: {plan.rows} messages, {plan.bytes} bytes; plan {plan.digest}")
     for count in plan.counts:
         rule = f"line {count.rule_line}" if count.rule_line else "no rule"
-        target = f" to {count.dest_q}@{count.dest_q_mgr}" if count.dest_q else ""
-        origin = f"{count.symbol or 'no MQDLH'} {count.origin_q or ''}".rstrip()
-        click.echo(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin})")
+        target = f" to {_at(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
+        origin = f"{count.symbol or 'no MQDLH'} {_at(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
+        oldest = f", oldest {count.oldest}" if count.oldest else ""
+        click.echo(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin}; {count.bytes} bytes{oldest})")
+        for sample in count.samples:
+            told = (
+                f"{sample.msg_id} {sample.put_at} {sample.put_appl_name or '-'}, {sample.bytes} bytes: {sample.shape}"
+            )
+            click.echo(f"{'':10}{told}".rstrip())
+    if plan.counts_left_off:
+        click.echo(f"{plan.counts_left_off} smaller groups are not shown: {plan.digest} covers them, RUN/plan has them")
     for remark in (*plan.remarks, *(found.remarks if found else ())):
         click.echo(remark)
     for line in shown(found.findings) if found else ():

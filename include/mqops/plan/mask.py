@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from mqwire.ccsid import codec_for
+from mqwire.constants import MQDLH_LENGTH_1
 from mqwire.errors import WireError
 
 SHOWN_BYTES = 48
+
+
+TEXT_COLUMNS = ("body", "dlh_error", "dlh_ccsid", "dlh_encoding", "ccsid", "encoding")
+"""The columns of a snapshot that `shape` reads."""
+
+
+def shape(message: Mapping[str, Any]) -> str:
+    """The masked text of a message of a snapshot, behind its MQDLH where it has one."""
+    if message["dlh_error"] is None:
+        return masked(message["body"][MQDLH_LENGTH_1:], message["dlh_ccsid"], message["dlh_encoding"])
+    return masked(message["body"], message["ccsid"], message["encoding"])
 
 
 def masked(body: bytes, ccsid: int, encoding: int) -> str:

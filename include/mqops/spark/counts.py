@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import and_
 from typing import Any
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from mqops.plan import PlanCount, RuleCount, Sample
-from mqops.plan.mask import masked, put_instant
-from mqops.plan.summary import reason_symbol
-from mqwire.constants import MQDLH_LENGTH_1
-
-MOST_GROUPS = 1000
-"""Groups in a summary; with &REPLYQ there may be one a message."""
-SAMPLED_GROUPS = 50
-SAMPLES = 3
+from mqops.plan.mask import TEXT_COLUMNS, put_instant, shape
+from mqops.plan.summary import MOST_GROUPS, SAMPLED_GROUPS, SAMPLES, reason_symbol
 
 _RULE = ["rule_line", "rule_key", "action"]
 _GROUP = [*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_q_mgr"]
@@ -29,20 +25,29 @@ def counted(plan: DataFrame, snapshot: DataFrame) -> tuple[tuple[RuleCount, ...]
         rules = groups.groupBy(*_RULE).agg(*_sums()).collect()
         largest = groups.orderBy(F.desc("messages"), *_GROUP).limit(MOST_GROUPS).collect()
         number = groups.count()
+        first = _first(plan, groups.orderBy(F.desc("messages"), *_GROUP).limit(SAMPLED_GROUPS)).collect()
     finally:
         groups.unpersist()
-    samples = _samples(plan, snapshot, [row for group in largest[:SAMPLED_GROUPS] for row in group["rows"]])
+    shapes = _shapes(snapshot, {row["msg_key"] for row in first})
+    samples: dict[Any, list[Sample]] = {}
+    for row in first:
+        samples.setdefault(_group_of(row), []).append(_sample(row, shapes))
     return (
         tuple(sorted((_rule_count(rule) for rule in rules), key=_table_order)),
-        tuple(_plan_count(group, samples) for group in largest),
+        tuple(_plan_count(group, samples.get(_group_of(group), [])) for group in largest),
         number - len(largest),
     )
 
 
-def _groups(plan: DataFrame) -> DataFrame:
-    """One row a group; `rows` are its first messages.
+def _group_of(row: Row) -> tuple[Any, ...]:
+    return tuple(row[name] for name in _GROUP)
 
-    The first aggregation keeps numbers only, and as many first rows as there are samples: so it is hashed, not sorted.
+
+def _groups(plan: DataFrame) -> DataFrame:
+    """One row a group; its first messages are none behind the row `last`.
+
+    The first aggregation keeps numbers only, so it is hashed, not sorted. It divides a group in as many parts as there
+    are samples: where no part is empty, the first messages of the parts are no earlier than the group's first ones.
     """
     instant = F.concat("put_date", "put_time").try_cast("long").alias("oldest")
     narrow = plan.select(*_GROUP, "row", "body_length", instant)
@@ -52,7 +57,19 @@ def _groups(plan: DataFrame) -> DataFrame:
         F.min("oldest").alias("oldest"),
         F.min("row").alias("first"),
     )
-    return parts.groupBy(*_GROUP).agg(*_sums(), F.sort_array(F.collect_list("first")).alias("rows"))
+    last = F.when(F.count("*") == SAMPLES, F.max("first")).alias("last")
+    return parts.groupBy(*_GROUP).agg(*_sums(), last)
+
+
+def _first(plan: DataFrame, groups: DataFrame) -> DataFrame:
+    """The first messages of each of these groups, in the order of their rows."""
+    bounds = F.broadcast(groups.select("last", *[F.col(name).alias(f"_{name}") for name in _GROUP]))
+    same = [F.col(name).eqNullSafe(F.col(f"_{name}")) for name in _GROUP]
+    early = plan.join(bounds, reduce(and_, same)).where(F.col("last").isNull() | (F.col("row") <= F.col("last")))
+    number = F.row_number().over(Window.partitionBy(*_GROUP).orderBy("row"))
+    return (
+        early.withColumn("number", number).where(F.col("number") <= SAMPLES).select(*_GROUP, *_SAMPLED).orderBy("row")
+    )
 
 
 def _sums() -> list[Any]:
@@ -75,7 +92,7 @@ def _rule_count(row: Row) -> RuleCount:
     )
 
 
-def _plan_count(row: Row, samples: dict[int, Sample]) -> PlanCount:
+def _plan_count(row: Row, samples: Iterable[Sample]) -> PlanCount:
     reason = row["dlh_reason"]
     return PlanCount(
         **{name: row[name] for name in (*_RULE, "dest_q", "dest_q_mgr", "messages", "bytes")},
@@ -84,44 +101,35 @@ def _plan_count(row: Row, samples: dict[int, Sample]) -> PlanCount:
         origin_q=row["dlh_dest_q"],
         origin_q_mgr=row["dlh_dest_q_mgr"],
         oldest=_oldest(row["oldest"]),
-        samples=tuple(samples[number] for number in row["rows"] if number in samples),
+        samples=tuple(samples),
     )
 
 
-def _samples(plan: DataFrame, snapshot: DataFrame, rows: Iterable[int]) -> dict[int, Sample]:
-    """The samples of these rows. Bodies are read by position, so that only the files' parts with samples are read."""
-    chosen = plan.where(F.col("row").isin(list(rows))).select("row", "msg_key", "queue").collect()
-    keys = {row["msg_key"]: row["row"] for row in chosen}
-    places = snapshot.where(F.col("msg_key").isin(list(keys))).select("position").collect()
+_SAMPLED = ("row", "msg_key", "msg_id", "put_date", "put_time", "put_appl_name", "body_length")
+_TEXT_BYTES = 256
+"""More than an MQDLH and what is shown of the text behind it."""
+
+
+def _shapes(snapshot: DataFrame, keys: Iterable[str]) -> dict[str, str]:
+    """msg_key → masked text. Bodies are read by position, so that only the files' parts with samples are read."""
+    wanted = F.col("msg_key").isin(list(keys))
+    places = snapshot.where(wanted).select("position").collect()
+    begin = F.substring("body", 1, _TEXT_BYTES).alias("body")
     messages = (
         snapshot.where(F.col("position").isin([place["position"] for place in places]))
-        .where(F.col("msg_key").isin(list(keys)))
-        .select(*_SAMPLED, *_text())
+        .where(wanted)
+        .select("msg_key", begin, *[name for name in TEXT_COLUMNS if name != "body"])
         .collect()
     )
-    return {keys[message["msg_key"]]: _sample(keys[message["msg_key"]], message) for message in messages}
+    return {message["msg_key"]: shape({**message.asDict(), "body": bytes(message["body"])}) for message in messages}
 
 
-_SAMPLED = ("msg_key", "msg_id", "put_date", "put_time", "put_appl_name", "body_length")
-_TEXT_BYTES = 64
-
-
-def _text() -> list[Any]:
-    """The first bytes behind the MQDLH, or of the whole body where there is none, with their CCSID and encoding."""
-    behind = F.col("dlh_error").isNull()
-    return [
-        F.substring("body", F.when(behind, MQDLH_LENGTH_1 + 1).otherwise(1), F.lit(_TEXT_BYTES)).alias("text"),
-        F.when(behind, F.col("dlh_ccsid")).otherwise(F.col("ccsid")).alias("text_ccsid"),
-        F.when(behind, F.col("dlh_encoding")).otherwise(F.col("encoding")).alias("text_encoding"),
-    ]
-
-
-def _sample(number: int, message: Row) -> Sample:
+def _sample(row: Row, shapes: Mapping[str, str]) -> Sample:
     return Sample(
-        row=number,
-        msg_id=bytes(message["msg_id"]).hex(),
-        put_at=put_instant(message["put_date"], message["put_time"]),
-        put_appl_name=message["put_appl_name"],
-        bytes=message["body_length"],
-        shape=masked(bytes(message["text"]), message["text_ccsid"], message["text_encoding"]),
+        row=row["row"],
+        msg_id=bytes(row["msg_id"]).hex(),
+        put_at=put_instant(row["put_date"], row["put_time"]),
+        put_appl_name=row["put_appl_name"],
+        bytes=row["body_length"],
+        shape=shapes[row["msg_key"]],
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,8 +14,6 @@ import pyarrow.parquet as pq
 from mqops.errors import LakeError
 from mqops.store.files import lake_errors
 
-_PLACE = ["queue", "msg_key"]
-
 
 def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[bytes, bytes]]:
     """(queue, msg_key) → (MQMD, all that follows). Of messages with the same identity any one: they are alike.
@@ -21,19 +21,36 @@ def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple
     Raises:
         LakeError: the snapshot cannot be read, or lacks one of them.
     """
-    keys = pa.array({key for _queue, key in wanted}, pa.string())
-    found: dict[tuple[str, str], tuple[bytes, bytes]] = {}
-    with lake_errors(snapshot):
-        for path in sorted(snapshot.glob("*.parquet")) if wanted else ():
-            with pq.ParquetFile(path) as file:
-                for group in range(file.num_row_groups):
-                    places = file.read_row_group(group, columns=_PLACE)
-                    chosen = pc.is_in(places.column("msg_key"), keys)
-                    if not pc.any(chosen).as_py():
-                        continue
-                    rows = file.read_row_group(group, columns=[*_PLACE, "md", "body"]).filter(chosen).to_pylist()
-                    found |= {(row["queue"], row["msg_key"]): (row["md"], row["body"]) for row in rows}
+    rows = rows_with(snapshot, {"msg_key": {key for _queue, key in wanted}}, ["queue", "md", "body"])
+    found = {(row["queue"], row["msg_key"]): (row["md"], row["body"]) for row in rows}
     missing = set(wanted) - found.keys()
     if missing:
         raise LakeError(f"{snapshot} lacks {len(missing)} messages of its plan")
     return found
+
+
+def rows_with(
+    snapshot: Path, wanted: Mapping[str, Collection[Any]], columns: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """The messages that have one of the wanted values in each of these columns, which come with the others named.
+
+    Raises:
+        LakeError: the snapshot cannot be read.
+    """
+    if not all(wanted.values()):
+        return
+    with lake_errors(snapshot):
+        for path in sorted(snapshot.glob("*.parquet")):
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    chosen = _chosen(file.read_row_group(group, columns=list(wanted)), wanted)
+                    if pc.any(chosen).as_py():
+                        yield from file.read_row_group(group, columns=[*wanted, *columns]).filter(chosen).to_pylist()
+
+
+def _chosen(table: pa.Table, wanted: Mapping[str, Collection[Any]]) -> pa.ChunkedArray:
+    tests = [
+        pc.is_in(table.column(name), pa.array(set(values), table.schema.field(name).type))
+        for name, values in wanted.items()
+    ]
+    return reduce(pc.and_, tests)

@@ -17,10 +17,9 @@ import pyarrow as pa
 from mqops.backout.decision import settled, with_origin
 from mqops.backout.origin import Setting
 from mqops.errors import PlanChanged
-from mqops.plan import PlanCount, PlanSummary, RuleCount, bonds, plan_digest, row_digest
+from mqops.plan import PlanSummary, bonds, plan_digest
 from mqops.plan.handling import Handling, covered
-from mqops.plan.mask import put_instant
-from mqops.plan.summary import reason_symbol
+from mqops.plan.summary import MOST_GROUPS
 from mqops.rules import Rule, Table, choose
 from mqops.rules.conditions import Question
 from mqops.snapshot.answers import answers, columns_for
@@ -31,6 +30,7 @@ from mqops.store.files import make_durable, make_folder, read_json, write_json
 from mqops.store.replays import read as read_replays
 from mqops.store.run import RunFolder
 from mqops.workflow.bonds import bound
+from mqops.workflow.counts import Books
 
 COPIED = (
     *("queue", "msg_key", "msg_id", "correl_id", "put_date", "put_time", "body_sha256", "body_length"),
@@ -39,8 +39,6 @@ COPIED = (
 READ = sorted({*COPIED, *PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "dlh_error", "format", "jms_destination"})
 """The columns of a snapshot that deciding reads; for extended rules see `read_messages`."""
 _BATCH, _NARROW_BATCH = 2000, 65_536
-MOST_GROUPS = 1000
-"""Groups in a summary; with &REPLYQ there may be one a message."""
 
 
 def decide(
@@ -85,7 +83,7 @@ def write_plan(
         raise PlanChanged(f"The plan of run {run.run} is being acted on; make a new run for a new plan")
     observed = read_json(run.observe_json)
     run.plan_json.unlink(missing_ok=True)
-    books = _Books()
+    books = Books()
     make_folder(run.plan)
     write_parquet(run.plan, PLAN, _batches(books.noting(rows)))
     make_durable(run.plan)
@@ -107,7 +105,7 @@ def write_plan(
         rows=len(books.digests),
         bytes=sum(tally.bytes for tally in books.rules.values()),
         rules=rules,
-        counts=books.counts(),
+        counts=books.counts(run.snapshot),
         counts_left_off=max(0, len(books.groups) - MOST_GROUPS),
         remarks=(*remarks, *bonds.remarks(actions), *(handling.remarks() if handling else ())),
         handling=how,
@@ -228,65 +226,3 @@ def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(waiting, schema=PLAN)
             waiting = []
     yield pa.RecordBatch.from_pylist(waiting, schema=PLAN)
-
-
-@dataclass(slots=True)
-class _Tally:
-    messages: int = 0
-    bytes: int = 0
-    oldest: str = ""
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        self.messages += 1
-        self.bytes += row["body_length"]
-        put = row["put_date"] + row["put_time"]
-        if put.isdigit() and (not self.oldest or put < self.oldest):
-            self.oldest = put
-
-    def values(self) -> dict[str, Any]:
-        oldest = put_instant(self.oldest[:8], self.oldest[8:])
-        return {"messages": self.messages, "bytes": self.bytes, "oldest": oldest}
-
-
-_RULE = ("rule_line", "rule_key", "action")
-_GROUP = (*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_q_mgr")
-
-
-@dataclass(slots=True)
-class _Books:
-    """Digests and counts, taken while the rows go by."""
-
-    digests: list[str] = field(default_factory=list)
-    rules: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
-    groups: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
-
-    def noting(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for given in rows:
-            row = {"order_key": "", "together": given["row"], **given}
-            self.digests.append(row_digest(row))
-            self.rules.setdefault(tuple(row[name] for name in _RULE), _Tally()).add(row)
-            self.groups.setdefault(tuple(row[name] for name in _GROUP), _Tally()).add(row)
-            yield row
-
-    def rule_counts(self) -> tuple[RuleCount, ...]:
-        order = sorted(self.rules, key=lambda rule: (rule[0] is None, rule[0] or 0, rule[2]))
-        return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
-
-    def counts(self) -> tuple[PlanCount, ...]:
-        largest = Counter({group: tally.messages for group, tally in self.groups.items()}).most_common(MOST_GROUPS)
-        return tuple(self._count(group) for group, _messages in largest)
-
-    def _count(self, group: tuple[Any, ...]) -> PlanCount:
-        line, key, action, reason, origin_q, origin_q_mgr, dest_q, dest_q_mgr = group
-        return PlanCount(
-            rule_line=line,
-            rule_key=key,
-            action=action,
-            reason=reason,
-            symbol=reason_symbol(reason),
-            origin_q=origin_q,
-            origin_q_mgr=origin_q_mgr,
-            dest_q=dest_q,
-            dest_q_mgr=dest_q_mgr,
-            **self.groups[group].values(),
-        )

@@ -1,0 +1,76 @@
+"""What a plan made without Spark shows of its messages: bytes, the oldest, three masked samples a group (law 9)."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+from mq_support import DLQ, dead_letter
+
+from mqops.cli import main
+
+TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\n")
+
+
+@pytest.fixture
+def mqops(manager, tmp_path, monkeypatch):
+    """Run a command on the queue manager of the test; gives its standard output."""
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
+
+    def run(*arguments: str, text: str = "") -> str:
+        done = CliRunner().invoke(main, arguments, input=text)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def messages(manager):
+    manager.put(DLQ, [dead_letter("A", b"IBAN DE%d, Anna" % number) for number in range(5)])
+    manager.put(DLQ, [dead_letter("B", b"\xff" * 6), ({}, b"no header 1")])
+
+
+SHAPES = {"A": ["xxxx xx9, xxxx"] * 3, "B": ["......"], None: ["xx xxxxxx 9"]}
+
+
+def test_every_group_has_its_first_three_messages_masked(mqops, messages):
+    said = mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json", text=TABLE)
+    counts = json.loads(said)["plan"]["counts"]
+    assert {count["origin_q"]: [one["shape"] for one in count["samples"]] for count in counts} == SHAPES
+    assert {one["row"]: one["bytes"] for count in counts for one in count["samples"]} == {
+        **{0: 172 + 14, 1: 172 + 14, 2: 172 + 14},
+        **{5: 172 + 6, 6: 11},
+    }
+    assert "Anna" not in said
+
+
+def test_the_text_shows_bytes_the_oldest_and_samples(mqops, messages):
+    said = mqops("dlq", "run", DLQ, "QM1", "--dry-run", text=TABLE).splitlines()
+    put = r"\d{4}-\d\d-\d\dT[0-9:.]{11}Z"
+    expected = [
+        *(rf"       5  line 1: RETRY to A@QM1  \(MQRC_Q_FULL A@QM1; {5 * 186} bytes, oldest {put}\)",),
+        *[rf"          [0-9a-f]{{48}} {put} \S+, 186 bytes: xxxx xx9, xxxx"] * 3,
+        rf"       1  no rule: ERROR  \(no MQDLH; 11 bytes, oldest {put}\)",
+        rf"          [0-9a-f]{{48}} {put} \S+, 11 bytes: xx xxxxxx 9",
+        rf"       1  line 2: DISCARD  \(MQRC_Q_FULL B@QM1; 178 bytes, oldest {put}\)",
+        rf"          [0-9a-f]{{48}} {put} \S+, 178 bytes: [.]{{6}}",
+    ]
+    assert [line for line, wanted in zip(said[1:], expected, strict=False) if not re.fullmatch(wanted, line)] == []
+
+
+def test_the_plan_of_an_undo_has_samples_too(mqops, messages):
+    run = json.loads(mqops("dlq", "run", "--once", DLQ, "QM1", "--json", text=TABLE))["run"]
+    plan = json.loads(mqops("undo", run, "-m", "QM1", "--dry-run", "--json"))["plan"]
+    assert {count["action"]: [one["shape"] for one in count["samples"]] for count in plan["counts"]} == {
+        "RETURN": SHAPES["A"],
+        "RESTORE": SHAPES["B"],
+    }
