@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mqops_airflow.check import CheckOperator, asked, drain_leftovers, end_here, own_folder, valid_table
+from mqops_airflow.check import CheckOperator, asked, drained_leftovers, end_here, own_folder, valid_table
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file, lake
 
@@ -30,7 +30,7 @@ class BackoutCheckOperator(CheckOperator):
         rules = estate.rules(params["rules_file"])
         table = valid_table(rules, self.queue_manager, self.log, origins=True)
         with connect(connection_for(self.queue_manager, estate)) as session:
-            drained = drain_leftovers(session, lake(estate), self.queue_manager)
+            drained = drained_leftovers(session, lake(estate), self.queue_manager, self.log)
             surveyed = survey(
                 session,
                 queues=params["queues"] or (),

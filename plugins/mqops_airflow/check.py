@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
 
-from mqops.errors import InProgress, RulesError, SettingsError
+from mqops.errors import RulesError, SettingsError
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import run_key, unused
 from mqops_airflow.workplace import estate_file, lake
@@ -54,7 +54,7 @@ class DlqCheckOperator(CheckOperator):
         named = params["queue"] or (settings.dlq_rules.queue if settings.dlq_rules else "") or table.control.inputq
         with connect(connection) as session:
             queue = self._queue(session, named)
-            drained = drain_leftovers(session, lake(estate), self.queue_manager)
+            drained = drained_leftovers(session, lake(estate), self.queue_manager, self.log)
             messages = depth(session, queue)
         self.log.info("%s: %d messages; %d markers of earlier runs drained", queue, messages, drained)
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
@@ -139,30 +139,14 @@ def asked(params: Any) -> dict[str, Any]:
     }
 
 
-def drain_leftovers(session: Session, lake_folder: Path, queue_manager: str) -> int:
-    """Bring markers that a killed run left on the ledger queue into the ledger; returns how many there were.
+def drained_leftovers(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:
+    """Bring what killed runs left on the ledger queue into the ledger; returns the number of lines.
 
-    A run that is being acted on at the moment drains its own.
+    Runs that were begun and are not finished are named in the log.
     """
-    from mqops.mq.ledger_queue import LedgerQueue  # noqa: PLC0415
-    from mqops.store.ledger import LedgerFile  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
-    from mqops.workflow.clock import utc_now  # noqa: PLC0415
-    from mqops.workflow.prove import drain  # noqa: PLC0415
+    from mqops.workflow.leftovers import drain_leftovers  # noqa: PLC0415
 
-    queue = LedgerQueue(session)
-    plans = list(queue.plans())
-    queue.close()
-    drained = 0
-    for plan in plans:
-        folder = RunFolder.at(lake_folder, queue_manager, plan.run)
-        ledger = LedgerFile(folder.lake_folder, utc_now)
-        if not folder.path.is_dir():
-            drained += drain(session, ledger, None, plan)
-            continue
-        try:
-            with folder.lock():
-                drained += drain(session, ledger, folder, plan)
-        except InProgress:
-            continue
-    return drained
+    found = drain_leftovers(session, lake_folder, queue_manager)
+    for line in found.told():
+        log.warning("%s (or clear its task act)", line)
+    return found.lines

@@ -9,7 +9,7 @@ from airflow.sdk import BaseBranchOperator, BaseOperator
 
 from mqops.act.lanes import RESTORE, RETURN
 from mqops.estate import Approval
-from mqops_airflow.check import drain_leftovers, own_folder
+from mqops_airflow.check import drained_leftovers, own_folder
 from mqops_airflow.policy import judge
 from mqops_airflow.prove import ProveOperator
 from mqops_airflow.reach import connection_for
@@ -38,7 +38,7 @@ class UndoPlanOperator(BaseOperator):
         connection = connection_for(name, estate)
         run = find_run(lake_folder, name, params["run"])
         with connect(connection) as session:
-            drain_leftovers(session, lake_folder, name)
+            drained_leftovers(session, lake_folder, name, self.log)
         folder = own_folder(context, lake_folder, name)
         plan = plan_undo(connection, run, folder)
         for action, count in sorted(plan.actions.items()):

@@ -13,6 +13,7 @@ import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.errors import LedgerBroken
+from mqops.ledger.chain import held
 from mqops.ledger.history import COLUMNS, Event, events, is_since
 from mqops.ledger.outcome import MEANING, OutcomeSummary
 from mqops.store.files import read_json
@@ -36,10 +37,18 @@ def ledger() -> None:
 def verify(*, queue_managers: tuple[str, ...], lake: Path, as_json: bool) -> None:
     """Check that no line of the ledgers was changed, removed or added (none named: all ledgers of the lake).
 
+    Each line holds the hash of the one before, so that what was changed in the middle does not fit. Each run that was
+    proved keeps number and hash of the last line of then in RUN/summary.json: a ledger that no longer has that line was
+    cut off or written anew, and the run is named. A run whose folder was deleted, or that an earlier version proved,
+    tells nothing.
+
+    What is not proved: lines behind the last of these proofs can be cut off unseen, and, as there is no key, whoever
+    can rewrite the ledger and all summaries can write another history. Keep `head` of --json where they cannot write.
+
     The first line that is not what was written is named, and the exit code is 1. What a crash left of a half-written
     last line is told and no error: nothing relies on it yet.
     """
-    results = [_verified(name, LedgerFile(lake / name, utc_now)) for name in queue_managers or all_ledgers(lake)]
+    results = [_verified(name, LedgerFile(lake / name, utc_now)) for name in queue_managers or _with_a_past(lake)]
     ok = all(result["ok"] for result in results)
     if as_json:
         show_json({"ok": ok, "ledgers": results})
@@ -60,10 +69,16 @@ def all_ledgers(lake: Path) -> list[str]:
     return sorted(path.parent.parent.name for path in lake.glob("*/ledger/ledger.jsonl"))
 
 
+def _with_a_past(lake: Path) -> list[str]:
+    """Those, and the queue managers that have runs with a proof, so that a ledger that was removed is missed."""
+    others = [path.name for path in lake.glob("*/") if LedgerFile(path, utc_now).proofs()]
+    return sorted({*all_ledgers(lake), *others})
+
+
 def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
     lines, head, error = 0, "", ""
     try:
-        for entry in file.entries():
+        for entry in held(file.entries(), file.proofs()):
             lines, head = lines + 1, entry["hash"]
     except LedgerBroken as broken:
         error = str(broken)
@@ -160,23 +175,23 @@ def export(*, queue_managers: tuple[str, ...], run: str, since: datetime | None,
 @json_option
 @known_errors
 def drain(*, queue_manager: str, lake: Path, as_json: bool) -> None:
-    """Record all markers that lie on the ledger queue, also those of runs that nobody proved."""
+    """Record all markers that lie on the ledger queue, also those of runs that nobody proved.
+
+    A run that is being acted on or proved drains its own. Runs that were begun and are not finished are named.
+    """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.mq.ledger_queue import LedgerQueue  # noqa: PLC0415
-    from mqops.workflow.prove import drain as drain_plan  # noqa: PLC0415
+    from mqops.workflow.leftovers import drain_leftovers  # noqa: PLC0415
 
     with connect(connection_to(queue_manager)) as session:
         name = queue_manager_name(session)
-        file = LedgerFile(RunFolder.at(lake, name, "any").lake_folder, utc_now)
-        queue = LedgerQueue(session)
-        plans = list(queue.plans())
-        queue.close()
-        lines = 0
-        for plan in plans:
-            run = RunFolder.at(lake, name, plan.run)
-            lines += drain_plan(session, file, run if run.path.is_dir() else None, plan)
-    show_json({"queue_manager": name, "lines": lines}) if as_json else click.echo(f"{name}: {lines} lines added")
+        found = drain_leftovers(session, lake, name)
+    for line in found.told():
+        click.echo(f"mqops: {line}", err=True)
+    if as_json:
+        show_json({"queue_manager": name, "lines": found.lines})
+    else:
+        click.echo(f"{name}: {found.lines} lines added")
 
 
 @ledger.command("outcomes")

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from mqops.act.identity import PlanIdentity
 from mqops.errors import LedgerBroken, MQError, mq_error
-from mqops.ledger.marker import Marker, is_ticket
+from mqops.ledger.marker import Marker, Ticket, is_ticket
 from mqops.mq.session import Session
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
@@ -100,10 +100,20 @@ class LedgerQueue:
 
     def markers(self) -> Iterator[Marker]:
         """All committed markers, left where they are. What is neither marker nor ticket is passed over."""
+        for body in self._bodies():
+            if not is_ticket(body):
+                with suppress(LedgerBroken):
+                    yield Marker.unpack(body)
+
+    def tickets(self) -> Iterator[Ticket]:
+        """All committed tickets, left where they are: those of lanes that nobody has at the moment."""
+        for body in self._bodies():
+            if is_ticket(body):
+                with suppress(LedgerBroken):
+                    yield Ticket.unpack(body)
+
+    def _bodies(self) -> Iterator[bytes]:
         options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST
         while got := self._session.get(self._handle, options, name=NAME):
             options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
-            if is_ticket(got.body):
-                continue
-            with suppress(LedgerBroken):
-                yield Marker.unpack(got.body)
+            yield got.body

@@ -13,6 +13,8 @@ import filelock
 from mqops.errors import InProgress, SettingsError
 from mqops.store.files import lake_errors, make_folder
 
+LOCK_WAIT = 5
+"""Other runs hold a run's lock only while they drain what it left on the ledger queue, which is soon done."""
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._+=:@-]")
 
 
@@ -142,8 +144,10 @@ class RunFolder:
         return self.path / "anatomy.prom"
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Hold the run for one execution of act.
+    def lock(self, *, wait: float = LOCK_WAIT) -> Iterator[None]:
+        """Hold the run for one execution of act, or while its markers are drained.
+
+        Parameters: `wait` seconds for whoever holds it.
 
         Raises:
             InProgress: another process holds it.
@@ -152,7 +156,7 @@ class RunFolder:
         lock = filelock.FileLock(self.path / "act.lock", mode=0o600)
         with lake_errors(self.path):
             try:
-                lock.acquire(blocking=False)
+                lock.acquire(timeout=wait)
             except filelock.Timeout as error:
                 raise InProgress(f"Another process acts on run {self.run}; wait for it to end") from error
         try:
