@@ -32,7 +32,7 @@ def runs_of(lake: Path) -> list[RunFolder]:
 def killed(manager: Manager, lake: Path, moment: Callable[[RunFolder], bool], *options: str) -> RunFolder:
     """Start a pass and kill it with -9 at a moment; gives the run."""
     environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}
-    command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--lake", str(lake), *options]
+    command = [sys.executable, "-m", "mqops.cli", "dlq", "run", "--once", DLQ, "QM1", "--lake", str(lake), *options]
     process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE)
     assert process.stdin
     process.stdin.write(b"ACTION(RETRY)\n")

@@ -232,7 +232,7 @@ def test_law1_spark_processes_are_killed_while_a_plan_is_acted_on(manager, tmp_p
 def cli_passes(manager: Manager, lake: Path, dice: random.Random) -> Iterator[str]:
     """Passes of `mqops dlq run`, each killed at a random moment of its acting."""
     environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}
-    command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--lake", str(lake)]
+    command = [sys.executable, "-m", "mqops.cli", "dlq", "run", "--once", DLQ, "QM1", "--lake", str(lake)]
     command += ["--unit-size", str(UNIT_SIZE), "--json"]
     rules = lake.parent / "table.rules"
     rules.write_text(RULES)

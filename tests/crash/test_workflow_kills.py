@@ -87,7 +87,7 @@ class Site:
         lake = self.folder / "lake"
         self.earlier, self.current = {run.path for run in self.runs}, None
         if kind == "command":
-            command = ["-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--rules", str(rules), "--lake", str(lake)]
+            command = ["-m", "mqops.cli", "dlq", "run", "--once", DLQ, "QM1", "--rules", str(rules), "--lake", str(lake)]
             command += ["--unit-size", "10", "--json"]
         elif kind == "again":
             self.current = self.dice.choice(self.unfinished)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
+from mqops.cli import amq
 from mqops.cli.anatomy import anatomy
+from mqops.cli.ending import Ending
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
@@ -22,9 +26,26 @@ from mqops.cli.passes import (
     unit_size_option,
     warn_of,
 )
+from mqops.errors import MQError, SettingsError
+from mqops.model import RunSummary
 
 if TYPE_CHECKING:
+    from mqops.mq.connection import MqConnection
     from mqops.plan.handling import Handling
+    from mqops.rules import Table
+    from mqops.workflow.dlq import Pass
+    from mqops.workflow.handler import Handler
+
+EPILOG = """\
+It acts at once and asks nobody: `--dry-run` rehearses it, `--canary` and `--pace` make it careful, `mqops undo RUN`
+takes it back.
+
+Each pass is a run of its own in the lake. What runmqdlq says with AMQ numbers goes to standard error, the outcome of
+each pass to standard output, with --json as one object a line.
+
+Exit codes: 0 it ended as WAIT or a signal said, whatever could not be put; 1 the table is not valid, the queue manager
+failed, a pass does not balance, or somebody stopped it (`mqops stop`); 2 usage.
+"""
 
 
 @click.group()
@@ -35,52 +56,153 @@ def dlq() -> None:
 dlq.add_command(anatomy)
 
 
-@dlq.command()
+@dlq.command(epilog=EPILOG)
 @click.argument("queue", default="")
 @click.argument("queue_manager", metavar="[QMGR]", default="")
 @rules_option
 @strict_option
 @dry_run_option
+@click.option("--once", is_flag=True, help="One pass, whatever WAIT and RETRYINT of the table say.")
+@click.option(
+    "-u",
+    "user",
+    default="",
+    metavar="USER",
+    help="Connect as USER, whose password is the first line of standard input.",
+)
+@click.option("-c", "client", is_flag=True, help="Connect as a client: MQSERVER or a channel table says where to.")
 @unit_size_option
 @handling_options
 @lake_option
 @json_option
+@click.pass_context
 @known_errors
 def run(
+    ctx: click.Context,
     *,
     queue: str,
     queue_manager: str,
     rules_file: IO[bytes],
     strict: bool,
     dry_run: bool,
+    once: bool,
+    user: str,
+    client: bool,
     unit_size: int,
     handling: Handling,
     lake: Path,
     as_json: bool,
 ) -> None:
-    """One pass over QUEUE of queue manager QMGR with the rules table on standard input, as runmqdlq takes it.
+    """Stand in for runmqdlq: deal with QUEUE of queue manager QMGR by the rules table on standard input.
 
     QUEUE and QMGR beat INPUTQ and INPUTQM of the table; with neither it is the dead-letter queue of the default queue
-    manager. Every message is copied to the lake before anything is moved, and the pass is proved at its end.
-    """
-    from mqops.workflow.dlq import Pass, carry_out, plan_pass  # noqa: PLC0415
+    manager. Every message is copied to the lake before anything is moved, and each pass is proved at its end.
 
+    RETRYINT and WAIT of the table hold: while a put is to be tried again there is a pass every RETRYINT (60) seconds;
+    then it waits for messages, with WAIT(YES), the default, for ever, with WAIT(n) n seconds, with WAIT(NO) not at all.
+    SIGTERM and Ctrl-C end it behind the unit of work it is in. For a single pass: --once.
+    """
+    if queue.startswith("?"):
+        click.echo(ctx.get_help())
+        return
+    from mqops.workflow.dlq import Pass, plan_pass  # noqa: PLC0415
+
+    password = _password(user)
     table, text = read_table(rules_file, strict=strict)
+    connection = connection_to(queue_manager.strip() or table.control.inputqm.strip())
     what = Pass(
-        connection=connection_to(queue_manager.strip() or table.control.inputqm.strip()),
+        connection=_as_asked(connection, user, password, client=client),
         lake=lake,
         table=table,
         text=text,
         source=source_of(rules_file),
-        queue=queue.strip() or table.control.inputq.strip(),
+        queue=_first_word(queue) or table.control.inputq.strip(),
         unit_size=unit_size,
         handling=handling,
         requested_by=this_user(),
+        tell=_Once(),
     )
-    folder, plan = plan_pass(what)
-    if dry_run:
-        show_dry_run(folder, plan, as_json=as_json)
-        return
-    warn_of(folder)
-    summary = carry_out(what, folder, plan)
-    show_json(summary.to_json()) if as_json else show_summary(summary)
+    try:
+        if dry_run:
+            show_dry_run(*plan_pass(what), as_json=as_json)
+        else:
+            _handle(what, once=once, as_json=as_json)
+    except MQError as error:
+        amq.say_error(error, connection.queue_manager)
+        raise
+
+
+def _password(user: str) -> str:
+    """The first line of standard input, where a user is named."""
+    if not user:
+        return ""
+    password = sys.stdin.buffer.readline().decode("utf-8", "surrogateescape").rstrip("\r\n")
+    if not password:
+        raise SettingsError(f"-u {user} needs the password as the first line of standard input, before the rules table")
+    return password
+
+
+def _as_asked(connection: MqConnection, user: str, password: str, *, client: bool) -> MqConnection:
+    if user:
+        connection = replace(connection, user=user, password=password)
+    return replace(connection, client=True) if client else connection
+
+
+def _first_word(queue: str) -> str:
+    """A queue's name is cut at its first blank, as runmqdlq does."""
+    return next(iter(queue.split()), "")
+
+
+class _Once:
+    """Says each line once."""
+
+    def __init__(self) -> None:
+        self._said: set[str] = set()
+
+    def __call__(self, line: str) -> None:
+        if line not in self._said:
+            self._said.add(line)
+            click.echo(f"mqops: {line}", err=True)
+
+
+def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
+    from mqops.workflow.handler import Handler  # noqa: PLC0415
+
+    with Ending() as ending:
+        handler = Handler(what, ending, once=once, tell_errors=lambda ids: amq.say_in_error(handler.queue, ids))
+        until = "one pass, --once" if once else f"WAIT({what.table.control.wait})"
+        amq.say(8708, queue=handler.queue, queue_manager=handler.queue_manager, until=until)
+        while handler.has_work():
+            folder, plan = handler.plan()
+            warn_of(folder)
+            summary = handler.carry_out(folder, plan)
+            show_json(summary.to_json()) if as_json else show_summary(summary)
+            amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
+            amq.say_failures(handler.outcome.failures, _next_try(handler, what.table, once=once))
+            if ending.asked and not summary.finished:
+                click.echo(f"mqops: {ending.asked}: `mqops resume {summary.run} --finish` does the rest", err=True)
+        if not handler.passes:
+            _show_nothing(handler, as_json=as_json)
+        amq.say(8709, why=_why(handler, ending, until))
+
+
+def _next_try(handler: Handler, table: Table, *, once: bool) -> str:
+    if not handler.outcome.pending:
+        return "no try is left for them, they stay"
+    return "start it again for the next try" if once else f"the next try is in {table.control.retryint} s"
+
+
+def _show_nothing(handler: Handler, *, as_json: bool) -> None:
+    if as_json:
+        nothing = RunSummary(run="", workflow="dlq", queue_manager=handler.queue_manager, queue=handler.queue, plan="")
+        show_json(nothing.to_json())
+    else:
+        click.echo(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
+
+
+def _why(handler: Handler, ending: Ending, until: str) -> str:
+    if ending.asked:
+        return f"{ending.asked} came; what is left is where it was, start it again to go on"
+    if handler.came_back:
+        return "canaries came back, and the rest was left; look why the application refuses them, and start it again"
+    return until

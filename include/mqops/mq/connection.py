@@ -23,7 +23,8 @@ VARIABLE = "MQOPS_CONNECTION"
 class MqConnection:
     """Where a queue manager is and who asks.
 
-    Parameters: with `channel` and `conn_name` ("host(port)") a client connection, else a local one; `tls_cipher` and
+    Parameters: with `channel` and `conn_name` ("host(port)") a client connection, else a local one, or with `client`
+    the one that MQSERVER or the client's channel table says; `tls_cipher` and
     `tls_key_repository` as MQ names them (SSLCipherSpec, key repository without suffix); `environment` variables that
     the process needs before it connects (MQLITE_HOME, MQSERVER ...).
     """
@@ -31,6 +32,7 @@ class MqConnection:
     queue_manager: str
     channel: str = ""
     conn_name: str = ""
+    client: bool = False
     user: str = ""
     password: str = field(default="", repr=False)
     tls_cipher: str = ""
@@ -112,6 +114,8 @@ def open_session(connection: MqConnection) -> Session:
 def _connect(pymqi: Any, queue_manager: pymqi.QueueManager, connection: MqConnection) -> None:
     # Shared: the application may have a connection of its own in this thread, and a thread has only one that is not.
     options: dict[str, Any] = {"opts": pymqi.CMQC.MQCNO_HANDLE_SHARE_BLOCK}
+    if connection.client:
+        options["opts"] |= pymqi.CMQC.MQCNO_CLIENT_BINDING
     if connection.user:
         options |= {"user": connection.user, "password": connection.password}
     if connection.channel and connection.conn_name:

@@ -36,7 +36,7 @@ def mqops(manager, tmp_path):
 def run(manager, mqops) -> str:
     """A run that moved one message and discarded another."""
     manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("B", b"y")])
-    return json.loads(mqops("dlq", "run", DLQ, "QM1", "--json", text=TABLE).stdout)["run"]
+    return json.loads(mqops("dlq", "run", "--once", DLQ, "QM1", "--json", text=TABLE).stdout)["run"]
 
 
 def bodies(manager) -> list[bytes]:

@@ -42,9 +42,9 @@ def test_an_extended_table_moves_what_it_says_and_is_tried_on_the_snapshot(queue
     def mqops(*arguments, text=""):
         return CliRunner().invoke(main, arguments, input=text)
 
-    done = mqops("dlq", "run", DLQ, "QM1", "--lake", str(tmp_path / "lake"), "--json", text=TABLE)
+    done = mqops("dlq", "run", "--once", DLQ, "QM1", "--lake", str(tmp_path / "lake"), "--json", text=TABLE)
     assert done.exit_code == 0, done.output
-    summary = json.loads(done.output)
+    summary = json.loads(done.stdout)
     assert (summary["moved"], summary["left"], summary["balanced"]) == (5, 1, True)
     assert [rule["rule_line"] for rule in summary["rules"] if rule["planned"]] == [2, 3, 4, 5, 6, 8]
     assert manager.bodies("GERMAN") == bodies[:4]

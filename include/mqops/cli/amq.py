@@ -1,0 +1,78 @@
+"""What `mqops dlq run` says on standard error as runmqdlq does: its message numbers, the texts in our own words.
+
+One table, `TEXTS`: number → text. The line has the date and time before it, as in the log of runmqdlq.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import click
+
+from mqops.errors import MQError
+from mqops.mq.ledger_queue import NAME as LEDGER
+from mqwire.names import reason_name
+
+TEXTS: Mapping[int, str] = {
+    8708: "the dead-letter queue handler has started to process INPUTQ({queue}) of {queue_manager} ({until})",
+    8709: "the dead-letter queue handler ends: {why}",
+    8721: "message {msg_id} on {queue} has no valid MQDLH: no rule applies, take it off with the program it is for",
+    8722: "{count} messages could not be put on {destination} by the rule at line {line}: {reason}; {remedy}",
+    8741: "the queue manager {name} cannot be connected to: {reason}",
+    8742: "the queue manager {name} cannot be opened: {reason}",
+    8743: "the queue manager {name} cannot be inquired: {reason}",
+    8745: "the dead-letter queue {name} cannot be opened: {reason}",
+    8746: "the dead-letter queue cannot be closed: {reason}",
+    8748: "no message can be got from the dead-letter queue {name}: {reason}",
+    8749: "the unit of work cannot be committed or backed out: {reason}",
+    8750: "there is no rule on the input: give a rules table on standard input, or with --rules",
+    8758: "{count} errors in the rules table: correct them and start again, nothing was done",
+}
+"""Number → text. Those of errors in the table itself stand before the error (`Problem.number`)."""
+
+OF_VERB: Mapping[str, int] = {
+    "MQCONNX": 8741,
+    "MQOPEN": 8745,
+    "MQINQ": 8743,
+    "MQCLOSE": 8746,
+    "MQGET": 8748,
+    "MQCMIT": 8749,
+    "MQBACK": 8749,
+}
+"""The call that failed → number. An MQOPEN of the queue manager itself is 8742."""
+MOST = 5
+"""Messages in error that are named a time."""
+
+
+def say(number: int, **values: object) -> None:
+    """Print a message of the table on standard error."""
+    at = datetime.now().astimezone().strftime("%m/%d/%y  %H:%M:%S")
+    click.echo(f"{at}  AMQ{number}: {TEXTS[number].format(**values)}", err=True)
+
+
+def say_error(error: MQError, queue_manager: str) -> None:
+    """Say that a call failed, where runmqdlq has a number for it; the ledger queue is none of its queues."""
+    number = OF_VERB.get(error.verb)
+    if number is None or error.object_name == LEDGER:
+        return
+    if number == OF_VERB["MQOPEN"] and error.object_name == queue_manager:
+        number = 8742
+    say(number, name=error.object_name or "(the default one)", reason=f"{error.symbol} ({error.reason})")
+
+
+def say_in_error(queue: str, msg_ids: Sequence[str]) -> None:
+    """Say which messages have no valid MQDLH, a few by name."""
+    for msg_id in msg_ids[:MOST]:
+        say(8721, queue=queue, msg_id=msg_id)
+    if len(msg_ids) > MOST:
+        more = len(msg_ids) - MOST
+        click.echo(f"    and {more} more without a valid MQDLH: `mqops dlq anatomy {queue}` counts them", err=True)
+
+
+def say_failures(failures: Mapping[tuple[int, str, str, int], int], remedy: str) -> None:
+    """Say which tries failed: a line for each rule, destination and reason, and what is to come."""
+    for (line, queue, queue_manager, reason), count in sorted(failures.items()):
+        name = f"{queue}@{queue_manager}" if queue_manager else queue
+        told = f"{reason_name(reason)} ({reason})"
+        say(8722, count=count, destination=name, line=line, reason=told, remedy=remedy)

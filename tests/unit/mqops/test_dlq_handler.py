@@ -1,0 +1,260 @@
+"""`mqops dlq run` as runmqdlq: WAIT and RETRYINT of the table, signals, the kill switch, the messages it prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from act_support import send_back, taken
+from mq_support import DLQ, Manager, dead_letter
+
+RETRY = "ACTION(RETRY)\n"
+SHUT = "DEFINE QLOCAL(SHUT) PUT(DISABLED)\n"
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc=f"DEFINE QLOCAL(A)\nDEFINE QLOCAL(DEAD)\n{SHUT}")
+
+
+class Invocation:
+    """A `mqops dlq run` under way, and what it has said so far."""
+
+    def __init__(self, manager: Manager, folder: Path, table: str, *options: str) -> None:
+        self.lake = folder / "lake"
+        rules = folder / "table.rules"
+        rules.write_text(table)
+        self.said, self.told = folder / "out", folder / "err"
+        environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(self.lake)}
+        command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--rules", str(rules), *options]
+        with self.said.open("w") as said, self.told.open("w") as told:
+            self.process = subprocess.Popen(command, env=environment, stdout=said, stderr=told)
+
+    @property
+    def out(self) -> str:
+        return self.said.read_text()
+
+    @property
+    def err(self) -> str:
+        return self.told.read_text()
+
+    @property
+    def runs(self) -> list[str]:
+        return sorted(path.name for path in self.lake.glob("QM1/runs/*"))
+
+    def until(self, condition: Callable[[], Any]) -> None:
+        """Wait for a condition while it is at work."""
+        end = time.monotonic() + 60
+        while not condition():
+            assert self.process.poll() is None, self.err
+            assert time.monotonic() < end, self.err
+            time.sleep(0.02)
+
+    def until_it_waits(self) -> None:
+        self.until(lambda: "AMQ8708" in self.err)
+
+    def ended(self, code: int = 0) -> str:
+        """Wait for its end; gives what it said on standard error."""
+        assert self.process.wait(60) == code, self.err
+        return self.err
+
+    def texts(self, number: int) -> list[str]:
+        """What it said under an AMQ number."""
+        return re.findall(rf"^\d\d/\d\d/\d\d  \d\d:\d\d:\d\d  AMQ{number}: (.*)$", self.err, re.MULTILINE)
+
+
+@pytest.fixture
+def started(manager, tmp_path) -> Iterator[Callable[..., Invocation]]:
+    all_of_them = []
+
+    def start(table: str, *options: str) -> Invocation:
+        all_of_them.append(Invocation(manager, tmp_path, table, *options))
+        return all_of_them[-1]
+
+    yield start
+    for one in all_of_them:
+        one.process.kill()
+        one.process.wait()
+
+
+def test_wait_no_ends_when_nothing_is_left_to_do_and_an_empty_queue_makes_no_run(manager, started):
+    empty = started(f"WAIT(NO)\n{RETRY}")
+    empty.ended()
+    assert empty.out == f"nothing to do: {DLQ} of QM1 is empty\n"
+    assert empty.runs == []
+    told = [text for number in (8708, 8709) for text in empty.texts(number)]
+    assert told == [
+        f"the dead-letter queue handler has started to process INPUTQ({DLQ}) of QM1 (WAIT(NO))",
+        "the dead-letter queue handler ends: WAIT(NO)",
+    ]
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("NOWHERE", b"y")])
+    busy = started("WAIT(NO)\nDESTQ(A) ACTION(RETRY)\n", "--json")
+    busy.ended()
+    (summary,) = map(json.loads, busy.out.splitlines())
+    assert (summary["moved"], summary["left"]) == (1, 1)
+    assert len(busy.runs) == 1  # what is ignored is no reason for another
+
+
+def test_an_empty_queue_is_a_summary_of_zeros_with_json(started):
+    done = started(RETRY, "--once", "--json")
+    done.ended()
+    told = json.loads(done.out)
+    assert (told["queue"], told["queue_manager"], told["planned"], told["balanced"]) == (DLQ, "QM1", 0, True)
+    assert done.runs == []
+
+
+def test_D02_D03_a_message_goes_through_its_tries_to_the_next_rule_in_one_invocation(manager, started):
+    manager.put(DLQ, [dead_letter("SHUT", b"x"), dead_letter("SHUT", b"y")])
+    table = "RETRYINT(1) WAIT(NO)\nDESTQ(SHUT) ACTION(RETRY) RETRY(3)\nACTION(FWD) FWDQ(DEAD) HEADER(NO)\n"
+    begun = time.monotonic()
+    done = started(table, "--json")
+    done.ended()
+    assert time.monotonic() - begun >= 3  # three intervals between four passes
+    assert manager.bodies("DEAD") == [b"x", b"y"]
+    summaries = [json.loads(line) for line in done.out.splitlines()]
+    assert [(one["failed"], one["moved"]) for one in summaries] == [(2, 0), (2, 0), (2, 0), (0, 2)]
+    assert [one["run"] for one in summaries] == done.runs
+    failure = "2 messages could not be put on SHUT@QM1 by the rule at line 2: MQRC_PUT_INHIBITED (2051); the next try"
+    assert done.texts(8722) == [f"{failure} is in 1 s"] * 3
+
+
+def test_wait_no_ends_where_no_try_is_left(manager, started):
+    manager.put(DLQ, [dead_letter("SHUT", b"x")])
+    done = started(f"RETRYINT(600) WAIT(NO)\n{RETRY}")
+    done.ended()
+    (failure,) = done.texts(8722)
+    assert failure.endswith("MQRC_PUT_INHIBITED (2051); no try is left for them, they stay")
+    assert manager.depth(DLQ) == 1
+
+
+def test_wait_n_ends_so_many_seconds_after_the_last_message(manager, started):
+    handler = started(f"WAIT(2)\n{RETRY}")
+    handler.until_it_waits()
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    handler.until(lambda: handler.out)
+    moved = time.monotonic()
+    handler.ended()
+    assert 1.5 < time.monotonic() - moved < 30
+    assert manager.bodies("A") == [b"x"]
+    assert len(handler.runs) == 1
+
+
+def test_D13_wait_yes_deals_with_what_arrives_until_sigterm(manager, started):
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MSGDLVSQ(PRIORITY)\n")
+    manager.put(DLQ, [dead_letter("NOWHERE", b"stays", Priority=3)])
+    handler = started("DESTQ(A) ACTION(RETRY)\n")
+    handler.until(lambda: handler.out)
+    for number, priority in enumerate((0, 9), start=1):  # behind what is ignored, and before it
+        manager.put(DLQ, [dead_letter("A", b"%d" % number, Priority=priority)])
+        handler.until(lambda number=number: handler.out.count("balances") == number + 1)
+    assert sorted(manager.bodies("A")) == [b"1", b"2"]
+    handler.process.send_signal(signal.SIGTERM)
+    handler.ended()
+    assert handler.texts(8709) == [
+        "the dead-letter queue handler ends: SIGTERM came; what is left is where it was, start it again to go on"
+    ]
+    assert len(handler.runs) == 3
+
+
+def test_ctrl_c_ends_a_wait_for_the_next_try(manager, started):
+    manager.put(DLQ, [dead_letter("SHUT", b"x")])
+    handler = started("RETRYINT(900)\nACTION(RETRY) RETRY(9)\n")
+    handler.until(lambda: "AMQ8722" in handler.err)
+    handler.process.send_signal(signal.SIGINT)
+    assert "SIGINT came" in handler.ended()
+
+
+def test_law1_sigterm_ends_a_pass_behind_its_unit_of_work(manager, started, tmp_path):
+    bodies = [b"%02d" % number for number in range(60)]
+    manager.put(DLQ, [dead_letter("A", body) for body in bodies])
+    handler = started(f"WAIT(NO)\n{RETRY}", "--unit-size", "1", "--pace", "10", "--json")
+    handler.until(lambda: manager.depth("A") > 2)
+    handler.process.send_signal(signal.SIGTERM)
+    err = handler.ended()
+    summary = json.loads(handler.out)
+    assert 2 < summary["moved"] < 60
+    assert (summary["finished"], summary["balanced"]) == (False, True)
+    assert manager.bodies("A") == bodies[: summary["moved"]]
+    assert f"mqops: SIGTERM: `mqops resume {summary['run']} --finish` does the rest" in err
+    again = started(f"WAIT(NO)\n{RETRY}")
+    assert f"run {summary['run']} was begun and is not finished: `mqops resume" in again.ended()
+    assert manager.bodies("A") == bodies
+
+
+def test_the_kill_switch_ends_a_wait(manager, started):
+    handler = started(RETRY)
+    handler.until_it_waits()
+    environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(handler.lake)}
+    subprocess.run([sys.executable, "-m", "mqops.cli", "stop", "-m", "QM1"], env=environment, check=True)
+    last = handler.ended(1).splitlines()[-1]
+    assert last.startswith("mqops: All acting on QM1 was stopped by ")
+    assert last.endswith("To go on: `mqops resume -m QM1`, and start this again")
+    assert handler.runs == []
+
+
+def test_D05_messages_without_an_mqdlh_are_told_of_at_each_retryint(manager, started):
+    ids = manager.put(DLQ, [({}, b"no header %d" % number) for number in range(7)])
+    handler = started(f"RETRYINT(1)\n{RETRY}")
+    handler.until(lambda: len(handler.texts(8721)) >= 15)
+    handler.process.send_signal(signal.SIGTERM)
+    handler.ended()
+    named = re.findall(r"message (\w+) on", "\n".join(handler.texts(8721)))
+    assert named[:5] == named[5:10] == [msg_id.hex() for msg_id in ids[:5]]
+    assert f"and 2 more without a valid MQDLH: `mqops dlq anatomy {DLQ}` counts them" in handler.err
+    assert len(handler.runs) == 1
+    assert manager.depth(DLQ) == 7
+
+
+def test_messages_without_an_mqdlh_do_not_prolong_the_wait(manager, started):
+    manager.put(DLQ, [({}, b"no header")])
+    handler = started(f"RETRYINT(1) WAIT(1)\n{RETRY}")
+    handler.ended()
+    assert len(handler.runs) == 1
+
+
+def test_canaries_that_came_back_end_it(manager, started):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(5)])
+    handler = started(RETRY, "--canary", "1", "--canary-wait", "60")
+    handler.until(lambda: manager.bodies("A"))
+    send_back(manager, "A")
+    handler.ended()
+    assert handler.texts(8709)[0].endswith(
+        "canaries came back, and the rest was left; look why the application refuses them, and start it again"
+    )
+    assert manager.depth(DLQ) == 5
+    assert len(handler.runs) == 1
+
+
+def test_what_had_no_room_goes_with_a_later_pass(manager, started):
+    bodies = [b"%d" % number for number in range(4)]
+    manager.put(DLQ, [dead_letter("A", body) for body in bodies])
+    handler = started(f"RETRYINT(1) WAIT(NO)\n{RETRY}", "--in-flight", "2", "--patience", "0")
+    handler.until(lambda: "balances" in handler.out)
+    found = [body for _md, body in taken(manager, "A")]
+    handler.ended()
+    assert sorted(found + manager.bodies("A")) == bodies
+
+
+@pytest.mark.parametrize(
+    ("change", "number", "text"),
+    [
+        (f"ALTER QLOCAL({DLQ}) GET(DISABLED)", 8748, f"no message can be got from the dead-letter queue {DLQ}"),
+        ("DELETE QLOCAL(A)", 8708, "the dead-letter queue handler has started"),  # a destination is no error of ours
+    ],
+)
+def test_what_ends_it_has_its_number(manager, started, change, number, text):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    manager.mqsc(f"{change}\n")
+    handler = started(f"WAIT(NO)\n{RETRY}")
+    handler.ended(1 if number == 8748 else 0)
+    assert handler.texts(number)[0].startswith(text)
+    assert len(handler.texts(8709)) == (number == 8708)

@@ -1,0 +1,135 @@
+"""What a killed run left on the ledger queue counts for the next one, which names what is not finished."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from act_support import after_commits, planned
+from mq_support import DLQ, Manager, dead_letter
+
+from mqops.errors import MqopsError
+from mqops.mq.connection import connect
+from mqops.mq.ledger_queue import LedgerQueue
+from mqops.store.files import read_json
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+from mqops.store.stop import Stop, lift, stop
+from mqops.workflow.act import act
+from mqops.workflow.leftovers import drain_leftovers
+from mqops.workflow.stop import finish
+
+TABLE = "WAIT(NO)\nDESTQ(SHUT) ACTION(RETRY)\nDESTQ(SHUT) ACTION(FWD) FWDQ(DEAD)\nACTION(RETRY)\n"
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(Z)\nDEFINE QLOCAL(DEAD)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)\n")
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to it"
+        time.sleep(0.02)
+
+
+def markers_on_queue(manager: Manager) -> list[str]:
+    with connect(manager.connection) as session:
+        return [marker.kind for marker in LedgerQueue(session).markers()]
+
+
+def test_D03_D12_the_tries_of_a_killed_run_count_and_it_is_named(manager, tmp_path):
+    manager.put(DLQ, [dead_letter("SHUT", b"f%d" % n) for n in range(2)])
+    manager.put(DLQ, [dead_letter("Z", b"z%d" % n) for n in range(9)])
+    environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
+    rules = tmp_path / "table.rules"
+    rules.write_text(TABLE)
+    command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--once", "--rules", str(rules)]
+    process = subprocess.Popen([*command, "--unit-size", "1", "--pace", "1"], env=environment)
+    until(lambda: markers_on_queue(manager).count("failed") == 2)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    (killed,) = (RunFolder(path) for path in (tmp_path / "lake" / "QM1" / "runs").iterdir())
+    assert not (tmp_path / "lake" / "QM1" / "ledger").exists()
+    done = subprocess.run([*command, "--json"], env=environment, text=True, capture_output=True, check=True)
+    assert manager.bodies("DEAD")[0][172:] == b"f0"
+    assert {body[172:] for body in manager.bodies("DEAD")} == {b"f0", b"f1"}
+    counts = {rule["rule_line"]: rule["moved"] for rule in json.loads(done.stdout)["rules"]}
+    assert counts[3] == 2
+    assert 2 not in counts
+    named = f"mqops: run {killed.run} was begun and is not finished: `mqops resume {killed.run} --finish -m QM1`"
+    assert named in done.stderr
+    plan = read_json(killed.plan_json)["digest"]
+    kinds = [marker.kind for marker in LedgerFile(killed.lake_folder, str).markers() if marker.plan == plan]
+    assert kinds.count("failed") == 2
+    resume = [sys.executable, "-m", "mqops.cli", "resume", killed.run, "--finish", "-m", "QM1"]
+    subprocess.run(resume, env=environment, check=True, capture_output=True)
+    again = subprocess.run([*command, "--json"], env=environment, text=True, capture_output=True, check=True)
+    assert killed.run not in again.stderr
+    assert sorted(manager.bodies("Z")) == sorted(b"z%d" % n for n in range(9))
+
+
+def test_a_run_that_somebody_acts_on_is_passed_over(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"%d" % n) for n in range(4)])
+    run, _plan = planned(manager, lake)
+    found = []
+
+    def look(number: int) -> None:
+        if number == 2:
+            with connect(manager.connection) as session:
+                found.append(drain_leftovers(session, lake, "QM1"))
+
+    act(manager.connection, run, unit_size=2, port=after_commits(look))
+    assert [(one.lines, one.unfinished) for one in found] == [(0, ())]
+    with connect(manager.connection) as session:
+        left = drain_leftovers(session, lake, "QM1")
+        assert (left.lines, left.unfinished) == (3, (run,))  # acted on, not proved
+        assert drain_leftovers(session, lake, "QM1").lines == 0
+
+
+def test_a_run_that_was_stopped_is_named_until_it_is_finished(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"%d" % n) for n in range(4)])
+    run, _plan = planned(manager, lake)
+    halt = after_commits(lambda number: stop(run.path, Stop(by="carol", at="now")) if number == 1 else None)
+    with pytest.raises(MqopsError):
+        act(manager.connection, run, unit_size=2, port=halt)
+    with connect(manager.connection) as session:
+        assert list(drain_leftovers(session, lake, "QM1").told()) == [
+            f"run {run.run} was begun and is not finished: `mqops resume {run.run} --finish -m QM1` finishes it"
+        ]
+        lift(run.path)
+        assert finish(manager.connection, run).moved == 4
+        assert not drain_leftovers(session, lake, "QM1").unfinished
+
+
+def test_markers_whose_run_has_no_folder_are_recorded(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run, _plan = planned(manager, lake)
+    act(manager.connection, run)
+    run.path.rename(run.path.with_name("elsewhere"))
+    with connect(manager.connection) as session:
+        left = drain_leftovers(session, lake, "QM1")
+    assert (left.lines, left.unfinished) == (2, ())
+
+
+def test_law2_a_dry_run_needs_no_ledger_queue(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    manager.mqsc("DELETE QLOCAL(MQOPS.LEDGER)\n")
+    environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(lake)}
+    command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1"]
+    asked = {"input": TABLE, "env": environment, "text": True, "capture_output": True}
+    dry = subprocess.run([*command, "--dry-run"], **asked)
+    assert dry.returncode == 0, dry.stderr
+    acted = subprocess.run([*command, "--once"], **asked)
+    assert acted.returncode == 1
+    assert "Define it: DEFINE QLOCAL(MQOPS.LEDGER)" in acted.stderr
+    assert manager.depth(DLQ) == 1
+    assert not Path(lake, "QM1", "ledger").exists()
