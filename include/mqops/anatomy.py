@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -27,6 +27,8 @@ AGES: Mapping[str, timedelta] = {
 OLDER, UNKNOWN = ">=30d", "unknown"
 NO_DLH = "no MQDLH"
 MOST_GROUPS = 1000
+TOP_GROUPS = 5
+"""Groups that a run's summary names."""
 
 
 class Group(NamedTuple):
@@ -110,6 +112,37 @@ def _numbers(cell: Cell) -> dict[str, str | int]:
 
 def _group(value: Mapping[str, Any]) -> Group:
     return Group(*(value[name] for name in Group._fields))
+
+
+def brief(queue: QueueAnatomy) -> dict[str, Any]:
+    """What a run's summary says of a queue: its messages, growth since the run `since` (blank: none to compare with),
+    and the same of its largest groups."""
+    groups, growth = queue.groups(), queue.growth
+    largest = sorted(groups, key=lambda group: (-groups[group], group))[:TOP_GROUPS]
+    return {
+        **{"queue": queue.queue, "messages": queue.messages, "growth": sum(growth.values()), "since": queue.since[0]},
+        "groups": len(groups),
+        "top": [{**group._asdict(), "messages": groups[group], "growth": growth.get(group, 0)} for group in largest],
+    }
+
+
+def told(briefs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What `brief` said as lines of text."""
+    for queue in briefs:
+        growth = f", {queue['growth']:+} since run {queue['since']}" if queue["since"] else ""
+        yield f"{queue['queue']} was made of {queue['messages']} messages{growth}"
+        for row in queue["top"]:
+            grown_by = f", {row['growth']:+}" if queue["since"] else ""
+            yield f"{row['messages']:8}  {label(_group(row))}{grown_by}"
+        if queue["groups"] > len(queue["top"]):
+            yield f"{'':10}and {queue['groups'] - len(queue['top'])} smaller groups: `mqops dlq anatomy` names them"
+
+
+def label(group: Group) -> str:
+    """Reason, origin and application in a line."""
+    origin = f"{group.origin_q}@{group.origin_q_mgr}" if group.origin_q else "-"
+    text = f"{group.reason}  {origin}  {group.application or '-'}"
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def limits(observed_at: str) -> dict[str, str]:

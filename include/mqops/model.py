@@ -40,7 +40,9 @@ class RunSummary:
     snapshot; `finished` whether every row with an action was dealt with; `reasons` MQRC name → failed tries;
     `left_because` why → messages that were not tried (a canary came back ...); `remarks` what the workflow found
     besides (misconfigured queues ...); `canaries` what became of those of each destination and rule
-    (`mqops.workflow.canary.Fate`).
+    (`mqops.workflow.canary.Fate`); `anatomy` what its dead-letter queues were made of (`mqops.anatomy.brief`);
+    `ledger_seq` and `ledger_head` number and hash of the ledger's last line when the run was proved, 0 and blank where
+    it had none, or an earlier version proved it.
     """
 
     run: str
@@ -64,6 +66,9 @@ class RunSummary:
     canaries: tuple[Mapping[str, Any], ...] = ()
     rules: tuple[RuleBalance, ...] = ()
     remarks: tuple[str, ...] = ()
+    anatomy: tuple[Mapping[str, Any], ...] = ()
+    ledger_seq: int = 0
+    ledger_head: str = ""
     proved_at: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -74,7 +79,7 @@ class RunSummary:
     def from_json(cls, value: Mapping[str, Any]) -> RunSummary:
         """The summary that `to_json` made."""
         rules = tuple(RuleBalance(**rule) for rule in value["rules"])
-        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks", "canaries")}
+        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks", "canaries", "anatomy")}
         return cls(**{**value, "rules": rules, **texts})
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowFailException
 
+from mqops.anatomy import told
 from mqops.errors import MqopsError
 from mqops_airflow.hook import MqHook
 
@@ -96,6 +97,8 @@ class ProveOperator(BaseOperator):
             "Balanced: planned %d = moved %d + discarded %d + left %d + gone %d; %d came later",
             *(summary.planned, summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
         )
+        for line in told(summary.anatomy):
+            self.log.info("%s", line)
         for fate in summary.canaries:
             (self.log.warning if fate["why"] else self.log.info)(
                 "canaries of %s: %d moved, %d came back, %d failed, %d unread: %s",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from mqops.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, openmetrics
+from mqops.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, label, openmetrics
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 
 _COLUMNS = (*AGES, OLDER, UNKNOWN)
@@ -65,15 +65,9 @@ def _table(queue: QueueAnatomy) -> Iterator[str]:
     yield f"{'messages':>8} {'growth':>7}" + "".join(f"{age:>8}" for age in _COLUMNS) + "  reason, origin, application"
     for group in sorted({*groups, *queue.growth}, key=lambda one: (-groups[one], one)):
         counts = "".join(f"{ages[group, age] or '.':>8}" for age in _COLUMNS)
-        yield f"{groups[group]:8} {queue.growth.get(group, 0):+7}{counts}  {_named(group)}"
+        yield f"{groups[group]:8} {queue.growth.get(group, 0):+7}{counts}  {label(group)}"
 
 
 def _since(queue: QueueAnatomy) -> str:
     run, at = queue.since
     return f", {sum(queue.growth.values()):+} since run {run} of {at}" if at else ", no run to compare with"
-
-
-def _named(group: Group) -> str:
-    origin = f"{group.origin_q}@{group.origin_q_mgr}" if group.origin_q else "-"
-    text = f"{group.reason}  {origin}  {group.application or '-'}"
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

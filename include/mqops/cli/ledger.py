@@ -38,11 +38,11 @@ def verify(*, queue_managers: tuple[str, ...], lake: Path, as_json: bool) -> Non
     """Check that no line of the ledgers was changed, removed or added (none named: all ledgers of the lake).
 
     Each line holds the hash of the one before, so that what was changed in the middle does not fit. Each run that was
-    proved keeps number and hash of the last line of then in RUN/summary.json: a ledger that no longer has that line was
-    cut off or written anew, and the run is named. A run whose folder was deleted, or that an earlier version proved,
-    tells nothing.
+    proved keeps number and hash of the last line of then in RUN/summary.json, each later look at its messages in
+    RUN/outcomes.json: a ledger that no longer has that line was cut off or written anew, and the run is named. A run
+    whose folder was deleted, or that an earlier version proved, tells nothing.
 
-    What is not proved: lines behind the last of these proofs can be cut off unseen, and, as there is no key, whoever
+    What is not proved: lines behind the last of these can be cut off unseen, and, as there is no key, whoever
     can rewrite the ledger and all summaries can write another history. Keep `head` of --json where they cannot write.
 
     The first line that is not what was written is named, and the exit code is 1. What a crash left of a half-written

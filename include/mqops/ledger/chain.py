@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from mqops.errors import LedgerBroken
 from mqops.ledger.marker import Marker
 
 GENESIS = "0" * 64
+_RESTORE = "restore it from a copy, and keep this one for the inquiry"
 _TAIL = len(',"hash":""}') + 64
 
 
@@ -26,6 +27,14 @@ class Head:
 
     seq: int = 0
     hash: str = GENESIS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """A run, and the head of the ledger when its summary was written."""
+
+    run: str
+    head: Head
 
 
 def write_line(head: Head, marker: Marker, recorded_at: str) -> tuple[bytes, Head]:
@@ -74,3 +83,30 @@ def verify(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             )
         head = after
         yield entry
+
+
+def held(entries: Iterable[Mapping[str, Any]], proofs: Iterable[Proof]) -> Iterator[Mapping[str, Any]]:
+    """The entries of a checked ledger, checked once more: is each line there that stands in a run's summary?
+
+    Raises:
+        LedgerBroken: naming the first run whose proof the ledger no longer holds.
+    """
+    wanted: dict[int, list[Proof]] = {}
+    for proof in proofs:
+        wanted.setdefault(proof.head.seq, []).append(proof)
+    lines = 0
+    for entry in entries:
+        yield entry
+        lines = entry["seq"]
+        for proof in wanted.pop(lines, ()):
+            if entry["hash"] != proof.head.hash:
+                raise LedgerBroken(
+                    f"Line {lines} of the ledger is not the one that the summary of run {proof.run} names: the chain "
+                    f"was written anew from there or from an earlier line; {_RESTORE}"
+                )
+    if wanted:
+        proof = wanted[min(wanted)][0]
+        raise LedgerBroken(
+            f"The ledger ends with line {lines}, and the summary of run {proof.run} names line {proof.head.seq}: "
+            f"its end was cut off; {_RESTORE}"
+        )

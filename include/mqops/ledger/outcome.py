@@ -75,7 +75,7 @@ class Seen:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeSummary:
     """A look at a run's messages. `moved` = the sum of `outcomes` + `untold`; `changed` were recorded by this look;
-    `open` may still change; all in messages."""
+    `open` may still change; all in messages. `ledger_seq` and `ledger_head` as in `RunSummary`."""
 
     run: str
     queue_manager: str
@@ -86,6 +86,8 @@ class OutcomeSummary:
     changed: int
     untold: int = 0
     remarks: tuple[str, ...] = ()
+    ledger_seq: int = 0
+    ledger_head: str = ""
 
     @property
     def open(self) -> int:

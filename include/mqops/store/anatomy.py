@@ -115,13 +115,20 @@ def write(run: RunFolder, counter: AnatomyCounter) -> None:
         write_json(last, queue.to_json())
 
 
+def kept(run: RunFolder) -> list[QueueAnatomy]:
+    """The anatomy that a run has kept; none where its queues have no dead letters. Raises `LakeError`."""
+    if not run.anatomy_json.exists():
+        return []
+    return [QueueAnatomy.from_json(queue) for queue in read_json(run.anatomy_json)["queues"]]
+
+
 def of_snapshot(run: RunFolder | None, folder: Path) -> list[QueueAnatomy]:
     """The anatomy of a recorded snapshot: as it was written, else counted now, and then without growth.
 
     Parameters: `run` the snapshot is of, None if not known; `folder` of its Parquet files. Raises `LakeError`.
     """
     if run is not None and run.anatomy_json.exists():
-        return [QueueAnatomy.from_json(queue) for queue in read_json(run.anatomy_json)["queues"]]
+        return kept(run)
     counter: AnatomyCounter | None = None
     for batch in read_parquet(folder, (*COLUMNS, "queue_manager", "observed_at")):
         if counter is None and batch.num_rows:

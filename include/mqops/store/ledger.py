@@ -18,9 +18,9 @@ import filelock
 
 from mqops.act.identity import PlanIdentity
 from mqops.errors import LedgerBroken
-from mqops.ledger.chain import Head, head_of, unit_of, verify, write_line
+from mqops.ledger.chain import Head, Proof, head_of, unit_of, verify, write_line
 from mqops.ledger.marker import Kind, Marker
-from mqops.store.files import FILE_MODE, lake_errors, make_folder
+from mqops.store.files import FILE_MODE, lake_errors, make_folder, read_json
 
 _BLOCK = 1 << 20
 _START = 1000
@@ -68,6 +68,11 @@ class LedgerFile:
             for line in stream:
                 if line.endswith(b"\n"):
                     yield line
+
+    def head(self) -> Head:
+        """Number and hash of the last line, which is on disk. Raises as `writer`."""
+        with self.writer() as writer:
+            return writer.head
 
     def torn(self) -> int:
         """Bytes of a half-written last line, 0 if there is none. Its marker is still on the ledger queue (rule 1)."""
@@ -121,6 +126,19 @@ class LedgerFile:
         """
         return verify(self.lines())
 
+    def proofs(self) -> list[Proof]:
+        """What the queue manager's runs say of the ledger's end when their summaries or outcomes were written.
+
+        A run whose folder is gone, and one that an earlier version proved, says nothing. Raises `LakeError`.
+        """
+        names = ("summary.json", "outcomes.json")
+        summaries = (read_json(path) for name in names for path in sorted(self.folder.parent.glob(f"runs/*/{name}")))
+        return [
+            Proof(run=found["run"], head=Head(seq=found["ledger_seq"], hash=found["ledger_head"]))
+            for found in summaries
+            if found.get("ledger_seq")
+        ]
+
 
 class LedgerWriter:
     """Adds lines to a ledger whose lock is held."""
@@ -130,7 +148,7 @@ class LedgerWriter:
         self._descriptor = descriptor
         self._now = now
         self._units: set[str] = set()
-        self._head = self._read()
+        self.head = self._read()
 
     def add(self, markers: Iterable[Marker]) -> int:
         """Record markers; returns when they are on disk. Gives the number that were new.
@@ -138,7 +156,7 @@ class LedgerWriter:
         Raises:
             LakeError: the disk refused; the ledger is as it was.
         """
-        head, lines, units = self._head, [], set()
+        head, lines, units = self.head, [], set()
         for marker in markers:
             if marker.unit in self._units or marker.unit in units:
                 continue
@@ -147,7 +165,7 @@ class LedgerWriter:
             units.add(marker.unit)
         if lines:
             self._append(b"".join(lines))
-            self._head = head
+            self.head = head
             self._units |= units
         return len(lines)
 

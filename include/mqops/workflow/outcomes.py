@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
@@ -82,7 +82,8 @@ def look(
         changed = {row: outcome for row, outcome in told.items() if outcome and outcome != known.get(row)}
         with ledger.writer() as writer:
             writer.add(_lines(order, books.rows, changed, at))
-    summary = _summary(books, {**known, **changed}, changed, at)
+            head = writer.head
+    summary = replace(_summary(books, {**known, **changed}, changed, at), ledger_seq=head.seq, ledger_head=head.hash)
     write_json(run.outcomes_json, summary.to_json())
     return summary
 

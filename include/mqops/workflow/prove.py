@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mqops.act.identity import PlanIdentity
+from mqops.anatomy import brief
 from mqops.errors import InProgress, SettingsError, Unbalanced
 from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place, PlannedRow, balance
+from mqops.ledger.chain import Head
 from mqops.ledger.marker import Marker
 from mqops.model import RunSummary
 from mqops.mq.browse import browse
@@ -19,6 +21,7 @@ from mqops.mq.inquire import depth, queue_manager_name
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of
 from mqops.mq.session import Session
+from mqops.store import anatomy
 from mqops.store.arrow import read_parquet
 from mqops.store.files import write_json
 from mqops.store.ledger import LedgerFile
@@ -55,7 +58,9 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
     ledger = LedgerFile(run.lake_folder, now)
     with run.lock(), connect(connection) as session:
         sums, on_queue = _still_picture(session, ledger, run, order)
-        summary = balance(_empty(order, now()), lambda: _planned(run), sums, on_queue, reason_names=_names(sums))
+        summary = balance(
+            _empty(order, ledger.head(), now()), lambda: _planned(run), sums, on_queue, reason_names=_names(sums)
+        )
     write_json(run.summary_json, summary.to_json())
     if not summary.balanced:
         raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(summary.problems)}")
@@ -168,7 +173,7 @@ def _planned(run: RunFolder) -> Iterator[PlannedRow]:
             yield PlannedRow(row, queue, key, action, line, rule_key or "")
 
 
-def _empty(order: Order, at: str) -> RunSummary:
+def _empty(order: Order, head: Head, at: str) -> RunSummary:
     return RunSummary(
         run=order.plan.run,
         workflow=str(order.document.get("workflow", "dlq_rules")),
@@ -177,6 +182,9 @@ def _empty(order: Order, at: str) -> RunSummary:
         plan=order.plan.digest,
         remarks=(*order.document.get("remarks", ()), *unseen_by(order.folder, order.plan.digest)),
         canaries=fates_of(order.folder, order.plan.digest),
+        anatomy=tuple(brief(queue) for queue in anatomy.kept(order.folder)),
+        ledger_seq=head.seq,
+        ledger_head=head.hash if head.seq else "",
         proved_at=at,
     )
 
