@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from mqops.anatomy import told
 
 from mqops.cli.outcome import show_json
 from mqops.model import RunSummary
@@ -134,7 +135,7 @@ def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
             )
             click.echo(f"{'':10}{told}".rstrip())
     if plan.counts_left_off:
-        click.echo(f"{plan.counts_left_off} smaller groups are not shown: {plan.digest} covers them, RUN/plan has them")
+        click.echo(f"{plan.counts_left_off} smaller groups are left off here; RUN/plan has every message")
     for remark in (*plan.remarks, *(found.remarks if found else ())):
         click.echo(remark)
     for line in shown(found.findings) if found else ():
@@ -167,3 +168,5 @@ def show_summary(summary: RunSummary) -> None:
         click.echo(remark)
     totals = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
     click.echo(f"{summary.planned} planned = {totals}: balances")
+    for line in told(summary.anatomy):
+        click.echo(line)
