@@ -77,6 +77,9 @@ class Administration(Protocol):
     def connection_handles(self) -> list[tuple[str, dict[str, Value]]]:
         """Connection identifier (hexadecimal) and figures of every queue that a connection has open."""
 
+    def stop_connection(self, identifier: str) -> None:
+        """Break a connection: its unit of work is backed out, its next call fails. Raises CommandError if unknown."""
+
     def authority_records(self) -> list[Record]:
         """Every authority record."""
 

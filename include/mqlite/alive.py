@@ -1,7 +1,8 @@
 """Which connections are alive: each holds one byte of `alive.lock`, at the offset of its number, by a POSIX lock.
 
 The kernel drops the lock with the process, however it ends, and no process number is ever trusted. Its own connections
-a process knows from memory. A forked child holds none of its parent's locks, and gets a file of its own.
+a process knows from memory. A forked child holds none of its parent's locks, and gets a file of its own. The byte
+itself is 1 where STOP CONN has broken the connection.
 """
 
 from __future__ import annotations
@@ -35,6 +36,14 @@ class AliveFile(LockFile):
         """Let the byte of an ended connection go."""
         self._own.discard(connection)
         fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, connection)
+
+    def stop(self, connection: int) -> None:
+        """The connection, which may be another process's, is broken."""
+        os.pwrite(self._descriptor, b"\1", connection)
+
+    def is_stopped(self, connection: int) -> bool:
+        """Whether the connection was broken."""
+        return os.pread(self._descriptor, 1, connection) == b"\1"
 
     def is_alive(self, connection: int) -> bool:
         """Whether the process of a connection still lives."""

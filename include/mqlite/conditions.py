@@ -52,6 +52,7 @@ class Condition(Enum):
     SUB_CHANGED = _done("AMQ8095I: IBM MQ subscription changed.")
     SUB_SHOWN = _done("AMQ8096I: IBM MQ subscription inquired.")
     SUB_DELETED = _done("AMQ8097I: IBM MQ subscription deleted.")
+    CONN_STOPPED = _done("AMQ8457I: IBM MQ connection stopped.")
     CONN_SHOWN = _done("AMQ8276I: Display Connection details.")
     PROCESS_SHOWN = _done("AMQ8407I: Display Process details.")
     QMGR_SHOWN = _done("AMQ8408I: Display Queue Manager details.")

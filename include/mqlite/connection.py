@@ -21,6 +21,7 @@ from pathlib import Path
 
 from mqlite import alive, events, keeping, sql, triggering, write_lock
 from mqlite.authority import own_user, privileged
+from mqlite.channels.status_file import StatusFile
 from mqlite.engine import Engine
 from mqlite.failure import Failure
 from mqlite.manager import Manager, load, message_id
@@ -119,6 +120,7 @@ class Connection:
             if self.store.member:
                 self.store.execute(sql.OWN_CONNECTION, (self.store.member, self.id))
             self._alive.hold(self.id)
+        self.store.stopped = self.is_stopped
         self.taken = self.store.taken = Taken(manager.folder, self.id)
         self._messages = itertools.count(1)
         first = message_id(manager, self.id << 32)
@@ -128,6 +130,15 @@ class Connection:
         """Raises Failure (MQRC_HCONN_ERROR) in a thread this connection does not belong to."""
         if self._thread is not None and self._thread != threading.get_ident():
             raise Failure(c.MQRC_HCONN_ERROR, "connection of another thread")
+
+    def is_stopped(self) -> bool:
+        """Whether STOP CONN has broken it."""
+        return self._alive.is_stopped(self.id)
+
+    def check_stopped(self) -> None:
+        """Raises Failure (MQRC_CONNECTION_BROKEN) after STOP CONN: only MQDISC is left to do."""
+        if self.is_stopped():
+            raise Failure(c.MQRC_CONNECTION_BROKEN)
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -155,7 +166,8 @@ class Connection:
         return handle
 
     def look_for_dead(self) -> bool:
-        """Back out what dead processes left; True if there was any."""
+        """Back out what dead processes left; True if there was any. Raises Failure (MQRC_CONNECTION_BROKEN)."""
+        self.check_stopped()
         return recover(self.engine, self._alive)
 
     def look_often_enough(self) -> None:
@@ -167,11 +179,13 @@ class Connection:
 
     def leave(self) -> None:
         """Give up the connection's row, its byte and its store."""
-        with self.store.write():
-            self.store.execute(sql.DELETE_CONNECTION, (self.id,))
-        self._alive.release(self.id)
-        self.store.close()
-        self.taken.close()
+        try:
+            with self.store.write():
+                self.store.execute(sql.DELETE_CONNECTION, (self.id,))
+        finally:
+            self._alive.release(self.id)
+            self.store.close()
+            self.taken.close()
 
 
 class _Own(threading.local):
@@ -196,15 +210,28 @@ def gate() -> threading.RLock:
 def connect(name: str, *, user: str = "", shared: bool = False, channel: str = "", conn_name: str = "") -> int:
     """Connect to the queue manager of that name (blank: the only one there is); returns the hconn.
 
-    Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE).
+    Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE, MQRC_CHANNEL_NOT_AVAILABLE).
     """
     manager = load(name)
+    if channel:
+        check_channel(manager.folder, channel)
     number = next(_numbers)
     connection = Connection(manager, user=user or own_user(), shared=shared, channel=channel, conn_name=conn_name)
     _connections[number] = connection
     if not shared:
         _own.numbers[manager.folder] = number
     return number
+
+
+def check_channel(folder: Path, channel: str) -> None:
+    """Raises Failure (MQRC_CHANNEL_NOT_AVAILABLE) for a server-connection channel that was stopped."""
+    status = StatusFile(folder)
+    try:
+        there = status.read(channel)
+    finally:
+        status.close()
+    if there is not None and there.wanted == "STOP":
+        raise Failure(c.MQRC_CHANNEL_NOT_AVAILABLE, channel)
 
 
 def already_connected(name: str) -> int | None:
@@ -214,19 +241,25 @@ def already_connected(name: str) -> int | None:
 
     Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE).
     """
-    open_now = {folder: number for folder, number in _own.numbers.items() if number in _connections}
+    open_now = {
+        folder: number
+        for folder, number in _own.numbers.items()
+        if number in _connections and not _connections[number].is_stopped()
+    }
     return open_now.get(load(name).folder) if open_now else None
 
 
-def connection_of(number: int) -> Connection:
+def connection_of(number: int, *, ending: bool = False) -> Connection:
     """The connection of an hconn.
 
-    Raises Failure (MQRC_HCONN_ERROR).
+    Parameters: `ending` it will be disconnected. Raises Failure (MQRC_HCONN_ERROR, MQRC_CONNECTION_BROKEN).
     """
     found = _connections.get(number)
     if found is None:
         raise Failure(c.MQRC_HCONN_ERROR)
     found.check_thread()
+    if not ending:
+        found.check_stopped()
     return found
 
 

@@ -198,6 +198,14 @@ class EngineAdministration:
             for number, queue, options in self._store.all(sql.OPEN_HANDLES)
         ]
 
+    def stop_connection(self, identifier: str) -> None:
+        self._recover()
+        for row in self._store.all(sql.CONNECTIONS):
+            if connection_identifier(self._manager.identity, row[0]).hex().upper() == identifier.upper():
+                recovery.stop(self._engine, alive_file(self._manager.folder), row[0])
+                return
+        raise CommandError(Condition.CONNECTION_NOT_FOUND, name=identifier)
+
     def authority_records(self) -> list[authority.Record]:
         return authority.records(self._store)
 

@@ -153,7 +153,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
 
     def mqdisc(self, hconn: Any) -> Outcome:
         number = hconn[0]
-        unit_of_work.disconnect(connection_of(number), number)
+        unit_of_work.disconnect(connection_of(number, ending=True), number)
         hconn[0] = c.MQHC_UNUSABLE_HCONN
         return None
 
@@ -467,7 +467,7 @@ def finish(hconn: int, action: Callable[[Connection], object]) -> None:
     """Do what was postponed. Nobody is there to hear of a failure."""
     _inside.now = True
     try:
-        connection = connection_of(hconn)
+        connection = connection_of(hconn, ending=True)
         with connection.lock, connection.inside:
             action(connection)
     except (Failure, sqlite3.Error):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from mqlite import sql, triggering
 from mqlite.alive import AliveFile
@@ -24,21 +25,41 @@ def recover(engine: Engine, lives: AliveFile) -> bool:
     with store.write():
         dead = dead_of(store, lives)
         store.forget_waiting()
-        served: dict[str, set[int]] = {member: set() for member, _ in dead}
-        for member, connection in dead:
-            with store.acting_for(member):
-                back_out_all(store, connection)
-                served[member] |= drop_handles(store, connection)
-                store.execute(sql.DELETE_CONNECTION, (connection,))
-        told = set[int]()  # queues that nobody serves any more: that was everybody's event
-        for each in engine.members() if dead else ():
-            with each.acting():
-                queues = served.get(each.member, set[int]()) - told
-                triggering.closed(each, queues)
-            told |= {queue for queue in queues if not store.one(sql.OPEN_COUNTS, (queue,))[0]}
+        end(engine, dead)
     for _, connection in dead:
         remove(store.folder, connection)
     return bool(dead)
+
+
+def end(engine: Engine, connections: Sequence[tuple[str, int]]) -> None:
+    """Back out, unlock and close all that belongs to connections, in the caller's transaction.
+
+    Parameters: `connections` member (blank outside a queue-sharing group) and number of each.
+    """
+    store = engine.store
+    served: dict[str, set[int]] = {member: set() for member, _ in connections}
+    for member, connection in connections:
+        with store.acting_for(member):
+            back_out_all(store, connection)
+            served[member] |= drop_handles(store, connection)
+            store.execute(sql.DELETE_CONNECTION, (connection,))
+    told = set[int]()  # queues that nobody serves any more: that was everybody's event
+    for each in engine.members() if connections else ():
+        with each.acting():
+            queues = served.get(each.member, set[int]()) - told
+            triggering.closed(each, queues)
+        told |= {queue for queue in queues if not store.one(sql.OPEN_COUNTS, (queue,))[0]}
+
+
+def stop(engine: Engine, lives: AliveFile, connection: int) -> None:
+    """Break a connection that is alive: what its unit of work did is undone, and it finds out with its next call.
+
+    It writes nothing meanwhile: whoever has the write lock looks first whether it was stopped.
+    """
+    with engine.store.write():
+        lives.stop(connection)
+        end(engine, [(engine.member, connection)])
+    remove(engine.store.folder, connection)
 
 
 def dead_of(store: Store, lives: AliveFile) -> list[tuple[str, int]]:

@@ -25,7 +25,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,7 @@ class Store:
         self._calls = 0
         self._log: int | None = None
         self._broken = False
+        self.stopped: Callable[[], bool] = lambda: False  # whether STOP CONN has broken the connection
 
     def _open(self) -> None:
         self._db = sqlite3.connect(
@@ -189,6 +190,8 @@ class Store:
                 return
             self._lock.acquire()
             try:
+                if self.stopped():
+                    raise Failure(c.MQRC_CONNECTION_BROKEN)
                 self._count_the_dead()
                 self.execute(sql.BEGIN)
             except BaseException:

@@ -100,11 +100,13 @@ def disconnect(connection: Connection, number: int, *, keep: bool = True) -> Non
         if keep:
             commit(connection)
     finally:
-        with connection.store.write():
-            back_out_all(connection.store, connection.id)
-            served = drop_handles(connection.store, connection.id)
-            triggering.closed(connection.engine, served)
-        connection.handles.clear()
-        connection.leave()
-        forget(number)
+        try:
+            with connection.store.write():
+                back_out_all(connection.store, connection.id)
+                served = drop_handles(connection.store, connection.id)
+                triggering.closed(connection.engine, served)
+        finally:
+            connection.handles.clear()
+            forget(number)
+            connection.leave()
         message_available(connection, "")

@@ -31,6 +31,7 @@ COMMANDS: Mapping[tuple[str, str], Run] = {
     ("DISPLAY", "QSTATUS"): status.display_queue_status,
     ("DISPLAY", "QMSTATUS"): status.display_manager_status,
     ("DISPLAY", "CONN"): status.display_connections,
+    ("STOP", "CONN"): status.stop_connection,
     ("DISPLAY", "CHSTATUS"): channels.display_status,
     ("RESET", "QSTATS"): status.reset_statistics,
     ("CLEAR", "QLOCAL"): status.clear,

@@ -38,16 +38,10 @@ def stop(admin: Administration, request: Request) -> Response:
     """STOP CHANNEL: the batch that is under way ends first; the channel stays stopped until it is started.
 
     STATUS(INACTIVE) leaves it inactive instead, and is refused for a channel that is not active. A batch is one
-    transaction that ends by itself, so MODE(FORCE) and MODE(TERMINATE) say no more than MODE(QUIESCE); but for a
-    server-connection channel they would break its connections, which is not built.
-
-    Raises CommandError.
+    transaction that ends by itself, so MODE(FORCE) and MODE(TERMINATE) say no more than MODE(QUIESCE), but for a
+    server-connection channel, whose connections they break.
     """
     kind, there = _channel(admin, request.name)
-    mode = request.options.get("MODE", "QUIESCE")
-    if kind == "SVRCONN" and mode != "QUIESCE":
-        reason = c.MQRCCF_MODE_VALUE_ERROR
-        raise CommandError(Condition.NOT_BUILT, name=f"MODE({mode})", reason=reason, parameter=c.MQIACF_MODE)
     active = there is not None and there.active and admin.service_running()
     if request.options.get("STATUS") == "INACTIVE":
         if not active:
@@ -55,6 +49,10 @@ def stop(admin: Administration, request: Request) -> Response:
         admin.channels.want(request.name, kind, "")
         return Response(done=Condition.CHANNEL_STOPPED)
     admin.channels.want(request.name, kind, "STOP")
+    if kind == "SVRCONN" and request.options.get("MODE", "QUIESCE") != "QUIESCE":
+        for identifier, values in admin.connections():
+            if values["CHANNEL"] == request.name:
+                admin.stop_connection(identifier)
     if not active or kind not in CALLERS:
         admin.channels.set_state(request.name, kind, c.MQCHS_STOPPED, there.figures if there else {})
     return Response(done=Condition.CHANNEL_STOPPED)

@@ -92,6 +92,12 @@ def display_connections(admin: Administration, request: Request) -> Response:
     return Response(rows=tuple(found))
 
 
+def stop_connection(admin: Administration, request: Request) -> Response:
+    """STOP CONN: the connection's next call answers MQRC_CONNECTION_BROKEN, its unit of work is backed out at once."""
+    admin.stop_connection(request.name)
+    return Response(done=Condition.CONN_STOPPED)
+
+
 def _connection_rows(admin: Administration, wanted: str) -> Iterator[Row]:
     sources = {
         "CONN": (Status.CONNECTION, c.MQIACF_CONN_INFO_CONN, admin.connections),

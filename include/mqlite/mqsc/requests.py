@@ -69,7 +69,7 @@ def request_of(statement: Statement, platform: str) -> Request:
         raise CommandError(Condition.NOT_SUPPORTED, name=f"{statement.verb} {noun}")
     if noun == "AUTHREC":
         return _authority(statement)
-    if not name and noun not in {"QMGR", "QMSTATUS", "SECURITY", "CONN"}:
+    if not name and noun not in {"QMGR", "QMSTATUS", "SECURITY"} and (statement.verb, noun) != ("DISPLAY", "CONN"):
         raise CommandError(Condition.REQUIRED_MISSING)
     if statement.name is not None and noun in {"QMGR", "QMSTATUS"}:
         raise CommandError(Condition.UNKNOWN_PARAMETER)

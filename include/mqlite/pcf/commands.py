@@ -102,6 +102,7 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
         wanted=c.MQIACF_CONNECTION_ATTRS,
         options=CONNECTION_INFO,
     ),
+    c.MQCMD_STOP_CONNECTION: PcfCommand(verb="STOP", noun="CONN", name=c.MQBACF_CONNECTION_ID),
     c.MQCMD_INQUIRE_CHANNEL_STATUS: PcfCommand(
         verb="DISPLAY",
         noun="CHSTATUS",

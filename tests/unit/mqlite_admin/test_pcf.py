@@ -211,8 +211,8 @@ def test_unknown_selector_is_refused(
 def test_options_of_commands_have_their_values(pcf: pymqi.PCFExecute, mqsc: Mqsc) -> None:
     mqsc("DEFINE CHANNEL(S) CHLTYPE(SVRCONN)", "DEFINE PROCESS(P)")
     channel = {CMQCFC.MQCACH_CHANNEL_NAME: b"S"}
-    force = {CMQCFC.MQIACF_MODE: CMQCFC.MQMODE_FORCE}
-    assert refused(pcf.MQCMD_STOP_CHANNEL, {**channel, **force}) == CMQCFC.MQRCCF_MODE_VALUE_ERROR
+    assert refused(pcf.MQCMD_STOP_CHANNEL, {**channel, CMQCFC.MQIACF_MODE: 99}) == CMQCFC.MQRCCF_PARM_VALUE_ERROR
+    pcf.MQCMD_STOP_CHANNEL({**channel, CMQCFC.MQIACF_MODE: CMQCFC.MQMODE_FORCE})
     saved = {CMQCFC.MQIACH_CHANNEL_INSTANCE_TYPE: CMQC.MQOT_SAVED_CHANNEL}
     assert refused(pcf.MQCMD_INQUIRE_CHANNEL_STATUS, {**channel, **saved}) == CMQCFC.MQRCCF_PARM_VALUE_ERROR
     process = {CMQC.MQCA_PROCESS_NAME: b"P", CMQCFC.MQIACF_PURGE: CMQCFC.MQPO_YES}
