@@ -10,9 +10,10 @@ from typing import IO, Any
 
 import click
 
-from mqops.cli.outcome import connection_to, known_errors
+from mqops.cli.outcome import connection_to, error_document, show_json
 from mqops.cli.rules_snapshot import diff, test
 from mqops.cli.tables import check_document, parsed_from, tell, text_from, with_warnings
+from mqops.errors import MqopsError
 from mqops.rules import Problem, Rule, Table, matching, parse
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import kind_of
@@ -44,7 +45,6 @@ rules.add_command(test)
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Warn of rules that match no message of the runs recorded below this folder (LAKE/QM1/runs).",
 )
-@known_errors
 def check(
     *,
     file: IO[bytes],
@@ -54,27 +54,45 @@ def check(
     qmgr: str | None,
     runs: Path | None,
 ) -> None:
-    """Check the rules table FILE (- is standard input): every error and warning, with line, column and a caret."""
+    """Check the rules table FILE (- is standard input): every error and warning, with line, column and a caret.
+
+    Exit codes: 0 the table is valid, whatever the warnings; 1 it is not; 2 usage, or the table is valid, and the queue
+    manager or the runs that were named could not be looked at.
+    """
     text = text_from(file)
+    missed: list[MqopsError] = []
     parsed = parse(text, source=getattr(file, "name", "<stdin>"), strict=strict, origins=backout)
     if parsed.table is not None:
-        parsed = with_warnings(parsed, _from_outside(parsed.table, qmgr, runs, backout=backout), text)
+        found, missed = _from_outside(parsed.table, qmgr, runs, backout=backout)
+        parsed = with_warnings(parsed, found, text)
     if as_json:
-        click.echo(json.dumps(check_document(parsed), ensure_ascii=True))
+        show_json(check_document(parsed) | (error_document(missed[0]) if missed else {}))
     else:
         tell(parsed)
-    sys.exit(0 if parsed.table else 1)
+    for error in missed:
+        click.echo(f"mqops: {error}", err=True)
+    sys.exit(2 if missed else 0 if parsed.table else 1)
 
 
-def _from_outside(table: Table, qmgr: str | None, runs: Path | None, *, backout: bool) -> list[Problem]:
-    """What a queue manager and recorded runs say of a table, where they were named."""
+def _from_outside(
+    table: Table, qmgr: str | None, runs: Path | None, *, backout: bool
+) -> tuple[list[Problem], list[MqopsError]]:
+    """What a queue manager and recorded runs say of a table, where they were named, and why they could not be asked."""
+    if qmgr is None and runs is None:
+        return [], []
+    from mqops.workflow.rules_check import missing_queues, unmatched_rules  # noqa: PLC0415
+
     found: list[Problem] = []
-    if qmgr is not None or runs is not None:
-        from mqops.workflow.rules_check import missing_queues, unmatched_rules  # noqa: PLC0415
-
-        found += missing_queues(table, connection_to(qmgr.strip())) if qmgr is not None else []
-        found += unmatched_rules(table, runs, backout=backout) if runs is not None else []
-    return found
+    missed: list[MqopsError] = []
+    for look in (
+        lambda: missing_queues(table, connection_to(qmgr.strip())) if qmgr is not None else [],
+        lambda: unmatched_rules(table, runs, backout=backout) if runs is not None else [],
+    ):
+        try:
+            found += look()
+        except MqopsError as error:
+            missed.append(error)
+    return found, missed
 
 
 @rules.command()

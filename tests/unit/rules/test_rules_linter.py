@@ -114,10 +114,27 @@ def test_D14_a_rule_that_matched_nothing_in_recorded_runs(tmp_path):
     )
 
 
-def test_no_recorded_runs_is_an_error(tmp_path):
-    result = CliRunner().invoke(main, ["rules", "check", "-", "--runs", str(tmp_path)], input=CATCH_ALL)
+def test_what_could_not_be_looked_at_is_exit_2_behind_the_verdict(tmp_path, monkeypatch):
+    monkeypatch.setenv("MQLITE_HOME", str(tmp_path))
+    command = ["rules", "check", "-", "--runs", str(tmp_path), "--qmgr", "NOBODY"]
+    result = CliRunner().invoke(main, command, input=CATCH_ALL)
+    assert result.exit_code == 2
+    assert result.stdout == "-: valid, 1 rules, 0 warnings\n".replace("-", "<stdin>", 1)
+    unreachable, no_run = result.stderr.splitlines()
+    assert unreachable.startswith("mqops: MQCONNX on NOBODY failed: MQRC_Q_MGR_NAME_ERROR (2058)")
+    assert no_run.startswith("mqops: There is no recorded run in")
+    document = json.loads(CliRunner().invoke(main, [*command, "--json"], input=CATCH_ALL).stdout)
+    assert (document["ok"], document["errors"], document["error"]["code"]) == (True, [], "MQRC_Q_MGR_NAME_ERROR")
+
+
+def test_an_invalid_table_is_exit_1_whatever_could_not_be_looked_at(tmp_path):
+    result = CliRunner().invoke(main, ["rules", "check", "-", "--runs", str(tmp_path)], input="ACTION(X)\n")
     assert result.exit_code == 1
-    assert "There is no recorded run in" in result.output
+    assert "1 errors, the table is not valid" in result.stdout
+    assert "Exit codes: 0 the table is valid" in CliRunner().invoke(main, ["rules", "check", "--help"]).output
+
+
+def test_a_folder_of_runs_that_is_not_there_is_usage(tmp_path):
     result = CliRunner().invoke(main, ["rules", "check", "-", "--runs", str(tmp_path / "nowhere")], input=CATCH_ALL)
     assert result.exit_code == 2
 
@@ -150,6 +167,3 @@ def test_D14_a_queue_that_the_queue_manager_does_not_have(queue_manager, monkeyp
         (2, "FWDQ ALIAS does not exist on QM1: MQRC_UNKNOWN_ALIAS_BASE_Q (2082)"),
         (5, "FWDQ X@QM8 does not exist on QM1: MQRC_UNKNOWN_REMOTE_Q_MGR (2087)"),
     ]
-    result = CliRunner().invoke(main, ["rules", "check", "-", "--qmgr", "NOBODY"], input=table)
-    assert result.exit_code == 1
-    assert "MQCONNX on NOBODY failed: MQRC_Q_MGR_NAME_ERROR (2058)" in result.output
