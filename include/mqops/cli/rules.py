@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -84,10 +84,11 @@ def _from_outside(
 
     found: list[Problem] = []
     missed: list[MqopsError] = []
-    for look in (
+    looks: list[Callable[[], list[Problem]]] = [
         lambda: missing_queues(table, connection_to(qmgr.strip())) if qmgr is not None else [],
         lambda: unmatched_rules(table, runs, backout=backout) if runs is not None else [],
-    ):
+    ]
+    for look in looks:
         try:
             found += look()
         except MqopsError as error:
