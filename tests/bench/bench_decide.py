@@ -157,7 +157,7 @@ def main() -> None:
             clock.measure("  counts and samples", lambda plan=plan: counted(plan, messages))
             clock.measure("decide: everything", lambda: decide(spark, Request(folder=folder, table_text=text)))
         for name in ("decide: everything", "  digest of the plan", "  counts and samples"):
-            clock.line(name)
+            clock.line(name, "scan")
     spark.stop()
 
 

@@ -1,9 +1,9 @@
 """Messages a second through the embedded queue manager: put, get, browse, and redrive by rule.
 
 One process, persistent messages of 1 KB, every unit of work on disk when it ends. Beside it, with the same messages and
-the same durability: a plain one-by-one pymqi loop such as an operator writes, and persist-queue and litequeue moving
-messages from one queue to another. Aim: redrive at 200 a unit of work at 5,000 messages/s or more, and at least 5 times
-the one-by-one loop.
+the same durability: a plain one-by-one pymqi loop such as an operator writes, and persist-queue and litequeue, put, get
+and moving messages from one queue to another. Aim: redrive at 200 a unit of work at 5,000 messages/s or more, and at
+least 5 times the one-by-one loop.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import litequeue
 import persistqueue
@@ -39,6 +40,7 @@ QUEUES = "DEFINE QLOCAL(TARGET) MAXDEPTH(999999) DEFPSIST(YES)\nDEFINE QLOCAL(WO
 RULES = "REASON(MQRC_Q_FULL) DESTQ(T*) ACTION(RETRY)\nACTION(FWD) FWDQ(WORK)\n"
 BODY = b"x" * (1024 - 172)
 SYNCPOINT = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_NEW_MSG_ID
+T = TypeVar("T")
 
 
 @contextmanager
@@ -144,14 +146,44 @@ def redrive(manager: Manager, lake: Path, count: int, unit: int) -> tuple[float,
     return count / (acted - acting), count / (ended - started)
 
 
-# The same work elsewhere
+# The same work elsewhere. Neither of them browses, and litequeue has no units of work.
+
+
+def persist_queue(path: Path, unit: int) -> persistqueue.SQLiteQueue:
+    """SQLite's default, synchronous=FULL, is a commit on disk."""
+    return persistqueue.SQLiteQueue(str(path), auto_commit=unit == 1, multithreading=False)
+
+
+def in_and_out_of_persist_queue(path: Path, count: int, unit: int) -> tuple[float, float]:
+    """Messages a second: put, get."""
+    queue = persist_queue(path / "a", unit)
+
+    def work(call: Callable[[], object]) -> None:
+        for number in range(count):
+            call()
+            if number % unit == unit - 1 and unit > 1:
+                queue.task_done()
+
+    puts = rate(count, lambda: work(lambda: queue.put(b"x" * 1024)))
+    return puts, rate(count, lambda: work(queue.get))
+
+
+def in_and_out_of_litequeue(path: Path, count: int, _unit: int) -> tuple[float, float]:
+    """Messages a second: put, and pop with done."""
+    queue = litequeue.LiteQueue(path / "a.db")
+    queue.conn.execute("PRAGMA synchronous = FULL")
+
+    def work(call: Callable[[], object]) -> None:
+        for _ in range(count):
+            call()
+
+    puts = rate(count, lambda: work(lambda: queue.put("x" * 1024)))
+    return puts, rate(count, lambda: work(lambda: queue.done(queue.pop().message_id)))
 
 
 def with_persist_queue(path: Path, count: int, unit: int) -> float:
-    """From one persist-queue to another. SQLite's default, synchronous=FULL, is a commit on disk."""
-    source, target = (
-        persistqueue.SQLiteQueue(str(path / name), auto_commit=unit == 1, multithreading=False) for name in "ab"
-    )
+    """From one persist-queue to another."""
+    source, target = (persist_queue(path / name, unit) for name in "ab")
     for _ in range(count):
         source.put(b"x" * 1024)
     sqlbase.commit_ignore_error(source._putter)
@@ -210,6 +242,12 @@ def main() -> None:
         }
         show("redrive by rule, act", acts[1][0], acts[200][0])
         show("redrive by rule, observe to prove", acts[1][1], acts[200][1])
+    alone = [best_of_pairs(lambda n=n, unit=unit: elsewhere(in_and_out_of_persist_queue, n, unit)) for n, unit in sizes]
+    show("put (persist-queue)", alone[0][0], alone[1][0])
+    show("get (persist-queue)", alone[0][1], alone[1][1])
+    lite_puts, lite_gets = best_of_pairs(lambda: elsewhere(in_and_out_of_litequeue, ONE_BY_ONE, 1))
+    show("put (litequeue)", lite_puts)
+    show("get (litequeue)", lite_gets)
     persist = [best(lambda n=n, unit=unit: elsewhere(with_persist_queue, n, unit)) for n, unit in sizes]
     show("persist-queue, queue to queue", *persist)
     lite = best(lambda: elsewhere(with_litequeue, ONE_BY_ONE, 1))
@@ -221,7 +259,7 @@ def main() -> None:
     print(f"redrive at 200 a unit / litequeue: {act_rate / lite:.1f}")
 
 
-def elsewhere(work: Callable[[Path, int, int], float], count: int, unit: int) -> float:
+def elsewhere(work: Callable[[Path, int, int], T], count: int, unit: int) -> T:
     with folder() as path:
         return work(path, count, unit)
 

@@ -10,7 +10,10 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+
+import psutil
 
 HERE = Path(__file__).resolve().parent
 
@@ -23,8 +26,11 @@ def machine() -> str:
             model = line.split(":", 1)[1].strip()
             break
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**30
+    data = Path(tempfile.gettempdir()).resolve()
+    mounts = [part for part in psutil.disk_partitions(all=True) if data.is_relative_to(part.mountpoint)]
+    files = max(mounts, key=lambda part: len(part.mountpoint)).fstype
     system = f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
-    return f"{model}, {os.cpu_count()} cores, {memory} GiB, {system}"
+    return f"{model}, {os.cpu_count()} cores, {memory} GiB, {files}, {system}"
 
 
 def main(wanted: list[str]) -> int:
