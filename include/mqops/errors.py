@@ -6,7 +6,8 @@ Every error of the operations is an `MqopsError`. The class says what to do: rep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mqwire import constants
 from mqwire.names import reason_name
@@ -20,8 +21,8 @@ class MqopsError(Exception):
 
     @classmethod
     def default_message(cls) -> str:
-        """The docstring as one line."""
-        return " ".join((cls.__doc__ or MqopsError.__doc__ or "").split())
+        """The first paragraph of the docstring as one line."""
+        return " ".join((cls.__doc__ or MqopsError.__doc__ or "").split("\n\n")[0].split())
 
 
 class MQError(MqopsError):
@@ -59,7 +60,14 @@ class OutcomeUnknown(MQError):
 
 
 class RulesError(MqopsError):
-    """The rules table is not valid; correct the lines that are named and start again."""
+    """The rules table is not valid; correct the lines that are named and start again.
+
+    Attributes: `problems` each with line, column and message, as far as whoever raised it tells them.
+    """
+
+    def __init__(self, message: str = "", problems: Sequence[Mapping[str, Any]] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class SettingsError(MqopsError):

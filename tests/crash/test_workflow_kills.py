@@ -87,8 +87,8 @@ class Site:
         lake = self.folder / "lake"
         self.earlier, self.current = {run.path for run in self.runs}, None
         if kind == "command":
-            command = ["-m", "mqops.cli", "dlq", "run", "--once", DLQ, "QM1", "--rules", str(rules), "--lake", str(lake)]
-            command += ["--unit-size", "10", "--json"]
+            command = ["-m", "mqops.cli", "dlq", "run", "--once", DLQ, "QM1", "--rules", str(rules)]
+            command += ["--lake", str(lake), "--unit-size", "10", "--json"]
         elif kind == "again":
             self.current = self.dice.choice(self.unfinished)
             command = ["-c", FINISH, str(self.current.path), "act"]

@@ -26,7 +26,6 @@ TEXTS: Mapping[int, str] = {
     8746: "the dead-letter queue cannot be closed: {reason}",
     8748: "no message can be got from the dead-letter queue {name}: {reason}",
     8749: "the unit of work cannot be committed or backed out: {reason}",
-    8750: "there is no rule on the input: give a rules table on standard input, or with --rules",
     8758: "{count} errors in the rules table: correct them and start again, nothing was done",
 }
 """Number → text. Those of errors in the table itself stand before the error (`Problem.number`)."""

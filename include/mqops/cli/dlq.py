@@ -26,7 +26,7 @@ from mqops.cli.passes import (
     unit_size_option,
     warn_of,
 )
-from mqops.errors import MQError, SettingsError
+from mqops.errors import MQError, RulesError, SettingsError
 from mqops.model import RunSummary
 
 if TYPE_CHECKING:
@@ -108,7 +108,11 @@ def run(
     from mqops.workflow.dlq import Pass, plan_pass  # noqa: PLC0415
 
     password = _password(user)
-    table, text = read_table(rules_file, strict=strict)
+    try:
+        table, text = read_table(rules_file, strict=strict, numbers=True)
+    except RulesError as error:
+        amq.say(8758, count=len(error.problems))
+        raise
     connection = connection_to(queue_manager.strip() or table.control.inputqm.strip())
     what = Pass(
         connection=_as_asked(connection, user, password, client=client),

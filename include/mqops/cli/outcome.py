@@ -13,7 +13,7 @@ from typing import Any, ParamSpec
 
 import click
 
-from mqops.errors import MqopsError, SettingsError
+from mqops.errors import MQError, MqopsError, RulesError, SettingsError
 from mqops.mq.connection import VARIABLE, MqConnection
 
 P = ParamSpec("P")
@@ -29,7 +29,7 @@ lake_option = click.option(
 
 
 def known_errors(command: Callable[P, None], *, code: int = 1) -> Callable[P, None]:
-    """Make a known error one line on standard error and this exit code."""
+    """Make a known error one line on standard error, with --json an object on standard output, and this exit code."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -37,6 +37,8 @@ def known_errors(command: Callable[P, None], *, code: int = 1) -> Callable[P, No
             command(*args, **kwargs)
         except MqopsError as error:
             click.echo(f"mqops: {error}", err=True)
+            if kwargs.get("as_json") or kwargs.get("form") == "json":
+                show_json(error_document(error))
             sys.exit(code)
 
     return wrapped
@@ -45,6 +47,18 @@ def known_errors(command: Callable[P, None], *, code: int = 1) -> Callable[P, No
 def errors_are_usage(command: Callable[P, None]) -> Callable[P, None]:
     """As `known_errors`, with exit code 2: for commands whose 1 is an answer."""
     return known_errors(command, code=2)
+
+
+def error_document(error: MqopsError) -> dict[str, Any]:
+    """A known error for scripts: `code` is the symbol of the reason code, else the error's class.
+
+    `errors` are there where a rules table is not valid.
+    """
+    code, advice = (error.symbol, error.advice) if isinstance(error, MQError) else (type(error).__name__, "")
+    told: dict[str, Any] = {"code": code, "message": str(error), "what_to_do": advice or error.default_message()}
+    if isinstance(error, RulesError):
+        told["errors"] = list(error.problems)
+    return {"error": told}
 
 
 def connection_to(queue_manager: str) -> MqConnection:

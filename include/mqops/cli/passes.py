@@ -6,14 +6,14 @@ import functools
 import getpass
 import os
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import click
-from mqops.anatomy import told
 
+from mqops.anatomy import told
 from mqops.cli.outcome import show_json
+from mqops.errors import RulesError
 from mqops.model import RunSummary
 from mqops.plan import PlanSummary
 from mqops.plan.handling import DEFAULT_PATIENCE, DEFAULT_WAIT, Handling
@@ -30,30 +30,39 @@ unit_size_option = click.option(
     "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages a unit of work."
 )
 strict_option = click.option("--strict", is_flag=True, help="Refuse a table that IBM's own handler would not take.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done and move nothing.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done, once, and move nothing.")
 
 
+_COUNT = click.IntRange(0)
 _HANDLING = (
     click.option(
-        "--canary", type=click.IntRange(0), default=0, help="Send so many of each destination and rule ahead."
+        "--canary",
+        type=_COUNT,
+        default=0,
+        show_default="0: all at once",
+        help="Messages of each destination and rule that go ahead; the rest follows where none of them came back.",
     ),
     click.option(
         "--canary-wait",
-        type=click.IntRange(0),
+        type=_COUNT,
         default=DEFAULT_WAIT,
         show_default=True,
-        help="Seconds until it is decided whether the canaries came back.",
+        help="With canaries: seconds until it is decided whether they came back.",
     ),
-    click.option("--pace", type=click.IntRange(0), default=0, help="Most messages a second; 0: no limit."),
+    click.option("--pace", type=_COUNT, default=0, show_default="0: no limit", help="Most messages a second."),
     click.option(
-        "--in-flight", type=click.IntRange(0), default=0, help="Most messages that may stand on a destination; 0: any."
+        "--in-flight",
+        type=_COUNT,
+        default=0,
+        show_default="0: no look at its depth",
+        help="Nothing is put on a destination while so many messages stand on it.",
     ),
     click.option(
         "--patience",
-        type=click.IntRange(0),
+        type=_COUNT,
         default=DEFAULT_PATIENCE,
         show_default=True,
-        help="Seconds to wait for a destination to have room; then the rest for it is left.",
+        help="With --in-flight: seconds to wait for a destination to have room; then the rest for it is left.",
     ),
 )
 
@@ -84,15 +93,23 @@ def this_user() -> str:
         return f"{os.getuid()}@{socket.gethostname()}"
 
 
-def read_table(file: IO[bytes], *, origins: bool = False, strict: bool = False) -> tuple[Table, str]:
-    """The rules table in a file and its text; ends the command with 1 where it is not valid (see `parse`)."""
+def read_table(
+    file: IO[bytes], *, origins: bool = False, strict: bool = False, numbers: bool = False
+) -> tuple[Table, str]:
+    """The rules table in a file and its text (see `parse`).
+
+    Parameters: `numbers` whether errors get the numbers that they have in runmqdlq.
+
+    Raises:
+        RulesError: it is not valid; every error has been told on standard error.
+    """
     text = file.read().decode("utf-8", "surrogateescape")
     parsed = parse(text, source=source_of(file), origins=origins, strict=strict)
     if parsed.table is None:
         for problem in parsed.errors:
-            click.echo(problem.render(), err=True)
-        click.echo(f"mqops: the rules table has {len(parsed.errors)} errors; nothing was done", err=True)
-        sys.exit(1)
+            click.echo(problem.render(f"AMQ{problem.number}: " if numbers and problem.number else ""), err=True)
+        problems = [{"line": one.line, "column": one.column, "message": one.message} for one in parsed.errors]
+        raise RulesError(f"the rules table has {len(problems)} errors; nothing was done", problems)
     return parsed.table, text
 
 

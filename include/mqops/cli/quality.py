@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqops.cli.outcome import error_document
 from mqops.errors import MqopsError
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _suite_document(suite: Suite) -> dict[str, Any]:
 
 def _tell_error(error: MqopsError, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"ok": False, "error": type(error).__name__, "errors": str(error).splitlines()}))
+        click.echo(json.dumps({"ok": False, "errors": str(error).splitlines(), **error_document(error)}))
     else:
         click.echo(str(error), err=True)
 

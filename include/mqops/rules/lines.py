@@ -53,10 +53,10 @@ class Source:
                 return number if _HEADER.fullmatch(line) else 0
         return 0
 
-    def problem(self, place: tuple[int, int], message: str) -> Problem:
+    def problem(self, place: tuple[int, int], message: str, number: int = 0) -> Problem:
         """A problem at (line, column)."""
         line, column = place
-        return Problem(line=line, column=column, message=message, text=self.lines[line - 1])
+        return Problem(line=line, column=column, message=message, text=self.lines[line - 1], number=number)
 
     def entries(self) -> tuple[list[EntryText], list[Problem]]:
         """The entries in order, and what is wrong with the text as such: its encoding, continuations to nowhere."""

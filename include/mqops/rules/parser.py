@@ -16,6 +16,7 @@ from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
 from mqops.rules.syntax import EntryParser, Pair
 from mqops.rules.values import BadValue, typed
 
+NO_INPUT, TWICE, COMBINATION = 8750, 8753, 8759
 _FORWARD_ONLY = ("FWDQ", "FWDQM", "HEADER")
 _PUTS_ONLY = ("PUTAUT", "CANARY", "PACE", "MAXREPLAY", "ORDER")
 _TWICE = "remove one, or begin a line for another rule"
@@ -51,7 +52,7 @@ def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: 
         else:
             written.append(reader.rule(index=len(written)))
     if not written:
-        problems.append(lines.problem((len(lines.lines), 1), f"no rule: add one, such as {CATCH_ALL}"))
+        problems.append(lines.problem((len(lines.lines), 1), f"no rule: add one, such as {CATCH_ALL}", NO_INPUT))
     if problems:
         return Parsed(source=source, table=None, errors=_in_order(problems), warnings=())
     keys = rule_keys([w.rule for w in written])
@@ -98,8 +99,8 @@ class _EntryReader:
         if not self.is_control:
             self._check_rule()
 
-    def _error(self, place: tuple[int, int], message: str) -> None:
-        self.problems.append(self._source.problem(place, message))
+    def _error(self, place: tuple[int, int], message: str, number: int = 0) -> None:
+        self.problems.append(self._source.problem(place, message, number))
 
     def _take(self, pair: Pair) -> None:
         keyword = self._keywords.get(pair.keyword)
@@ -114,13 +115,13 @@ class _EntryReader:
         if keyword.kind is Kind.CONDITION:
             self._condition(pair, given)
         elif self._given.setdefault(pair.keyword, given) is not given:
-            self._error(pair.place, f"{pair.keyword} stands in this entry twice: {_TWICE}")
+            self._error(pair.place, f"{pair.keyword} stands in this entry twice: {_TWICE}", TWICE)
 
     def _condition(self, pair: Pair, given: _Given) -> None:
         """Conditions may be many, so that AGE(>1h) AGE(<1d) is a range."""
         self._given.setdefault(pair.keyword, given)
         if given.value in self._conditions:
-            self._error(pair.place, f"{pair.keyword} stands in this entry twice, and says the same: remove one")
+            self._error(pair.place, f"{pair.keyword} stands in this entry twice, and says the same: remove one", TWICE)
         elif isinstance(given.value, Condition):
             self._conditions.append(given.value)
 
@@ -143,7 +144,7 @@ class _EntryReader:
                 return condition_of(keyword, pair.value.tokens)
             return typed(keyword, pair.value.text)
         except BadValue as bad:
-            self._error(bad.place or pair.value.place, str(bad))
+            self._error(bad.place or pair.value.place, str(bad), bad.number)
             return None
 
     def _check_rule(self) -> None:
@@ -154,7 +155,7 @@ class _EntryReader:
         if action is None:
             return
         if action == "FWD" and "FWDQ" not in self._given and "FWDQ" not in self._meant:
-            self._error(self._given["ACTION"].place, "ACTION(FWD) needs a queue: add FWDQ(name)")
+            self._error(self._given["ACTION"].place, "ACTION(FWD) needs a queue: add FWDQ(name)", COMBINATION)
         if action != "FWD":
             self._only_with(_FORWARD_ONLY, "ACTION(FWD)", action)
         if action not in ("FWD", "RETRY"):
@@ -164,7 +165,7 @@ class _EntryReader:
         for name in keywords:
             if name in self._given:
                 told = f"{name} is not for ACTION({action}): remove it, or make the action {wanted}"
-                self._error(self._given[name].place, told)
+                self._error(self._given[name].place, told, COMBINATION)
 
     def _value(self, keyword: str) -> Any:
         given = self._given.get(keyword)

@@ -13,17 +13,22 @@ from mqops.rules.keywords import MAX_NUMBER, Keyword, Kind
 from mqops.rules.model import ANY
 from mqwire.names import values
 
+TOO_LONG, OUT_OF_RANGE = 8752, 8757
 _NAME_SPECIALS = "./_%"
 _A_PROPERTY = "a property's folder.name in single quotes, such as 'usr.country'"
 _PROPERTY = re.compile(r"[^\s<>&\"'/=!?.*]+(?:\.[^\s<>&\"'/=!?.*]+)+")
 
 
 class BadValue(Exception):
-    """This value is not legal for its keyword; the message says what is, `place` where (None: where it begins)."""
+    """This value is not legal for its keyword; the message says what is, `place` where (None: where it begins).
 
-    def __init__(self, message: str, place: tuple[int, int] | None = None) -> None:
+    `number` is `Problem.number`.
+    """
+
+    def __init__(self, message: str, place: tuple[int, int] | None = None, *, number: int = 0) -> None:
         super().__init__(message)
         self.place = place
+        self.number = number
 
 
 def typed(keyword: Keyword, text: str) -> str | int:
@@ -41,7 +46,8 @@ def _wild(keyword: Keyword, text: str) -> str:
     if length > keyword.length:
         raise BadValue(
             f"{length} characters without asterisks, and {keyword.name} is compared with a field of {keyword.length}: "
-            "shorten it"
+            "shorten it",
+            number=TOO_LONG,
         )
     return text.rstrip(" ")
 
@@ -117,7 +123,7 @@ def in_range(keyword: Keyword, digits: str) -> int:
     value = int(digits) if len(digits.lstrip("0")) <= len(str(MAX_NUMBER)) else MAX_NUMBER + 1
     if keyword.least <= value <= keyword.most:
         return value
-    raise BadValue(f"{digits} is out of the range of {keyword.name}: write {_range(keyword)}")
+    raise BadValue(f"{digits} is out of the range of {keyword.name}: write {_range(keyword)}", number=OUT_OF_RANGE)
 
 
 def _range(keyword: Keyword) -> str:
@@ -134,7 +140,9 @@ def _name(keyword: Keyword, text: str) -> str:
     if not stripped and not keyword.blank:
         raise BadValue(f"{keyword.name} is blank: write the name of a queue")
     if len(text) > keyword.length:
-        raise BadValue(f"{len(text)} characters, and {keyword.name} holds {keyword.length}: shorten it")
+        raise BadValue(
+            f"{len(text)} characters, and {keyword.name} holds {keyword.length}: shorten it", number=TOO_LONG
+        )
     bad = next((c for c in stripped if not (c.isascii() and c.isalnum()) and c not in _NAME_SPECIALS), None)
     if bad is None:
         return stripped

@@ -94,5 +94,5 @@ def test_an_error_survives_the_way_from_a_spark_worker():
     ],
 )
 def test_without_a_text_an_error_says_its_docstring(kind):
-    assert str(kind()) == " ".join(kind.__doc__.split())
+    assert str(kind()) == " ".join(kind.__doc__.split("\n\n")[0].split())
     assert str(kind("this")) == "this"

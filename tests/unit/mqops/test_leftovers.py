@@ -31,7 +31,9 @@ TABLE = "WAIT(NO)\nDESTQ(SHUT) ACTION(RETRY)\nDESTQ(SHUT) ACTION(FWD) FWDQ(DEAD)
 
 @pytest.fixture
 def manager(queue_manager) -> Manager:
-    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(Z)\nDEFINE QLOCAL(DEAD)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)\n")
+    return queue_manager(
+        mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(Z)\nDEFINE QLOCAL(DEAD)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)\n"
+    )
 
 
 def until(condition: Callable[[], bool], seconds: float = 60) -> None:

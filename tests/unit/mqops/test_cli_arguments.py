@@ -1,0 +1,131 @@
+"""The arguments that runmqdlq takes, the numbers of its errors, and errors of every command as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mq_support import DLQ, dead_letter
+
+ACCESS = Path(__file__).resolve().parents[3] / "include" / "docker" / "qm1_access.mqsc"
+TABLE = "WAIT(NO)\nDESTQ(A) ACTION(RETRY)\n"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+
+
+@pytest.fixture
+def mqops(manager, tmp_path):
+    """Runs `mqops` with the test's queue manager and lake."""
+
+    def run(*arguments: str, text: str = TABLE, expect: int = 0) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
+        command = [sys.executable, "-m", "mqops.cli", *arguments]
+        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
+        assert done.returncode == expect, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def test_a_user_has_its_password_in_front_of_the_table(manager, mqops, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    manager.mqlite("user", "add", "QM1", "app", text="app's own\n")
+    lines = ACCESS.read_text(encoding="utf-8").splitlines()
+    manager.mqsc("\n".join(line for line in lines if line.startswith("SET AUTHREC")) + "\n")
+    refused = mqops("dlq", "run", "-u", "app", DLQ, "QM1", text=f"wrong\n{TABLE}", expect=1)
+    assert "AMQ8741: the queue manager QM1 cannot be connected to: MQRC_NOT_AUTHORIZED (2035)" in refused.stderr
+    assert "wrong" not in refused.stderr
+    missing = mqops("dlq", "run", "-u", "app", DLQ, "QM1", text="", expect=1)
+    assert missing.stderr == (
+        "mqops: -u app needs the password as the first line of standard input, before the rules table\n"
+    )
+    rules = tmp_path / "table.rules"
+    rules.write_text(TABLE)
+    mqops("dlq", "run", "-u", "app", DLQ, "QM1", "--dry-run", "--rules", str(rules), text="app's own")
+    assert "1 moved" in mqops("dlq", "run", "-u", "app", DLQ, "QM1", text=f"app's own\n{TABLE}").stdout
+
+
+def test_a_client_connection_is_asked_for(manager, mqops):
+    manager.mqsc(
+        "ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKCLNT(REQUIRED)\n"
+        "REFRESH SECURITY TYPE(CONNAUTH)\n"
+    )
+    assert "nothing to do" in mqops("dlq", "run", DLQ, "QM1").stdout
+    refused = mqops("dlq", "run", "-c", DLQ, "QM1", expect=1)
+    assert "MQCONNX on QM1 failed: MQRC_NOT_AUTHORIZED (2035)" in refused.stderr
+
+
+@pytest.mark.parametrize("queue", [f"{DLQ} and more", f" {DLQ}"])
+def test_a_queue_is_cut_at_its_first_blank(mqops, queue):
+    assert f"nothing to do: {DLQ} of QM1 is empty" in mqops("dlq", "run", queue, "QM1").stdout
+
+
+@pytest.mark.parametrize("arguments", [["?"], ["?anything", "QM1"]])
+def test_a_question_mark_prints_the_usage(mqops, arguments):
+    said = mqops("dlq", "run", *arguments, text="").stdout
+    assert said == mqops("dlq", "run", "--help").stdout
+    for promise in ("RETRYINT and WAIT of the table hold", "asks nobody", "--dry-run", "Exit codes: 0", "--once"):
+        assert promise in " ".join(said.split())
+
+
+ERRORS = """\
+RETRYINT(9999999999)
+DESTQ(A) DESTQ(B) ACTION(RETRY) HEADER(NO)
+APPLIDAT(123456789012345678901234567890123) ACTION(FWD)
+ACTION(FWD) FWDQ(ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZ)
+"""
+
+
+def test_D07_errors_in_the_table_have_the_numbers_of_runmqdlq(mqops):
+    told = mqops("dlq", "run", DLQ, "QM1", text=ERRORS, expect=1).stderr
+    found = [line.split(": ")[:2] for line in told.splitlines() if line[:1].isdigit() and ": AMQ" in line]
+    assert found == [
+        ["1:10", "AMQ8757"],  # an integer out of range
+        ["2:10", "AMQ8753"],  # a keyword twice
+        ["2:33", "AMQ8759"],  # parameters that do not go together
+        ["3:10", "AMQ8752"],  # longer than the field
+        ["3:45", "AMQ8759"],
+        ["4:18", "AMQ8752"],
+    ]
+    assert "  AMQ8758: 6 errors in the rules table: correct them and start again" in told
+    assert "AMQ8750: no rule" in mqops("dlq", "run", DLQ, "QM1", text="\n", expect=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["dlq", "run", "NOT.THERE", "QM1"], "MQRC_UNKNOWN_OBJECT_NAME"),
+        (["dlq", "run", DLQ, "NOBODY", "--dry-run"], "MQRC_Q_MGR_NAME_ERROR"),
+        (["dlq", "anatomy", "NOT.THERE", "QM1"], "MQRC_UNKNOWN_OBJECT_NAME"),
+        (["backout", "run", "-m", "NOBODY"], "MQRC_Q_MGR_NAME_ERROR"),
+        (["expiry", "scan", "-m", "NOBODY"], "MQRC_Q_MGR_NAME_ERROR"),
+        (["snapshot", "-m", "NOBODY"], "MQRC_Q_MGR_NAME_ERROR"),
+        (["ledger", "drain", "-m", "NOBODY"], "MQRC_Q_MGR_NAME_ERROR"),
+        (["ledger", "outcomes", "no-run", "-m", "QM1"], "SettingsError"),
+        (["undo", "no-run", "-m", "QM1", "--yes"], "SettingsError"),
+        (["stop", "no-run"], "SettingsError"),
+        (["resume", "no-run"], "SettingsError"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_known_error_is_an_object_with_json(mqops, arguments, code):
+    done = mqops(*arguments, "--json", expect=1)
+    error = json.loads(done.stdout)["error"]
+    assert error["code"] == code
+    assert done.stderr.splitlines()[-1] == f"mqops: {error['message']}"
+    assert error["what_to_do"]
+
+
+def test_an_invalid_table_is_an_object_with_json(mqops):
+    error = json.loads(mqops("dlq", "run", DLQ, "QM1", "--json", text=ERRORS, expect=1).stdout)["error"]
+    assert (error["code"], error["message"]) == ("RulesError", "the rules table has 6 errors; nothing was done")
+    assert [(one["line"], one["column"]) for one in error["errors"]][:2] == [(1, 10), (2, 10)]
+    again = json.loads(mqops("backout", "run", "-m", "QM1", "--json", text=ERRORS, expect=1).stdout)["error"]
+    assert again["errors"] == error["errors"]
