@@ -136,8 +136,10 @@ class Connection:
         return self._alive.is_stopped(self.id)
 
     def check_stopped(self) -> None:
-        """Raises Failure (MQRC_CONNECTION_BROKEN) after STOP CONN: only MQDISC is left to do."""
-        if self.is_stopped():
+        """Raises Failure (MQRC_CONNECTION_BROKEN) after STOP CONN, which no transaction kept open outlasts: only MQDISC
+        is left to do.
+        """
+        if not self.store.kept and self.is_stopped():
             raise Failure(c.MQRC_CONNECTION_BROKEN)
 
     @contextmanager
