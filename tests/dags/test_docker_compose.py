@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -122,9 +124,15 @@ def test_every_volume_and_secret_is_used() -> None:
     assert used == set(COMPOSE["secrets"])
 
 
+def command(name: str) -> list[str]:
+    """What a service runs for good: where that is a shell, the last command that it starts."""
+    words: list[str] = SERVICES[name]["command"]
+    return shlex.split(words[2].rpartition("&& exec ")[2]) if words[:2] == ["sh", "-c"] else words
+
+
 @pytest.mark.parametrize("name", sorted(name for name, service in SERVICES.items() if "command" in service))
 def test_commands_exist_in_the_locked_packages(name: str) -> None:
-    program, *arguments = SERVICES[name]["command"]
+    program, *arguments = command(name)
     assert shutil.which(program, path=str(Path(sys.executable).parent)), program
     if program == "airflow":
         assert (
@@ -148,6 +156,61 @@ def test_mounts_lie_where_the_image_looks() -> None:
     assert all(path in DOCKERFILE for path in ("/opt/mqops/include", "/opt/mqops/plugins", "/opt/airflow/logs"))
     spark = {v.split(":")[1] for v in SERVICES["spark-worker-1"]["volumes"]}
     assert {environment["MQOPS_LAKE"], "/opt/mqops/include"} <= spark
+
+
+def mounted(name: str) -> dict[str, str]:
+    """Folder in the container → the volume that is mounted there to be written to."""
+    volumes = (volume.split(":") for volume in SERVICES[name].get("volumes", []))
+    return {parts[1]: parts[0] for parts in volumes if len(parts) == 2}
+
+
+def folders_made() -> set[str]:
+    """The folders that the image makes for the user it runs as, whom volumes take over with them."""
+    (line,) = re.findall(r"&& install -d -o mqops -g mqops -m 0700 (.*)", DOCKERFILE.replace("\\\n", ""))
+    return {str(Path("/opt/mqops") / folder) for folder in line.split()}
+
+
+def test_airflow_can_write_its_passwords_file() -> None:
+    """SimpleAuthManager opens it with "a+" and "r+": a file of its own user in a volume, never the secret itself."""
+    path = Path(SERVICES["api-server"]["environment"]["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"])
+    folder = str(path.parent)
+    assert not path.is_relative_to("/run/secrets")
+    assert mounted("api-server")[folder] == mounted("airflow-init")[folder]
+    assert folder in folders_made()
+    copy = SERVICES["airflow-init"]["command"][2].split(" && ")[0]
+    assert shlex.split(copy) == ["install", "-m", "600", "/run/secrets/airflow_passwords", str(path)]
+    assert SERVICES["airflow-init"]["secrets"] == ["airflow_passwords"]
+    assert SERVICES["api-server"]["depends_on"]["airflow-init"]["condition"] == "service_completed_successfully"
+    assert not [name for name in ("scheduler", "dag-processor", "triggerer") if folder in mounted(name)]
+
+
+def test_the_copy_of_the_passwords_is_made_anew_and_airflow_opens_it(tmp_path: Path) -> None:
+    """The composed command on folders of this machine, twice as after a second `docker compose up`."""
+    secret, made = tmp_path / "airflow_passwords", tmp_path / "passwords.json"
+    secret.write_text('{"admin": "made up"}')
+    secret.chmod(0o444)
+    path = SERVICES["api-server"]["environment"]["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"]
+    copy = SERVICES["airflow-init"]["command"][2].split(" && ")[0]
+    copy = copy.replace("/run/secrets/airflow_passwords", str(secret)).replace(path, str(made))
+    for _ in range(2):
+        subprocess.run(["sh", "-c", copy], check=True)
+    assert stat.S_IMODE(made.stat().st_mode) == 0o600
+    code = (
+        "from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager as Manager\n"
+        "Manager().init(); print(Manager.get_passwords())"
+    )
+    environment = {**os.environ, "AIRFLOW_HOME": str(tmp_path / "home")}
+    environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"] = str(made)
+    environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] = "admin:admin"
+    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert "{'admin': 'made up'}" in said.stdout, said.stderr
+
+
+def test_volumes_belong_to_the_user_of_the_image() -> None:
+    """A named volume takes over the owner of the folder it is first mounted on; one not made there is root's."""
+    for name, service in SERVICES.items():
+        if service["image"] == "mqops":
+            assert set(mounted(name)) <= folders_made(), name
 
 
 def test_files_that_the_image_copies_exist() -> None:
