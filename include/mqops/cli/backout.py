@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
@@ -16,6 +17,7 @@ from mqops.cli.passes import (
     show_dry_run,
     show_summary,
     source_of,
+    tell,
     this_user,
     unit_size_option,
     warn_of,
@@ -78,6 +80,7 @@ def run(
         unit_size=unit_size,
         handling=handling,
         requested_by=this_user(),
+        tell=tell,
     )
     found, folder, plan = plan_pass(what)
     if folder is None or plan is None:
@@ -92,6 +95,7 @@ def run(
     if dry_run:
         show_dry_run(folder, plan, as_json=as_json)
         return
+    refuse_own(plan.queue_manager, what.requested_by, this_user(), workflow="backout_reprocess")
     warn_of(folder)
     summary = carry_out(what, folder, plan)
     show_json(summary.to_json()) if as_json else show_summary(summary)

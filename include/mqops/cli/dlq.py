@@ -10,8 +10,10 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from mqops.cli import amq
+from mqops.cli.act import act
 from mqops.cli.anatomy import anatomy
 from mqops.cli.ending import Ending
+from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
@@ -22,6 +24,7 @@ from mqops.cli.passes import (
     show_summary,
     source_of,
     strict_option,
+    tell,
     this_user,
     unit_size_option,
     warn_of,
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
     from mqops.workflow.handler import Handler
 
 EPILOG = """\
-It acts at once and asks nobody: `--dry-run` rehearses it, `--canary` and `--pace` make it careful, `mqops undo RUN`
-takes it back.
+It acts at once and asks nobody: `--dry-run` rehearses it, and names the `mqops dlq act` that carries out what was
+rehearsed; `--canary` and `--pace` make it careful, `mqops undo RUN` takes it back.
 
 Each pass is a run of its own in the lake. What runmqdlq says with AMQ numbers goes to standard error, the outcome of
 each pass to standard output, with --json as one object a line.
@@ -54,6 +57,7 @@ def dlq() -> None:
 
 
 dlq.add_command(anatomy)
+dlq.add_command(act)
 
 
 @dlq.command(epilog=EPILOG)
@@ -166,7 +170,7 @@ class _Once:
     def __call__(self, line: str) -> None:
         if line not in self._said:
             self._said.add(line)
-            click.echo(f"mqops: {line}", err=True)
+            tell(line)
 
 
 def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
@@ -174,6 +178,7 @@ def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
 
     with Ending() as ending:
         handler = Handler(what, ending, once=once, tell_errors=lambda ids: amq.say_in_error(handler.queue, ids))
+        refuse_own(handler.queue_manager, what.requested_by, this_user())
         until = "one pass, --once" if once else f"WAIT({what.table.control.wait})"
         amq.say(8708, queue=handler.queue, queue_manager=handler.queue_manager, until=until)
         while handler.has_work():
@@ -184,7 +189,7 @@ def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
             amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
             amq.say_failures(handler.outcome.failures, _next_try(handler, what.table, once=once))
             if ending.asked and not summary.finished:
-                click.echo(f"mqops: {ending.asked}: `mqops resume {summary.run} --finish` does the rest", err=True)
+                tell(f"{ending.asked}: `mqops resume {summary.run} --finish` does the rest")
         if not handler.passes:
             _show_nothing(handler, as_json=as_json)
         amq.say(8709, why=_why(handler, ending, until))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-import getpass
 import os
+import pwd
+import shlex
 import socket
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
@@ -88,9 +89,14 @@ def source_of(file: IO[bytes]) -> str:
 def this_user() -> str:
     """Who runs this command, for the ledger: `user@host`, the operating system's word for it."""
     try:
-        return f"{getpass.getuser()}@{socket.gethostname()}"
-    except (OSError, KeyError):  # a user id without a name
+        return f"{pwd.getpwuid(os.getuid()).pw_name}@{socket.gethostname()}"
+    except KeyError:  # a user id without a name
         return f"{os.getuid()}@{socket.gethostname()}"
+
+
+def tell(line: str) -> None:
+    """Say something beside the outcome: on standard error."""
+    click.echo(f"mqops: {line}", err=True)
 
 
 def read_table(
@@ -118,10 +124,12 @@ def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
     from mqops.store.preflight import kept  # noqa: PLC0415
 
     found = kept(run)
+    command = _carry_out_command(run, plan)
     if as_json:
-        show_json({"run": str(run.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None})
+        told = {"run": str(run.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None}
+        show_json(told | ({"carry_out": command} if command else {}))
     else:
-        show_plan(plan, found)
+        show_plan(plan, found, command)
 
 
 def warn_of(run: RunFolder) -> None:
@@ -137,8 +145,16 @@ def _at(queue: str, queue_manager: str) -> str:
     return f"{queue}@{queue_manager}" if queue_manager else queue
 
 
-def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
-    """The plan and its pre-flight as text."""
+def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
+    """What carries out exactly this plan, "" where nothing does."""
+    if not plan.requested_by:
+        return ""
+    words = ["mqops", "dlq", "act", run.run, "-m", plan.queue_manager, "--approve", plan.digest]
+    return shlex.join([*words, "--lake", str(run.lake_folder.parent.resolve())])
+
+
+def show_plan(plan: PlanSummary, found: Preflight | None, command: str) -> None:
+    """The plan and its pre-flight as text; `command` carries it out, if any does."""
     click.echo(f"{plan.queue} of {plan.queue_manager}: {plan.rows} messages, {plan.bytes} bytes; plan {plan.digest}")
     for count in plan.counts:
         rule = f"line {count.rule_line}" if count.rule_line else "no rule"
@@ -157,6 +173,8 @@ def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
         click.echo(remark)
     for line in shown(found.findings) if found else ():
         click.echo(line)
+    if command:
+        click.echo(f"run {plan.run} keeps this plan; to carry it out as it stands:\n    {command}")
     click.echo("dry run: nothing was moved")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +23,14 @@ from mqops.store import backout
 from mqops.store.run import RunFolder
 from mqops.workflow.decide import decide
 from mqops.workflow.dlq import new_run_key
+from mqops.workflow.leftovers import settle_leftovers
 from mqops.workflow.observe import observe
 from mqops.workflow.outcomes import look_back
 from mqops.workflow.preflight import preflight
 from mqops.workflow.stop import acted_and_proved
 from mqwire import constants as c
+
+_log = logging.getLogger(__name__)
 
 DEFAULT_CAP = 3
 DEFAULT_QUARANTINE = "MQOPS.QUARANTINE"
@@ -84,7 +88,8 @@ class BackoutPass:
     """What to do in a pass.
 
     Parameters: `queues` none for all that are named as BOQNAME; `text` and `source` of the table; `unit_size` most
-    messages a unit of work; `requested_by` who asked, for the ledger.
+    messages a unit of work; `requested_by` who asked, for the ledger; `tell` gets a line for each earlier run that was
+    begun and is not finished.
     """
 
     connection: MqConnection
@@ -98,6 +103,7 @@ class BackoutPass:
     unit_size: int = DEFAULT_UNIT_SIZE
     handling: Handling = AS_EVER
     requested_by: str = ""
+    tell: Callable[[str], None] = _log.warning
 
 
 def plan_pass(what: BackoutPass) -> tuple[Surveyed, RunFolder | None, PlanSummary | None]:
@@ -110,6 +116,8 @@ def plan_pass(what: BackoutPass) -> tuple[Surveyed, RunFolder | None, PlanSummar
         found = survey(session, queues=what.queues, replay_cap=what.replay_cap, quarantine=what.quarantine)
     if not found.filled:
         return found, None, None
+    with connect(what.connection) as session:
+        settle_leftovers(session, what.lake, found.setting.queue_manager, what.tell)
     run = RunFolder.at(what.lake, found.setting.queue_manager, new_run_key())
     backout.keep(run, found.setting)
     observe(what.connection, run, found.filled)

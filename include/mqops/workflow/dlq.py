@@ -9,23 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.act.lanes import DEFAULT_UNIT_SIZE
-from mqops.errors import MQError
 from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
-from mqops.mq.session import Session
 from mqops.plan import PlanSummary
 from mqops.plan.handling import AS_EVER, Handling
 from mqops.rules import Table
 from mqops.store.run import RunFolder
 from mqops.workflow.clock import utc_now
 from mqops.workflow.decide import decide
-from mqops.workflow.leftovers import Leftovers, drain_leftovers
+from mqops.workflow.leftovers import settle_leftovers
 from mqops.workflow.observe import observe
 from mqops.workflow.outcomes import look_back
 from mqops.workflow.preflight import preflight
 from mqops.workflow.stop import acted_and_proved
-from mqwire.constants import MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_OBJECT_NAME
 
 _log = logging.getLogger(__name__)
 
@@ -62,24 +59,19 @@ def plan_pass(what: Pass) -> tuple[RunFolder, PlanSummary]:
     with connect(what.connection) as session:
         name = queue_manager_name(session)
         queue = what.queue or dead_letter_queue(session)
-        earlier = _leftovers(session, what.lake, name)
-    for line in earlier.told():
-        what.tell(line)
+        settle_leftovers(session, what.lake, name, what.tell)
     run = RunFolder.at(what.lake, name, new_run_key())
     observe(what.connection, run, [queue])
-    plan = decide(run, what.table, text=what.text, source=what.source, handling=what.handling)
+    plan = decide(
+        run,
+        what.table,
+        text=what.text,
+        source=what.source,
+        handling=what.handling,
+        requested_by=what.requested_by,
+    )
     preflight(what.connection, run)
     return run, plan
-
-
-def _leftovers(session: Session, lake: Path, queue_manager: str) -> Leftovers:
-    """What earlier runs left; nothing where there is no ledger queue for this user, so that a plan can be looked at."""
-    try:
-        return drain_leftovers(session, lake, queue_manager)
-    except MQError as error:
-        if error.reason not in {MQRC_UNKNOWN_OBJECT_NAME, MQRC_NOT_AUTHORIZED}:
-            raise
-        return Leftovers()
 
 
 def carry_out(what: Pass, run: RunFolder, plan: PlanSummary) -> RunSummary:

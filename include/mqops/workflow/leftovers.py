@@ -5,12 +5,12 @@ Retry counts are counted from the ledger, so the markers of all runs are brought
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.act.identity import PlanIdentity
-from mqops.errors import InProgress
+from mqops.errors import InProgress, MQError
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.session import Session
 from mqops.store import undo
@@ -18,6 +18,7 @@ from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqops.workflow.clock import utc_now
 from mqops.workflow.prove import drain
+from mqwire.constants import MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_OBJECT_NAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +68,21 @@ def drain_leftovers(session: Session, lake: Path, queue_manager: str) -> Leftove
         if plan in begun or not folder.summary_json.exists():
             unfinished.append(folder)
     return Leftovers(lines=lines, unfinished=tuple(unfinished))
+
+
+def settle_leftovers(session: Session, lake: Path, queue_manager: str, tell: Callable[[str], None]) -> None:
+    """Drain what was left before a plan is made; `tell` gets a line for each run that is not finished.
+
+    Nothing is done where there is no ledger queue for this user, so that a plan can be looked at: acting on it says so.
+
+    Raises:
+        MqopsError: as `drain_leftovers`.
+    """
+    try:
+        found = drain_leftovers(session, lake, queue_manager)
+    except MQError as error:
+        if error.reason not in {MQRC_UNKNOWN_OBJECT_NAME, MQRC_NOT_AUTHORIZED}:
+            raise
+        return
+    for line in found.told():
+        tell(line)

@@ -230,11 +230,11 @@ def test_command(manager, tmp_path, monkeypatch):
     monkeypatch.setenv("MQLITE_HOME", str(manager.home))
     arguments = ["backout", "run", "-m", "QM1", "--lake", str(tmp_path / "lake"), "--json"]
     nothing = CliRunner().invoke(main, arguments, input="ACTION(RETRY)\n")
-    assert json.loads(nothing.output)["planned"] == 0
+    assert json.loads(nothing.stdout)["planned"] == 0
     manager.put("PAY.BOQ", [({}, b"one")])
     dry = CliRunner().invoke(main, [*arguments, "--dry-run"], input="ACTION(RETRY)\n")
-    assert json.loads(dry.output)["plan"]["actions"] == {"RETRY": 1}
+    assert json.loads(dry.stdout)["plan"]["actions"] == {"RETRY": 1}
     done = CliRunner().invoke(main, arguments, input="ACTION(RETRY)\n")
-    assert (done.exit_code, json.loads(done.output)["moved"]) == (0, 1)
+    assert (done.exit_code, json.loads(done.stdout)["moved"]) == (0, 1)
     wrong = CliRunner().invoke(main, [*arguments, "NO.SUCH"], input="ACTION(RETRY)\n")
-    assert (wrong.exit_code, "MQRC_UNKNOWN_OBJECT_NAME" in wrong.output) == (1, True)
+    assert (wrong.exit_code, "MQRC_UNKNOWN_OBJECT_NAME" in wrong.stdout) == (1, True)
