@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, TriggerRule
 
-from mqops.estate import MAX_UNIT_OF_WORK, Approval, QueueManager
+from mqops.estate import MAX_UNIT_OF_WORK, Approval, QueueManager, four_eyes
 from mqops_airflow import params
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import UNDO
@@ -19,8 +19,7 @@ FOLDER = "{{ ti.xcom_pull(task_ids='plan')['folder'] }}"
 
 def policy_for(settings: list[QueueManager]) -> Approval:
     """A person approves every undo, another one than who asks where any workflow of the estate wants that."""
-    sections = [one for each in settings for one in (each.dlq_rules, each.backout_reprocess) if one]
-    return Approval(four_eyes=any(section.approval.four_eyes for section in sections))
+    return Approval(four_eyes=four_eyes(settings))
 
 
 def build(settings: dict[str, QueueManager]) -> DAG:

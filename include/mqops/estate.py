@@ -7,7 +7,7 @@ file, line and field. It knows neither Airflow nor Spark; connections are names 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -263,6 +263,12 @@ class Estate(Section):
     def spark_connection(self, queue_manager: str) -> str:
         """Airflow connection id of the Spark master for `queue_manager`."""
         return self.queue_managers[queue_manager].spark or self.spark
+
+
+def four_eyes(settings: Iterable[QueueManager]) -> bool:
+    """Whether a workflow that moves messages on one of these queue managers asks for another person's approval."""
+    sections = [one for each in settings for one in (each.dlq_rules, each.backout_reprocess) if one]
+    return any(section.approval.four_eyes for section in sections)
 
 
 def dag_prefix(queue_manager: str) -> str:

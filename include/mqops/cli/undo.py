@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import dry_run_option, this_user, unit_size_option, warn_of
 from mqops.model import RunSummary
@@ -38,7 +39,8 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
     """Put back what RUN (its key in the lake) moved and discarded, with all context and the lifetime that is left.
 
     The plan is shown and asked about first. An undo that was begun and broken off is finished before a new one is
-    planned. Exit code 1 where something cannot be undone: it is counted, with the reason, and nothing is doubled.
+    planned. Exit code 1 where something cannot be undone: it is counted, with the reason, and nothing is doubled; and
+    where the estate asks for four eyes: then the DAG mq_undo does it, where another person approves.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
@@ -54,6 +56,9 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
     with connect(connection) as session:
         name = queue_manager_name(session)
     undone = find_run(lake, name, run)
+    user = this_user()
+    if not dry_run:
+        refuse_own(name, user, user, workflow="undo")
     finished = [] if dry_run else finish(connection, undone, unit_size=unit_size)
     folder = RunFolder.at(lake, name, new_run_key().replace("cli-", "undo-", 1))
     plan = plan_undo(connection, undone, folder)
@@ -68,7 +73,8 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
         sys.exit(int(refused))
     if not (yes or click.confirm("Undo this?")):
         raise click.Abort
-    carry_out(connection, folder, approved=plan.digest, unit_size=unit_size, about={"requested_by": this_user()})
+    about = {"requested_by": user, "approved_by": user}
+    carry_out(connection, folder, approved=plan.digest, unit_size=unit_size, about=about)
     summary = prove(connection, folder)
     undo_failed = refused or summary.moved != sum(plan.actions.get(action, 0) for action in ("RESTORE", "RETURN"))
     if as_json:

@@ -71,7 +71,8 @@ class PlanSummary:
     `observed` messages in the snapshot and `rows` of them in the plan; `rules` one count a rule; `counts`
     the largest groups, `counts_left_off` how many more there are; `limit` and `message_ids` what narrowed the set;
     `remarks` what else the approver should know; `handling` how it is carried out (`mqops.plan.handling`);
-    `digest` of the plan's rows (`mqops.plan.canonical`) and of its handling, which an approval is bound to.
+    `digest` of the plan's rows (`mqops.plan.canonical`) and of its handling, which an approval is bound to;
+    `requested_by` who rehearsed it on the command line, blank for other plans.
     """
 
     run: str
@@ -92,6 +93,7 @@ class PlanSummary:
     message_ids: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     handling: Mapping[str, Any] = field(default_factory=dict)
+    requested_by: str = ""
 
     @property
     def actions(self) -> dict[str, int]:

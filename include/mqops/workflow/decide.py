@@ -42,12 +42,19 @@ _BATCH, _NARROW_BATCH = 2000, 65_536
 
 
 def decide(
-    run: RunFolder, table: Table, *, text: str, source: str, workflow: str = "dlq", handling: Handling | None = None
+    run: RunFolder,
+    table: Table,
+    *,
+    text: str,
+    source: str,
+    workflow: str = "dlq",
+    handling: Handling | None = None,
+    requested_by: str = "",
 ) -> PlanSummary:
     """Write RUN/plan and RUN/plan.json.
 
     Parameters: `table` that was made of `text`, which came from `source`; `handling` what the run asks for, to which
-    that of the rules comes.
+    that of the rules comes; `requested_by` who may have it carried out as it stands.
 
     Raises:
         PlanChanged: this run's plan is being acted on already.
@@ -61,6 +68,7 @@ def decide(
         table=(source, table.digest, text),
         remarks=where.remarks() if where else (),
         handling=(handling or Handling()).of_table(table.rules),
+        requested_by=requested_by,
     )
 
 
@@ -73,11 +81,12 @@ def write_plan(
     queues: Sequence[str] = (),
     remarks: tuple[str, ...] = (),
     handling: Handling | None = None,
+    requested_by: str = "",
 ) -> PlanSummary:
     """Write a plan and its summary into a run's folder, which has its snapshot.
 
     Parameters: `rows` of `PLAN`, in order; `table` source, digest and text of what decided; `queues` that messages are
-    taken from, none for those of the snapshot; `handling` how it is carried out. Raises as `decide` does.
+    taken from, none for those of the snapshot; `handling` how it is carried out. The rest, and errors, as of `decide`.
     """
     if run.issued_json.exists():
         raise PlanChanged(f"The plan of run {run.run} is being acted on; make a new run for a new plan")
@@ -109,6 +118,7 @@ def write_plan(
         counts_left_off=max(0, len(books.groups) - MOST_GROUPS),
         remarks=(*remarks, *bonds.remarks(actions), *(handling.remarks() if handling else ())),
         handling=how,
+        requested_by=requested_by,
     )
     write_json(run.plan_json, summary.to_json())
     return summary

@@ -1,0 +1,43 @@
+"""What the estate asks of the command line: where it wants four eyes, nobody carries out what he asked for himself.
+
+This keeps people from slips. Whoever may write to the lake and open the queues is bound by their rights only.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mqops.cli.estate import DEFAULT
+from mqops.errors import MqopsError
+
+
+class NotApproved(MqopsError):
+    """The estate asks for another person's approval; let somebody else carry out the plan."""
+
+
+def refuse_own(queue_manager: str, requester: str, approver: str, *, workflow: str = "dlq_rules") -> None:
+    """Refuse what nobody else has approved, where the estate has the queue manager and asks for four eyes.
+
+    Parameters: `requester` who asked for the plan, and `approver` who is about to carry it out; `workflow` dlq_rules,
+    backout_reprocess, or undo: for that it is enough that any queue manager asks, as for the DAG mq_undo.
+
+    Raises:
+        NotApproved: they are the same; the message says how it is done.
+        SettingsError: the estate file is not valid.
+    """
+    given = os.environ.get("MQOPS_ESTATE")
+    path = Path(given or DEFAULT)
+    if requester != approver or not (given or path.exists()):
+        return
+    from mqops.estate import dag_prefix, four_eyes, load  # noqa: PLC0415
+
+    managers = load(path).estate.queue_managers
+    if queue_manager in managers and four_eyes(managers.values() if workflow == "undo" else [managers[queue_manager]]):
+        dag = f"{'mq' if workflow == 'undo' else dag_prefix(queue_manager)}_{workflow}"
+        other = ", or rehearse it with --dry-run, and let somebody else run the command that this names"
+        other = other if workflow == "dlq_rules" else ""
+        raise NotApproved(
+            f"{path} asks for four eyes, and {approver} is the one who asked: nothing was moved. Run the DAG {dag} in "
+            f"Airflow, where another person approves{other}"
+        )
