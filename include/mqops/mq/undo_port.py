@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from mqops.act.lanes import RESTORE, Row
+from mqops.act.lanes import RESTORE, Row, Target
 from mqops.act.port import Taken
-from mqops.errors import PlanChanged
+from mqops.errors import MQError, PlanChanged
 from mqops.mq.mover_port import BROWSE_OPTIONS, MoverPort, key_of
 from mqops.mq.session import MATCH_BOTH, Session
 from mqops.undo.decision import remaining
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 TARGET_OPTIONS = c.MQOO_OUTPUT | c.MQOO_SET_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
 PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_SET_ALL_CONTEXT | c.MQPMO_FAIL_IF_QUIESCING
+PLAIN_OPTIONS = c.MQOO_OUTPUT | c.MQOO_FAIL_IF_QUIESCING
 
+_log = logging.getLogger(__name__)
 _identifiers = MQMD_LAYOUT.reader("msg_id", "correl_id")
 _expiry = MQMD_LAYOUT.reader("expiry")
 _set_expiry = MQMD_LAYOUT.writer("expiry")
@@ -46,6 +49,26 @@ class UndoPort(MoverPort):
         super().__init__(session, queues)
         self._original = original
         self._now = now
+
+    def open_target(self, target: Target) -> int:
+        """See `Port`. A lack of authority is told with what is lacking: other workflows do without it."""
+        reason = super().open_target(target)
+        if reason == c.MQRC_NOT_AUTHORIZED:
+            _log.warning("%s", self._lack_of_authority(target.queue))
+        return reason
+
+    def _lack_of_authority(self, queue: str) -> str:
+        """Which authority is missing to put back on a queue, and the commands that give it."""
+        lacks, gives = f"SETALL on {queue} or on the queue manager", "SETALL"
+        try:
+            self._session.close(self._session.open(queue, PLAIN_OPTIONS))
+        except MQError:
+            lacks, gives = f"PUT on {queue}", "PUT,SETALL"
+        return (
+            f"Nothing is put back on {queue}: MQRC_NOT_AUTHORIZED (2035). The connection's user lacks {lacks}, because "
+            f"an undo sets all context: SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL(user) AUTHADD({gives}), "
+            "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL(user) AUTHADD(SETALL)"
+        )
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:
         """The original as it is to be put, its message got from where it went (RETURN); for RESTORE nothing is got.

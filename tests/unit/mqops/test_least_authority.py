@@ -1,41 +1,223 @@
-"""The authority records of the docker composition are what mqops needs: a pass as that user, on the embedded one."""
+"""The authority records of the docker composition: every workflow works as that user, and each authority is needed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from mq_support import DLQ, dead_letter
+from mq_support import DLQ, Manager, create, dead_letter, let_expire
+from pymqi import CMQC
 
+from mqlite import authority
 from mqops.errors import PermanentMQError
+from mqops.model import RunSummary
+from mqops.mq.connection import MqConnection
 from mqops.rules import parse
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
+from mqops.store.preflight import kept
+from mqops.store.run import RunFolder
+from mqops.workflow import age_out, backout, dlq, undo
+from mqops.workflow.expiry import run_scan
+from mqops.workflow.prove import prove
 
 ACCESS = Path(__file__).resolve().parents[3] / "include" / "docker" / "qm1_access.mqsc"
-RULES = "DESTQ(A) ACTION(RETRY)\nACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)\n"
+RECORDS = [line for line in ACCESS.read_text(encoding="utf-8").splitlines() if line.startswith("SET AUTHREC")]
+QUEUES = """\
+DEFINE QLOCAL(A)
+DEFINE QLOCAL(B)
+DEFINE QLOCAL(REALLY.DEAD.QUEUE)
+DEFINE QLOCAL(MQOPS.QUARANTINE)
+DEFINE QLOCAL(PAY) BOTHRESH(2) BOQNAME(PAY.BOQ)
+DEFINE QLOCAL(PAY.BOQ)
+DEFINE QLOCAL(OFFERS)
+DEFINE QLOCAL(REPORTS)
+DEFINE QLOCAL(SHUT) PUT(DISABLED)
+DEFINE QLOCAL(QM2) USAGE(XMITQ)
+DEFINE CHANNEL(QM1.QM2) CHLTYPE(SDR) CONNAME('localhost(1)') XMITQ(QM2)
+DEFINE QREMOTE(REMOTE) RNAME(A) RQMNAME(QM2)
+STOP CHANNEL(QM1.QM2)
+SET AUTHREC PROFILE(B) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT,PASSALL)
+"""
+RULES = """\
+DESTQ(A) ACTION(RETRY)
+DESTQ(B) ACTION(RETRY) PUTAUT(CTX)
+DESTQ(DROP) ACTION(DISCARD)
+DESTQ(AGAIN) ACTION(FWD) FWDQ(SYSTEM.DEAD.LETTER.QUEUE)
+ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)
+"""
+ALL_CONTEXT = CMQC.MQOO_SET_ALL_CONTEXT
 
 
-@pytest.fixture
-def manager(queue_manager):
-    made = queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(REALLY.DEAD.QUEUE)\n")
-    made.mqlite("user", "add", "QM1", "app", text="app's own\n")
-    return made
+@dataclass
+class Site:
+    """A queue manager, its lake, and user app's connection to it."""
+
+    manager: Manager
+    lake: Path
+
+    @property
+    def app(self) -> MqConnection:
+        return replace(self.manager.connection, user="app", password="app's own")
+
+    def plan(self, text: str) -> tuple[dlq.Pass, RunFolder, Any]:
+        what = dlq.Pass(connection=self.app, lake=self.lake, table=parse(text).table, text=text)
+        return (what, *dlq.plan_pass(what))
+
+    def run(self, text: str) -> tuple[RunFolder, RunSummary]:
+        what, run, plan = self.plan(text)
+        return run, dlq.carry_out(what, run, plan)
+
+    def undo(self, run: RunFolder) -> tuple[int, dict[str, int]]:
+        """How many messages an undo put back, and the reasons of those it could not."""
+        folder = RunFolder.at(self.lake, "QM1", dlq.new_run_key())
+        undo.plan_undo(self.app, run, folder)
+        undo.carry_out(self.app, folder)
+        summary = prove(self.app, folder)
+        return summary.moved, dict(summary.reasons)
 
 
-def run(manager, lake):
-    """Plan and carry out a pass as user app."""
-    connection = replace(manager.connection, user="app", password="app's own")
-    what = Pass(connection=connection, lake=lake, table=parse(RULES).table, text=RULES)
-    return carry_out(what, *plan_pass(what))
+def dead_letters(site: Site) -> object:
+    site.manager.put(DLQ, [dead_letter(name, name.encode()) for name in ("A", "DROP", "AGAIN", "GONE")])
+    site.manager.put(DLQ, [dead_letter("B", b"B", UserIdentifier="alice")], options=ALL_CONTEXT)
+    _run, summary = site.run(RULES)
+    return summary.moved, summary.discarded, dict(summary.reasons)
 
 
-def test_a_pass_with_the_authority_that_docker_gives(manager, tmp_path):
-    manager.put(DLQ, [dead_letter("A", b"one"), dead_letter("GONE", b"two")])
-    with pytest.raises(PermanentMQError):
-        run(manager, tmp_path / "lake")
-    lines = ACCESS.read_text(encoding="utf-8").splitlines()
-    manager.mqsc("\n".join(line for line in lines if line.startswith("SET AUTHREC")) + "\n")
-    summary = run(manager, tmp_path / "lake")
-    assert (summary.moved, summary.left) == (2, 0)
-    assert manager.bodies("A") == [b"one"]
+def undone(site: Site) -> object:
+    """What was moved is got where it went, what was discarded is proved absent; both are put back."""
+    site.manager.put(DLQ, [dead_letter(name, name.encode()) for name in ("DROP", "GONE")])
+    run, _summary = site.run("DESTQ(DROP) ACTION(DISCARD)\nDESTQ(GONE) ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n")
+    return site.undo(run)
+
+
+def remote_destination(site: Site) -> object:
+    site.manager.put(DLQ, [dead_letter("REMOTE", b"x")])
+    _what, run, _plan = site.plan("DESTQ(REMOTE) ACTION(RETRY)\n")
+    found = kept(run)
+    assert found
+    return [one.what for one in found.findings]
+
+
+def backed_out(site: Site) -> object:
+    """What was put back for another try, and an undo of that."""
+    site.manager.put("PAY.BOQ", [({"Format": "MQSTR"}, b"one")])
+    text = "ACTION(RETRY)\n"
+    table = parse(text, origins=True).table
+    assert table
+    what = backout.BackoutPass(connection=site.app, lake=site.lake, table=table, text=text)
+    _found, run, plan = backout.plan_pass(what)
+    assert run
+    assert plan
+    return backout.carry_out(what, run, plan).moved, site.undo(run)
+
+
+def aged_out(site: Site) -> object:
+    """One report is sent; the other one's queue is shut, so it goes to the dead-letter queue."""
+    asks = {"PutDate": "20200101", "PutTime": "12000000", "Report": CMQC.MQRO_EXPIRATION, "MsgType": 8}
+    messages = [({**asks, "ReplyToQ": queue}, b"offer") for queue in ("REPORTS", "SHUT")]
+    site.manager.put("OFFERS", messages, options=ALL_CONTEXT)
+    before = site.manager.depth(DLQ)
+    run, plan = age_out.plan_age_out(site.app, site.lake, ["OFFERS"], limit=timedelta(days=1))
+    summary = age_out.carry_out(site.app, run, plan)
+    return summary.discarded, site.manager.depth("REPORTS"), site.manager.depth(DLQ) - before
+
+
+def expired(site: Site) -> object:
+    site.manager.put("OFFERS", [({"Expiry": 1}, b"gone")])
+    let_expire(1)
+    found, summary = run_scan(site.app, site.lake, ["*", DLQ], recheck=timedelta(hours=1), all_filled=True)
+    return sum(one.discarded for one in summary.queues), [name for name in found.why if name.startswith("SYSTEM.")]
+
+
+STOPPED = "channel QM1.QM2 behind QM2 is STOPPED: the messages wait there for it"
+WORKFLOWS: dict[Callable[[Site], object], object] = {
+    dead_letters: (4, 1, {}),
+    undone: (2, {}),
+    remote_destination: [STOPPED],
+    backed_out: (1, (1, {})),
+    aged_out: (2, 1, 1),
+    expired: (1, [DLQ]),
+}
+
+
+@dataclass
+class Worked:
+    """What the workflows came to as user app, and the (object type, name, authority) that were asked of it."""
+
+    site: Site
+    results: dict[Callable[[Site], object], object]
+    asked: set[tuple[str, str, str]]
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory) -> Iterator[Worked]:
+    """All workflows, one after the other on one queue manager, with the composition's records."""
+    folder = tmp_path_factory.mktemp("least")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MQLITE_HOME", str(folder / "queue_managers"))
+        manager = create(folder / "queue_managers", "QM1", QUEUES)
+        manager.mqlite("user", "add", "QM1", "app", text="app's own\n")
+        site, asked = Site(manager, folder / "lake"), set()
+        with pytest.raises(PermanentMQError, match="MQRC_NOT_AUTHORIZED"):
+            expired(site)
+        manager.mqsc("\n".join(RECORDS) + "\n")
+        require = authority.require
+
+        def noted(engine: Any, user: str, object_type: str, name: str, wanted: set[str]) -> None:
+            if user == "app":
+                asked.update((object_type, name, word) for word in wanted)
+            require(engine, user, object_type, name, wanted)
+
+        patch.setattr(authority, "require", noted)
+        yield Worked(site, {workflow: workflow(site) for workflow in WORKFLOWS}, asked)
+
+
+@pytest.mark.parametrize(("workflow", "wanted"), list(WORKFLOWS.items()))
+def test_a_workflow_does_its_work_with_the_authority_that_docker_gives(worked, workflow, wanted):
+    assert worked.results[workflow] == wanted
+
+
+def given() -> Iterator[tuple[str, str, str]]:
+    """Object type, profile and authority of all that the records give."""
+    for line in RECORDS:
+        told = dict(re.findall(r"(OBJTYPE|PROFILE|AUTHADD)\('?([^')]*)'?\)", line))
+        for word in told["AUTHADD"].split(","):
+            if word != "NONE":
+                yield told["OBJTYPE"], told.get("PROFILE", ""), word
+
+
+def governing(object_type: str, name: str) -> str:
+    """The profile of the records that decides about an object: the most specific one."""
+    profiles = {profile for kind, profile, _word in given() if kind == object_type} | {"SYSTEM.**"}
+    return next(one for one in (name, "SYSTEM.**", "**", "") if one in profiles and matches(one, name))
+
+
+def matches(profile: str, name: str) -> bool:
+    return profile in {name, "", "**"} or (profile == "SYSTEM.**" and name.startswith("SYSTEM."))
+
+
+def test_no_more_authority_is_given_than_the_workflows_need(worked):
+    needed = {(kind, governing(kind, name), word) for kind, name, word in worked.asked}
+    unused = set(given()) - needed
+    assert not unused
+
+
+def test_an_undo_without_authority_says_which_one_is_missing(worked, caplog):
+    """Nothing is lost: the message stays where it went, and the next undo puts it back."""
+    site = worked.site
+    site.manager.put(DLQ, [dead_letter("ONCE", b"x")])
+    run, _summary = site.run("DESTQ(ONCE) ACTION(FWD) FWDQ(A)\n")
+    site.manager.mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHRMV(SETALL)\n")
+    assert site.undo(run) == (0, {"MQRC_NOT_AUTHORIZED": 1})
+    assert f"The connection's user lacks SETALL on {DLQ} or on the queue manager" in caplog.text
+    caplog.clear()
+    site.manager.mqsc(f"SET AUTHREC PROFILE({DLQ}) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHRMV(PUT)\n")
+    assert site.undo(run) == (0, {"MQRC_NOT_AUTHORIZED": 1})
+    assert f"The connection's user lacks PUT on {DLQ}, because an undo sets all context" in caplog.text
+    assert f"SET AUTHREC PROFILE({DLQ}) OBJTYPE(QUEUE) PRINCIPAL(user) AUTHADD(PUT,SETALL)" in caplog.text
+    site.manager.mqsc("\n".join(RECORDS) + "\n")
+    assert site.undo(run) == (1, {})
