@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-from mqwire.errors import WireError
+from mqwire.errors import CutShort, WireError
 from mqwire.fields import Field
 
 Located = tuple[int, Field]
@@ -28,7 +28,9 @@ def make_reader(structure: str, order: str, located: list[Located]) -> Callable[
         try:
             return unpack_from(buf, offset + start)
         except struct.error as error:
-            raise _failure(structure, located, offset + start, error) from error
+            raise _cut_short(structure, located, buf, offset) or WireError(
+                structure, located[places[0]][1].name, offset + start, str(error)
+            ) from error
 
     if places == sorted(places):
         return read
@@ -55,12 +57,14 @@ def make_writer(structure: str, order: str, located: list[Located]) -> Callable[
         for i, at, field in sized:
             value = wire[i]
             if type(value) is not bytes or len(value) != field.length:
-                wire[i] = _fitted(structure, at, field, value)
+                wire[i] = _fitted(structure, at, field, value, offset)
         try:
             for start, pack_into, low, high in packers:
                 pack_into(buf, offset + start, *wire[low:high])
         except struct.error as error:
-            raise _failure(structure, located, offset, error) from error
+            raise (
+                _cut_short(structure, located, buf, offset) or _unfit(structure, order, by_offset, wire, offset)
+            ) from error
 
     return write
 
@@ -81,13 +85,13 @@ def _runs(located: list[Located]) -> list[tuple[int, int]]:
     return list(zip([0, *breaks], [*breaks, len(located)], strict=True))
 
 
-def _fitted(structure: str, at: int, field: Field, value: bytes | str) -> bytes:
+def _fitted(structure: str, at: int, field: Field, value: bytes | str, offset: int) -> bytes:
     try:
         raw = _padded(value, field.length if field.kind == "char" else 0) if isinstance(value, str) else bytes(value)
     except UnicodeEncodeError as error:
-        raise WireError(structure, field.name, at, f"{value!r} is not Latin-1") from error
+        raise WireError(structure, field.name, offset + at, f"{value!r} is not Latin-1") from error
     if len(raw) > field.length:
-        raise WireError(structure, field.name, at, f"{len(raw)} bytes are too long for {field.length}")
+        raise WireError(structure, field.name, offset + at, f"{len(raw)} bytes are too long for {field.length}")
     return raw.ljust(field.length) if field.kind == "char" else raw
 
 
@@ -97,5 +101,22 @@ def _padded(value: str, length: int) -> bytes:
     return value.encode("latin-1").ljust(length)
 
 
-def _failure(structure: str, located: list[Located], offset: int, error: struct.error) -> WireError:
-    return WireError(structure, ", ".join(field.name for _, field in located), offset, str(error))
+def _cut_short(structure: str, located: list[Located], buf: Any, offset: int) -> CutShort | None:
+    """The first field that a buffer does not hold whole, or None."""
+    there = memoryview(buf).nbytes - offset
+    for at, field in sorted(located, key=itemgetter(0)):
+        if at + field.width > there:
+            why = f"{max(there, 0)} bytes where {at + field.width} are needed"
+            return CutShort(structure, field.name, offset + at, why)
+    return None
+
+
+def _unfit(structure: str, order: str, located: list[Located], wire: list[Any], offset: int) -> WireError:
+    """The first value that its field does not take."""
+    for (at, field), value in zip(located, wire, strict=True):
+        try:
+            struct.pack(order + field.code, value)
+        except struct.error as error:
+            return WireError(structure, field.name, offset + at, f"{value!r}: {error}")
+    at, field = located[0]
+    return WireError(structure, field.name, offset + at, "cannot be written")

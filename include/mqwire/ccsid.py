@@ -114,10 +114,12 @@ def is_known(ccsid: int) -> bool:
     return ccsid in UTF16 or _codec(ccsid, "") is not None
 
 
-def codec_for(ccsid: int, structure: str = "text", offset: int = 0, encoding: int | None = None) -> Codec:
+def codec_for(
+    ccsid: int, structure: str = "text", offset: int = 0, encoding: int | None = None, field: str = ""
+) -> Codec:
     """The codec of a CCSID.
 
-    :param structure: MQ structure to name in an error, with the offset of its bytes
+    :param structure: MQ structure to name in an error, with a field (else CodedCharSetId or Encoding) and its offset
     :param encoding: Encoding of the same data, needed for 1200, 13488 and 17584; None for a structure's fixed-length
         fields, which cannot be in a two-byte character set
     :raises UnknownCcsid: no conversion known, one of MQ's special values, or two bytes a character in fixed fields
@@ -125,8 +127,9 @@ def codec_for(ccsid: int, structure: str = "text", offset: int = 0, encoding: in
     """
     if ccsid in UTF16:
         if encoding is None:
-            raise UnknownCcsid(structure, "CodedCharSetId", offset, f"fixed-length fields cannot be in CCSID {ccsid}")
-        found = _codec(ccsid, _utf16(ccsid, encoding, structure, offset))
+            why = f"fixed-length fields cannot be in CCSID {ccsid}"
+            raise UnknownCcsid(structure, field or "CodedCharSetId", offset, why)
+        found = _codec(ccsid, _utf16(ccsid, encoding, structure, offset, field))
     else:
         found = _codec(ccsid, "")
     if found is None:
@@ -136,11 +139,11 @@ def codec_for(ccsid: int, structure: str = "text", offset: int = 0, encoding: in
             if special
             else f"CCSID {ccsid} is unknown"
         )
-        raise UnknownCcsid(structure, "CodedCharSetId", offset, why)
+        raise UnknownCcsid(structure, field or "CodedCharSetId", offset, why)
     return found
 
 
-def _utf16(ccsid: int, encoding: int, structure: str, offset: int) -> str:
+def _utf16(ccsid: int, encoding: int, structure: str, offset: int, field: str) -> str:
     if ccsid in _UTF16_FIXED:
         return _UTF16_FIXED[ccsid]
     integer = encoding & MQENC_INTEGER_MASK
@@ -148,32 +151,51 @@ def _utf16(ccsid: int, encoding: int, structure: str, offset: int) -> str:
         return "utf-16-be"
     if integer == MQENC_INTEGER_REVERSED:
         return "utf-16-le"
-    raise UnknownEncoding(structure, "Encoding", offset, f"byte order of CCSID {ccsid} unknown in encoding {encoding}")
+    why = f"byte order of CCSID {ccsid} unknown in encoding {encoding}"
+    raise UnknownEncoding(structure, field or "Encoding", offset, why)
 
 
-def decode(raw: Bytes, ccsid: int, encoding: int = MQENC_NATIVE, *, structure: str = "text", offset: int = 0) -> str:
+def decode(
+    raw: Bytes,
+    ccsid: int,
+    encoding: int = MQENC_NATIVE,
+    *,
+    structure: str = "text",
+    field: str = "",
+    offset: int = 0,
+) -> str:
     """Text from bytes, strictly; nothing is stripped.
 
+    :param structure: what to name in an error, with the ``field`` the bytes are of and their ``offset``
     :raises WireError: unknown CCSID, or bytes that are not text in it; ``offset`` + the place of the bad byte is named
     """
-    codec = codec_for(ccsid, structure, offset, encoding)
+    codec = codec_for(ccsid, structure, offset, encoding, field)
     try:
         return codec.decode(bytes(raw))
     except UnicodeError as error:
         at = offset + getattr(error, "start", 0)
-        raise WireError(structure, "", at, f"not text in CCSID {ccsid}: {_why(error)}") from error
+        raise WireError(structure, field, at, f"not text in CCSID {ccsid}: {_why(error)}") from error
 
 
-def encode(text: str, ccsid: int, encoding: int = MQENC_NATIVE, *, structure: str = "text", offset: int = 0) -> bytes:
+def encode(
+    text: str,
+    ccsid: int,
+    encoding: int = MQENC_NATIVE,
+    *,
+    structure: str = "text",
+    field: str = "",
+    offset: int = 0,
+) -> bytes:
     """Bytes from text, strictly.
 
+    :param structure: what to name in an error, with the ``field`` the bytes are for and their ``offset``
     :raises WireError: unknown CCSID, or a character that is not in it
     """
-    codec = codec_for(ccsid, structure, offset, encoding)
+    codec = codec_for(ccsid, structure, offset, encoding, field)
     try:
         return codec.encode(text)
     except UnicodeError as error:
-        raise WireError(structure, "", offset, f"{_character(error)} does not exist in CCSID {ccsid}") from error
+        raise WireError(structure, field, offset, f"{_character(error)} does not exist in CCSID {ccsid}") from error
 
 
 def _why(error: UnicodeError) -> str:

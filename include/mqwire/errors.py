@@ -21,6 +21,10 @@ class WireError(ValueError):
         return f"{where} at offset {self.offset}: {self.message}"
 
 
+class CutShort(WireError):
+    """The bytes end before the structure does; ``field`` is the first one that is not whole."""
+
+
 class UnknownCcsid(WireError):
     """No conversion is known for this CCSID, so its text is left as bytes rather than guessed."""
 

@@ -6,7 +6,9 @@
    layouts; all others begin with StrucId, Version, StrucLength, Encoding, CodedCharSetId, Format, Flags.
 3. CCSID -2 (inherit) said by a header is that header's own CCSID. 0 (queue manager) is ``q_mgr_ccsid`` where that is
    given; else it stays 0, and text that would need it is refused.
-4. Nothing is guessed: a header that is not what its format says raises, naming structure, field and offset.
+4. Nothing is guessed: a header that is not what its format says raises, naming structure, field and offset. An Encoding
+   or CCSID that nobody knows is the fault of the header that says it, and that one is named. Offsets are those of the
+   body, but for the MQMD in front of it, which has its own.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mqwire import constants as c
-from mqwire.errors import WireError
+from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.fields import char
 from mqwire.layout import Buffer, Layout
 from mqwire.rfh2 import MQRFH2
-from mqwire.structures import MQDLH, MQMD, MQMDE, MQXQH, Structure, header_fields
+from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT, MQMDE, MQXQH, Structure, header_fields
 
 MQH_LAYOUT = Layout("MQH", [char("StrucId", 4), *header_fields(1, 32)], versions=range(1, 10))
 
@@ -109,7 +111,10 @@ def walk(
     headers: list[Header] = []
     name = _format_name(format)
     while is_header(name):
-        header = _header(name, encoding, _resolved(ccsid, q_mgr_ccsid), body, offset)
+        try:
+            header = _header(name, encoding, _resolved(ccsid, q_mgr_ccsid), body, offset)
+        except (UnknownEncoding, UnknownCcsid) as error:
+            raise _said_by(headers[-1] if headers else None, error) from error
         headers.append(header)
         offset += header.length
         own_ccsid = header.ccsid
@@ -142,7 +147,10 @@ def split_dlh(
     """
     if not any_format and _format_name(md_format) != c.MQFMT_DEAD_LETTER_HEADER:
         return None
-    dlh = MQDLH.unpack(body, encoding=md_encoding, ccsid=_resolved(md_ccsid, q_mgr_ccsid))
+    try:
+        dlh = MQDLH.unpack(body, encoding=md_encoding, ccsid=_resolved(md_ccsid, q_mgr_ccsid))
+    except (UnknownEncoding, UnknownCcsid) as error:
+        raise _said_by(None, error) from error
     return dlh, bytes(body[MQDLH.LAYOUT.size :])
 
 
@@ -166,6 +174,15 @@ def _format_name(raw: str | bytes) -> str:
 
 def _resolved(ccsid: int, q_mgr_ccsid: int | None) -> int:
     return q_mgr_ccsid if ccsid == c.MQCCSI_Q_MGR and q_mgr_ccsid is not None else ccsid
+
+
+def _said_by(header: Header | None, error: UnknownEncoding | UnknownCcsid) -> WireError:
+    """The error with the field that says the Encoding or CCSID: the MQMD's, where there is no header before."""
+    field = "encoding" if isinstance(error, UnknownEncoding) else "coded_char_set_id"
+    name, layout, at = ("MQMD", MQMD_LAYOUT, 0) if header is None else (header.name, header.value.LAYOUT, header.offset)
+    if header is not None and isinstance(header.value, MQXQH):  # its embedded descriptor
+        name, layout, at = "MQMD", MQMD_LAYOUT, at + layout.offset("msg_desc")
+    return type(error)(name, layout.field(field).name, at + layout.offset(field), error.message)
 
 
 def _header(name: str, encoding: int, ccsid: int, body: Buffer, offset: int) -> Header:

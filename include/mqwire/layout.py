@@ -7,6 +7,8 @@
 3. Text is decoded strictly; only trailing blanks are taken off, NUL is kept. Bytes stay bytes.
 4. ``unpack`` and ``pack`` are for any encoding and CCSID. ``reader`` and ``writer`` are precompiled for a few fields of
    a buffer in one byte order and leave text as bytes.
+5. Encoding and CCSID are said by what stands before a structure. Where they are unknown, the first field that cannot be
+   read for it is named here; ``headers`` knows who said so and names that.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 from mqwire.access import make_reader, make_writer
 from mqwire.ccsid import Codec, codec_for
 from mqwire.constants import MQENC_INTEGER_MASK, MQENC_INTEGER_NORMAL, MQENC_INTEGER_REVERSED, MQENC_NATIVE
-from mqwire.errors import UnknownEncoding, WireError
+from mqwire.errors import CutShort, UnknownCcsid, UnknownEncoding, WireError
 from mqwire.fields import Field
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
+_NUMBERS = frozenset({"long", "int64", "pointer"})
+_TEXT = frozenset({"char", "digits"})
 
 
 class _Row(NamedTuple):
@@ -43,7 +47,7 @@ class _Program(NamedTuple):
     later: dict[str, Any]
 
 
-def byte_order(encoding: int, structure: str = "Encoding", offset: int = 0) -> str:
+def byte_order(encoding: int) -> str:
     """``">"`` or ``"<"`` from the integer part of an Encoding value.
 
     :raises UnknownEncoding: neither normal nor reversed
@@ -53,7 +57,7 @@ def byte_order(encoding: int, structure: str = "Encoding", offset: int = 0) -> s
         return "<"
     if integer == MQENC_INTEGER_NORMAL:
         return ">"
-    raise UnknownEncoding(structure, "Encoding", offset, f"byte order of integers unknown in encoding {encoding}")
+    raise UnknownEncoding("data", "Encoding", 0, f"byte order of integers unknown in encoding {encoding}")
 
 
 class Layout:
@@ -155,8 +159,7 @@ class Layout:
         :param version: take this version's fields whatever the Version field says
         :raises WireError: too short, wrong StrucId or Version, text not valid in the CCSID
         """
-        order = byte_order(encoding, self.name, offset)
-        codec = codec_for(ccsid, self.name, offset)
+        order, codec = self._said(encoding, ccsid, offset)
         if version is None:
             version = self._check(buf, offset, order, codec)
         elif version not in self._lengths:
@@ -190,8 +193,7 @@ class Layout:
         :param version: write this version's fields and length; else the one in ``values`` or its default
         :raises WireError: unknown field, value too long, out of range, not in the CCSID, or beyond the version
         """
-        order = byte_order(encoding, self.name)
-        codec = codec_for(ccsid, self.name)
+        order, codec = self._said(encoding, ccsid)
         if version is None:
             version = values.get("version", self._version.initial) if self._version else self.versions[-1]
         if version not in self._lengths:
@@ -203,6 +205,15 @@ class Layout:
             return program.pack(*wire)
         except struct.error:
             raise self._culprit(order, rows, wire) from None
+
+    def _said(self, encoding: int, ccsid: int = 819, offset: int = 0) -> tuple[str, Codec]:
+        """Byte order and character set, or the first field that cannot be read without them."""
+        try:
+            return byte_order(encoding), codec_for(ccsid)
+        except (UnknownEncoding, UnknownCcsid) as error:
+            kinds = _NUMBERS if isinstance(error, UnknownEncoding) else _TEXT
+            field = next((field for field in self.fields if field.kind in kinds), self.fields[0])
+            raise type(error)(self.name, field.name, offset + self._offsets[field.key], error.message) from error
 
     def _check(self, buf: Buffer, offset: int, order: str, codec: Codec) -> int:
         """The version, after looking at StrucId and Version."""
@@ -232,7 +243,14 @@ class Layout:
     def _need(self, buf: Buffer, offset: int, length: int) -> None:
         there = len(buf) - offset
         if offset < 0 or there < length:
-            raise WireError(self.name, "", offset, f"{max(there, 0)} bytes where {length} are needed")
+            raise self._cut_short(offset, max(there, 0) if offset >= 0 else 0, length)
+
+    def _cut_short(self, offset: int, there: int, length: int) -> CutShort:
+        within = [field for field in self.fields if self._offsets[field.key] + field.width <= length]
+        cut = (field for field in within if self._offsets[field.key] + field.width > there)
+        field = next(cut, within[-1])  # the last one, where only the padding after it is missing
+        why = f"{there} bytes where {length} are needed" if offset >= 0 else "before the first byte"
+        return CutShort(self.name, field.name, offset + self._offsets[field.key], why)
 
     def _number(self, field: Field, raw: bytes, codec: Codec, at: int) -> int:
         try:
@@ -304,7 +322,7 @@ class Layout:
         :param encoding: fixed byte order
         :raises WireError: from the function, when the buffer ends before the last of the fields
         """
-        return make_reader(self.name, byte_order(encoding, self.name), self._located(names))
+        return make_reader(self.name, self._said(encoding)[0], self._located(names))
 
     def writer(self, *names: str, encoding: int = MQENC_NATIVE) -> Callable[..., None]:
         """A function ``(buf, *values, offset=0)`` that writes just these fields in place and touches no other byte.
@@ -315,7 +333,7 @@ class Layout:
         :param encoding: fixed byte order
         :raises WireError: from the function, when a value is too long or out of range, or the buffer too short
         """
-        return make_writer(self.name, byte_order(encoding, self.name), self._located(names))
+        return make_writer(self.name, self._said(encoding)[0], self._located(names))
 
     def _located(self, names: Iterable[str]) -> list[tuple[int, Field]]:
         return [(self._offsets[name], self._by_name[name]) for name in names]

@@ -6,6 +6,8 @@
 1. The fixed part is in the encoding and CCSID of whatever came before; folders are in NameValueCCSID, two-byte
    characters in the byte order of the fixed part's integers.
 2. A folder keeps its padding: ``pack`` of what ``unpack`` gave is identical byte for byte.
+3. Offsets in errors are those of the buffer for ``unpack``, else those of the header's own bytes; ``texts`` and
+   ``elements`` add the ``offset`` at which it begins.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ MQRFH2_LAYOUT = Layout(
     struc_id=c.MQRFH_STRUC_ID,
     versions=[c.MQRFH_VERSION_2],
 )
+_DATA = "NameValueData"
 _NAME_VALUE_CCSIDS = frozenset({1200, 1208, 13488, 17584})
 
 
@@ -71,7 +74,7 @@ class MQRFH2(Structure):
             raise WireError(
                 "MQRFH2", "StrucLength", at, f"{length} is not from {cls.LAYOUT.size} to {len(raw) - offset}"
             )
-        order = byte_order(encoding, "MQRFH2", offset)
+        order = byte_order(encoding)
         return cls(**values, folders=_cut(raw, offset + cls.LAYOUT.size, offset + length, order))
 
     def pack(self, *, encoding: int = c.MQENC_NATIVE, ccsid: int = 819) -> bytes:
@@ -80,7 +83,7 @@ class MQRFH2(Structure):
         :raises WireError: a value does not fit, or a folder is not a multiple of 4 bytes
         """
         parts = [self.LAYOUT.pack(self.values(), encoding=encoding, ccsid=ccsid)]
-        number = struct.Struct(byte_order(encoding, "MQRFH2") + "i")
+        number = struct.Struct(byte_order(encoding) + "i")
         for folder in self.folders:
             if len(folder) % 4:
                 at = sum(map(len, parts))
@@ -88,23 +91,35 @@ class MQRFH2(Structure):
             parts += [number.pack(len(folder)), folder]
         return b"".join(parts)
 
-    def texts(self, encoding: int = c.MQENC_NATIVE) -> tuple[str, ...]:
+    def texts(self, encoding: int = c.MQENC_NATIVE, *, offset: int = 0) -> tuple[str, ...]:
         """The folders as text, padding included.
 
         :param encoding: Encoding of the header itself (it is in ``Header.encoding`` of a chain)
+        :param offset: where the header begins (``Header.offset`` of a chain), for errors
         :raises WireError: NameValueCCSID is not one of 1200, 1208, 13488, 17584, or the bytes are not text in it
         """
         self._check_ccsid()
-        return tuple(
-            decode(folder, self.name_value_ccsid, encoding, structure="MQRFH2.NameValueData") for folder in self.folders
-        )
+        texts, at = [], offset + self.LAYOUT.size + 4
+        for folder in self.folders:
+            texts.append(decode(folder, self.name_value_ccsid, encoding, structure="MQRFH2", field=_DATA, offset=at))
+            at += len(folder) + 4
+        return tuple(texts)
 
-    def elements(self, encoding: int = c.MQENC_NATIVE) -> tuple[Element, ...]:
-        """The folders parsed, in order.
+    def elements(self, encoding: int = c.MQENC_NATIVE, *, offset: int = 0) -> tuple[Element, ...]:
+        """The folders parsed, in order; parameters as ``texts``.
 
         :raises WireError: as ``texts``, or a folder is not well formed
         """
-        return tuple(element for text in self.texts(encoding) for element in parse(text))
+        found: list[Element] = []
+        at = offset + self.LAYOUT.size + 4
+        for folder, text in zip(self.folders, self.texts(encoding, offset=offset), strict=True):
+            try:
+                found += parse(text)
+            except WireError as error:  # counts characters
+                at += len(encode(text[: error.offset], self.name_value_ccsid, encoding))
+                raise WireError("MQRFH2", error.field, at, error.message) from error
+            at += len(folder) + 4
+        return tuple(found)
 
     def with_folders(self, *folders: Element | str, encoding: int = c.MQENC_NATIVE) -> Self:
         """A copy that has these folders instead, padded with blanks to a multiple of 4 bytes.
@@ -114,9 +129,12 @@ class MQRFH2(Structure):
         """
         self._check_ccsid()
         texts = [folder if isinstance(folder, str) else folder.text() for folder in folders]
-        wire = tuple(_padded(text, self.name_value_ccsid, encoding) for text in texts)
+        wire: list[bytes] = []
+        for text in texts:
+            at = self.LAYOUT.size + 4 + sum(4 + len(raw) for raw in wire)
+            wire.append(_padded(text, self.name_value_ccsid, encoding, at))
         values = {key: getattr(self, key) for key in self.__slots__ if key != "folders"}
-        return type(self)(**values, folders=wire)
+        return type(self)(**values, folders=tuple(wire))
 
     def _check_ccsid(self) -> None:
         if self.name_value_ccsid not in _NAME_VALUE_CCSIDS:
@@ -139,8 +157,8 @@ def _cut(raw: Buffer, start: int, end: int, order: str) -> tuple[bytes, ...]:
     return tuple(folders)
 
 
-def _padded(text: str, ccsid: int, encoding: int) -> bytes:
-    raw = encode(text, ccsid, encoding, structure="MQRFH2.NameValueData")
+def _padded(text: str, ccsid: int, encoding: int, at: int) -> bytes:
+    raw = encode(text, ccsid, encoding, structure="MQRFH2", field=_DATA, offset=at)
     while len(raw) % 4:
         raw += encode(" ", ccsid, encoding)
     return raw

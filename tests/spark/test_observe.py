@@ -102,7 +102,7 @@ def test_the_columns_say_what_descriptor_and_header_say(manager, spark, tmp_path
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        (b"", "MQDLH at offset 0"),  # nothing at all
+        (b"", "MQDLH.StrucId at offset 0"),  # nothing at all
         (b"DLH ", "MQDLH"),  # cut short
         (dead_letter("A", b"")[1][:171], "MQDLH"),  # one byte too short
         (b"XLH " + dead_letter("A", b"x")[1][4:], "MQDLH.StrucId at offset 0"),  # another structure

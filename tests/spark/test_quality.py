@@ -86,7 +86,7 @@ FAULTS: Mapping[str, tuple[list[Row], str]] = {
     "text_in_its_ccsid": ([message(2, b"gr\xfcn")], "not text in CCSID 1208 at byte 2 of the body"),
     "rfh2_well_formed": (
         [message(3, with_rfh2().replace(b"</usr>", b"</usx>"), format=c.MQFMT_RF_HEADER_2)],
-        "MQRFH2.NameValueData at offset 15",
+        "MQRFH2.NameValueData at offset 55",
     ),
     "payload_parses": (
         [message(4, f'{{"account": "{SECRET}'.encode()), message(5, f"<a>{SECRET}<b></a>".encode())],

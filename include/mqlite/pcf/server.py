@@ -26,7 +26,7 @@ from mqlite.pcf.responses import answer, refusal
 from mqlite.pcf_server import COMMAND_QUEUES
 from mqwire import constants as c
 from mqwire import pcf
-from mqwire.errors import WireError
+from mqwire.errors import CutShort, WireError
 from mqwire.fields import before_nul
 from mqwire.structures import MQMD
 
@@ -109,6 +109,8 @@ def _decoded(md: MQMD, body: bytes, own_ccsid: int) -> pcf.Message:
 
 def _reason(wrong: WireError) -> int:
     """The MQRCCF_ code for what is wrong with the bytes."""
+    if isinstance(wrong, CutShort) and wrong.structure == "MQCFH":
+        return c.MQRCCF_MSG_LENGTH_ERROR
     by_place = {
         ("MQCFH", "ParameterCount"): c.MQRCCF_CFH_PARM_COUNT_ERROR,
         ("MQCFH", "StrucLength"): c.MQRCCF_CFH_LENGTH_ERROR,

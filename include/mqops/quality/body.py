@@ -69,7 +69,7 @@ def _headers(message: Message, seen: dict[str, Any]) -> Chain | None:
         for header in chain.headers:
             if isinstance(header.value, MQRFH2):
                 seen["rfh2_valid"] = True
-                header.value.elements(header.encoding)
+                header.value.elements(header.encoding, offset=header.offset)
     except WireError as error:
         seen |= {"headers_valid": False, "headers_problem": place(error)}
         if error.structure.startswith("MQRFH2"):

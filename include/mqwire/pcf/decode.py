@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from mqwire import constants as c
 from mqwire.ccsid import Codec, codec_for
-from mqwire.errors import WireError
+from mqwire.errors import CutShort, WireError
 from mqwire.layout import Buffer, byte_order
 from mqwire.pcf.structures import (
     BY_KIND,
@@ -49,7 +49,9 @@ def decode(raw: Buffer, *, encoding: int = c.MQENC_NATIVE, ccsid: int = 819, off
     """
     message, end = decode_from(raw, encoding=encoding, ccsid=ccsid, offset=offset)
     if end != len(raw):
-        raise WireError("MQCFH", "ParameterCount", end, f"{len(raw) - end} bytes follow the last parameter")
+        at = offset + MQCFH_LAYOUT.offset("parameter_count")
+        why = f"{len(raw) - end} bytes follow the last parameter, which ends at {end}"
+        raise WireError("MQCFH", "ParameterCount", at, why)
     return message
 
 
@@ -123,7 +125,7 @@ class _Reader:
     def part(self, at: int) -> _Part:
         left = len(self.raw) - at
         if left < LEAST:
-            raise WireError("PCF parameter", "", at, f"{left} bytes where at least {LEAST} are needed")
+            raise self.cut_short(at, left)
         kind, length = struct.unpack_from(f"{self.order}2i", self.raw, at)
         shape = BY_KIND.get(kind)
         if shape is None:
@@ -133,6 +135,14 @@ class _Reader:
             raise WireError(shape.structure.__name__, "StrucLength", at + 4, why)
         fixed = struct.unpack_from(f"{self.order}{len(shape.fields)}i", self.raw, at + 8)
         return _Part(shape=shape, at=at, fixed=fixed, end=at + length)
+
+    def cut_short(self, at: int, left: int) -> CutShort:
+        kind = struct.unpack_from(f"{self.order}i", self.raw, at)[0] if left >= 4 else c.MQCFT_NONE
+        shape = BY_KIND.get(kind)
+        names = ("Type", "StrucLength", "Parameter", shape.fields[1] if shape else "Value")
+        why = f"{left} bytes where at least {LEAST} are needed"
+        title = shape.structure.__name__ if shape else "PCF parameter"
+        return CutShort(title, names[left // 4], at + left // 4 * 4, why)
 
     def exact(self, part: _Part, size: int) -> None:
         if part.end - part.at != size:

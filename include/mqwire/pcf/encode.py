@@ -29,6 +29,10 @@ from mqwire.pcf.structures import (
 )
 
 _Parts: TypeAlias = tuple[tuple[int, ...], bytes, bytes | None]
+_ATTRIBUTES = {  # fields that are given; the others are worked out
+    **{"Parameter": "parameter", "Value": "value", "FilterValue": "value"},
+    **{"CodedCharSetId": "ccsid", "Operator": "operator", "Reserved": "reserved"},
+}
 
 
 def encode(message: Message, *, encoding: int = c.MQENC_NATIVE, ccsid: int = 819) -> bytes:
@@ -36,13 +40,15 @@ def encode(message: Message, *, encoding: int = c.MQENC_NATIVE, ccsid: int = 819
 
     :param encoding: Encoding of the message data
     :param ccsid: CCSID of the message data, for strings that say MQCCSI_DEFAULT
-    :raises WireError: a value is out of range, too long for its ``length``, or not in its CCSID
+    :raises WireError: a value is out of range, too long for its ``length``, or not in its CCSID; the offset is that of
+        the field in its own structure
     """
     header = message.header
     values = {name: getattr(header, name) for name in header.__slots__}
     values |= {"parameter_count": len(message.parameters)}
+    head = MQCFH_LAYOUT.pack(values, encoding=encoding)
     writer = _Writer(order=byte_order(encoding), encoding=encoding, ccsid=ccsid)
-    return MQCFH_LAYOUT.pack(values, encoding=encoding) + b"".join(map(writer.parameter, message.parameters))
+    return head + b"".join(map(writer.parameter, message.parameters))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,7 @@ class _Writer:
             fixed, data, padding = self._parts(item)
             return self._structure(item, fixed, data, padding)
         except struct.error as error:
-            raise WireError(type(item).__name__, "", 0, f"parameter {item.parameter}: {error}") from error
+            raise _unfit(item, error) from error
 
     def _parts(self, item: Parameter) -> _Parts:
         """The fixed fields after Parameter, the data, and the padding asked for."""
@@ -112,7 +118,8 @@ class _Writer:
 
     def _codec(self, item: MQCFST | MQCFSF | MQCFSL) -> Codec:
         own = self.ccsid if item.ccsid == c.MQCCSI_DEFAULT else item.ccsid
-        return codec_for(own, type(item).__name__, 0, self.encoding)
+        at = 8 + 4 * BY_STRUCTURE[type(item)].fields.index("CodedCharSetId")
+        return codec_for(own, type(item).__name__, at, self.encoding)
 
     def _text(self, item: Parameter, codec: Codec, text: str, length: int | None) -> bytes:
         title, field = type(item).__name__, BY_STRUCTURE[type(item)].data
@@ -127,3 +134,13 @@ class _Writer:
         if blanks < 0 or odd:
             raise WireError(title, field, at, f"{text!r} has {len(raw)} bytes and does not fill {length}")
         return raw + codec.blank * blanks
+
+
+def _unfit(item: Parameter, error: struct.error) -> WireError:
+    """Which value the structure does not take."""
+    shape = BY_STRUCTURE[type(item)]
+    for place, field in enumerate(shape.fields):
+        value = getattr(item, _ATTRIBUTES.get(field, ""), 0)
+        if not isinstance(value, int) or not -(2**31) <= value < 2**31:
+            return WireError(type(item).__name__, field, 8 + 4 * place, f"parameter {item.parameter}: {error}")
+    return WireError(type(item).__name__, shape.data, shape.size, f"parameter {item.parameter}: {error}")

@@ -105,8 +105,11 @@ def test_undefined_encoding_of_the_data_matters_only_to_a_next_header() -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: walk("MQDEAD", 546, 819, b"DLH "), "MQDLH at offset 0: 4 bytes where 8 are needed"),
-        (lambda: walk("MQDEAD", 546, 819, dlh().pack()[:171]), "MQDLH at offset 0: 171 bytes where 172 are needed"),
+        (lambda: walk("MQDEAD", 546, 819, b"DLH "), "MQDLH.Version at offset 4: 4 bytes where 8 are needed"),
+        (
+            lambda: walk("MQDEAD", 546, 819, dlh().pack()[:171]),
+            "MQDLH.PutTime at offset 164: 171 bytes where 172 are needed",
+        ),
         (lambda: walk("MQDEAD", 273, 819, dlh().pack()), "MQDLH.Version at offset 4: version 16777216"),
         (
             lambda: walk("MQDEAD", 546, 819, dlh(format="MQXMIT", coded_char_set_id=819).pack() + bytes(428)),
@@ -125,14 +128,72 @@ def test_undefined_encoding_of_the_data_matters_only_to_a_next_header() -> None:
             "MQHOWN.StrucLength at offset 8: 0 is not from 32 to 32",  # would never end
         ),
         (lambda: walk("MQHWIH", 546, 819, MQH(struc_id="IIH").pack()), "MQWIH.StrucId at offset 0: 'IIH' is not 'WIH'"),
-        (lambda: walk("MQHWIH", 546, 819, b"WIH "), "MQWIH at offset 0: 4 bytes where 8 are needed"),
-        (lambda: walk("MQHRF2", 546, 819, b""), "MQRFH2 at offset 0: 0 bytes where 4 are needed"),
+        (lambda: walk("MQHWIH", 546, 819, b"WIH "), "MQWIH.Version at offset 4: 4 bytes where 8 are needed"),
+        (lambda: walk("MQHRF2", 546, 819, b""), "MQRFH2.StrucId at offset 0: 0 bytes where 4 are needed"),
     ],
 )
 def test_a_header_that_is_not_what_the_format_says_raises(call: Callable[[], Any], said: str) -> None:
     with pytest.raises(WireError) as caught:
         call()
     assert said in str(caught.value)
+
+
+NO_ORDER = "byte order of integers unknown in encoding 0"
+NO_TEXT = "fixed-length fields cannot be in CCSID 1200"
+XQH_THEN = {"version": 1, "format": "MQHRF2"}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        # the MQMD of the message, whose offsets are its own
+        (lambda: split_dlh("MQDEAD", 0, 819, dlh().pack()), f"MQMD.Encoding at offset 24: {NO_ORDER}"),
+        (lambda: split_dlh("MQDEAD", 546, 1200, dlh().pack()), f"MQMD.CodedCharSetId at offset 28: {NO_TEXT}"),
+        (lambda: split_dlh("MQDEAD", 546, 0, b"", q_mgr_ccsid=1200), f"MQMD.CodedCharSetId at offset 28: {NO_TEXT}"),
+        (
+            lambda: split_dlh("MQDEAD", 546, -1, dlh().pack()),
+            "MQMD.CodedCharSetId at offset 28: CCSID -1 means the embedded one, which is not known here",
+        ),
+        (lambda: walk("MQDEAD", 0, 819, dlh().pack()), f"MQMD.Encoding at offset 24: {NO_ORDER}"),
+        (lambda: walk("MQDEAD", 546, 1200, dlh().pack()), f"MQMD.CodedCharSetId at offset 28: {NO_TEXT}"),
+        (lambda: walk("MQXMIT", 0, 819, b""), f"MQMD.Encoding at offset 24: {NO_ORDER}"),
+        (lambda: walk("MQHOWN", 546, 31337, b""), "MQMD.CodedCharSetId at offset 28: CCSID 31337 is unknown"),
+        # a header of the body
+        (
+            lambda: walk("MQDEAD", 546, 819, dlh(format="MQHRF2", encoding=0).pack() + MQRFH2().pack()),
+            f"MQDLH.Encoding at offset 108: {NO_ORDER}",
+        ),
+        (
+            lambda: walk("MQDEAD", 546, 819, dlh(format="MQHRF2", coded_char_set_id=1200).pack() + MQRFH2().pack()),
+            f"MQDLH.CodedCharSetId at offset 112: {NO_TEXT}",
+        ),
+        (
+            lambda: walk("MQHRF2", 546, 819, bytes(5) + MQRFH2(format="MQHMDE", encoding=0).pack(), offset=5),
+            f"MQRFH2.Encoding at offset 17: {NO_ORDER}",
+        ),
+        (
+            lambda: walk("MQHMDE", 546, 819, MQMDE(format="MQHRF2", coded_char_set_id=-3).pack()),
+            "MQMDE.CodedCharSetId at offset 16: CCSID -3 means the application's one",
+        ),
+        (
+            lambda: walk("MQHOWN", 546, 819, MQH(struc_id="OWN", format="MQHMDE", encoding=0).pack()),
+            f"MQHOWN.Encoding at offset 12: {NO_ORDER}",
+        ),
+        # the MQMD that an MQXQH carries
+        (
+            lambda: walk("MQXMIT", 546, 819, MQXQH(msg_desc=MQMD(encoding=0, **XQH_THEN)).pack()),
+            f"MQMD.Encoding at offset 128: {NO_ORDER}",
+        ),
+        (
+            lambda: walk("MQXMIT", 546, 819, MQXQH(msg_desc=MQMD(coded_char_set_id=1200, **XQH_THEN)).pack()),
+            f"MQMD.CodedCharSetId at offset 132: {NO_TEXT}",
+        ),
+    ],
+)
+def test_unknown_encoding_or_ccsid_is_told_of_the_field_that_says_it(call: Callable[[], Any], said: str) -> None:
+    with pytest.raises(UnknownEncoding if said.endswith(NO_ORDER) else UnknownCcsid) as caught:
+        call()
+    assert str(caught.value).startswith(said)
 
 
 def test_format_may_be_the_bytes_of_the_descriptor() -> None:

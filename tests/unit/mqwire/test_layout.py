@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from mqwire import constants as c
-from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
-from mqwire.fields import before_nul, snake, text
+from mqwire.errors import CutShort, UnknownCcsid, UnknownEncoding, WireError
+from mqwire.fields import before_nul, int64, long, snake, text
 from mqwire.layout import Layout
 from mqwire.mqi import MQGMO, MQOD, MQPMO
 from mqwire.structures import MQDLH, MQDLH_LAYOUT, MQMD, MQMD_LAYOUT, MQTMC2, MQXQH
 
 MD = MQMD().pack()
 DLH = MQDLH(dest_q_name="A.QUEUE").pack()
+PADDED = Layout("PADDED", [int64("First"), long("Last")], aligned=True)  # 16 bytes, the last 4 are padding
 
 
 @pytest.mark.parametrize(
@@ -40,10 +41,17 @@ def test_attribute_names(name: str, attribute: str) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: MQMD.unpack(MD[:100]), "MQMD at offset 0: 100 bytes where 364 are needed"),
-        (lambda: MQMD.unpack(b"MD"), "MQMD at offset 0: 2 bytes where 4 are needed"),
-        (lambda: MQMD.unpack(MD, offset=400), "MQMD at offset 400: 0 bytes where 4 are needed"),
-        (lambda: MQMD.unpack(MD, offset=-4), "MQMD at offset -4: 368 bytes where 4 are needed"),
+        (lambda: MQMD.unpack(MD[:103]), "MQMD.ReplyToQ at offset 100: 103 bytes where 364 are needed"),
+        (
+            lambda: MQMD.unpack(b"123" + MD[:326], offset=3),
+            "MQMD.GroupId at offset 327: 326 bytes where 364 are needed",
+        ),
+        (lambda: MQMD.unpack(b"MD"), "MQMD.StrucId at offset 0: 2 bytes where 4 are needed"),
+        (lambda: MQMD.unpack(MD[:4]), "MQMD.Version at offset 4: 4 bytes where 8 are needed"),
+        (lambda: MQMD.unpack(MD, offset=400), "MQMD.StrucId at offset 400: 0 bytes where 4 are needed"),
+        (lambda: MQMD.unpack(MD, offset=-4), "MQMD.StrucId at offset -4: before the first byte"),
+        (lambda: MQOD.unpack(MQOD.pack({})[:-1]), "MQOD.AlternateUserId at offset 156: 167 bytes where 168 are needed"),
+        (lambda: PADDED.unpack(bytes(15)), "PADDED.Last at offset 8: 15 bytes where 16 are needed"),
         (lambda: MQDLH.unpack(MD), "MQDLH.StrucId at offset 0: b'MD  ' is not 'DLH' in CCSID 819"),
         (lambda: MQDLH.unpack(DLH, ccsid=37), "MQDLH.StrucId at offset 0: b'DLH ' is not 'DLH' in CCSID 37"),
         (lambda: MQDLH.unpack(DLH, encoding=273), "MQDLH.Version at offset 4: version 16777216 is not one of 1"),
@@ -53,10 +61,23 @@ def test_attribute_names(name: str, attribute: str) -> None:
         ),
         (
             lambda: MQDLH.unpack(DLH, encoding=0),
-            "MQDLH.Encoding at offset 0: byte order of integers unknown in encoding 0",
+            "MQDLH.Version at offset 4: byte order of integers unknown in encoding 0",
         ),
-        (lambda: MQDLH.unpack(DLH, ccsid=1200), "fixed-length fields cannot be in CCSID 1200"),
-        (lambda: MQDLH.unpack(DLH, ccsid=31337), "MQDLH.CodedCharSetId at offset 0: CCSID 31337 is unknown"),
+        (
+            lambda: MQDLH.unpack(b"12" + DLH, offset=2, encoding=0),
+            "MQDLH.Version at offset 6: byte order of integers unknown in encoding 0",
+        ),
+        (lambda: MQDLH().pack(encoding=0), "MQDLH.Version at offset 4: byte order of integers unknown in encoding 0"),
+        (
+            lambda: MQDLH.unpack(DLH, ccsid=1200),
+            "MQDLH.StrucId at offset 0: fixed-length fields cannot be in CCSID 1200",
+        ),
+        (lambda: MQDLH.unpack(DLH, ccsid=31337), "MQDLH.StrucId at offset 0: CCSID 31337 is unknown"),
+        (lambda: MQMD_LAYOUT.reader("expiry", encoding=0), "MQMD.Version at offset 4: byte order of integers unknown"),
+        (
+            lambda: PADDED.unpack(bytes(16), ccsid=31337),  # it has no text: its first field
+            "PADDED.First at offset 0: CCSID 31337 is unknown",
+        ),
         (lambda: MQDLH.unpack(DLH, ccsid=0), "CCSID 0 means the queue manager's one, which is not known here"),
         (lambda: MQDLH.unpack(DLH, ccsid=-2), "CCSID -2 means the inherited one, which is not known here"),
         (
@@ -96,9 +117,12 @@ def test_refusals_name_structure_field_and_offset(call: Callable[[], Any], said:
 def test_errors_say_where_and_what_kind() -> None:
     with pytest.raises(UnknownCcsid) as ccsid:
         MQDLH.unpack(DLH, ccsid=31337)
-    assert (ccsid.value.structure, ccsid.value.field, ccsid.value.offset) == ("MQDLH", "CodedCharSetId", 0)
-    with pytest.raises(UnknownEncoding):
+    assert (ccsid.value.structure, ccsid.value.field, ccsid.value.offset) == ("MQDLH", "StrucId", 0)
+    with pytest.raises(UnknownEncoding) as encoding:
         MQDLH.unpack(DLH, encoding=3)
+    assert (encoding.value.structure, encoding.value.field, encoding.value.offset) == ("MQDLH", "Version", 4)
+    with pytest.raises(CutShort):
+        MQDLH.unpack(DLH[:-1])
 
 
 def test_errors_survive_pickling_as_spark_does_it() -> None:
@@ -122,8 +146,12 @@ def test_reader_in_the_other_byte_order() -> None:
 
 
 def test_reader_of_a_short_buffer_raises_wire_error() -> None:
-    with pytest.raises(WireError, match=r"MQMD\.Expiry, MsgId at offset 16"):
+    with pytest.raises(CutShort, match=r"^MQMD\.MsgId at offset 48: 60 bytes where 72 are needed$"):
         MQMD_LAYOUT.reader("expiry", "msg_id")(MD[:60])
+    with pytest.raises(CutShort, match=r"^MQMD\.Expiry at offset 21: 14 bytes where 20 are needed$"):
+        MQMD_LAYOUT.reader("msg_id", "expiry")(bytes(5) + MD[:14], 5)
+    with pytest.raises(WireError, match=r"^MQMD\.Expiry at offset -484: "):
+        MQMD_LAYOUT.reader("expiry")(MD, -500)
 
 
 def test_writer_touches_nothing_else() -> None:
@@ -151,13 +179,26 @@ def test_writer_pads_text_with_blanks_and_bytes_with_nul() -> None:
     [
         (("Q" * 49, 0), "MQPMO.ResolvedQName at offset 32: 49 bytes are too long for 48"),
         (("€", 0), "MQPMO.ResolvedQName at offset 32: '€' is not Latin-1"),
-        (("Q", 2**40), "MQPMO.ResolvedQName, Options at offset 0: "),
+        (("Q", 2**40), "MQPMO.Options at offset 8: 1099511627776: "),
+        (("Q", "x"), "MQPMO.Options at offset 8: 'x': "),
     ],
 )
 def test_writer_refuses(values: tuple[Any, ...], said: str) -> None:
     with pytest.raises(WireError) as caught:
         MQPMO.writer("resolved_q_name", "options")(bytearray(200), *values)
     assert said in str(caught.value)
+
+
+def test_writer_refuses_at_the_byte_of_the_buffer() -> None:
+    write = MQPMO.writer("resolved_q_name", "options")
+    with pytest.raises(WireError, match=r"^MQPMO\.ResolvedQName at offset 52: 49 bytes are too long for 48$"):
+        write(bytearray(200), "Q" * 49, 0, offset=20)
+    with pytest.raises(WireError, match=r"^MQPMO\.Options at offset 28: "):
+        write(bytearray(200), "Q", 2**40, offset=20)
+    with pytest.raises(CutShort, match=r"^MQPMO\.ResolvedQName at offset 52: 70 bytes where 80 are needed$"):
+        write(bytearray(90), "Q", 0, offset=20)
+    with pytest.raises(WireError, match=r"^MQPMO\.Options at offset -192: cannot be written$"):
+        MQPMO.writer("options")(bytearray(100), 0, offset=-200)
 
 
 def test_status_characters_are_character_codes() -> None:

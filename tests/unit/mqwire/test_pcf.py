@@ -9,7 +9,7 @@ import pytest
 
 from mqwire import constants as c
 from mqwire import pcf
-from mqwire.errors import UnknownCcsid, WireError
+from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
 from mqwire.pcf import (
     MQCFBF,
     MQCFBS,
@@ -131,15 +131,40 @@ def test_a_message_within_other_bytes() -> None:
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        (header(0)[:20], "MQCFH at offset 0: 20 bytes where 36 are needed"),
+        (header(0)[:20], "MQCFH.Control at offset 20: 20 bytes where 36 are needed"),
         (big(1, 40, 1, 1, 1, 1, 0, 0, 0), "MQCFH.StrucLength at offset 4: 40 is not 36"),
         (big(1, 36, 9, 1, 1, 1, 0, 0, 0), "MQCFH.Version at offset 8: version 9 is not one of 1, 2, 3"),
         (header(1), "MQCFH.ParameterCount at offset 32: 1 parameters where the bytes hold at most 0"),
         (header(-1), "MQCFH.ParameterCount at offset 32: -1 parameters"),
-        (header(0) + bytes(8), "MQCFH.ParameterCount at offset 36: 8 bytes follow the last parameter"),
+        (
+            header(0) + bytes(8),
+            "MQCFH.ParameterCount at offset 32: 8 bytes follow the last parameter, which ends at 36",
+        ),
         (
             header(2) + big(5, 20, 1, 1, 1) + bytes(12),
-            "PCF parameter at offset 56: 12 bytes where at least 16 are needed",
+            "PCF parameter.Value at offset 68: 12 bytes where at least 16 are needed",
+        ),
+        (header(1) + bytes(3), "MQCFH.ParameterCount at offset 32: 1 parameters where the bytes hold at most 0"),
+        (
+            header(2) + big(20, 16, 1, 0) + big(5, 28, 1, 0, 0, 0, 0)[:3],
+            "MQCFH.ParameterCount at offset 32: 2 parameters where the bytes hold at most 1",
+        ),
+        (header(2) + big(5, 32, 1, 0, *[0] * 4), "PCF parameter.Type at offset 68: 0 bytes where at least 16"),
+        (
+            header(2) + big(5, 32, 1, 0, *[0] * 4) + big(4)[:3],
+            "PCF parameter.Type at offset 68: 3 bytes where at least 16",
+        ),
+        (
+            header(2) + big(5, 32, 1, 0, *[0] * 4) + big(4, 20)[:6],
+            "MQCFST.StrucLength at offset 72: 6 bytes where at least 16 are needed",
+        ),
+        (
+            header(2) + big(5, 24, 1, 0, *[0] * 2) + big(14, 20, 1)[:11],
+            "MQCFSF.Parameter at offset 68: 11 bytes where at least 16 are needed",
+        ),
+        (
+            header(2) + big(5, 20, 1, 0, 0) + big(14, 20, 1),
+            "MQCFSF.Operator at offset 68: 12 bytes where at least 16 are needed",
         ),
         (header(1) + big(99, 16, 1, 1), "PCF parameter.Type at offset 36: 99 is not a parameter type"),
         (header(1) + big(3, 15, 1, 1), "MQCFIN.StrucLength at offset 40: 15 is not a multiple of 4 from 16 to 16"),
@@ -182,7 +207,7 @@ def test_malformed_messages_are_refused(raw: bytes, said: str) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: MQCFIN(parameter=1, value=2**31), "MQCFIN at offset 0: parameter 1: "),
+        (lambda: MQCFIN(parameter=1, value=2**31), "MQCFIN.Value at offset 12: parameter 1: "),
         (lambda: MQCFST(parameter=1, value="€"), "MQCFST.String at offset 20: '€' is not in CCSID 819"),
         (lambda: MQCFST(parameter=1, value="ABC", length=2), "'ABC' has 3 bytes and does not fill 2"),
         (lambda: MQCFST(parameter=1, value="A", ccsid=1202, length=5), "'A' has 2 bytes and does not fill 5"),
@@ -195,7 +220,18 @@ def test_malformed_messages_are_refused(raw: bytes, said: str) -> None:
             lambda: MQCFSL(parameter=1, value=("", ""), length=0),
             "MQCFSL.StringLength at offset 20: 2 strings of no length",
         ),
-        (lambda: MQCFIL64(parameter=1, value=(2**63,)), "MQCFIL64 at offset 0: parameter 1: "),
+        (lambda: MQCFIL64(parameter=1, value=(2**63,)), "MQCFIL64.Values at offset 16: parameter 1: "),
+        (lambda: MQCFIN(parameter=2**31, value=2), "MQCFIN.Parameter at offset 8: parameter 2147483648: "),
+        (lambda: MQCFIN64(parameter=1, value=2**63), "MQCFIN64.Value at offset 16: parameter 1: "),
+        (lambda: MQCFIF(parameter=1, operator=2**31, value=1), "MQCFIF.Operator at offset 12: parameter 1: "),
+        (
+            lambda: MQCFST(parameter=1, value="A", ccsid=31337),
+            "MQCFST.CodedCharSetId at offset 12: CCSID 31337 is unknown",
+        ),
+        (
+            lambda: MQCFSF(parameter=1, operator=18, value="A", ccsid=-3),
+            "MQCFSF.CodedCharSetId at offset 16: CCSID -3 means the application's one",
+        ),
     ],
 )
 def test_values_that_do_not_fit_are_refused(call: Callable[[], Parameter], said: str) -> None:
@@ -207,6 +243,10 @@ def test_values_that_do_not_fit_are_refused(call: Callable[[], Parameter], said:
 def test_header_that_does_not_fit_is_refused() -> None:
     with pytest.raises(WireError, match=r"MQCFH\.Command at offset 12"):
         pcf.encode(Message(header=MQCFH(command=2**40)))
+    with pytest.raises(UnknownEncoding, match=r"MQCFH\.Type at offset 0: byte order of integers unknown in encoding 0"):
+        pcf.encode(Message(header=MQCFH(command=1)), encoding=0)
+    with pytest.raises(UnknownEncoding, match=r"MQCFH\.Type at offset 4: byte order of integers unknown in encoding 0"):
+        pcf.decode(bytes(40), encoding=0, offset=4)
 
 
 def test_parameters_of_all_types_are_covered() -> None:

@@ -87,7 +87,7 @@ def test_fault_behind_headers_is_told_by_its_byte_in_the_body() -> None:
         (rfh2()[:8] + struct.pack("<i", 37) + rfh2()[12:] + b"1234", "MQRFH2.NameValueLength at offset 36"),
         (rfh2().replace(b"</jms>", b"</jmx>"), "MQRFH2.NameValueData at offset"),
         (rfh2().replace(b"queue", b"\xffueue"), "MQRFH2.NameValueData at offset"),
-        (b"", "MQRFH2 at offset 0"),
+        (b"", "MQRFH2.StrucId at offset 0"),
     ],
 )
 def test_rfh2_that_is_not_well_formed(body: bytes, problem: str) -> None:
@@ -96,6 +96,24 @@ def test_rfh2_that_is_not_well_formed(body: bytes, problem: str) -> None:
     assert found["rfh2_problem"].startswith(problem)
     assert found["headers_problem"] == found["rfh2_problem"]
     assert "payload_length" not in found  # nobody knows where it begins
+
+
+def test_fault_in_a_folder_is_told_by_its_byte_in_the_body() -> None:
+    dlh = MQDLH(dest_q_name="A", encoding=LITTLE, coded_char_set_id=1208, format=c.MQFMT_RF_HEADER_2).pack()
+    broken = rfh2().replace(b"queue", b"\xffueue")
+    found = seen(dlh + broken, c.MQFMT_DEAD_LETTER_HEADER)
+    assert found["rfh2_problem"] == f"MQRFH2.NameValueData at offset {(dlh + broken).index(0xFF)}"
+    broken = rfh2().replace(b"</jms>", b"</jmx>")
+    found = seen(dlh + broken, c.MQFMT_DEAD_LETTER_HEADER)
+    assert found["rfh2_problem"] == f"MQRFH2.NameValueData at offset {(dlh + broken).index(b'jmx')}"
+
+
+def test_unknown_encoding_or_ccsid_is_told_of_the_field_that_says_it() -> None:
+    found = seen(rfh2(), c.MQFMT_RF_HEADER_2, 1200)
+    assert found["headers_problem"] == "MQMD.CodedCharSetId at offset 28"
+    assert "rfh2_valid" not in found  # it may be a good one
+    dlh = MQDLH(dest_q_name="A", encoding=0, coded_char_set_id=1208, format=c.MQFMT_RF_HEADER_2).pack()
+    assert seen(dlh + rfh2(), c.MQFMT_DEAD_LETTER_HEADER)["headers_problem"] == "MQDLH.Encoding at offset 108"
 
 
 def test_faulty_header_before_the_rfh2_leaves_that_one_unknown() -> None:
