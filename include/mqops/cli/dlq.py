@@ -188,7 +188,7 @@ def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
             show_json(summary.to_json()) if as_json else show_summary(summary)
             amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
             amq.say_failures(handler.outcome.failures, _next_try(handler, what.table, once=once))
-            if ending.asked and not summary.finished:
+            if ending.asked and not summary.finished and folder.issued_json.exists():
                 tell(f"{ending.asked}: `mqops resume {summary.run} --finish` does the rest")
         if not handler.passes:
             _show_nothing(handler, as_json=as_json)

@@ -1,8 +1,10 @@
 """The dead-letter queue handler: pass after pass, until the rules table's WAIT says that it is over.
 
 1. Each pass is a run of its own: plan, act, ledger, proof.
-2. While a put is to be tried again, the next pass comes RETRYINT seconds after the last, and the handler does not end.
+2. While a put is to be tried again, the next pass comes RETRYINT seconds after the last, whatever arrives, so that no
+   try is used up sooner; and the handler does not end.
 3. Otherwise it waits, browsing, for a message that the last pass has not left there, and makes no run while none comes.
+   Messages seldom come alone: the pass begins a second behind the first.
 4. It ends WAIT seconds after the last pass that tried something or saw a message with an MQDLH for the first time;
    NO is 0 seconds, with YES it does not end by itself. A message without an MQDLH prolongs nothing.
 5. Every RETRYINT seconds it looks at the whole queue, so that a message is seen wherever it was put (D13), and tells of
@@ -51,6 +53,8 @@ Failure: TypeAlias = tuple[int, str, str, int]
 
 SLICE = 1.0
 """Seconds of one waiting MQGET, behind which it is looked whether to end."""
+GATHER = 1.0
+"""Seconds between a message that arrives and its pass (rule 3)."""
 _LOOK = (
     c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_ACCEPT_TRUNCATED_MSG | c.MQGMO_PROPERTIES_FORCE_MQRFH2
 )
@@ -135,7 +139,12 @@ class Handler:
             return False
         if self._once:
             return self._is_filled()
-        return self._retry_interval_is_over() if self.outcome.pending else self._arrived()
+        if self.outcome.pending:
+            return self._retry_interval_is_over()
+        arrived = self._arrived()
+        if arrived and self.passes:
+            self._ending.sleep(GATHER)
+        return arrived and not self._ending.asked
 
     def plan(self) -> tuple[RunFolder, PlanSummary]:
         """The plan of the next pass. Raises as `plan_pass`."""

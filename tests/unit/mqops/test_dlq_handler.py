@@ -17,6 +17,14 @@ import pytest
 from act_support import send_back, taken
 from mq_support import DLQ, Manager, dead_letter
 
+from mqops.cli import amq
+from mqops.errors import mq_error
+from mqops.rules import parse
+from mqops.store.run import RunFolder
+from mqops.store.stop import Stop, stop
+from mqops.workflow.dlq import Pass
+from mqops.workflow.handler import Handler
+
 RETRY = "ACTION(RETRY)\n"
 SHUT = "DEFINE QLOCAL(SHUT) PUT(DISABLED)\n"
 
@@ -242,6 +250,52 @@ def test_what_had_no_room_goes_with_a_later_pass(manager, started):
     found = [body for _md, body in taken(manager, "A")]
     handler.ended()
     assert sorted(found + manager.bodies("A")) == bodies
+
+
+class Asked:
+    """An end that is asked for before a pass acts."""
+
+    asked = "SIGTERM"
+
+    def sleep(self, _seconds: float) -> None:
+        raise AssertionError
+
+    def stops(self, run: RunFolder) -> None:
+        stop(run.path, Stop(by="test", at="now", why=self.asked))
+
+
+def test_an_end_before_the_first_unit_of_work_moves_nothing(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    table = parse(RETRY).table
+    assert table
+    what = Pass(connection=manager.connection, lake=lake, table=table, text=RETRY)
+    handler = Handler(what, Asked(), tell_errors=print)
+    run, plan = handler.plan()
+    summary = handler.carry_out(run, plan)
+    assert (summary.left, summary.finished, run.issued_json.exists()) == (1, False, False)
+    assert not handler.has_work()
+    assert manager.depth(DLQ) == 1
+
+
+@pytest.mark.parametrize(
+    ("verb", "name", "number"),
+    [
+        ("MQCONNX", "QM1", "AMQ8741"),
+        ("MQOPEN", "QM1", "AMQ8742"),
+        ("MQINQ", "", "AMQ8743"),
+        ("MQOPEN", DLQ, "AMQ8745"),
+        ("MQCLOSE", "", "AMQ8746"),
+        ("MQGET", DLQ, "AMQ8748"),
+        ("MQCMIT", "QM1", "AMQ8749"),
+        ("MQBACK", "QM1", "AMQ8749"),
+        ("MQOPEN", "MQOPS.LEDGER", ""),  # runmqdlq has no such queue
+        ("MQCMD_INQUIRE_Q", "QM1", ""),
+    ],
+)
+def test_a_call_that_failed_has_the_number_of_runmqdlq(capsys, verb, name, number):
+    amq.say_error(mq_error(2, 2035, verb=verb, object_name=name), "QM1")
+    said = capsys.readouterr().err
+    assert (f"{number}: " in said and "MQRC_NOT_AUTHORIZED (2035)" in said) if number else not said
 
 
 @pytest.mark.parametrize(
