@@ -71,7 +71,7 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     make()
-    print(f"made {FOLDER}; Airflow's login is in {FOLDER / 'airflow_passwords.json'}; now: docker compose up --build")
+    print(f"made {FOLDER}; Airflow's login is in {FOLDER / 'airflow_passwords.json'}; next steps: docker-compose.yml")
     return 0
 
 

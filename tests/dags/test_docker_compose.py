@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -35,7 +36,10 @@ SERVICE = {
             "type": "object",
             "additionalProperties": False,
             "required": ["context", "dockerfile"],
-            "properties": {"context": TEXT, "dockerfile": TEXT},
+            "properties": {
+                **{"context": TEXT, "dockerfile": TEXT},
+                "args": {"type": "object", "additionalProperties": {"type": "string"}},
+            },
         },
         "restart": {"enum": ["no", "always", "on-failure", "unless-stopped"]},
         "hostname": {"type": "string", "pattern": "^[a-z][a-z0-9-]*$"},
@@ -221,6 +225,65 @@ def test_files_that_the_image_copies_exist() -> None:
         for source in sources:
             assert (ROOT / source).exists(), source
             assert f"!{source.split('/')[0]}" in ignore
+
+
+def steps() -> list[str]:
+    """The shell commands of the Dockerfile's RUN instructions."""
+    return re.findall(r"^RUN (.*)$", DOCKERFILE.replace("\\\n", ""), re.MULTILINE)
+
+
+def run_step(word: str, variables: dict[str, str], **places: str) -> subprocess.CompletedProcess[str]:
+    """Run the first step that names a word, its paths being places of this machine."""
+    step = next(step for step in steps() if word in step)
+    for old, new in places.items():
+        step = step.replace(PLACES[old], new)
+    return subprocess.run(
+        ["sh", "-c", step], env={"PATH": os.environ["PATH"]} | variables, capture_output=True, text=True
+    )
+
+
+PLACES = {"archive": "/tmp/mqc.tar.gz", "target": "/opt/mqm"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "code"),
+    [
+        ({}, 1),
+        ({"MQ_CLIENT_UNCHECKED": "no"}, 1),  # what docker-compose.yml says by default
+        ({"MQ_CLIENT_UNCHECKED": "yes"}, 0),
+        ({"MQ_CLIENT_SHA256": "1234"}, 0),  # whether it is right, the next step says
+    ],
+)
+def test_an_image_with_an_unchecked_client_is_asked_for_explicitly(variables: dict[str, str], code: int) -> None:
+    done = run_step("MQ_CLIENT_UNCHECKED", variables | {"MQ_CLIENT_VERSION": "9.4"})
+    assert done.returncode == code
+    assert ("Set MQ_CLIENT_SHA256 to the SHA-256 digest of IBM's client 9.4" in done.stderr) is bool(code)
+
+
+def test_the_digest_and_the_waiver_reach_the_image() -> None:
+    arguments = SERVICES["scheduler"]["build"]["args"]
+    assert arguments == {
+        "MQ_CLIENT_SHA256": "${MQ_CLIENT_SHA256:-}",
+        "MQ_CLIENT_UNCHECKED": "${MQ_CLIENT_UNCHECKED:-no}",
+    }
+    assert all(f"ARG {name}=" in DOCKERFILE for name in arguments)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_only_the_client_with_the_digest_is_unpacked(tmp_path: Path, right: bool) -> None:
+    """With a `curl` that gives an archive of this test's."""
+    (tmp_path / "licence").write_text("of the client")
+    made, target, programs = tmp_path / "made.tar.gz", tmp_path / "target", tmp_path / "bin"
+    subprocess.run(["tar", "-czf", made, "-C", tmp_path, "licence"], check=True)
+    programs.mkdir()
+    (programs / "curl").write_text(f'#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\ncp "{made}" "$2"\n')
+    (programs / "curl").chmod(0o755)
+    variables = {
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "MQ_CLIENT_SHA256": hashlib.sha256(made.read_bytes() if right else b"").hexdigest(),
+    }
+    done = run_step("curl --fail", variables, archive=str(tmp_path / "mqc.tar.gz"), target=str(target))
+    assert (done.returncode == 0, (target / "licence").exists()) == (right, right), done.stderr
 
 
 def test_no_secret_stands_in_the_file() -> None:
