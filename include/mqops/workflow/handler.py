@@ -9,7 +9,9 @@
    NO is 0 seconds, with YES it does not end by itself. A message without an MQDLH prolongs nothing.
 5. Every RETRYINT seconds it looks at the whole queue, so that a message is seen wherever it was put (D13), and tells of
    the messages without an MQDLH that are still there (D05).
-6. Where canaries came back it ends: another pass would send others after them.
+6. A table that asks for the AGE of messages may say something else of them later: while there are any, a pass comes every
+   10 RETRYINT seconds, as IBM's handler comes back to what it has left.
+7. Where canaries came back it ends: another pass would send others after them.
 """
 
 from __future__ import annotations
@@ -51,10 +53,13 @@ Sight: TypeAlias = tuple[bytes, bytes, str, str]
 Failure: TypeAlias = tuple[int, str, str, int]
 """A try that failed: line of the rule, destination queue and queue manager, reason code."""
 
+FOREVER = float("inf")
 SLICE = 1.0
 """Seconds of one waiting MQGET, behind which it is looked whether to end."""
 GATHER = 1.0
 """Seconds between a message that arrives and its pass (rule 3)."""
+REVISIT = 10
+"""Retry intervals between two passes over messages that get older (rule 6)."""
 _LOOK = (
     c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_ACCEPT_TRUNCATED_MSG | c.MQGMO_PROPERTIES_FORCE_MQRFH2
 )
@@ -123,6 +128,7 @@ class Handler:
         self._tell_errors = tell_errors
         self._interval = max(1, what.table.control.retryint)
         self._useful = time.monotonic()
+        self._ages = any(question.keyword == "AGE" for question in what.table.questions)
         self.came_back = False
         self.passes = 0
         self.outcome = Outcome()
@@ -190,10 +196,11 @@ class Handler:
         return not self._ending.asked
 
     def _arrived(self) -> bool:
-        """Wait for a message that the last pass has not left there (rules 3 to 5)."""
+        """Wait for a message that the last pass has not left there (rules 3 to 6)."""
         with connect(self._what.connection) as session:
             handle = session.open(self.queue, OPEN_OPTIONS)
             tell_at = time.monotonic() + self._interval
+            older_at = time.monotonic() + REVISIT * self._interval if self._ages and self.outcome.there else FOREVER
             while True:
                 waiting = _Waiting(session, handle, self.queue, self.outcome.there)
                 if waiting.sees_new(lambda: bool(self._ending.asked)):
@@ -203,6 +210,8 @@ class Handler:
                     tell_at = time.monotonic() + self._interval
                 while time.monotonic() < tell_at and not waiting.is_deeper():
                     self._refuse_if_stopped()
+                    if time.monotonic() >= older_at:
+                        return True
                     left = min(self._left(), tell_at - time.monotonic(), SLICE)
                     if self._ending.asked or self._left() <= 0:
                         return False
@@ -213,7 +222,7 @@ class Handler:
         """Seconds until WAIT is over."""
         wait = self._what.table.control.wait
         if wait == "YES":
-            return float("inf")
+            return FOREVER
         return self._useful + (0 if wait == "NO" else wait) - time.monotonic()
 
     def _refuse_if_stopped(self) -> None:

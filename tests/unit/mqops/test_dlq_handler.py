@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,16 @@ def test_D05_messages_without_an_mqdlh_are_told_of_at_each_retryint(manager, sta
     assert f"and 2 more without a valid MQDLH: `mqops dlq anatomy {DLQ}` counts them" in handler.err
     assert len(handler.runs) == 1
     assert manager.depth(DLQ) == 7
+
+
+def test_messages_that_get_older_are_looked_at_again(manager, started):
+    fields, body = dead_letter("A", b"x")
+    now = datetime.now(UTC).strftime("%Y%m%d%H%M%S00").encode()
+    manager.put(DLQ, [(fields, body[:156] + now + body[172:])])  # the date and time of the MQDLH
+    handler = started("* MQOPS EXTENSIONS\nRETRYINT(1)\nAGE(>8s) ACTION(RETRY)\n")
+    handler.until(lambda: manager.bodies("A"))
+    handler.until(lambda: handler.out.count("balances") == 2)
+    assert len(handler.runs) == 2  # the first pass left it
 
 
 def test_messages_without_an_mqdlh_do_not_prolong_the_wait(manager, started):
