@@ -9,8 +9,8 @@
    NO is 0 seconds, with YES it does not end by itself. A message without an MQDLH prolongs nothing.
 5. Every RETRYINT seconds it looks at the whole queue, so that a message is seen wherever it was put (D13), and tells of
    the messages without an MQDLH that are still there (D05).
-6. A table that asks for the AGE of messages may say something else of them later: while there are any, a pass comes every
-   10 RETRYINT seconds, as IBM's handler comes back to what it has left.
+6. A table that asks for the AGE of messages may say something else of them later: while there are any, a pass comes
+   every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
 7. Where canaries came back it ends: another pass would send others after them.
 """
 

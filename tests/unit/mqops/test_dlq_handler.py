@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
