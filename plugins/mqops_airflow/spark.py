@@ -43,11 +43,11 @@ NAMED_ERROR = re.compile(r"mqops: (\w+): (.*)")
 
 
 class SparkUnreachable(errors.MqopsError):
-    """No Spark master answers; start it, or correct the Airflow connection that names it."""
+    """No Spark master answers; start it, or correct the Airflow connection that names it. Nothing was moved."""
 
 
 class SparkJobFailed(errors.MqopsError):
-    """The Spark job ended with an error that it could not name; its output stands above in the log."""
+    """The Spark job ended with an error that it could not name, or Spark never started it: its output says which."""
 
 
 class MqSparkSubmitOperator(SparkSubmitOperator):
@@ -101,7 +101,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
     def _submit(self) -> None:
         spark = existing_connection(self._conn_id, "spark")
         master = f"{spark.host or ''}:{spark.port}" if spark.port else spark.host or ""
-        master_must_answer(master)
+        master_must_answer(master, self._conn_id)
         self.properties_file = self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES")
         self.conf = QUIET | (LOCAL if master.startswith("local") else {}) | (self.conf or {})
         for argument, values in self.repeated.items():
@@ -115,7 +115,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         try:
             self._hook.submit(self.application, env=self._environment(), preexec_fn=end_with_parent)
         except AirflowException as error:
-            raise job_error(self._hook._last_submit_log_lines, str(error)) from None
+            raise job_error(self._hook._last_submit_log_lines, str(error), self._conn_id) from None
 
     def _environment(self) -> dict[str, str]:
         """The job's environment: this process's, the interpreter, and the credentials."""
@@ -136,22 +136,29 @@ def end_with_parent() -> None:
         LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def job_error(lines: Iterable[str], otherwise: str) -> Exception:
+def job_error(lines: Iterable[str], otherwise: str, conn_id: str | None) -> Exception:
     """The error that the job named in its last line `mqops: <class>: <text>`; without one, the submitter's own text.
 
-    Parameters: `lines` the end of the job's output; `otherwise` what spark-submit's failure says.
+    Parameters: `lines` the end of the job's output; `otherwise` what spark-submit's failure says; `conn_id` Airflow's
+    connection to Spark.
     """
     named = [match for line in lines if (match := NAMED_ERROR.match(line))]
     if not named:
-        return SparkJobFailed(otherwise)
+        return SparkJobFailed(
+            f"the Spark job ended and named no error: see its output above. If it could not reach Spark, correct the "
+            f"Airflow connection {conn_id!r}. Then clear this task: the run goes on where it was, and nothing is moved "
+            f"twice.\n{otherwise}"
+        )
     kind = getattr(errors, named[-1][1], None)
     if not (isinstance(kind, type) and issubclass(kind, errors.MqopsError)):
         kind = SparkJobFailed
     return kind.__new__(kind, named[-1][2])  # not __init__: an MQError would want its reason code
 
 
-def master_must_answer(master: str) -> None:
+def master_must_answer(master: str, conn_id: str | None) -> None:
     """Look whether a standalone Spark master is there; Spark itself would try for a minute and say little.
+
+    Parameters: `conn_id` the Airflow connection that names it.
 
     Raises:
         SparkUnreachable: none of the hosts of `spark://host:port,...` accepts a connection.
@@ -165,4 +172,7 @@ def master_must_answer(master: str) -> None:
             return
         except OSError as error:
             problems.append(f"{host}:{port} ({error.strerror or error})")
-    raise SparkUnreachable(f"no Spark master answers at {master}: {'; '.join(problems) or 'no host:port in it'}")
+    raise SparkUnreachable(
+        f"no Spark master answers at {master}: {'; '.join(problems) or 'no host:port in it'}. Start the master, or "
+        f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by it."
+    )

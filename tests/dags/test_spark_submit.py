@@ -116,9 +116,19 @@ def test_a_summary_that_is_there_is_kept_where_it_is_taken_once(outcome: Outcome
     ("task", "message"),
     [
         ("named_error", "TransientMQError: MQCONNX on QM1 failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"),
-        ("unnamed_error", "SparkJobFailed: Cannot execute"),
+        (
+            "unnamed_error",
+            "SparkJobFailed: the Spark job ended and named no error: see its output above. If it could not reach "
+            "Spark, correct the Airflow connection 'spark_test'. Then clear this task: the run goes on where it was, "
+            "and nothing is moved twice.\nCannot execute",
+        ),
         ("unknown_spark", "SettingsError: there is no Airflow connection 'spark_nowhere': make one of type 'spark'"),
-        ("unreachable_spark", "SparkUnreachable: no Spark master answers at spark://127.0.0.1"),
+        ("unreachable_spark", "SparkUnreachable: no Spark master answers at spark://127.0.0.1:"),
+        (
+            "unreachable_spark",
+            "(Connection refused). Start the master, or correct host and port of the Airflow connection 'spark_down', "
+            "and clear this task; nothing was moved by it.",
+        ),
         ("cluster_mode", "SettingsError: Spark connection 'spark_cluster_mode' has deploy mode cluster"),
         ("unknown_mq", "SettingsError: there is no Airflow connection 'mq_nowhere': make one of type 'mq'"),
     ],
@@ -130,36 +140,55 @@ def test_each_error_says_what_is_wrong(outcome: Outcome, task: str, message: str
 
 def test_the_last_named_error_of_a_job_counts() -> None:
     lines = ["noise", "mqops: RulesError: first", "mqops: PlanChanged: the plan has another digest", "WARN later"]
-    error = job_error(lines, "spark-submit ended with 1")
+    error = job_error(lines, "spark-submit ended with 1", "spark_default")
     assert (type(error), str(error)) == (errors.PlanChanged, "the plan has another digest")
 
 
 def test_errors_of_the_queue_manager_keep_their_class() -> None:
-    error = job_error(["mqops: PermanentMQError: MQOPEN on Q failed: MQRC_NOT_AUTHORIZED (2035)"], "")
+    error = job_error(["mqops: PermanentMQError: MQOPEN on Q failed: MQRC_NOT_AUTHORIZED (2035)"], "", "spark_default")
     assert isinstance(error, errors.PermanentMQError)
     assert "2035" in str(error)
 
 
 @pytest.mark.parametrize("line", ["mqops: Exception: x", "mqops: os: x", "mqops: MQError", "nothing"])
 def test_what_names_no_error_of_ours_is_a_failed_job(line: str) -> None:
-    assert type(job_error([line], "otherwise")) is SparkJobFailed
+    assert type(job_error([line], "otherwise", "spark_default")) is SparkJobFailed
+
+
+def test_a_failed_job_says_what_to_do() -> None:
+    assert str(job_error(["noise"], "Cannot execute: spark-submit. Error code is: 1.", "spark_yarn")) == (
+        "the Spark job ended and named no error: see its output above. If it could not reach Spark, correct the Airflow "
+        "connection 'spark_yarn'. Then clear this task: the run goes on where it was, and nothing is moved twice.\n"
+        "Cannot execute: spark-submit. Error code is: 1."
+    )
 
 
 def test_a_master_that_answers(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        master_must_answer(f"spark://127.0.0.1:1,127.0.0.1:{port}")  # one of them is enough
+        master_must_answer(f"spark://127.0.0.1:1,127.0.0.1:{port}", "spark_default")  # one of them is enough
 
 
 @pytest.mark.parametrize("master", ["local[*]", "yarn", "k8s://https://h:1"])
 def test_only_standalone_masters_are_asked(master: str) -> None:
-    master_must_answer(master)
+    master_must_answer(master, "spark_default")
 
 
-@pytest.mark.parametrize(("master", "message"), [("spark://127.0.0.1:1", "127.0.0.1:1"), ("spark://x", "no host:port")])
-def test_a_master_that_does_not_answer(master: str, message: str) -> None:
-    with pytest.raises(SparkUnreachable, match=message):
-        master_must_answer(master)
+@pytest.mark.parametrize(
+    ("master", "why"),
+    [
+        ("spark://127.0.0.1:1", "127.0.0.1:1 (Connection refused)"),
+        ("spark://127.0.0.1:1,127.0.0.1:2", "127.0.0.1:1 (Connection refused); 127.0.0.1:2 (Connection refused)"),
+        ("spark://x", "no host:port in it"),
+    ],
+)
+def test_a_master_that_does_not_answer_says_what_to_do(master: str, why: str) -> None:
+    with pytest.raises(SparkUnreachable) as caught:
+        master_must_answer(master, "spark_default")
+    assert str(caught.value) == (
+        f"no Spark master answers at {master}: {why}. Start the master, or correct host and port of the Airflow "
+        "connection 'spark_default', and clear this task; nothing was moved by it."
+    )
 
 
 def test_repeated_arguments() -> None:
