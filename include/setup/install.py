@@ -27,6 +27,12 @@ STAMP = BUILD / "installed.json"
 NATIVE_SOURCES = ROOT / "include" / "mqlite"
 PYTHON_VERSIONS = ((3, 11), (3, 12), (3, 13))
 JAVA_VERSIONS = (17, 21)  # what Spark 4 supports
+# Of the interpreter that is to be used: its version, its headers' folder, whether it can make environments with pip.
+ASK = """
+import importlib.util, json, sys, sysconfig
+ensurepip = importlib.util.find_spec("ensurepip") is not None
+print(json.dumps(["%d.%d" % sys.version_info[:2], sysconfig.get_path("include"), ensurepip]))
+"""
 SHIM = """#!/usr/bin/env bash
 # The Java runtime from PyPI lacks one incubator module that Spark asks for; everything else is passed on.
 a=()
@@ -66,8 +72,40 @@ def find_python() -> Path:
         if found and not subprocess.run([found, "-c", ""], capture_output=True).returncode:
             return Path(found)
     raise SetupError(
-        "needs Python 3.11, 3.12 or 3.13; install one of them, or run `make PYTHON=/path/to/python3.12 ...`"
+        f"needs Python 3.11, 3.12 or 3.13, this is {sys.version_info[0]}.{sys.version_info[1]}; install one of them, "
+        "or run `make PYTHON=/path/to/python3.12 ...`"
     )
+
+
+def check_machine(python: Path) -> None:
+    """See that the machine has what no package of PyPI can stand in for.
+
+    Raises:
+        SetupError: names all that is missing, and the packages that have it.
+    """
+    if sys.platform != "linux" or sys.maxsize < 2**32:
+        raise SetupError(
+            f"needs 64-bit Linux; this is {sys.platform} with a Python of {sys.maxsize.bit_length() + 1} bits"
+        )
+    result = subprocess.run([python, "-c", ASK], text=True, capture_output=True)
+    if result.returncode:
+        raise SetupError(f"{python} does not work:\n{result.stderr.strip()}")
+    version, include, has_ensurepip = json.loads(result.stdout)
+    header = Path(include) / "Python.h"
+    lacks: list[tuple[str, str, str]] = []  # what, package of Debian and Ubuntu, of Fedora and RHEL
+    if not header.exists():
+        lacks.append((f"Python's headers ({header}), to compile pymqi", f"python{version}-dev", "python3-devel"))
+    if not has_ensurepip:
+        lacks.append((f"ensurepip for {python}, to make an environment", f"python{version}-venv", "python3-pip"))
+    if not shutil.which("bash"):
+        lacks.append(("bash, to start Spark", "bash", "bash"))
+    if lacks:
+        what, debian, fedora = zip(*lacks, strict=True)
+        raise SetupError(
+            f"missing: {'; '.join(what)}\n"
+            f"On Debian and Ubuntu: apt-get install {' '.join(debian)}\n"
+            f"On Fedora and RHEL: dnf install {' '.join(fedora)}"
+        )
 
 
 def tool_environment() -> Path:
@@ -76,10 +114,7 @@ def tool_environment() -> Path:
     if not python.exists():
         say("making the tool environment")
         shutil.rmtree(TOOLS, ignore_errors=True)
-        try:
-            run(find_python(), "-m", "venv", TOOLS)
-        except SetupError as error:
-            raise SetupError(f"{error}\nOn Debian and Ubuntu: apt-get install python3-venv") from error
+        run(find_python(), "-m", "venv", TOOLS)
     return python
 
 
@@ -181,6 +216,7 @@ def install() -> None:
     wanted = fingerprint()
     if is_complete(wanted):
         return
+    check_machine(find_python())
     BUILD.mkdir(exist_ok=True)
     tool("uv")
     uv = TOOLS / "bin" / "uv"
