@@ -157,9 +157,9 @@ def test_what_names_no_error_of_ours_is_a_failed_job(line: str) -> None:
 
 def test_a_failed_job_says_what_to_do() -> None:
     assert str(job_error(["noise"], "Cannot execute: spark-submit. Error code is: 1.", "spark_yarn")) == (
-        "the Spark job ended and named no error: see its output above. If it could not reach Spark, correct the Airflow "
-        "connection 'spark_yarn'. Then clear this task: the run goes on where it was, and nothing is moved twice.\n"
-        "Cannot execute: spark-submit. Error code is: 1."
+        "the Spark job ended and named no error: see its output above. If it could not reach Spark, correct the "
+        "Airflow connection 'spark_yarn'. Then clear this task: the run goes on where it was, and nothing is moved "
+        "twice.\nCannot execute: spark-submit. Error code is: 1."
     )
 
 
