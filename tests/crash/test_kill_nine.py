@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,6 +38,7 @@ MESSAGES = int(os.environ.get("MQOPS_CRASH_MESSAGES", "2000"))
 KILLS = int(os.environ.get("MQOPS_CRASH_KILLS", "3"))
 SEED = int(os.environ.get("MQOPS_CRASH_SEED", str(random.randrange(1_000_000))))
 UNIT_SIZE = max(1, MESSAGES // (80 * KILLS))  # so that there are many units of work to die in
+KINDS = ("driver", "JVM", "worker")
 ACT_JOB = Path(__file__).resolve().parents[2] / "spark_jobs" / "act.py"
 
 TARGETS = [f"T{number}" for number in range(6)]
@@ -87,9 +89,19 @@ class Watch:
 
 
 def further(watch: Watch, dice: random.Random) -> Callable[[], bool]:
-    """A moment: when some more units of work than now have been committed (each leaves a marker on the queue)."""
-    wanted = watch.depth("MQOPS.LEDGER") + dice.randrange(1, 40)
-    return lambda: watch.depth("MQOPS.LEDGER") >= wanted
+    """A moment: when some more units of work have been committed (each leaves a marker on the queue).
+
+    They are counted from now, or from when a process has brought the markers of an earlier one into the ledger.
+    """
+    lowest, more = watch.depth("MQOPS.LEDGER"), dice.randrange(1, 40)
+
+    def reached() -> bool:
+        nonlocal lowest
+        there = watch.depth("MQOPS.LEDGER")
+        lowest = min(lowest, there)
+        return there >= lowest + more
+
+    return reached
 
 
 def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
@@ -121,6 +133,29 @@ def kill_one(process: subprocess.Popen[bytes], dice: random.Random) -> str:
         victim.kill()
     process.wait()
     return name
+
+
+def kill_kind(kind: str, process: subprocess.Popen[bytes], manager: Manager, dice: random.Random) -> bool:
+    """Kill one of a Spark job's processes with -9: its driver, its JVM, or a Python worker that has a connection.
+
+    False where there is none of this kind just now. A job without driver or JVM ends, which is waited for; one that
+    lost a worker may find that the worker had done its part, and go on.
+    """
+    driver, *others = family(process) or [None]
+    victims = {
+        "driver": lambda: [driver] if driver else [],
+        "JVM": lambda: [one for one in others if one.name() == "java"],
+        "worker": lambda: [one for one in others if any(at_work_on(manager, file.path) for file in one.open_files())],
+    }
+    with suppress(psutil.NoSuchProcess):
+        if found := victims[kind]():
+            dice.choice(found).kill()
+            return kind == "worker" or process.wait() == -signal.SIGKILL or kind == "JVM"
+    return False
+
+
+def at_work_on(manager: Manager, file: str) -> bool:
+    return Path(file).is_relative_to(manager.home / manager.name)
 
 
 def places(manager: Manager) -> dict[str, Counter[bytes]]:
@@ -206,13 +241,19 @@ def test_law1_spark_processes_are_killed_while_a_plan_is_acted_on(manager, tmp_p
     watch = Watch(manager)
     killed: Counter[str] = Counter()
     try:
-        for _ in range(KILLS):
-            process = spark_act(manager, run)
+        process = spark_act(manager, run)
+        while killed.total() < KILLS:
+            kind = min(dice.sample(KINDS, len(KINDS)), key=lambda kind: killed[kind])  # each as often as the others
             if run_until(process, further(watch, dice)):
-                killed[kill_one(process, dice)] += 1
-        assert killed, "act was never seen at work"
+                killed[kind] += kill_kind(kind, process, manager, dice)
+            else:
+                assert process.returncode, f"the plan was carried out after {killed.total()} of {KILLS} kills"
+                process = spark_act(manager, run)
+        process.wait()
     finally:
         watch.close()
+    assert killed.total() == KILLS
+    assert len(KINDS) > KILLS or all(killed[kind] for kind in KINDS), killed
     while (last := spark_act(manager, run)).wait():
         log = (run.path.parent / "act.log").read_text().splitlines()
         assert log[-1].startswith("mqops: InProgress"), log[-20:]
@@ -229,21 +270,22 @@ def test_law1_spark_processes_are_killed_while_a_plan_is_acted_on(manager, tmp_p
     print(f"killed: {dict(killed)}")
 
 
-def cli_passes(manager: Manager, lake: Path, dice: random.Random) -> Iterator[str]:
-    """Passes of `mqops dlq run`, each killed at a random moment of its acting."""
+def cli_passes(manager: Manager, lake: Path, dice: random.Random) -> int:
+    """Passes of `mqops dlq run`, each killed at a random moment of its acting, and a last one; says how many kills."""
     environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}
     command = [sys.executable, "-m", "mqops.cli", "dlq", "run", "--once", DLQ, "QM1", "--lake", str(lake)]
     command += ["--unit-size", str(UNIT_SIZE), "--json"]
     rules = lake.parent / "table.rules"
     rules.write_text(RULES)
-    watch = Watch(manager)
+    watch, killed = Watch(manager), 0
     try:
-        for _ in range(KILLS):
+        while killed < KILLS:
             moment = further(watch, dice)
             with rules.open("rb") as table:
                 process = subprocess.Popen(command, env=environment, stdin=table, stdout=subprocess.DEVNULL)
             if run_until(process, moment):
-                yield kill_one(process, dice)
+                kill_one(process, dice)
+                killed += process.returncode == -signal.SIGKILL
     finally:
         watch.close()
     with rules.open("rb") as table:
@@ -252,13 +294,13 @@ def cli_passes(manager: Manager, lake: Path, dice: random.Random) -> Iterator[st
     subprocess.run(
         [sys.executable, "-m", "mqops.cli", "ledger", "drain", "--lake", str(lake)], env=environment, check=True
     )
+    return killed
 
 
 def test_law1_the_command_is_killed_and_started_anew(manager, tmp_path, dice):
     before = fill(manager)
     lake = tmp_path / "lake"
-    killed = list(cli_passes(manager, lake, dice))
-    assert killed, "the command was never seen at work"
+    assert cli_passes(manager, lake, dice) == KILLS
     runs = [RunFolder(path) for path in sorted((lake / "QM1" / "runs").iterdir())]
     markers = verify(runs[0])
     keys = {key: bodies for run in runs if run.observe_json.exists() for key, bodies in keys_of(run).items()}
