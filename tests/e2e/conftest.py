@@ -27,6 +27,7 @@ queue_managers:
   SPARK:     {connection: mq_spark, spark: spark_down, dlq_rules: {rules: good.rules}}
   LAKE:      {connection: mq_lake, dlq_rules: {rules: good.rules}}
   FOUREYES:  {connection: mq_foureyes, dlq_rules: {rules: good.rules, approval: {four_eyes: true}}}
+  KILLED:    {connection: mq_killed, dlq_rules: {rules: good.rules}}
   TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
   SCHEDULED:
     connection: mq_scheduled
@@ -122,7 +123,7 @@ def connections(site: Site) -> None:
         f"mq_{name.lower()}": name
         for name in (
             *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
-            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER"),
+            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED"),
         )
     }
     for conn_id, name in names.items():

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import psutil
+import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter
+from pymqi import CMQC
 
-from mqops_demo.airflow_client import POLL, AirflowClient, RunResult
+from mqops.store.ledger import LedgerFile
+from mqops_demo.airflow_client import FINISHED, POLL, AirflowClient, RunResult
+from mqops_demo.airflow_processes import running
 
 TASKS = ("check", "observe", "decide", "route", "approve", "act", "prove")
 
@@ -51,6 +58,79 @@ def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
     wanted = [b"message %06d" % number for number in range(300) if number % 5 != 2]
     assert everything(manager) == sorted([*wanted, b"message that came later"])
     assert "planned 300 = moved 180 + discarded 60 + left 60 + gone 0" in site.log(result, "prove")
+
+
+def test_law1_the_task_of_act_is_killed_and_its_next_try_finishes_the_work(site: Any) -> None:
+    """SIGKILL for the task's own process and all it has started, dead letters partly moved; Airflow tries again."""
+    manager = site.in_trouble("KILLED", 4000)
+    dag_id, run_id = site.trigger("KILLED", dry_run=False, unit_of_work=5)
+    wait_for(site.client, dag_id, run_id, "approve", "awaiting_input")
+    site.client.answer(dag_id, run_id, "approve", "Approve")
+    wait_for(site.client, dag_id, run_id, "act", "running")
+    task = task_process(site.client, dag_id, run_id, "act")
+    with looked_at(manager, DLQ) as depth:
+        while depth() > 3800:
+            assert task.is_running()
+            time.sleep(0.002)
+        killed = kill_all(task)
+    assert "java" in killed
+    assert 0 < manager.depth("MQOPS.LEDGER") < 3200 / 5  # units of work that were done, and not all of them
+    wait_for(site.client, dag_id, run_id, "act", "up_for_retry")
+    result = site.client.follow(dag_id, run_id)
+    assert (result.state, states(result)) == ("success", "SSSSSSS")
+    assert site.client.task_instances(dag_id, run_id)["act"]["try_number"] == 2
+    summary = site.summary(result)
+    counts = {name: summary[name] for name in ("planned", "moved", "discarded", "left", "gone", "failed", "arrived")}
+    assert counts == {
+        **{"planned": 4000, "moved": 2400, "discarded": 800, "left": 800},
+        **{"gone": 0, "failed": 0, "arrived": 0},
+    }
+    assert (summary["balanced"], summary["finished"]) == (True, True)
+    assert everything(manager) == [b"message %06d" % number for number in range(4000) if number % 5 != 2]
+    depths = {queue: manager.depth(queue) for queue in (DLQ, "BACK.AGAIN", "NEW.NAME", "REALLY.DEAD.QUEUE")}
+    assert set(depths.values()) == {800}
+    entries = LedgerFile(site.folder / "lake" / "KILLED", str).entries()  # the chain is checked while it is read
+    acted = [row[0] for entry in entries if entry["kind"] == "acted" for row in entry["rows"]]
+    assert (len(acted), len(set(acted))) == (3200, 3200)
+
+
+def wait_for(client: AirflowClient, dag_id: str, run_id: str, task: str, state: str) -> None:
+    """Wait until a task is in a state; it must not end otherwise."""
+    while (now := client.task_instances(dag_id, run_id)[task]["state"]) != state:
+        assert now not in {*FINISHED, "skipped", "upstream_failed"}, client.log(dag_id, run_id, task)
+        time.sleep(POLL)
+
+
+def task_process(client: AirflowClient, dag_id: str, run_id: str, task: str) -> psutil.Process:
+    """The process that runs a task: started by a worker of the scheduler, named after the task instance."""
+    name = f"airflow worker -- {client.task_instances(dag_id, run_id)[task]['id']}"
+    scheduler = psutil.Process(running(client.home)["scheduler"])
+    while True:
+        for process in scheduler.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if " ".join(process.cmdline()).strip() == name:
+                    return process
+        time.sleep(POLL)
+
+
+def kill_all(process: psutil.Process) -> set[str]:
+    """SIGKILL a process and what it has started, itself first; returns the names of all when they have ended."""
+    family = [process, *process.children(recursive=True)]
+    names = {one.name() for one in family}
+    for one in family:
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
+    psutil.wait_procs(family)
+    return names
+
+
+@contextmanager
+def looked_at(manager: Manager, queue: str) -> Iterator[Callable[[], int]]:
+    """Gives what tells the depth of a queue, at once."""
+    with manager.connected() as queue_manager:
+        handle = pymqi.Queue(queue_manager, queue, CMQC.MQOO_INQUIRE)
+        yield lambda: int(handle.inquire(CMQC.MQIA_CURRENT_Q_DEPTH))
+        handle.close()
 
 
 def test_the_assets_tell_others_of_the_run(site: Any) -> None:
