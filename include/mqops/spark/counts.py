@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import reduce
-from operator import and_
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, Window
@@ -25,9 +23,9 @@ def counted(plan: DataFrame, snapshot: DataFrame) -> tuple[tuple[RuleCount, ...]
         rules = groups.groupBy(*_RULE).agg(*_sums()).collect()
         largest = groups.orderBy(F.desc("messages"), *_GROUP).limit(MOST_GROUPS).collect()
         number = groups.count()
-        first = _first(plan, groups.orderBy(F.desc("messages"), *_GROUP).limit(SAMPLED_GROUPS)).collect()
     finally:
         groups.unpersist()
+    first = _first(plan, largest[:SAMPLED_GROUPS])
     shapes = _shapes(snapshot, {row["msg_key"] for row in first})
     samples: dict[Any, list[Sample]] = {}
     for row in first:
@@ -44,10 +42,10 @@ def _group_of(row: Row) -> tuple[Any, ...]:
 
 
 def _groups(plan: DataFrame) -> DataFrame:
-    """One row a group; its first messages are none behind the row `last`.
+    """One row a group; none of its first messages is behind the row `last`.
 
     The first aggregation keeps numbers only, so it is hashed, not sorted. It divides a group in as many parts as there
-    are samples: where no part is empty, the first messages of the parts are no earlier than the group's first ones.
+    are samples: where no part is empty, the group's first messages are not behind the first ones of the parts.
     """
     instant = F.concat("put_date", "put_time").try_cast("long").alias("oldest")
     narrow = plan.select(*_GROUP, "row", "body_length", instant)
@@ -56,20 +54,19 @@ def _groups(plan: DataFrame) -> DataFrame:
         F.sum("body_length").alias("bytes"),
         F.min("oldest").alias("oldest"),
         F.min("row").alias("first"),
+        F.max("row").alias("last"),
     )
-    last = F.when(F.count("*") == SAMPLES, F.max("first")).alias("last")
-    return parts.groupBy(*_GROUP).agg(*_sums(), last)
+    last = F.when(F.count("*") == SAMPLES, F.max("first")).otherwise(F.max("last")).alias("last")
+    return parts.groupBy(*_GROUP).agg(*_sums(), last).withColumn("id", F.xxhash64(*_GROUP))
 
 
-def _first(plan: DataFrame, groups: DataFrame) -> DataFrame:
+def _first(plan: DataFrame, groups: Sequence[Row]) -> list[Row]:
     """The first messages of each of these groups, in the order of their rows."""
-    bounds = F.broadcast(groups.select("last", *[F.col(name).alias(f"_{name}") for name in _GROUP]))
-    same = [F.col(name).eqNullSafe(F.col(f"_{name}")) for name in _GROUP]
-    early = plan.join(bounds, reduce(and_, same)).where(F.col("last").isNull() | (F.col("row") <= F.col("last")))
+    last = max((group["last"] for group in groups), default=0)
+    early = plan.where((F.col("row") <= last) & F.xxhash64(*_GROUP).isin([group["id"] for group in groups]))
     number = F.row_number().over(Window.partitionBy(*_GROUP).orderBy("row"))
-    return (
-        early.withColumn("number", number).where(F.col("number") <= SAMPLES).select(*_GROUP, *_SAMPLED).orderBy("row")
-    )
+    first = early.withColumn("number", number).where(F.col("number") <= SAMPLES)
+    return sorted(first.select(*_GROUP, *_SAMPLED).collect(), key=lambda row: row["row"])
 
 
 def _sums() -> list[Any]:
