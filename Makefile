@@ -19,7 +19,7 @@ down: setup
 	@$(ENV) python -m mqops_demo.estate down
 
 test: lint
-	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	@$(ENV) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 lint: setup
 	@$(ENV) ruff check .
