@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mqops.cli.estate import DEFAULT
 from mqops.errors import MqopsError
 
 
@@ -26,12 +25,13 @@ def refuse_own(queue_manager: str, requester: str, approver: str, *, workflow: s
         NotApproved: they are the same; the message says how it is done.
         SettingsError: the estate file is not valid.
     """
+    from mqops.cli.estate import DEFAULT  # noqa: PLC0415
+    from mqops.estate import dag_prefix, four_eyes, load  # noqa: PLC0415
+
     given = os.environ.get("MQOPS_ESTATE")
     path = Path(given or DEFAULT)
     if requester != approver or not (given or path.exists()):
         return
-    from mqops.estate import dag_prefix, four_eyes, load  # noqa: PLC0415
-
     managers = load(path).estate.queue_managers
     if queue_manager in managers and four_eyes(managers.values() if workflow == "undo" else [managers[queue_manager]]):
         dag = f"{'mq' if workflow == 'undo' else dag_prefix(queue_manager)}_{workflow}"
