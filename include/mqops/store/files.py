@@ -14,6 +14,10 @@ from mqops.errors import LakeError
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+_ADVICE = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk"),
+    errno.EFBIG: "raise the limit for the size of a file (ulimit -f)",
+}
 
 
 @contextmanager
@@ -23,7 +27,7 @@ def lake_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or path
-        advice = "make room on the disk" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "check path and rights"
+        advice = _ADVICE.get(error.errno or 0, "check path and rights")
         raise LakeError(
             f"The lake failed at {where}: {error.strerror or error}; {advice}, no message was lost"
         ) from error
