@@ -11,17 +11,26 @@ import os
 import signal
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
+from mqops.act.identity import PlanIdentity
+from mqops.ledger.account import account
+from mqops.store.arrow import read_parquet
+from mqops.store.ledger import LedgerFile
+from mqops.store.run import RunFolder
+from mqops.workflow.clock import utc_now
 from mqops_demo import airflow, airflow_home, airflow_processes, estate, workflows
 from mqops_demo.airflow_client import AirflowClient, RunResult
+from mqwire.names import reason_name
 
+Causes: TypeAlias = Mapping[int | None, Mapping[str, int]]
 DAG = "qm1_dlq_rules"
 CONSOLE = Console(highlight=False, soft_wrap=True)
 
@@ -61,8 +70,23 @@ def summaries(lake: Path) -> set[Path]:
     return set(lake.glob("QM1/runs/*/summary.json"))
 
 
-def show(summary: Mapping[str, Any]) -> None:
-    """What was on the queue, what each rule did, what is left and why, and whether it balances."""
+def causes(lake: Path, summary: Mapping[str, Any]) -> Causes:
+    """Why each rule's messages stayed, as plan and ledger of the run have it: line of the rule → cause → messages."""
+    run = RunFolder.at(lake, str(summary["queue_manager"]), str(summary["run"]))
+    plan = PlanIdentity(run=run.run, digest=str(summary["plan"]))
+    ledger = account(LedgerFile(run.lake_folder, utc_now).markers(plan=plan))
+    because = {row: f"failed with {reason_name(code)}" for row, code in ledger.failed.items()}
+    because |= {row: f"not tried: {why}" for row, why in ledger.left.items()}
+    found: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
+    for batch in read_parquet(run.plan, ["row", "rule_line"]):
+        for row, line in zip(*(batch.column(name).to_pylist() for name in ("row", "rule_line")), strict=True):
+            if row in because:
+                found[line][because[row]] += 1
+    return found
+
+
+def show(summary: Mapping[str, Any], why: Causes) -> None:
+    """What was on the queue, what each rule did, what is left and why (see `causes`), and whether it balances."""
     columns = ("planned", "moved", "discarded", "left", "gone", "failed")
     table = Table(title=f"{summary['queue']} of {summary['queue_manager']}: what each rule did")
     table.add_column("rule")
@@ -80,7 +104,7 @@ def show(summary: Mapping[str, Any]) -> None:
     left = [rule for rule in summary["rules"] if rule["left"]]
     CONSOLE.print(f"Left on the queue: {summary['left']}")
     for rule in left:
-        CONSOLE.print(f"  {rule['left']:5}  {why_left(rule, summary)}")
+        CONSOLE.print(f"  {rule['left']:5}  {why_left(rule, why.get(rule['rule_line'], {}))}", markup=False)
     total = " + ".join(f"{summary[name]} {name}" for name in ("moved", "discarded", "left", "gone"))
     verdict = "balances" if summary["balanced"] else "DOES NOT BALANCE"
     CONSOLE.print(f"{summary['planned']} planned = {total}: [bold]{verdict}[/bold]")
@@ -88,16 +112,14 @@ def show(summary: Mapping[str, Any]) -> None:
         CONSOLE.print(f"  problem: {problem}")
 
 
-def why_left(rule: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
-    """In words, why a rule's messages stayed."""
+def why_left(rule: Mapping[str, Any], why: Mapping[str, int]) -> str:
+    """In words, why a rule's messages stayed: `why` has the rule's own causes, and how many messages each kept."""
     if rule["action"] == "ERROR":
         return "do not begin with an MQDLH: somebody has to look at them"
     if rule["action"] == "IGNORE":
         return f"ACTION(IGNORE) of line {rule['rule_line']}" if rule["rule_line"] else "no rule matches"
-    causes = ", ".join(f"{name} {count}" for name, count in summary["reasons"].items())
-    return (
-        f"line {rule['rule_line']}, {rule['action']}: {rule['failed']} tries failed ({causes}); tried again next time"
-    )
+    told = ", ".join(f"{count} {cause}" for cause, count in sorted(why.items())) or "neither tried nor dealt with"
+    return f"line {rule['rule_line']}, {rule['action']}: {told}; tried again next time"
 
 
 def workflow(client: AirflowClient, report: Progress) -> RunResult:
@@ -150,7 +172,7 @@ def everything(home: airflow_home.AirflowHome, report: Progress) -> tuple[bool, 
         CONSOLE.print(f"[bold]the run ended with: {first.state}[/bold]")
         return False, []
     summary = new_summary(home.lake, before)
-    show(summary)
+    show(summary, causes(home.lake, summary))
     results = [first, *workflows.run_others(client, show_question, report)]
     for result in results:
         if workflows.found_what_is_wrong(result):
