@@ -205,8 +205,8 @@ def write_environment(java: Path) -> None:
     }
     text = "".join(f"export {key}='{value}'\n" for key, value in lines.items())
     # Where the embedded queue managers and the lake are, unless the person says otherwise.
-    for key, folder in (("MQOPS_VAR", "var"), ("MQLITE_HOME", "var/qmgrs"), ("MQOPS_LAKE", "var/lake")):
-        text += f'export {key}="${{{key}:-{ROOT / folder}}}"\n'
+    places = {"MQOPS_VAR": f"{ROOT}/var", "MQLITE_HOME": "$MQOPS_VAR/qmgrs", "MQOPS_LAKE": "$MQOPS_VAR/lake"}
+    text += "".join(f'export {key}="${{{key}:-{place}}}"\n' for key, place in places.items())
     (BUILD / "env.sh").write_text(text + f"export PATH='{VENV / 'bin'}':\"$PATH\"\n")
 
 
