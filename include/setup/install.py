@@ -179,8 +179,7 @@ def fingerprint() -> str:
     """Digest of everything that set-up depends on."""
     digest = hashlib.sha256(f"{ROOT} {find_python()} {sys.version}".encode())
     inputs = [ROOT / "requirements.lock", ROOT / "pyproject.toml", *LOCKS.glob("*.txt"), Path(__file__)]
-    inputs += [p for p in (NATIVE_SOURCES / "native").glob("*") if p.is_file()]
-    inputs += [NATIVE_SOURCES / "build.py"]
+    inputs += [NATIVE_SOURCES / name for name in ("build.py", "headers.py", "signatures.py")]
     for path in sorted(inputs):
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
