@@ -145,7 +145,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (folder / "bad.yaml").write_text(BAD_SUITE)
     for suite in SUITES.glob("*.yaml"):
         shutil.copy(suite, folder)
-    home = airflow_home.home(folder, MQOPS_ESTATE=str(folder / "estate.yaml"))
+    settings = {
+        "MQOPS_ESTATE": str(folder / "estate.yaml"),
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
+    }
+    home = airflow_home.home(folder, **settings)
     home = replace(home, queue_managers=folder / "queue_managers")
     try:
         start(home)

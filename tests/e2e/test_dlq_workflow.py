@@ -62,19 +62,19 @@ def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
 
 def test_law1_the_task_of_act_is_killed_and_its_next_try_finishes_the_work(site: Any) -> None:
     """SIGKILL for the task's own process and all it has started, dead letters partly moved; Airflow tries again."""
-    manager = site.in_trouble("KILLED", 4000)
+    manager = site.in_trouble("KILLED", 1500)
     dag_id, run_id = site.trigger("KILLED", dry_run=False, unit_of_work=5)
     wait_for(site.client, dag_id, run_id, "approve", "awaiting_input")
     site.client.answer(dag_id, run_id, "approve", "Approve")
     wait_for(site.client, dag_id, run_id, "act", "running")
     task = task_process(site.client, dag_id, run_id, "act")
     with looked_at(manager, DLQ) as depth:
-        while depth() > 3800:
+        while depth() > 1400:
             assert task.is_running()
             time.sleep(0.002)
         killed = kill_all(task)
     assert "java" in killed
-    assert 0 < manager.depth("MQOPS.LEDGER") < 3200 / 5  # units of work that were done, and not all of them
+    assert 0 < manager.depth("MQOPS.LEDGER") < 1200 / 5  # units of work that were done, and not all of them
     wait_for(site.client, dag_id, run_id, "act", "up_for_retry")
     result = site.client.follow(dag_id, run_id)
     assert (result.state, states(result)) == ("success", "SSSSSSS")
@@ -82,16 +82,16 @@ def test_law1_the_task_of_act_is_killed_and_its_next_try_finishes_the_work(site:
     summary = site.summary(result)
     counts = {name: summary[name] for name in ("planned", "moved", "discarded", "left", "gone", "failed", "arrived")}
     assert counts == {
-        **{"planned": 4000, "moved": 2400, "discarded": 800, "left": 800},
+        **{"planned": 1500, "moved": 900, "discarded": 300, "left": 300},
         **{"gone": 0, "failed": 0, "arrived": 0},
     }
     assert (summary["balanced"], summary["finished"]) == (True, True)
-    assert everything(manager) == [b"message %06d" % number for number in range(4000) if number % 5 != 2]
+    assert everything(manager) == [b"message %06d" % number for number in range(1500) if number % 5 != 2]
     depths = {queue: manager.depth(queue) for queue in (DLQ, "BACK.AGAIN", "NEW.NAME", "REALLY.DEAD.QUEUE")}
-    assert set(depths.values()) == {800}
+    assert set(depths.values()) == {300}
     entries = LedgerFile(site.folder / "lake" / "KILLED", str).entries()  # the chain is checked while it is read
     acted = [row[0] for entry in entries if entry["kind"] == "acted" for row in entry["rows"]]
-    assert (len(acted), len(set(acted))) == (3200, 3200)
+    assert (len(acted), len(set(acted))) == (1200, 1200)
 
 
 def wait_for(client: AirflowClient, dag_id: str, run_id: str, task: str, state: str) -> None:

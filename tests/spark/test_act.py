@@ -86,11 +86,11 @@ def test_spark_deals_the_lanes_as_python_does(manager, spark, planned):
 def test_what_spark_began_the_plain_one_finishes_and_the_other_way_round(manager, spark, planned):
     fill(manager, 60)
     manager.mqsc("ALTER QLOCAL(T1) PUT(DISABLED)")
-    run = planned("ACTION(RETRY)")
+    run = planned("ACTION(RETRY) RETRY(2)")
     assert act(spark, manager.connection, run, lanes=3).moved == 50
     assert act_plainly(manager.connection, run).units == 0
     assert len(read_json(run.issued_json)["lanes"]) == 3
-    again = planned("ACTION(RETRY)")
+    again = planned("ACTION(RETRY) RETRY(2)")
     manager.mqsc("ALTER QLOCAL(T1) PUT(ENABLED)")
     assert act_plainly(manager.connection, again).moved == 10
     assert act(spark, manager.connection, again).units == 0
