@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,6 +141,14 @@ def create(home: Path, name: str = "QM1", mqsc: str = "", *, platform: str = "un
     if mqsc:
         manager.mqsc(mqsc)
     return manager
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait for what other processes do; that it never comes fails the test."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to it"
+        time.sleep(0.01)
 
 
 def let_expire(tenths: int) -> None:

@@ -192,7 +192,7 @@ class EngineAdministration:
         self._recover()
         return [
             (
-                connection_identifier(self._manager.identity, number).hex().upper(),
+                self._identifier(number),
                 {"HSTATE": 0, "OBJNAME": queue, "OBJTYPE": c.MQOT_Q, "OPENOPTS": options},
             )
             for number, queue, options in self._store.all(sql.OPEN_HANDLES)
@@ -201,7 +201,7 @@ class EngineAdministration:
     def stop_connection(self, identifier: str) -> None:
         self._recover()
         for row in self._store.all(sql.CONNECTIONS):
-            if connection_identifier(self._manager.identity, row[0]).hex().upper() == identifier.upper():
+            if self._identifier(row[0]) == identifier.upper():
                 recovery.stop(self._engine, alive_file(self._manager.folder), row[0])
                 return
         raise CommandError(Condition.CONNECTION_NOT_FOUND, name=identifier)
@@ -244,7 +244,6 @@ class EngineAdministration:
 
     def _connection(self, row: Any) -> tuple[str, dict[str, Value]]:
         number, pid, user, application, channel, conn_name, _ = row
-        identifier = connection_identifier(self._manager.identity, number)
         values: dict[str, Value] = {
             "APPLDESC": "",
             "APPLTAG": application,
@@ -256,7 +255,10 @@ class EngineAdministration:
             "TID": 1,
             "USERID": user,
         }
-        return identifier.hex().upper(), values
+        return self._identifier(number), values
+
+    def _identifier(self, connection: int) -> str:
+        return connection_identifier(self._manager.identity, connection).hex().upper()
 
     def _queue(self, name: str) -> int:
         row = self._store.one(sql.QUEUE, (name,))

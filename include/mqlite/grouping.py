@@ -111,12 +111,11 @@ def put_in_physical_order(
     Returns the reason of the warning that it has, 0 for none (IBM MQ, "MQPMO options": MQPMO_LOGICAL_ORDER).
     """
     _, _, *where = d.version_2(md)
-    goes_on = tuple(where[:3]) == (place.group, place.sequence, place.offset)
-    warning = 0 if goes_on else place.broken_off
-    if goes_on:
+    if tuple(where[:3]) == (place.group, place.sequence, place.offset):
         advance(connection, place, md, length, syncpoint=syncpoint)
-    else:
-        place.move(b"", 1, 0)
+        return 0
+    warning = place.broken_off
+    place.move(b"", 1, 0)
     return warning
 
 

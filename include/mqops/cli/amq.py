@@ -10,6 +10,7 @@ from datetime import datetime
 
 import click
 
+from mqops.cli.passes import full_name
 from mqops.errors import MQError
 from mqops.mq.ledger_queue import NAME as LEDGER
 from mqwire.names import reason_name
@@ -72,6 +73,5 @@ def say_in_error(queue: str, msg_ids: Sequence[str]) -> None:
 def say_failures(failures: Mapping[tuple[int, str, str, int], int], remedy: str) -> None:
     """Say which tries failed: a line for each rule, destination and reason, and what is to come."""
     for (line, queue, queue_manager, reason), count in sorted(failures.items()):
-        name = f"{queue}@{queue_manager}" if queue_manager else queue
         told = f"{reason_name(reason)} ({reason})"
-        say(8722, count=count, destination=name, line=line, reason=told, remedy=remedy)
+        say(8722, count=count, destination=full_name(queue, queue_manager), line=line, reason=told, remedy=remedy)

@@ -141,7 +141,8 @@ def warn_of(run: RunFolder) -> None:
         click.echo(f"mqops: {line}", err=True)
 
 
-def _at(queue: str, queue_manager: str) -> str:
+def full_name(queue: str, queue_manager: str) -> str:
+    """A queue's name, with its queue manager's where that is known."""
     return f"{queue}@{queue_manager}" if queue_manager else queue
 
 
@@ -158,8 +159,8 @@ def show_plan(plan: PlanSummary, found: Preflight | None, command: str) -> None:
     click.echo(f"{plan.queue} of {plan.queue_manager}: {plan.rows} messages, {plan.bytes} bytes; plan {plan.digest}")
     for count in plan.counts:
         rule = f"line {count.rule_line}" if count.rule_line else "no rule"
-        target = f" to {_at(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
-        origin = f"{count.symbol or 'no MQDLH'} {_at(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
+        target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
+        origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
         click.echo(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin}; {count.bytes} bytes{oldest})")
         for sample in count.samples:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from mq_support import DLQ, dead_letter
 
-from mqops.cli import act, backout, dlq, main, passes, undo
+from mqops.cli import act, backout, dlq, passes, undo
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\n"
 ESTATE = """\
@@ -30,17 +30,13 @@ def manager(queue_manager):
 
 
 @pytest.fixture
-def mqops(manager, tmp_path, monkeypatch):
-    """Run a command on the queue manager of the test as a user; gives its result."""
-    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
-    monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
+def mqops(mqops_here, monkeypatch):
+    """As a user."""
 
-    def run(*arguments: str, text: str = "", expect: int = 0, user: str = "alice@host"):
+    def run(*arguments: str, user: str = "alice@host", **more: Any):
         for module in (act, backout, dlq, passes, undo):
             monkeypatch.setattr(module, "this_user", lambda: user)
-        done = CliRunner().invoke(main, arguments, input=text)
-        assert done.exit_code == expect, done.output
-        return done
+        return mqops_here(*arguments, **more)
 
     return run
 

@@ -5,23 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
-from mq_support import DLQ, dead_letter
+from mq_support import DLQ, dead_letter, until
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\nACTION(IGNORE)\n"
 READER = Path(__file__).with_name("dlq_reader.py")
 MESSAGES, MOST_GOT, PACE = 360, 90, 60
 """PACE makes a pass last for seconds, so that all three are at work at the same time."""
-
-
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "this has not come about"
-        time.sleep(0.01)
 
 
 def test_D11_two_handlers_beside_an_application_are_exact(queue_manager, tmp_path):

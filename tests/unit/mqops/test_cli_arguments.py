@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,17 +19,9 @@ def manager(queue_manager):
 
 
 @pytest.fixture
-def mqops(manager, tmp_path):
-    """Runs `mqops` with the test's queue manager and lake."""
-
-    def run(*arguments: str, text: str = TABLE, expect: int = 0) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
-        command = [sys.executable, "-m", "mqops.cli", *arguments]
-        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
-        assert done.returncode == expect, done.stdout + done.stderr
-        return done
-
-    return run
+def mqops(mqops):
+    """With a rules table on standard input."""
+    return partial(mqops, text=TABLE)
 
 
 def test_a_user_has_its_password_in_front_of_the_table(manager, mqops, tmp_path):

@@ -25,20 +25,6 @@ def manager(queue_manager):
     return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(OTHER.DLQ)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)\n")
 
 
-@pytest.fixture
-def mqops(manager, tmp_path):
-    """Runs `mqops` with the test's queue manager and lake."""
-
-    def run(*arguments: str, text: str = "", expect: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-        environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake"), **more}
-        command = [sys.executable, "-m", "mqops.cli", *arguments]
-        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
-        assert done.returncode == expect, done.stdout + done.stderr
-        return done
-
-    return run
-
-
 def test_a_pass_with_the_arguments_of_runmqdlq(manager, mqops):
     manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("SHUT", b"y")])
     said = mqops("dlq", "run", "--once", DLQ, "QM1", text=RETRY).stdout.splitlines()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from mq_support import DLQ, dead_letter
@@ -16,20 +14,6 @@ TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 @pytest.fixture
 def manager(queue_manager):
     return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QREMOTE(FAR) RNAME(X) RQMNAME(Q9) XMITQ(XQ)\n")
-
-
-@pytest.fixture
-def mqops(manager, tmp_path):
-    """Runs `mqops` with the test's queue manager and lake."""
-
-    def run(*arguments: str, text: str = "", expect: int = 0) -> subprocess.CompletedProcess[str]:
-        environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
-        command = [sys.executable, "-m", "mqops.cli", *arguments]
-        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
-        assert done.returncode == expect, done.stdout + done.stderr
-        return done
-
-    return run
 
 
 @pytest.fixture

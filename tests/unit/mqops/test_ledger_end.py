@@ -6,10 +6,8 @@ import json
 import shutil
 
 import pytest
-from click.testing import CliRunner
 from mq_support import DLQ, dead_letter
 
-from mqops.cli import main
 from mqops.ledger.chain import Head, write_line
 from mqops.ledger.marker import Marker
 from mqops.store.ledger import LedgerFile
@@ -23,17 +21,8 @@ def manager(queue_manager):
 
 
 @pytest.fixture
-def mqops(manager, tmp_path, monkeypatch):
-    """Run a command on the queue manager of the test."""
-    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
-    monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
-
-    def run(*arguments: str, text: str = "", expect: int = 0):
-        done = CliRunner().invoke(main, arguments, input=text)
-        assert done.exit_code == expect, done.output
-        return done
-
-    return run
+def mqops(mqops_here):
+    return mqops_here
 
 
 @pytest.fixture

@@ -7,13 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from act_support import after_commits, planned
-from mq_support import DLQ, Manager, dead_letter
+from mq_support import DLQ, Manager, dead_letter, until
 
 from mqops.errors import MqopsError
 from mqops.mq.connection import connect
@@ -34,13 +32,6 @@ def manager(queue_manager) -> Manager:
     return queue_manager(
         mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(Z)\nDEFINE QLOCAL(DEAD)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)\n"
     )
-
-
-def until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it did not come to it"
-        time.sleep(0.02)
 
 
 def markers_on_queue(manager: Manager) -> list[str]:

@@ -6,10 +6,7 @@ import json
 import re
 
 import pytest
-from click.testing import CliRunner
 from mq_support import DLQ, dead_letter
-
-from mqops.cli import main
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
@@ -20,17 +17,9 @@ def manager(queue_manager):
 
 
 @pytest.fixture
-def mqops(manager, tmp_path, monkeypatch):
-    """Run a command on the queue manager of the test; gives its standard output."""
-    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
-    monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
-
-    def run(*arguments: str, text: str = "") -> str:
-        done = CliRunner().invoke(main, arguments, input=text)
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
-    return run
+def mqops(mqops_here):
+    """Gives its standard output."""
+    return lambda *arguments, **more: mqops_here(*arguments, **more).stdout
 
 
 @pytest.fixture
