@@ -20,11 +20,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mqlite import alive, events, keeping, sql, triggering, write_lock
+from mqlite.attributes import Kind
 from mqlite.authority import own_user, privileged
 from mqlite.channels.status_file import StatusFile
 from mqlite.engine import Engine
 from mqlite.failure import Failure
 from mqlite.manager import Manager, load, message_id
+from mqlite.objects import Objects
 from mqlite.properties import MessageHandle
 from mqlite.recovery import recover
 from mqlite.store import Store
@@ -87,11 +89,21 @@ class UnitOfWork:
 class Connection:
     """What one MQCONN gave.
 
-    Parameters: `shared` whether any thread may use it; `user` the identifier that messages put here carry.
+    Parameters: `shared` whether any thread may use it; `user` the identifier that messages put here carry; `longest`
+    message, in bytes, that the program's channel definition lets through, 0 for what the queue manager does.
     Attributes: `privileged` nothing has to be checked for the user.
     """
 
-    def __init__(self, manager: Manager, *, user: str, shared: bool, channel: str = "", conn_name: str = "") -> None:
+    def __init__(
+        self,
+        manager: Manager,
+        *,
+        user: str,
+        shared: bool,
+        channel: str = "",
+        conn_name: str = "",
+        longest: int = 0,
+    ) -> None:
         self.manager = manager
         self.user = user
         self.privileged = privileged(manager, user)
@@ -101,6 +113,7 @@ class Connection:
         self.store = Store(manager.folder)
         self.engine = Engine.of(manager, self.store)
         self.objects = self.engine.objects
+        self._longest = longest_of(self.objects, channel, longest) if channel else sys.maxsize
         self.handles: dict[int, object] = {}
         self.messages: dict[int, MessageHandle] = {}
         self.unit = UnitOfWork()
@@ -130,6 +143,15 @@ class Connection:
         """Raises Failure (MQRC_HCONN_ERROR) in a thread this connection does not belong to."""
         if self._thread is not None and self._thread != threading.get_ident():
             raise Failure(c.MQRC_HCONN_ERROR, "connection of another thread")
+
+    def check_length(self, length: int) -> None:
+        """Raises Failure for a buffer of less than nothing (MQRC_BUFFER_LENGTH_ERROR), and for one that is longer than
+        what client and server-connection channel agreed on (MQRC_DATA_LENGTH_ERROR: IBM MQ, "2010 (07DA)").
+        """
+        if length < 0:
+            raise Failure(c.MQRC_BUFFER_LENGTH_ERROR)
+        if length > self._longest:
+            raise Failure(c.MQRC_DATA_LENGTH_ERROR, f"{length} bytes; MAXMSGL of the channel is {self._longest}")
 
     def is_stopped(self) -> bool:
         """Whether STOP CONN has broken it."""
@@ -209,8 +231,12 @@ def gate() -> threading.RLock:
     return _gate
 
 
-def connect(name: str, *, user: str = "", shared: bool = False, channel: str = "", conn_name: str = "") -> int:
+def connect(
+    name: str, *, user: str = "", shared: bool = False, channel: str = "", conn_name: str = "", longest: int = 0
+) -> int:
     """Connect to the queue manager of that name (blank: the only one there is); returns the hconn.
+
+    Parameters: as of `Connection`.
 
     Raises Failure (MQRC_Q_MGR_NAME_ERROR, MQRC_Q_MGR_NOT_AVAILABLE, MQRC_CHANNEL_NOT_AVAILABLE).
     """
@@ -218,11 +244,22 @@ def connect(name: str, *, user: str = "", shared: bool = False, channel: str = "
     if channel:
         check_channel(manager.folder, channel)
     number = next(_numbers)
-    connection = Connection(manager, user=user or own_user(), shared=shared, channel=channel, conn_name=conn_name)
+    connection = Connection(
+        manager, user=user or own_user(), shared=shared, channel=channel, conn_name=conn_name, longest=longest
+    )
     _connections[number] = connection
     if not shared:
         _own.numbers[manager.folder] = number
     return number
+
+
+def longest_of(objects: Objects, channel: str, given: int) -> int:
+    """Bytes of the longest message between a client, whose channel definition has `given`, and its server-connection
+    channel: the lesser of the two, of which 0 is what the queue manager takes (IBM MQ, "MAXMSGL").
+    """
+    served = objects.get(Kind.CHANNEL, channel) or {}
+    any_length = int(str(objects.manager()["MAXMSGL"]))
+    return min(length or any_length for length in (given, int(str(served.get("MAXMSGL", 0)))))
 
 
 def check_channel(folder: Path, channel: str) -> None:

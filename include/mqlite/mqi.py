@@ -76,7 +76,7 @@ od_set_names = mqi.MQOD.writer("ObjectName", "ObjectQMgrName")
 od_resolved = mqi.MQOD.writer("ResolvedQName", "ResolvedQMgrName")
 cno_pointers = mqi.MQCNO.reader("Options", "ClientConnPtr")
 cno_security = mqi.MQCNO.reader("SecurityParmsPtr")
-cd_names = mqi.MQCD.reader("ChannelName", "ConnectionName")
+cd_fields = mqi.MQCD.reader("ChannelName", "ConnectionName", "MaxMsgLength")
 csp_fields = mqi.MQCSP.reader(
     "AuthenticationType", "CSPUserIdPtr", "CSPUserIdLength", "CSPPasswordPtr", "CSPPasswordLength"
 )
@@ -122,14 +122,14 @@ class Interface(PropertyCalls, SubscriptionCalls):
         raw, version = self.structure(options, mqi.MQCNO, c.MQRC_CNO_ERROR)
         flags, channel_definition = cno_pointers(raw) if version >= 2 else (struct.unpack_from("<i", raw, 8)[0], 0)
         user, password = self._credentials(raw) if version >= 5 else ("", None)
-        channel, conn_name = self._channel(channel_definition) if channel_definition else ("", "")
+        channel, conn_name, longest = self._channel(channel_definition) if channel_definition else ("", "", 0)
         wanted, shared = self._name(name), bool(flags & HANDLE_SHARES)
         if not shared and (number := already_connected(wanted)) is not None:
             hconn[0] = number
             return ALREADY_CONNECTED
         client = bool(channel) or bool(flags & c.MQCNO_CLIENT_BINDING)
         runs_as = security.authenticate(wanted, user, password, client=client, channel=channel)
-        hconn[0] = connect(wanted, user=runs_as, shared=shared, channel=channel, conn_name=conn_name)
+        hconn[0] = connect(wanted, user=runs_as, shared=shared, channel=channel, conn_name=conn_name, longest=longest)
         return None
 
     def _credentials(self, raw: Any) -> tuple[str, str | None]:
@@ -146,10 +146,11 @@ class Interface(PropertyCalls, SubscriptionCalls):
         )
         return user.rstrip("\0 "), password
 
-    def _channel(self, pointer: int) -> tuple[str, str]:
-        """Channel and connection name of an MQCD."""
-        channel, conn_name = cd_names(self._buffer(self._cast("char *", pointer), mqi.MQCD.length(2)))
-        return text(channel), text(conn_name)
+    def _channel(self, pointer: int) -> tuple[str, str, int]:
+        """Channel, connection name and longest message of an MQCD."""
+        fields = cd_fields(self._buffer(self._cast("char *", pointer), mqi.MQCD.length(2)))
+        channel, conn_name, longest = fields
+        return text(channel), text(conn_name), longest
 
     def mqdisc(self, hconn: Any) -> Outcome:
         number = hconn[0]
@@ -195,7 +196,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
     def _put(self, connection: Connection, opened: Open, md: Any, pmo: Any, length: int, buffer: Any) -> Outcome:
         raw, version = self.structure(md, mqi.MQMD, c.MQRC_MD_ERROR)
         options_raw, pmo_version = self.structure(pmo, mqi.MQPMO, c.MQRC_PMO_ERROR)
-        body = self._body(length, buffer)
+        body = self._body(connection, length, buffer)
         options, context = pmo_options(options_raw)
         original = pmo_handle(options_raw)[0] if pmo_version >= 3 else 0
         properties = message_handle(connection, original).properties if original > 0 else {}
@@ -209,9 +210,10 @@ class Interface(PropertyCalls, SubscriptionCalls):
         pmo_returned(options_raw, *((0, 1, 0) if remote else (1, 0, 0)), *resolved_names(connection, opened))
         return (c.MQCC_WARNING, request.warning) if request.warning else None
 
-    def _body(self, length: int, buffer: Any) -> bytes:
-        if length < 0 or length > LONGEST_MESSAGE:
-            raise Failure(c.MQRC_BUFFER_LENGTH_ERROR if length < 0 else c.MQRC_MSG_TOO_BIG_FOR_Q_MGR)
+    def _body(self, connection: Connection, length: int, buffer: Any) -> bytes:
+        connection.check_length(length)
+        if length > LONGEST_MESSAGE:
+            raise Failure(c.MQRC_MSG_TOO_BIG_FOR_Q_MGR)
         if not length:
             return b""
         if not buffer:
@@ -232,8 +234,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         opened = queue_of(connection, hobj)
         raw, version = self.structure(md, mqi.MQMD, c.MQRC_MD_ERROR)
         options_raw, options_version = self.structure(gmo, mqi.MQGMO, c.MQRC_GMO_ERROR)
-        if length < 0:
-            raise Failure(c.MQRC_BUFFER_LENGTH_ERROR)
+        connection.check_length(length)
         if length and not buffer:
             raise Failure(c.MQRC_BUFFER_ERROR)
         options, wait, match, token = asked(options_raw, options_version)

@@ -15,6 +15,9 @@ from mqops.mq.session import Session
 if TYPE_CHECKING:
     import pymqi
 
+LONGEST_MESSAGE = 104_857_600
+"""Bytes, the most that IBM MQ allows."""
+
 VARIABLE = "MQOPS_CONNECTION"
 """The environment variable that carries a connection, as JSON, to a process (never an argument, never a log)."""
 
@@ -124,6 +127,7 @@ def _connect(pymqi: Any, queue_manager: pymqi.QueueManager, connection: MqConnec
         cd.ConnectionName = connection.conn_name.encode()
         cd.ChannelType = pymqi.CMQC.MQCHT_CLNTCONN
         cd.TransportType = pymqi.CMQC.MQXPT_TCP
+        cd.MaxMsgLength = LONGEST_MESSAGE  # what counts is the server-connection channel's MAXMSGL
         if connection.tls_cipher:
             cd.SSLCipherSpec = connection.tls_cipher.encode()
             sco = pymqi.SCO()

@@ -135,7 +135,7 @@ class Session:
             if reason == c.MQRC_NO_MSG_AVAILABLE:
                 return None
             if reason == c.MQRC_TRUNCATED_MSG_FAILED and actual > room:
-                room = self._buffers[handle] = 1 << (actual - 1).bit_length()
+                room = self._buffers[handle] = actual  # not more: a client's channel may refuse it (2010)
             elif comp == c.MQCC_FAILED:
                 raise mq_error(comp, reason, verb="MQGET", object_name=name)
             else:

@@ -101,3 +101,26 @@ def test_a_forked_child_connects_anew(first: pymqi.QueueManager) -> None:
         answer = pymqi.pymqe.MQCONN(b"QM1")
         os._exit(0 if answer[1:] == (CMQC.MQCC_OK, CMQC.MQRC_NONE) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("served", "given", "longest"), [(1000, 4_194_304, 1000), (4_194_304, 500, 500), (0, 0, 4_194_304)]
+)
+def test_messages_no_longer_than_the_channel_lets_through(home: Path, served: int, given: int, longest: int) -> None:
+    """IBM MQ, "2010 (07DA)": the lesser of what client and server-connection channel say; 0 is the queue manager's."""
+    make("QM1", f"DEFINE QLOCAL(Q1) MAXMSGL(9999999)\nDEFINE CHANNEL(APP) CHLTYPE(SVRCONN) MAXMSGL({served})")
+    manager = pymqi.QueueManager(None)
+    channel = pymqi.CD(
+        ChannelName=b"APP", ConnectionName=b"localhost(1414)", ChannelType=CMQC.MQCHT_CLNTCONN, MaxMsgLength=given
+    )
+    manager.connect_with_options("QM1", cd=channel, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK)
+    queue = pymqi.Queue(manager, "Q1", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    queue.put(b"x" * longest)
+    with refused(CMQC.MQRC_DATA_LENGTH_ERROR):
+        queue.put(b"x" * (longest + 1))
+    with refused(CMQC.MQRC_DATA_LENGTH_ERROR):
+        manager.put1("Q1", b"x" * (longest + 1))
+    with refused(CMQC.MQRC_DATA_LENGTH_ERROR):
+        queue.get(longest + 1)
+    assert queue.get(longest) == b"x" * longest
+    manager.disconnect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -428,3 +429,19 @@ def test_password_and_payload_stand_nowhere(manager, work, tmp_path):
         assert "the payload" not in path.read_text()
         assert json.loads(path.read_text().splitlines()[0]) if path.suffix == ".jsonl" and path.stat().st_size else True
     assert Path(tmp_path / "lake").is_dir()
+
+
+def test_messages_longer_than_a_client_channel_has_by_default(manager: Manager, tmp_path: Path) -> None:
+    """What counts is MAXMSGL of the server-connection channel: no buffer is longer than the message it is for."""
+    most = 6_000_000
+    manager.mqsc(
+        f"ALTER QMGR MAXMSGL({most})\nALTER QLOCAL({DLQ}) MAXMSGL({most})\nALTER QLOCAL(A) MAXMSGL({most})\n"
+        f"DEFINE CHANNEL(OPS) CHLTYPE(SVRCONN) MAXMSGL({most})\n"
+    )
+    bodies = [b"x" * length for length in (10, 5_000_000, most - 172)]
+    manager.put(DLQ, [dead_letter("A", body) for body in bodies])
+    connection = replace(manager.connection, channel="OPS", conn_name="localhost(1414)")
+    table = parse("ACTION(RETRY)\n").table
+    what = Pass(connection=connection, lake=tmp_path / "lake", table=table, text="ACTION(RETRY)\n")
+    assert carry_out(what, *plan_pass(what)).moved == len(bodies)
+    assert manager.bodies("A") == bodies
