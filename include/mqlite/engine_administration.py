@@ -35,10 +35,14 @@ NEED_FORCE = frozenset({"USAGE", "SHARE", "DEFSOPT"})  # an open handle was give
 
 
 class EngineAdministration:
-    """Implements `mqlite.administration.Administration`."""
+    """Implements `mqlite.administration.Administration`.
 
-    def __init__(self, manager: Manager, store: Store | None = None) -> None:
+    Parameters: `user` who gives the commands, whose subscriptions they make; blank is the process's own.
+    """
+
+    def __init__(self, manager: Manager, store: Store | None = None, *, user: str = "") -> None:
         self._manager = manager
+        self._user = user or authority.own_user()
         self._own_store = store is None
         self._store = store or Store(manager.folder)
         self._engine = Engine.of(manager, self._store)
@@ -96,6 +100,7 @@ class EngineAdministration:
             self._check_open(name, before, values)
         with told(name), self._store.write(durable=True):
             if kind is Kind.SUB:
+                values["SUBUSER"] = values["SUBUSER"] or self._user
                 self._objects.save(kind, name, subscriptions.defined(self._objects, self._manager, values, before))
                 return
             if kind is Kind.TOPIC:

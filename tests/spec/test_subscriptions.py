@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import signal
 import subprocess
@@ -293,6 +294,7 @@ def test_subscriptions_and_topics_by_PCF(application: Application) -> None:
     (found,) = pcf.MQCMD_INQUIRE_SUBSCRIPTION({CMQCFC.MQCACF_SUB_NAME: b"s"})
     assert topic[CMQC.MQCA_TOPIC_STRING].rstrip(b" \0") == b"prices"
     assert found[CMQC.MQCA_TOPIC_STRING].rstrip(b" \0") == b"prices/b"
+    assert found[CMQCFC.MQCACF_SUB_USER_ID].decode().rstrip(" \0") == getpass.getuser()[:12]
     assert found[CMQCFC.MQCACF_DESTINATION].startswith(b"SYSTEM.MANAGED.DURABLE.")
     pcf.MQCMD_DELETE_SUBSCRIPTION({CMQCFC.MQCACF_SUB_NAME: b"s"})
     pcf.MQCMD_DELETE_TOPIC({CMQC.MQCA_TOPIC_NAME: b"T"})

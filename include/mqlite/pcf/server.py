@@ -86,9 +86,10 @@ def _answers(connection: Connection, md: MQMD, body: bytes) -> list[pcf.Message]
         number = message.header.command
         _check_header(message.header)
         command, request = request_of(message, connection.manager.platform)
-        admin = EngineAdministration(connection.manager, connection.store)
+        user = before_nul(md.user_identifier)
+        admin = EngineAdministration(connection.manager, connection.store, user=user)
         try:
-            return answer(number, command, run_as(admin, before_nul(md.user_identifier), request))
+            return answer(number, command, run_as(admin, user, request))
         finally:
             admin.close()
     except CommandError as error:

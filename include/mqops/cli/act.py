@@ -1,4 +1,4 @@
-"""`mqops dlq act`: carry out what `mqops dlq run --dry-run` rehearsed."""
+"""`mqops dlq act`: carry out what `mqops dlq run --dry-run` (or `mqops expiry age-out --dry-run`) rehearsed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mqops.cli.passes import show_summary, this_user, unit_size_option, warn_of
 @json_option
 @known_errors
 def act(*, run: str, digest: str, queue_manager: str, unit_size: int, lake: Path, as_json: bool) -> None:
-    """Carry out the plan of RUN, which `mqops dlq run --dry-run` made, and no other.
+    """Carry out the plan of RUN, which `mqops dlq run` or `mqops expiry age-out` made with --dry-run, and no other.
 
     You approve the plan that has this DIGEST, and the ledger says so. Its messages are those that were there then: what
     came later is left, what is gone by now is counted. Exit code 1 where the run's plan has another digest, and where

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import dry_run_option, show_dry_run, show_summary, this_user, unit_size_option
 from mqops.estate import duration
@@ -101,7 +102,8 @@ def age_out(
 ) -> None:
     """Discard the messages of QUEUES that are older than an age, whatever their Expiry.
 
-    Who asked for an expiration report gets it. The run keeps copies: `mqops undo RUN` puts them back.
+    Who asked for an expiration report gets it. The run keeps copies: `mqops undo RUN` puts them back. What --dry-run
+    plans, `mqops dlq act` carries out.
     """
     from mqops.workflow.age_out import carry_out, plan_age_out  # noqa: PLC0415
 
@@ -109,12 +111,13 @@ def age_out(
         limit = duration(older_than)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--older-than") from None
-    connection = connection_to(queue_manager)
-    folder, plan = plan_age_out(connection, lake, queues, limit=limit)
+    connection, user = connection_to(queue_manager), this_user()
+    folder, plan = plan_age_out(connection, lake, queues, limit=limit, rehearsed_by=user if dry_run else "")
     if dry_run:
         show_dry_run(folder, plan, as_json=as_json)
         return
-    summary = carry_out(connection, folder, plan, unit_size=unit_size, requested_by=this_user())
+    refuse_own(plan.queue_manager, user, user, workflow="age_out")
+    summary = carry_out(connection, folder, plan, unit_size=unit_size, requested_by=user)
     show_json(summary.to_json()) if as_json else show_summary(summary)
 
 

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from mqops.errors import MqopsError
 
+REHEARSED = ("dlq_rules", "age_out")
+"""What --dry-run plans for `mqops dlq act`."""
+
 
 class NotApproved(MqopsError):
     """The estate asks for another person's approval; let somebody else carry out the plan."""
@@ -19,7 +22,8 @@ def refuse_own(queue_manager: str, requester: str, approver: str, *, workflow: s
     """Refuse what nobody else has approved, where the estate has the queue manager and asks for four eyes.
 
     Parameters: `requester` who asked for the plan, and `approver` who is about to carry it out; `workflow` dlq_rules,
-    backout_reprocess, or undo: for that it is enough that any queue manager asks, as for the DAG mq_undo.
+    backout_reprocess, age_out (which is no DAG), or undo: for that it is enough that any queue manager asks, as for the
+    DAG mq_undo.
 
     Raises:
         NotApproved: they are the same; the message says how it is done.
@@ -35,9 +39,9 @@ def refuse_own(queue_manager: str, requester: str, approver: str, *, workflow: s
     managers = load(path).estate.queue_managers
     if queue_manager in managers and four_eyes(managers.values() if workflow == "undo" else [managers[queue_manager]]):
         dag = f"{'mq' if workflow == 'undo' else dag_prefix(queue_manager)}_{workflow}"
-        other = ", or rehearse it with --dry-run, and let somebody else run the command that this names"
-        other = other if workflow == "dlq_rules" else ""
+        ways = [] if workflow == "age_out" else [f"Run the DAG {dag} in Airflow, where another person approves"]
+        if workflow in REHEARSED:
+            ways.append("Rehearse it with --dry-run, and let somebody else run the command that this names")
         raise NotApproved(
-            f"{path} asks for four eyes, and {approver} is the one who asked: nothing was moved. Run the DAG {dag} in "
-            f"Airflow, where another person approves{other}"
+            f"{path} asks for four eyes, and {approver} is the one who asked: nothing was moved. {'. Or: '.join(ways)}"
         )

@@ -29,10 +29,14 @@ _REMOTE = (c.MQIA_INHIBIT_PUT, c.MQCA_REMOTE_Q_NAME, c.MQCA_REMOTE_Q_MGR_NAME, c
 
 
 class Lookout:
-    """Looks at one destination after the other; asks about each local queue and channel once."""
+    """Looks at one destination after the other; asks about each local queue and channel once.
 
-    def __init__(self, session: Session) -> None:
+    Parameters: `target_options` MQOO_* that the mover opens a destination with.
+    """
+
+    def __init__(self, session: Session, target_options: int = TARGET_OPTIONS) -> None:
         self._session = session
+        self._target_options = target_options
         self._own = queue_manager_name(session)
         self._queues: dict[str, LocalQueue] = {}
         self._serving: dict[str, list[str]] | None = None
@@ -58,7 +62,7 @@ class Lookout:
 
     def _refusal(self, demand: Demand, user: str) -> tuple[str, str] | None:
         """What opening for puts, as the mover does it, is refused with, and what to do; None where it works."""
-        options = TARGET_OPTIONS | (c.MQOO_ALTERNATE_USER_AUTHORITY if user else 0)
+        options = self._target_options | (c.MQOO_ALTERNATE_USER_AUTHORITY if user else 0)
         try:
             self._session.close(
                 self._session.open(demand.queue, options, queue_manager=demand.queue_manager, alternate_user=user)
@@ -66,8 +70,9 @@ class Lookout:
         except MQError as error:
             if error.reason in LOST_CONNECTION:
                 raise
+            how = " with all context (SETALL)" if options & c.MQOO_SET_ALL_CONTEXT else ""
             by = f" by the authority of {user}" if user else ""
-            return f"MQOPEN for puts{by} fails: {error.symbol} ({error.reason})", error.advice
+            return f"MQOPEN for puts{how}{by} fails: {error.symbol} ({error.reason})", error.advice
         return None
 
     def _named(self, queue: str, queue_manager: str) -> Destination:

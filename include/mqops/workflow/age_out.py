@@ -27,11 +27,12 @@ from mqwire.constants import MQIA_USAGE, MQUS_TRANSMISSION
 
 
 def plan_age_out(
-    connection: MqConnection, lake: Path, queues: Sequence[str], *, limit: timedelta
+    connection: MqConnection, lake: Path, queues: Sequence[str], *, limit: timedelta, rehearsed_by: str = ""
 ) -> tuple[RunFolder, PlanSummary]:
     """Observe the queues and plan what is to be discarded; nothing is. Returns the run's folder and its plan.
 
-    Parameters: `queues` names of local queues; `limit` the age from which a message is too old.
+    Parameters: `queues` names of local queues; `limit` the age from which a message is too old; `rehearsed_by` who
+    wants a plan that `mqops dlq act` carries out as it stands.
 
     Raises:
         SettingsError: a queue is none that programs may discard from: a transmission queue, one of `SYSTEM.` or
@@ -52,7 +53,8 @@ def plan_age_out(
     observe(connection, run, names)
     text = f"older than {limit}"
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return run, write_plan(run, _rows(run, limit), workflow=WORKFLOW, table=(text, digest, text))
+    rows = _rows(run, limit)
+    return run, write_plan(run, rows, workflow=WORKFLOW, table=(text, digest, text), requested_by=rehearsed_by)
 
 
 def carry_out(

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from mqops.errors import MQError
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.destination import Lookout
+from mqops.mq.mover_port import TARGET_OPTIONS
 from mqops.plan import PlanSummary
 from mqops.plan.preflight import Demand, Destination, Finding, Preflight, judge, worst_first
 from mqops.store import preflight as store
@@ -22,23 +23,30 @@ MOST_DESTINATIONS = 500
 
 
 def preflight(
-    connection: MqConnection, run: RunFolder, *, taken_from: Collection[str] | None = None, remarks: bool = True
+    connection: MqConnection,
+    run: RunFolder,
+    *,
+    taken_from: Collection[str] | None = None,
+    target_options: int = TARGET_OPTIONS,
+    remarks: bool = True,
 ) -> Preflight:
     """Look at the destinations of RUN/plan and write RUN/preflight.json. Nothing is put and no definition changed.
 
-    Parameters: `taken_from` the queues that lose messages, the plan's unless they are given; `remarks` whether to tell
-    of messages that are there twice or were put before, as all those of an undo were.
+    Parameters: `taken_from` the queues that lose messages, the plan's unless they are given; `target_options` MQOO_*
+    that the mover opens a destination with; `remarks` whether to tell of messages that are there twice or were put
+    before, as all those of an undo were.
 
     Raises:
         LakeError, LedgerBroken: plan or ledger cannot be read. What the queue manager refuses is a finding.
     """
     plan = PlanSummary.from_json(read_json(run.plan_json))
+    queues = plan.queue.split(",") if taken_from is None else taken_from
     puts = store.puts_of(run)
     found = Preflight(
         plan=plan.digest,
         checked_at=utc_now(),
         destinations=len(puts.demands),
-        findings=_findings(connection, plan, puts.demands, plan.queue.split(",") if taken_from is None else taken_from),
+        findings=_findings(connection, plan, puts.demands, queues, target_options),
         remarks=_remarks(run, puts) if remarks else (),
     )
     store.keep(run, found)
@@ -46,10 +54,14 @@ def preflight(
 
 
 def _findings(
-    connection: MqConnection, plan: PlanSummary, demands: Sequence[Demand], taken_from: Collection[str]
+    connection: MqConnection,
+    plan: PlanSummary,
+    demands: Sequence[Demand],
+    taken_from: Collection[str],
+    target_options: int,
 ) -> tuple[Finding, ...]:
     try:
-        looked = _look(connection, demands[:MOST_DESTINATIONS])
+        looked = _look(connection, demands[:MOST_DESTINATIONS], target_options)
     except MQError as error:
         return (_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),)
     left_off = len(demands) - len(looked)
@@ -57,11 +69,11 @@ def _findings(
     return worst_first((*judge(looked, taken_from), *more))
 
 
-def _look(connection: MqConnection, demands: Sequence[Demand]) -> list[tuple[Demand, Destination]]:
+def _look(connection: MqConnection, demands: Sequence[Demand], target_options: int) -> list[tuple[Demand, Destination]]:
     if not demands:
         return []
     with connect(connection) as session:
-        lookout = Lookout(session)
+        lookout = Lookout(session, target_options)
         return [(demand, lookout.look(demand)) for demand in demands]
 
 

@@ -33,7 +33,7 @@ def rehearsed(connection: MqConnection, lake: Path, run: str, digest: str) -> tu
     folder = RunFolder.planned(lake, name, run)
     plan = PlanSummary.from_json(read_json(folder.plan_json))
     if not plan.requested_by:
-        raise SettingsError(f"Run {run} is no rehearsal of `mqops dlq run`: make one with --dry-run")
+        raise SettingsError(f"Run {run} is no rehearsal: make one with --dry-run")
     if plan.digest != digest:
         told = ", ".join(f"{count} {action}" for action, count in plan.actions.items())
         raise PlanChanged(

@@ -22,7 +22,7 @@ from mqops.mq.connection import MqConnection, connect
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of
 from mqops.mq.session import Session
-from mqops.mq.undo_port import UndoPort
+from mqops.mq.undo_port import TARGET_OPTIONS, UndoPort
 from mqops.plan import PlanSummary
 from mqops.store import snapshot, undo
 from mqops.store.arrow import SNAPSHOT, write_parquet
@@ -87,7 +87,7 @@ def plan_undo(
         remarks=todo.places.remarks(),
     )
     taken_from = {row["queue"] for row in rows if row["action"] == RETURN}
-    preflight(connection, folder, taken_from=taken_from, remarks=False)
+    preflight(connection, folder, taken_from=taken_from, target_options=TARGET_OPTIONS, remarks=False)
     return plan
 
 

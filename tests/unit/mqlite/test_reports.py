@@ -147,8 +147,11 @@ def test_an_MQXQH_of_ones_own_names_nobody_else(clerk: Application, owner: Appli
     assert owner.depth("SECRET") == 0
 
 
-def test_a_publication_asks_for_reports_where_its_publisher_may_put(clerk: Application, owner: Application) -> None:
-    run_mqsc("DEFINE TOPIC(FRUIT) TOPICSTR('fruit')\nDEFINE SUB('S') TOPICSTR('fruit') DEST(Q1) SUBUSER('mqm')")
+@pytest.mark.parametrize("whose", ["", "SUBUSER('mqm')"])  # whoever defines it, if nobody is named
+def test_a_publication_asks_for_reports_where_its_publisher_may_put(
+    clerk: Application, owner: Application, whose: str
+) -> None:
+    run_mqsc(f"DEFINE TOPIC(FRUIT) TOPICSTR('fruit')\nDEFINE SUB('S') TOPICSTR('fruit') DEST(Q1) {whose}")
     allow("FRUIT", "PUB", kind="TOPIC")
     topic = pymqi.Topic(clerk.manager, topic_string="fruit")
     topic.open(open_opts=CMQC.MQOO_OUTPUT)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from mq_support import DLQ, dead_letter
+from pymqi import CMQC
 
-from mqops.cli import act, backout, dlq, passes, undo
+from mqops.cli import act, backout, dlq, expiry, passes, undo
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\n"
 ESTATE = """\
@@ -34,7 +35,7 @@ def mqops(mqops_here, monkeypatch):
     """As a user."""
 
     def run(*arguments: str, user: str = "alice@host", **more: Any):
-        for module in (act, backout, dlq, passes, undo):
+        for module in (act, backout, dlq, expiry, passes, undo):
             monkeypatch.setattr(module, "this_user", lambda: user)
         return mqops_here(*arguments, **more)
 
@@ -116,7 +117,7 @@ def test_a_run_that_nobody_rehearsed_is_refused(mqops, rehearsal):
     path = Path(rehearsal["run"], "plan.json")
     path.write_text(path.read_text().replace("alice@host", ""))
     said = mqops(*shlex.split(rehearsal["carry_out"])[1:], expect=1).stderr
-    assert "is no rehearsal of `mqops dlq run`: make one with --dry-run" in said
+    assert "is no rehearsal: make one with --dry-run" in said
     assert "has no run nothing of QM1" in mqops("dlq", "act", "nothing", "-m", "QM1", "--approve", "x", expect=1).stderr
 
 
@@ -126,7 +127,7 @@ def test_four_eyes_nobody_carries_out_what_he_asked_for(manager, mqops, rehearsa
     for command in (["dlq", "run", DLQ, "QM1", "--once"], shlex.split(rehearsal["carry_out"])[1:]):
         said = mqops(*command, text=TABLE, expect=1).stderr.splitlines()[-1]
         assert said == (
-            f"{told}qm1_dlq_rules in Airflow, where another person approves, or rehearse it with --dry-run, and let "
+            f"{told}qm1_dlq_rules in Airflow, where another person approves. Or: Rehearse it with --dry-run, and let "
             "somebody else run the command that this names"
         )
     assert (manager.depth(DLQ), manager.depth("A")) == (4, 0)
@@ -136,6 +137,23 @@ def test_four_eyes_nobody_carries_out_what_he_asked_for(manager, mqops, rehearsa
     assert said == f"{told}mq_undo in Airflow, where another person approves\n"
     mqops("undo", Path(rehearsal["run"]).name, "-m", "QM1", "--dry-run")
     assert manager.depth("A") == 2
+
+
+def test_four_eyes_of_what_is_discarded_by_age(manager, mqops, estate):
+    estate(ESTATE.format(name="QM1", asks="true"))
+    old = {"PutDate": "20200101", "PutTime": "12000000"}
+    manager.put("A", [(old, b"old")], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    manager.put("A", [({}, b"young")])
+    age_out = ["expiry", "age-out", "A", "-m", "QM1", "--older-than", "7d"]
+    said = mqops(*age_out, expect=1).stderr
+    assert "alice@host is the one who asked: nothing was moved. Rehearse it with --dry-run" in said
+    carry_out = shlex.split(json.loads(mqops(*age_out, "--dry-run", "--json").stdout)["carry_out"])[1:]
+    assert "alice@host is the one who asked: nothing was moved" in mqops(*carry_out, expect=1).stderr
+    assert manager.depth("A") == 2
+    mqops(*carry_out, user="bob@host")
+    assert manager.bodies("A") == [b"young"]
+    [event] = [json.loads(line) for line in mqops("ledger", "export").stdout.splitlines()]
+    assert (event["requested_by"], event["approved_by"]) == ("alice@host", "bob@host")
 
 
 @pytest.mark.parametrize(("name", "asks"), [("QM1", "false"), ("QM2", "true")])

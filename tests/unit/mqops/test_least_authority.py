@@ -58,6 +58,7 @@ class Site:
 
     manager: Manager
     lake: Path
+    foreseen: tuple[str, ...] = ()
 
     @property
     def app(self) -> MqConnection:
@@ -72,9 +73,12 @@ class Site:
         return run, dlq.carry_out(what, run, plan)
 
     def undo(self, run: RunFolder) -> tuple[int, dict[str, int]]:
-        """How many messages an undo put back, and the reasons of those it could not."""
+        """How many messages an undo put back, and the reasons of those it could not, which were foreseen."""
         folder = RunFolder.at(self.lake, "QM1", dlq.new_run_key())
         undo.plan_undo(self.app, run, folder)
+        found = kept(folder)
+        assert found
+        self.foreseen = tuple(one.what for one in found.findings if "SETALL" in one.what)
         undo.carry_out(self.app, folder)
         summary = prove(self.app, folder)
         return summary.moved, dict(summary.reasons)
@@ -213,6 +217,7 @@ def test_an_undo_without_authority_says_which_one_is_missing(worked, caplog):
     run, _summary = site.run("DESTQ(ONCE) ACTION(FWD) FWDQ(A)\n")
     site.manager.mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHRMV(SETALL)\n")
     assert site.undo(run) == (0, {"MQRC_NOT_AUTHORIZED": 1})
+    assert site.foreseen == ("MQOPEN for puts with all context (SETALL) fails: MQRC_NOT_AUTHORIZED (2035)",)
     assert f"The connection's user lacks SETALL on {DLQ} or on the queue manager" in caplog.text
     caplog.clear()
     site.manager.mqsc(f"SET AUTHREC PROFILE({DLQ}) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHRMV(PUT)\n")
@@ -221,3 +226,4 @@ def test_an_undo_without_authority_says_which_one_is_missing(worked, caplog):
     assert f"SET AUTHREC PROFILE({DLQ}) OBJTYPE(QUEUE) PRINCIPAL(user) AUTHADD(PUT,SETALL)" in caplog.text
     site.manager.mqsc("\n".join(RECORDS) + "\n")
     assert site.undo(run) == (1, {})
+    assert not site.foreseen
