@@ -54,9 +54,12 @@ def test_E16_running_service_scans_every_interval(zos: Application, mqlite: Mqli
         assert (zos.get("REPORTS")[1], zos.get("Q1")[1]) == (b"old", b"live")
 
 
-def test_E16_change_of_the_interval_is_noticed(zos: Application, mqlite: Mqlite) -> None:
+def test_E16_change_of_the_interval_is_noticed(zos: Application, mqlite: Mqlite, home: Path) -> None:
     run_mqsc("ALTER QMGR EXPRYINT(99999999)")
+    zos.put("Q1", Expiry=1)
+    expire()
     mqlite("start", "QM1")
+    until(lambda: "1 expired messages discarded" in (home / "QM1" / "errors.log").read_text())  # the scan at the start
     zos.put("Q1", Expiry=1)
     expire()
     assert zos.depth("Q1") == 1
