@@ -142,11 +142,13 @@ def asked(params: Any) -> dict[str, Any]:
 def drained_leftovers(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:
     """Bring what killed runs left on the ledger queue into the ledger; returns the number of lines.
 
-    Runs that were begun and are not finished are named in the log.
+    Runs that were begun and are not finished are named in the log, and those that are not in this lake.
     """
     from mqops.workflow.leftovers import drain_leftovers  # noqa: PLC0415
 
     found = drain_leftovers(session, lake_folder, queue_manager)
-    for line in found.told():
+    for line in found.to_finish():
         log.warning("%s (or clear its task act)", line)
+    for line in found.passed_over():
+        log.warning("%s", line)
     return found.lines

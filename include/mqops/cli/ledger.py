@@ -171,13 +171,23 @@ def export(*, queue_managers: tuple[str, ...], run: str, since: datetime | None,
 
 @ledger.command()
 @click.option("--queue-manager", "-m", default="", help="The queue manager; else the default one.")
+@click.option(
+    "--orphan",
+    "orphans",
+    multiple=True,
+    metavar="RUN",
+    help="Record also those of this run, whose lake is gone for good; may be repeated.",
+)
 @lake_option
 @json_option
 @known_errors
-def drain(*, queue_manager: str, lake: Path, as_json: bool) -> None:
-    """Record all markers that lie on the ledger queue, also those of runs that nobody proved.
+def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: bool) -> None:
+    """Record the markers of the lake's runs that lie on the ledger queue, also of runs that nobody proved.
 
     A run that is being acted on or proved drains its own. Runs that were begun and are not finished are named.
+
+    So are the runs that are not in this lake. Their markers stay: without them the run could not be proved, resumed or
+    undone in its own lake. --orphan RUN records them where that lake does not exist any more.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
@@ -185,7 +195,7 @@ def drain(*, queue_manager: str, lake: Path, as_json: bool) -> None:
 
     with connect(connection_to(queue_manager)) as session:
         name = queue_manager_name(session)
-        found = drain_leftovers(session, lake, name)
+        found = drain_leftovers(session, lake, name, orphans=orphans)
     for line in found.told():
         click.echo(f"mqops: {line}", err=True)
     if as_json:

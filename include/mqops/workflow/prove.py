@@ -119,7 +119,7 @@ def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: Pla
     """Move a plan's markers from the ledger queue to the ledger; returns the number of lines added.
 
     A marker is committed off the queue when its line is on disk. That tickets were issued is noted in the run's folder
-    before the marker that says so can go (`run` None: the run's folder is gone, so that it can not be resumed anyway).
+    before the marker that says so can go (`run` None: the run's lake is gone, so that it can not be resumed anyway).
 
     Raises:
         MqopsError: call again; nothing is recorded twice.

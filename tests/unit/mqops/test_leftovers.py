@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from act_support import after_commits, planned
@@ -103,14 +104,64 @@ def test_a_run_that_was_stopped_is_named_until_it_is_finished(manager, lake):
         assert not drain_leftovers(session, lake, "QM1").unfinished
 
 
-def test_markers_whose_run_has_no_folder_are_recorded(manager, lake):
+def test_law5_a_run_at_work_with_another_lake_keeps_its_markers(manager, tmp_path):
+    manager.put(DLQ, [dead_letter("Z", b"%d" % n) for n in range(6)])
+
+    def command(lake: str, *options: str) -> dict[str, Any]:
+        environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / lake)}
+        rules = tmp_path / "table.rules"
+        rules.write_text(TABLE)
+        run = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--rules", str(rules)]
+        return {"args": [*run, *options], "env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+    paced = subprocess.Popen(**command("one", "--once", "--unit-size", "1", "--pace", "1", "--json"), text=True)
+    until(lambda: markers_on_queue(manager).count("acted") > 1)
+    other = subprocess.run(**command("two", "--dry-run"), text=True, check=True)
+    said, told = paced.communicate()
+    assert paced.returncode == 0, told
+    summary = json.loads(said)
+    assert (summary["moved"], summary["balanced"]) == (6, True)
+    assert (
+        f"mqops: markers of run {summary['run']} on MQOPS.LEDGER belong to another lake, {tmp_path / 'two'} does not "
+        "have its plan: `mqops ledger drain -m QM1 --lake` of that run records them, "
+        f"`mqops ledger drain -m QM1 --orphan {summary['run']}` where its lake is gone\n"
+    ) in other.stderr
+    assert not (tmp_path / "two" / "QM1" / "ledger" / "ledger.jsonl").exists()
+
+
+def test_the_markers_of_a_lake_that_is_gone_are_recorded_when_somebody_says_so(manager, lake, tmp_path):
     manager.put(DLQ, [dead_letter("A", b"x")])
     run, _plan = planned(manager, lake)
     act(manager.connection, run)
-    run.path.rename(run.path.with_name("elsewhere"))
+
+    def drain(*options: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(tmp_path / "new")}
+        command = [sys.executable, "-m", "mqops.cli", "ledger", "drain", "-m", "QM1", *options]
+        return subprocess.run(command, env=environment, text=True, capture_output=True, check=True)
+
+    for options in ((), ("--orphan", "another")):
+        passed_over = drain(*options)
+        assert passed_over.stdout == "QM1: 0 lines added\n"
+        assert f"markers of run {run.run} on MQOPS.LEDGER belong to another lake" in passed_over.stderr
+    recorded = drain("--orphan", run.run)
+    assert (recorded.stdout, recorded.stderr) == ("QM1: 2 lines added\n", "")
+    assert markers_on_queue(manager) == []
+
+
+@pytest.mark.parametrize("plan", ['{"digest": "another"}', "{}", "half a fi"])
+def test_a_run_of_the_same_key_is_another_run_where_its_plan_is(manager, lake, plan):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run, _plan = planned(manager, lake)
+    act(manager.connection, run)
+    kept = run.plan_json.read_text()
+    issued = run.issued_json.read_text()
+    run.plan_json.write_text(plan)
     with connect(manager.connection) as session:
         left = drain_leftovers(session, lake, "QM1")
-    assert (left.lines, left.unfinished) == (2, ())
+        assert (left.lines, left.elsewhere, left.unfinished) == (0, (run.run,), ())
+        run.plan_json.write_text(kept)
+        assert drain_leftovers(session, lake, "QM1").lines == 2
+    assert run.issued_json.read_text() == issued
 
 
 def test_law2_a_dry_run_needs_no_ledger_queue(manager, lake):
