@@ -129,12 +129,11 @@ class Channel:
         """Steps 2 to 4 of the batch (see `mqlite.channels.sync`)."""
         ours, theirs = self._ours(), self._theirs()
         number = self._number_after(len(messages))
-        tokens = tuple(got.token.hex() for got in messages)
-        doubt = Record(batch=sync.new_batch(), number=number, tokens=tokens)
         outgoing = [(got, self._outgoing(got)) for got in messages]
-        for got, message in outgoing:
-            if message is not None:
-                self._deliver(got, message)
+        sent = [(got, message) for got, message in outgoing if message is not None]
+        doubt = Record(batch=sync.new_batch(), number=number, tokens=tuple(got.token.hex() for got, _ in sent))
+        for got, message in sent:
+            self._deliver(got, message)
         ours.write_through(IN_DOUBT, doubt)
         theirs.replace(RECEIVE, Record(batch=doubt.batch, number=number))
         self.receiver.commit()

@@ -3,7 +3,9 @@
 One batch, step by step; the process may die at any of them:
 
 1. The sender gets messages under syncpoint.
-2. The sender puts its IN-DOUBT record, on its own: batch id, numbers, the messages' tokens.
+2. The sender puts its IN-DOUBT record, on its own: batch id, number, the tokens of the messages that it sends. What it
+   dead-letters or discards itself is not among them: when the sender dies in doubt that is undone, and the message
+   back on the transmission queue is the only one there is.
 3. The receiver puts the messages and replaces its COMMITTED record (batch id, number), all in one unit of work, and
    commits it.
 4. The sender, in the unit of work of step 1, removes the IN-DOUBT record, replaces its COMMITTED record, and commits.
@@ -30,7 +32,10 @@ SEND, IN_DOUBT, RECEIVE = "send", "in-doubt", "receive"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """number: sequence number of the last message of the batch. tokens: message tokens (hexadecimal), if in doubt."""
+    """number: sequence number of the last message of the batch.
+
+    tokens: message tokens (hexadecimal) of what was sent, if in doubt.
+    """
 
     batch: str = ""
     number: int = 0

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,8 +32,8 @@ def mover(step: int) -> subprocess.CompletedProcess[str]:
 
 
 def arrived(estate: Estate) -> list[bytes]:
-    """The data of everything at B, delivered and dead-lettered."""
-    dead: list[Message] = estate.take("B", DEAD)
+    """The data of everything that left the transmission queue: delivered, and dead-lettered at either end."""
+    dead: list[Message] = estate.take("A", DEAD) + estate.take("B", DEAD)
     return [found.body for found in estate.take("B", "TARGET")] + [found.dead_letter_header()[1] for found in dead]
 
 
@@ -44,21 +46,57 @@ def put_some(estate: Estate) -> list[bytes]:
     return [b"0", b"1", b"2", b"3", b"4"]
 
 
-def test_killed_at_every_single_step(estate: Estate) -> None:
-    estate.channel_pair(sender="BATCHSZ(3)")
+def put_some_for_either_end(estate: Estate) -> list[bytes]:
+    """One batch: what is sent as it is, what no one can convert and the sender dead-letters, what the receiver does."""
+    persistent = {"Persistence": CMQC.MQPER_PERSISTENT}
+    estate.put("TARGET", b"0", Format=CMQC.MQFMT_NONE, **persistent)
+    estate.put("TARGET", b"1", Format=b"MYFMT", **persistent)
+    estate.put("NOWHERE", b"2", Format=CMQC.MQFMT_NONE, **persistent)
+    estate.put("TARGET", b"3", Format=b"MYFMT", Persistence=CMQC.MQPER_NOT_PERSISTENT)
+    return [b"0", b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "platform", "put"),
+    [
+        pytest.param("BATCHSZ(3)", "unix", put_some, id="dead-lettered-by-the-receiver"),
+        pytest.param("CONVERT(YES)", "zos", put_some_for_either_end, id="dead-lettered-by-either-end"),
+    ],
+)
+def test_killed_at_every_single_step(
+    estate: Estate, sender: str, platform: str, put: Callable[[Estate], list[bytes]]
+) -> None:
+    estate.channel_pair(sender=sender, platform=platform)
+    estate.mqsc("A", f"ALTER QMGR DEADQ({DEAD})")
     estate.mqlite("end", "A")
-    sent = put_some(estate)
+    sent = put(estate)
     whole = mover(0)
     assert whole.returncode == 0, whole.stderr
     assert sorted(arrived(estate)) == sent
     for step in range(1, int(whole.stdout) + 1):
-        put_some(estate)
+        put(estate)
         killed = mover(step)
         assert killed.returncode == -signal.SIGKILL, (step, killed.stdout, killed.stderr)
         again = mover(0)
         assert again.returncode == 0, (step, again.stderr)
         assert sorted(arrived(estate)) == sent, step
         assert estate.depth("A", "B") == 0
+
+
+def test_RESOLVE_CHANNEL_ACTION_COMMIT_removes_only_what_was_sent(estate: Estate) -> None:
+    estate.channel_pair(sender="CONVERT(YES)", platform="zos")
+    estate.mqsc("A", f"ALTER QMGR DEADQ({DEAD})")
+    estate.mqlite("end", "A")
+    sent = put_some_for_either_end(estate)
+    for step in itertools.count(1):
+        assert mover(step).returncode == -signal.SIGKILL
+        if estate.depth("B", "TARGET"):  # died between the two commits
+            break
+    assert estate.depth("A", "B") == len(sent)
+    estate.mqsc("A", "RESOLVE CHANNEL(A.TO.B) ACTION(COMMIT)")
+    assert estate.depth("A", "B") == 2
+    assert mover(0).returncode == 0
+    assert sorted(arrived(estate)) == sent
 
 
 @pytest.mark.parametrize("seed", [1])
