@@ -71,6 +71,7 @@ OPENING = {
     c.MQOO_PASS_ALL_CONTEXT: "PASSALL", c.MQOO_SET_IDENTITY_CONTEXT: "SETID", c.MQOO_SET_ALL_CONTEXT: "SETALL",
 }  # fmt: skip
 ALSO_ON_QUEUE_MANAGER = {"SETID", "SETALL"}
+NOBODY = " "  # an alternate user that is blank: nothing is given to it (IBM: MQOD, AlternateUserId)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,25 +203,49 @@ def require(engine: Engine, user: str, object_type: str, name: str, wanted: set[
         raise Failure(c.MQRC_NOT_AUTHORIZED, f"{user}: {', '.join(sorted(missing))} on {object_type} {name}")
 
 
+def alternate_user(named: str, *, asked: bool) -> str:
+    """The alternate user of a call: "" where the options ask for none, NOBODY where they do and name none."""
+    return (named or NOBODY) if asked else ""
+
+
 def check(connection: Connection, alternate: str, object_type: str, name: str, wanted: set[str]) -> None:
     """The connection's user has these rights; or it has ALTUSR and the alternate user has them.
 
-    Parameters: `alternate` blank where there is none. Raises Failure (MQRC_NOT_AUTHORIZED).
+    Context is passed and set by the connection's own right, whoever the alternate user is (IBM: MQOD, AlternateUserId).
+
+    Parameters: `alternate` as `alternate_user` has it. Raises Failure (MQRC_NOT_AUTHORIZED).
     """
     if connection.privileged and not alternate:
         return
-    engine, queue_manager = connection.engine, connection.manager.name
-    if alternate and not connection.privileged:
-        require(engine, connection.user, "QMGR", queue_manager, {"ALTUSR"})
-    user = alternate or connection.user
-    require(engine, user, object_type, name, wanted)
-    require(engine, user, "QMGR", queue_manager, wanted & ALSO_ON_QUEUE_MANAGER)
+    if not alternate:
+        _require_with_context(connection, connection.user, object_type, name, wanted)
+        return
+    require(connection.engine, alternate, object_type, name, wanted - CONTEXTS)
+    if not connection.privileged:
+        require(connection.engine, connection.user, "QMGR", connection.manager.name, {"ALTUSR"})
+        _require_with_context(connection, connection.user, object_type, name, wanted & CONTEXTS)
 
 
-def check_queue(connection: Connection, alternate: str, resolved: Resolved, options: int) -> None:
-    """MQOPEN of a queue. Raises Failure (MQRC_NOT_AUTHORIZED)."""
+def _require_with_context(
+    connection: Connection, user: str, object_type: str, name: str, wanted: set[str]
+) -> None:  # fmt: skip
+    """Whoever sets context needs the right to it on the queue manager as well."""
+    require(connection.engine, user, object_type, name, wanted)
+    require(connection.engine, user, "QMGR", connection.manager.name, wanted & ALSO_ON_QUEUE_MANAGER)
+
+
+def check_queue(connection: Connection, user: str, resolved: Resolved, options: int) -> None:
+    """MQOPEN of a queue.
+
+    Parameters: `user` the alternate user; without MQOO_ALTERNATE_USER_AUTHORITY, one that a channel or the command
+    server opens the queue as, whose rights have to be all of them. Raises Failure (MQRC_NOT_AUTHORIZED).
+    """
     wanted = authorities_of(options) | ({"DSP"} if resolved.model is not None else set())
-    check(connection, alternate, "QUEUE", queue_that_counts(connection, resolved), wanted)
+    name = queue_that_counts(connection, resolved)
+    if user and not options & c.MQOO_ALTERNATE_USER_AUTHORITY:
+        _require_with_context(connection, user, "QUEUE", name, wanted)
+    else:
+        check(connection, user, "QUEUE", name, wanted)
 
 
 def queue_that_counts(connection: Connection, resolved: Resolved) -> str:

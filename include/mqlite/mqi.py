@@ -17,9 +17,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from mqlite import authority, security, unit_of_work
 from mqlite import descriptor as d
 from mqlite import inquire as inquiry
-from mqlite import security, unit_of_work
 from mqlite.connection import Connection, already_connected, connect, connection_of, gate, known
 from mqlite.conversion import convert
 from mqlite.failure import Failure
@@ -167,7 +167,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         raw, version = self.structure(od, mqi.MQOD, c.MQRC_OD_ERROR)
         kind, *parts = od_names(raw)
         name, queue_manager, dynamic, alternate = (text(part) for part in parts)
-        user = alternate if options & c.MQOO_ALTERNATE_USER_AUTHORITY else ""
+        user = authority.alternate_user(alternate, asked=bool(options & c.MQOO_ALTERNATE_USER_AUTHORITY))
         if (version >= 2 and od_records(raw)[0]) or (version >= 4 and od_selector(raw)[0]):
             raise Failure(c.MQRC_FUNCTION_NOT_SUPPORTED, "distribution lists and selectors")
         if kind == c.MQOT_TOPIC:

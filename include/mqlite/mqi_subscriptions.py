@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mqlite.attributes import Value
+from mqlite.authority import alternate_user
 from mqlite.connection import Connection, connection_of
 from mqlite.failure import Failure
 from mqlite.objects import Attributes
@@ -44,7 +45,7 @@ class SubscriptionCalls:
         """MQOPEN with MQOT_TOPIC; `od` is the descriptor's buffer."""
         name, alternate = (text(part) for part in od_names(od))
         string = self._read_text(od, mqi.MQOD, "ObjectString", c.MQRC_OBJECT_STRING_ERROR) if version >= 4 else ""
-        user = alternate if options & c.MQOO_ALTERNATE_USER_AUTHORITY else ""
+        user = alternate_user(alternate, asked=bool(options & c.MQOO_ALTERNATE_USER_AUTHORITY))
         opened = open_topic(connection, name=name, string=string, options=options, user=user)
         if version >= 4:
             self._fill_text(od, mqi.MQOD, "ResObjectString", opened.topic)
@@ -69,7 +70,7 @@ class SubscriptionCalls:
             string=self._read_text(sd, mqi.MQSD, "ObjectString", c.MQRC_OBJECT_STRING_ERROR),
             name=self._read_text(sd, mqi.MQSD, "SubName", c.MQRC_SUB_NAME_ERROR).rstrip(),
             user_data=self._read_text(sd, mqi.MQSD, "SubUserData", c.MQRC_SUB_USER_DATA_ERROR),
-            user=text(alternate) if options & c.MQSO_ALTERNATE_USER_AUTHORITY else "",
+            user=alternate_user(text(alternate), asked=bool(options & c.MQSO_ALTERNATE_USER_AUTHORITY)),
             expiry=expiry,
             correl_id=bytes(correl_id),
             priority=priority,

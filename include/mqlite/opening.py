@@ -86,8 +86,8 @@ class Open:
     attributes of the local queue behind it, `version` when they were read, `objects` the version of all objects then;
     `limits` then; `puts` the PUT attributes of every definition on the way, `cap` the lowest CAPEXPRY of theirs in
     tenths of a second, 0 for none; `resolved` how the name was resolved; `saved` context of the last message got (for
-    the pass-context options); `user` whose authority counts; `checked` the kept transaction (`Store.kept`) in which all
-    this was last seen to be so.
+    the pass-context options); `user` that messages put here name; `checked` the kept transaction (`Store.kept`) in
+    which all this was last seen to be so.
     """
 
     kind: Kind
@@ -165,8 +165,8 @@ def open_queue(
 ) -> Open:  # fmt: skip
     """Open a queue by name.
 
-    Parameters: `dynamic_name` of the MQOD, for model queues; `user` the alternate user where one is asked for;
-    `checked` whether the user's authority is.
+    Parameters: `dynamic_name` of the MQOD, for model queues; `user` the alternate user where one is asked for, without
+    MQOO_ALTERNATE_USER_AUTHORITY one that the queue is opened as; `checked` whether the user's authority is.
     Raises Failure.
     """
     check_options(options, kind=c.MQOT_Q)
@@ -193,7 +193,7 @@ def open_queue(
         opened = Open(
             kind=found.kind, name=queue, options=options, queue=row[0], local=local, resolved=found,
             definition=local if found.model is not None or found.kind is Kind.QLOCAL else found.attributes,
-            user=user or connection.user,
+            user=user_of_messages(connection, user, options),
         )  # fmt: skip
         opened.options = with_default_input(opened, options)
         others = check_sharing(connection, opened)
@@ -204,6 +204,18 @@ def open_queue(
         if opened.input and not others:
             triggering.opened(connection.engine, queue)
     return opened
+
+
+def user_of_messages(connection: Connection, user: str, options: int) -> str:
+    """MQMD.UserIdentifier of what is put through a handle, unless the put says otherwise.
+
+    An alternate user is that on z/OS only, elsewhere the connection's is (IBM: MQOD, AlternateUserId).
+
+    Parameters: `user` as of `open_queue`; `options` MQOO_*.
+    """
+    if options & c.MQOO_ALTERNATE_USER_AUTHORITY and connection.manager.platform != "zos":
+        return connection.user
+    return user or connection.user
 
 
 def with_default_input(opened: Open, options: int) -> int:

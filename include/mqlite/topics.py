@@ -22,7 +22,7 @@ from mqlite.attributes import TABLE, Kind, Value
 from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqlite.objects import Attributes, Objects
-from mqlite.opening import CONTEXT_PUTS, Open, check_options
+from mqlite.opening import CONTEXT_PUTS, Open, check_options, user_of_messages
 from mqlite.placing import place
 from mqlite.put import PutRequest, check_put_options, describe, in_syncpoint
 from mqlite.reports import ANY, bury, check_target
@@ -118,7 +118,8 @@ def open_topic(connection: Connection, *, name: str, string: str, options: int, 
     nodes = [node for node, _ in above(connection.objects, topic)]
     if user or not connection.privileged:
         authority.check_topic(connection, user, nodes, [publishing(options)])
-    opened = OpenTopic(kind=Kind.TOPIC, name=name, options=options, topic=topic, user=user or connection.user)
+    publisher = user_of_messages(connection, user, options)
+    opened = OpenTopic(kind=Kind.TOPIC, name=name, options=options, topic=topic, user=publisher)
     refresh(connection, opened)
     opened.handle = connection.new_handle(opened)
     return opened

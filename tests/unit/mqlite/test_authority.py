@@ -256,10 +256,60 @@ def test_alternate_user(clerk: Application) -> None:
     with refused(CMQC.MQRC_NOT_AUTHORIZED):
         clerk.open("Q1", INPUT | OTHER, AlternateUserId=b"other")
     owner = Application()
-    assert owner.get("Q1")[0].UserIdentifier.strip() == b"other"
+    assert owner.get("Q1")[0].UserIdentifier.strip() == b"clerk"  # whose program it is, but on z/OS
     with refused(CMQC.MQRC_NOT_AUTHORIZED):  # nor may the owner do for somebody what that user may not do
         owner.open("Q1", INPUT | OTHER, AlternateUserId=b"stranger")
     owner.manager.disconnect()
+
+
+def test_a_blank_alternate_user_may_do_nothing(clerk: Application) -> None:
+    allow("", "ALTUSR,INQ", kind="QMGR")
+    allow("**", "ALL")
+    run_mqsc("DEFINE TOPIC(FRUIT) TOPICSTR('fruit')\nDEFINE PROCESS(P)")
+    allow("FRUIT", "PUB,SUB", kind="TOPIC")
+    owner = Application()
+    for program in (clerk, owner):  # nor for a program of the owner
+        for options in (OUTPUT, INPUT, BROWSE, INQUIRE, SET):
+            with refused(CMQC.MQRC_NOT_AUTHORIZED):
+                program.open("Q1", options | OTHER)
+        with refused(CMQC.MQRC_NOT_AUTHORIZED):
+            program.open("", INQUIRE | OTHER, ObjectType=CMQC.MQOT_Q_MGR)
+        with refused(CMQC.MQRC_NOT_AUTHORIZED):
+            program.manager.put1("Q1", b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_ALTERNATE_USER_AUTHORITY))
+        topic = pymqi.Topic(program.manager, topic_string="fruit")
+        with refused(CMQC.MQRC_NOT_AUTHORIZED):
+            topic.open(open_opts=OUTPUT | OTHER)
+        new = CMQC.MQSO_CREATE | CMQC.MQSO_MANAGED | CMQC.MQSO_ALTERNATE_USER_AUTHORITY
+        with refused(CMQC.MQRC_NOT_AUTHORIZED):
+            subscribe(program, "fruit", new)
+    owner.open("Q1", OUTPUT).close()
+    owner.manager.disconnect()
+
+
+CONTEXTS = {"PASS_IDENTITY": "PASSID", "PASS_ALL": "PASSALL", "SET_IDENTITY": "SETID", "SET_ALL": "SETALL"}
+
+
+@pytest.mark.parametrize(("option", "authority"), CONTEXTS.items())
+def test_context_is_the_programs_own_right_beside_an_alternate_user(
+    clerk: Application, option: str, authority: str
+) -> None:
+    options = OUTPUT | OTHER | getattr(CMQC, f"MQOO_{option}_CONTEXT")
+    allow("", "ALTUSR,SETID,SETALL", kind="QMGR")
+    allow("", "SETID,SETALL", kind="QMGR", entity="PRINCIPAL('other')")
+    allow("Q1", f"PUT,{authority}", entity="PRINCIPAL('other')")
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        clerk.open("Q1", options, AlternateUserId=b"other")
+    allow("Q1", authority)
+    run_mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('other') AUTHRMV(ALL)")
+    run_mqsc(f"SET AUTHREC PROFILE(Q1) OBJTYPE(QUEUE) PRINCIPAL('other') AUTHRMV({authority})")
+    clerk.open("Q1", options, AlternateUserId=b"other").close()
+
+
+def test_the_owner_passes_and_sets_context_beside_an_alternate_user(application: Application) -> None:
+    allow("Q1", "PUT", entity="PRINCIPAL('other')")
+    for option in CONTEXTS:
+        options = OUTPUT | OTHER | getattr(CMQC, f"MQOO_{option}_CONTEXT")
+        application.open("Q1", options, AlternateUserId=b"other").close()
 
 
 def test_objects_for_inquiry(clerk: Application) -> None:

@@ -6,7 +6,7 @@ import getpass
 
 import pymqi
 import pytest
-from mqlite_support import BROWSE, INPUT, OUTPUT, Application, refused, run_mqsc
+from mqlite_support import BROWSE, INPUT, OUTPUT, Application, make, refused, run_mqsc
 from pymqi import CMQC
 
 SAVE = INPUT | CMQC.MQOO_SAVE_ALL_CONTEXT
@@ -106,9 +106,13 @@ def test_not_opened_for_it(application: Application, option: str, reason: int) -
         )
 
 
-def test_alternate_user(application: Application) -> None:
+@pytest.mark.parametrize(("platform", "user"), [("unix", getpass.getuser()[:12]), ("zos", "other")])
+def test_an_alternate_user_puts_in_its_name_on_zos_only(home: object, platform: str, user: str) -> None:
+    make("QM1", "DEFINE QLOCAL(Q1)", platform=platform)
+    application = Application()
     run_mqsc("SET AUTHREC PROFILE(Q1) OBJTYPE(QUEUE) PRINCIPAL('other') AUTHADD(PUT)")
     options = OUTPUT | CMQC.MQOO_ALTERNATE_USER_AUTHORITY
     opened = application.open("Q1", options, AlternateUserId=b"other")
-    opened.put(b"x")
-    assert application.get("Q1")[0].UserIdentifier.strip() == b"other"
+    opened.put(b"x", pymqi.MD(), pymqi.PMO(Options=CMQC.MQPMO_NO_SYNCPOINT))
+    assert application.get("Q1")[0].UserIdentifier.strip().decode() == user
+    application.manager.disconnect()

@@ -134,7 +134,7 @@ def test_putaut_ctx_puts_by_the_authority_of_the_user_in_the_message(manager, wo
     folder, _plan = work("ACTION(RETRY) PUTAUT(CTX)", dry_run=True)
     (row,) = pq.read_table(folder.plan).to_pylist()
     assert (row["alternate_user"], row["unit_group"]) == ("alice", "A@QM1!alice")
-    manager.mqsc("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT,PASSALL)\n")
+    manager.mqsc("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT)\n")
     assert act(manager.connection, folder).moved == 1
     ((md, body),) = manager.messages("A")
     assert (md["UserIdentifier"].strip(), body) == (b"alice", b"x")
