@@ -5,6 +5,7 @@
 2. A lock makes a message invisible to all other handles. The next browse of the handle that finds a message or the end
    of the queue releases it; so do MQGMO_UNLOCK, MQCLOSE and taking the message.
 3. What is under the cursor is found there whatever the match options say.
+4. A scan is in logical or in physical order as it was begun; MQGMO_BROWSE_FIRST begins another one.
 """
 
 from __future__ import annotations
@@ -15,19 +16,24 @@ from typing import Any
 from mqlite import expiry, sql
 from mqlite.connection import Connection
 from mqlite.failure import Failure
-from mqlite.grouping import advance
+from mqlite.grouping import follow
 from mqlite.opening import Cursor, Open
 from mqlite.retrieval import GetRequest, Got, returned, statement
 from mqwire import constants as c
 
 
 def browse(connection: Connection, opened: Open, request: GetRequest) -> Got | None:
-    """Return the message that the browse options name and move the cursor to it; None if there is none."""
+    """Return the message that the browse options name and move the cursor to it; None if there is none.
+
+    Raises Failure (MQRC_INCONSISTENT_BROWSE).
+    """
     if request.options & c.MQGMO_BROWSE_MSG_UNDER_CURSOR:
         return look_again(connection, opened, request)
-    logical = request.options & c.MQGMO_LOGICAL_ORDER
+    logical = bool(request.options & c.MQGMO_LOGICAL_ORDER)
     if request.options & c.MQGMO_BROWSE_FIRST:
         opened.browsing.move(b"", 1, 0)
+    else:
+        check_order(connection, opened.cursor, logical=logical)
     in_group = logical and opened.browsing.group  # whose next message may stand anywhere
     start = Cursor() if request.options & c.MQGMO_BROWSE_FIRST or in_group else opened.cursor
     text, values = statement(connection, opened, request)
@@ -47,10 +53,19 @@ def browse(connection: Connection, opened: Open, request: GetRequest) -> Got | N
             return got
         if request.options & c.MQGMO_LOCK and not lock(connection, opened, row[0]):
             continue
-        opened.cursor.rank, opened.cursor.seq = row[7], row[0]
-        if logical:
-            advance(connection, opened.browsing, row[5], len(row[6]), syncpoint=False)
+        opened.cursor.rank, opened.cursor.seq, opened.cursor.logical = row[7], row[0], logical
+        got.warn(follow(connection, opened.browsing, row[5], len(row[6]), logical=logical, syncpoint=False))
         return got
+
+
+def check_order(connection: Connection, cursor: Cursor, *, logical: bool) -> None:
+    """The next browse is in logical order if and only if the one before it was; z/OS does not ask for that (IBM MQ,
+    "2259 MQRC_INCONSISTENT_BROWSE").
+
+    Raises Failure (MQRC_INCONSISTENT_BROWSE).
+    """
+    if connection.manager.platform != "zos" and cursor.logical not in (None, logical):
+        raise Failure(c.MQRC_INCONSISTENT_BROWSE)
 
 
 def following(connection: Connection, text: str, values: list[Any], start: Cursor) -> Any:

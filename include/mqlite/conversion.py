@@ -14,8 +14,10 @@ from mqwire.structures import MQMD
 
 
 def convert(got: Got, request: GetRequest, manager: Manager) -> Got:
-    """The message converted; unconverted with a warning (2110, 2119) where that cannot be done without loss."""
-    if got.comp != c.MQCC_OK:
+    """The message converted; unconverted with a warning (2110, 2119) where that cannot be done without loss or it was
+    truncated.
+    """
+    if got.reason in (c.MQRC_TRUNCATED_MSG_ACCEPTED, c.MQRC_TRUNCATED_MSG_FAILED):
         return got
     fields = d.for_put(request.md)
     encoding, ccsid = fields[4], fields[5] or manager.application_ccsid

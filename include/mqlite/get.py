@@ -17,7 +17,7 @@ from mqlite import descriptor as d
 from mqlite import events, expiry, sql
 from mqlite.connection import Connection, Marked
 from mqlite.failure import Failure
-from mqlite.grouping import advance, check_same_unit
+from mqlite.grouping import check_same_unit, follow
 from mqlite.opening import INPUT, Open, refresh
 from mqlite.reports import confirm_delivery
 from mqlite.retrieval import BROWSES, PROPERTIES, GetRequest, Got, check_match, returned, statement, with_rest
@@ -197,19 +197,23 @@ def attempt_take(
         connection.unit.enter(opened.queue, gets=1, persistent=bool(row[4]))
     if confirmed is not None:
         confirmed.announce(connection, syncpoint=syncpoint)
-    if request.options & c.MQGMO_LOGICAL_ORDER:
-        advance(connection, opened.getting, row[5], len(row[6]), syncpoint=syncpoint)
+    logical = bool(request.options & c.MQGMO_LOGICAL_ORDER)
+    moves = logical or bool(opened.getting.group)
+    warning = follow(connection, opened.getting, row[5], len(row[6]), logical=logical, syncpoint=syncpoint)
     if request.options & c.MQGMO_MARK_SKIP_BACKOUT:
-        mark(connection, opened, row, confirmed, logical=bool(request.options & c.MQGMO_LOGICAL_ORDER))
-    if got is not None and opened.options & c.MQOO_SAVE_ALL_CONTEXT:
-        opened.saved = bytes(got.md)
+        mark(connection, opened, row, confirmed, moves=moves)
+    if got is not None:
+        got.warn(warning)
+        if opened.options & c.MQOO_SAVE_ALL_CONTEXT:
+            opened.saved = bytes(got.md)
     return row, got
 
 
-def mark(connection: Connection, opened: Open, row: Any, confirmed: Placed | None, *, logical: bool) -> None:
+def mark(connection: Connection, opened: Open, row: Any, confirmed: Placed | None, *, moves: bool) -> None:
     """The get just done in the unit of work skips back-out (K02), with its COD report and its place in a group.
 
-    Parameters: `logical` whether it was in logical order, so that the last entry of the unit's `undo` is its own.
+    Parameters: `moves` whether it moved the handle's place in a group, so that the last entry of the unit's `undo` is
+    its own.
     """
 
     def begin() -> None:
@@ -219,7 +223,7 @@ def mark(connection: Connection, opened: Open, row: Any, confirmed: Placed | Non
         if undo is not None:
             connection.unit.undo.append(undo)
 
-    undo = connection.unit.undo[-1] if logical else None
+    undo = connection.unit.undo[-1] if moves else None
     rows = (row[0], *(numbers(confirmed) if confirmed is not None else ()))
     connection.unit.marked = Marked(rows=rows, undo=undo, begin=begin)
 

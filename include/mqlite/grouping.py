@@ -1,10 +1,12 @@
-"""Groups and segments as a put sees them: where in its group a message stands, and what an MQMDE says of it.
+"""Groups and segments: where in its group a message that is put or got stands, and what an MQMDE says of it.
 
 In physical order the application says it, and what does not apply is reset; in logical order (MQPMO_LOGICAL_ORDER,
 MQGMO_LOGICAL_ORDER) the queue manager knows it from the message before, for each handle.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from mqlite import descriptor as d
 from mqlite.connection import Connection
@@ -56,23 +58,42 @@ def set_place_in_group(connection: Connection, md: bytearray, length: int) -> No
 def next_in_logical_order(opened: Open, md: bytearray, options: int, version: int) -> None:
     """MQPMO_LOGICAL_ORDER: the queue manager says where in its group the message stands, by the one before it.
 
-    Raises Failure (MQRC_WRONG_MD_VERSION, MQRC_INCOMPLETE_GROUP).
+    Raises Failure (MQRC_WRONG_MD_VERSION, MQRC_INCOMPLETE_GROUP, MQRC_INCOMPLETE_MSG).
     """
     if not options & c.MQPMO_LOGICAL_ORDER:
         return
     if version < 2:
         raise Failure(c.MQRC_WRONG_MD_VERSION)
     flags, place = d.version_2(md)[5], opened.putting
-    if place.group and not flags & (IN_GROUP | SEGMENT):
-        raise Failure(c.MQRC_INCOMPLETE_GROUP)
+    check_goes_on(place, flags)
     d.set_version_2(md, place.group or c.MQGI_NONE, place.sequence, place.offset, flags, c.MQOL_UNDEFINED)
+
+
+def check_goes_on(place: Place, flags: int) -> None:
+    """After a segment that is not the last another segment has to come, as much in a group as that one; after a message
+    of a group that is not the last another message of it (IBM MQ, "2241 MQRC_INCOMPLETE_GROUP", "2242
+    MQRC_INCOMPLETE_MSG").
+
+    Parameters: `flags` of the message that is to be put.
+    Raises Failure (MQRC_INCOMPLETE_GROUP, MQRC_INCOMPLETE_MSG).
+    """
+    if place.offset and not (flags & SEGMENT and group_flags(flags) == place.in_group):
+        raise Failure(c.MQRC_INCOMPLETE_MSG)
+    if place.group and not place.offset and not flags & IN_GROUP:
+        raise Failure(c.MQRC_INCOMPLETE_GROUP)
+
+
+def group_flags(flags: int) -> int:
+    """The group flags among the flags of a message: the last of a group is in one."""
+    return (flags | c.MQMF_MSG_IN_GROUP) & IN_GROUP if flags & c.MQMF_LAST_MSG_IN_GROUP else flags & IN_GROUP
 
 
 def advance(connection: Connection, place: Place, md: bytes | bytearray, length: int, *, syncpoint: bool) -> None:
     """The message was put, got or browsed: what comes next in its group. A back-out of its unit of work undoes it."""
-    before = (place.group, place.sequence, place.offset)
-    place.syncpoint, place.persistent = syncpoint, d.for_put(md)[7]
+    if syncpoint:
+        undo_with_the_unit(connection, place)
     _, _, group_id, sequence, offset, flags, _ = d.version_2(md)
+    place.in_group, place.syncpoint, place.persistent = group_flags(flags), syncpoint, d.for_put(md)[7]
     more_segments = flags & c.MQMF_SEGMENT and not flags & c.MQMF_LAST_SEGMENT
     if more_segments:
         place.move(group_id, sequence, offset + length)
@@ -80,8 +101,25 @@ def advance(connection: Connection, place: Place, md: bytes | bytearray, length:
         place.move(group_id, sequence + 1, 0)
     else:
         place.move(b"", 1, 0)
-    if syncpoint:
-        connection.unit.undo.append(lambda: place.move(*before))
+
+
+def follow(
+    connection: Connection, place: Place, md: bytes | bytearray, length: int, *, logical: bool, syncpoint: bool
+) -> int:  # fmt: skip
+    """A message was got or browsed: the place goes on with it. Returns the reason of the warning, 0 for none.
+
+    Parameters: `logical` whether in logical order; `length` of the data in bytes.
+    """
+    if logical:
+        advance(connection, place, md, length, syncpoint=syncpoint)
+        return 0
+    return in_physical_order(connection, place, md, length, syncpoint=syncpoint) if place.group else 0
+
+
+def undo_with_the_unit(connection: Connection, place: Place) -> None:
+    """A back-out of the unit of work brings the place back to where it is now (IBM MQ, "MQBACK": usage notes)."""
+    before = replace(place)
+    connection.unit.undo.append(lambda: place.move_back(before))
 
 
 def check_same_unit(place: Place, *, syncpoint: bool) -> None:
@@ -103,18 +141,23 @@ def check_like_the_others(place: Place, md: bytearray, *, syncpoint: bool) -> No
         raise Failure(c.MQRC_INCONSISTENT_PERSISTENCE)
 
 
-def put_in_physical_order(
-    connection: Connection, place: Place, md: bytearray, length: int, *, syncpoint: bool
+def in_physical_order(
+    connection: Connection, place: Place, md: bytes | bytearray, length: int, *, syncpoint: bool
 ) -> int:  # fmt: skip
-    """A put in physical order goes on with the group that was being put in logical order, or breaks it off.
+    """A message put, got or browsed in physical order goes on with the group that was being put, got or browsed in
+    logical order, or breaks it off. A back-out of its unit of work undoes that.
 
-    Returns the reason of the warning that it has, 0 for none (IBM MQ, "MQPMO options": MQPMO_LOGICAL_ORDER).
+    Returns the reason of the warning that it has, 0 for none (IBM MQ, "MQPMO options": MQPMO_LOGICAL_ORDER, "MQGMO
+    options": MQGMO_LOGICAL_ORDER, "2245 MQRC_INCONSISTENT_UOW").
     """
     _, _, *where = d.version_2(md)
     if tuple(where[:3]) == (place.group, place.sequence, place.offset):
+        other_unit = place.syncpoint != syncpoint
         advance(connection, place, md, length, syncpoint=syncpoint)
-        return 0
+        return c.MQRC_INCONSISTENT_UOW if other_unit else 0
     warning = place.broken_off
+    if syncpoint:
+        undo_with_the_unit(connection, place)
     place.move(b"", 1, 0)
     return warning
 

@@ -35,30 +35,39 @@ OBJECT_KINDS = {c.MQOT_Q_MGR: Kind.QMGR, c.MQOT_PROCESS: Kind.PROCESS, c.MQOT_NA
 
 @dataclass(slots=True, kw_only=True)
 class Cursor:
-    """A browse cursor: the rank and number of the message it is on; `locked` its number while locked."""
+    """A browse cursor: the rank and number of the message it is on; `locked` its number while locked; `logical` whether
+    it was moved there in logical order, None where it was not moved.
+    """
 
     rank: int = -1
     seq: int = 0
     locked: int = 0
+    logical: bool | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Place:
     """Where a handle is in a group that it puts, gets or browses in logical order; no group: between two of them.
 
-    Attributes: `sequence` and `offset` of the message that comes next; whether the ones before it were in `syncpoint`
-    and `persistent`.
+    Attributes: `sequence` and `offset` of the message that comes next; `in_group` the group flags of the one before it,
+    whether that was in `syncpoint` and `persistent`.
     """
 
     group: bytes = b""
     sequence: int = 1
     offset: int = 0
+    in_group: int = 0
     syncpoint: bool = False
     persistent: int = 0
 
     def move(self, group: bytes, sequence: int, offset: int) -> None:
         """Be somewhere else."""
         self.group, self.sequence, self.offset = group, sequence, offset
+
+    def move_back(self, before: Place) -> None:
+        """Be what this place was."""
+        self.move(before.group, before.sequence, before.offset)
+        self.in_group, self.syncpoint, self.persistent = before.in_group, before.syncpoint, before.persistent
 
     @property
     def broken_off(self) -> int:

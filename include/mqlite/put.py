@@ -23,8 +23,8 @@ from mqlite.failure import Failure
 from mqlite.grouping import (
     advance,
     check_like_the_others,
+    in_physical_order,
     next_in_logical_order,
-    put_in_physical_order,
     set_place_in_group,
     unfold_extension,
 )
@@ -111,7 +111,7 @@ def put(connection: Connection, opened: Open, request: PutRequest) -> bytearray:
     if options & c.MQPMO_LOGICAL_ORDER:
         advance(connection, place, md, len(body), syncpoint=syncpoint)
     elif place.group:
-        request.warning = put_in_physical_order(connection, place, md, len(body), syncpoint=syncpoint)
+        request.warning = in_physical_order(connection, place, md, len(body), syncpoint=syncpoint)
     return md
 
 

@@ -48,8 +48,8 @@ class GetRequest:
 
 @dataclass(slots=True, kw_only=True)
 class Got:
-    """A message as it is returned; `comp` and `reason` tell of truncation; `properties` None where they are in the data
-    or were not asked for.
+    """A message as it is returned; `comp` and `reason` tell of truncation, else of a group that is broken off;
+    `properties` None where they are in the data or were not asked for.
     """
 
     md: bytearray
@@ -58,6 +58,11 @@ class Got:
     properties: dict[str, Property] | None = None
     comp: int = c.MQCC_OK
     reason: int = c.MQRC_NONE
+
+    def warn(self, reason: int) -> None:
+        """Have the call warn of something, unless it warns already or there is nothing (0)."""
+        if reason and not self.reason:
+            self.comp, self.reason = c.MQCC_WARNING, reason
 
 
 def check_match(match: int, version: int) -> None:
