@@ -13,9 +13,11 @@ import pytest
 
 from mqops.errors import LakeError, PlanChanged, RulesError, SettingsError
 from mqops.plan import COLUMNS, PlanSummary, plan_digest, row_digest
+from mqops.rules import parse
 from mqops.spark.decide import Request, decide, message_id, table_text
 from mqops.spark.digest import digest_of
 from mqops.spark.schema import PLAN, SNAPSHOT
+from mqops.workflow.decide import decide as decide_plainly
 from mqwire import constants as c
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -64,6 +66,15 @@ def test_D01_D04_D05_D06_every_message_gets_its_rule(spark, make_run):
         (1, "RETRY", "PAYMENTS.IN", "QM1", False, "CTX", "bob", "PAYMENTS.IN@QM1!bob"),
     ]
     assert summary.actions == {"RETRY": 2, "DISCARD": 1, "FWD": 3, "IGNORE": 2, "ERROR": 1}
+
+
+def test_PUTAUT_CTX_with_a_blank_user_is_not_our_own_authority(spark, make_run):
+    folder = make_run([dead(0, user_identifier=""), dead(1, user_identifier=" x"), dead(2, dlh_reason=2085)])
+    table = "REASON(2053) ACTION(RETRY) PUTAUT(CTX)\nACTION(RETRY)\n"
+    summary, rows = decided(spark, folder, table)
+    targets = [(row["alternate_user"], row["unit_group"]) for row in rows]
+    assert targets == [(" ", "PAYMENTS.IN@QM1!"), (" x", "PAYMENTS.IN@QM1!x"), ("", "PAYMENTS.IN@QM1")]
+    assert decide_plainly(folder, parse(table).table, text=table, source="<rules>").digest == summary.digest
 
 
 def test_the_plan_has_its_schema_and_the_messages_identity(spark, make_run):

@@ -19,6 +19,9 @@ Group: TypeAlias = tuple[str, str]
 PUTS = ("RETRY", "FWD")
 """The actions that canaries are sent for: what is discarded does not come back."""
 
+OF_NOBODY = " "
+"""`alternate_user` of what PUTAUT(CTX) puts where MQMD.UserIdentifier is blank: by nobody's authority, not by ours."""
+
 DEFAULT_LANES = 16
 DEFAULT_UNIT_SIZE = 200
 
@@ -35,10 +38,10 @@ class Row:
     Parameters: `row` its number in the plan; `position` its place in its lane; `queue` where it is taken from;
     `body_length` in bytes (DLH included); `body_sha256` of the same bytes, for the ledger;
     `header` whether the MQDLH goes along (FWD HEADER(YES)); `alternate_user` the user whose authority puts it
-    (PUTAUT(CTX)) or ""; `twin` whether another row has the same MsgId and CorrelId; `tries` so far, and of a RESTORE
-    how many messages with the same identity may be there before it; `unit_group` the destination as the plan names it;
-    `order_key` what its rule's ORDER keeps in order, "" without; `together` the row number of the first message of its
-    MQ group, its own without.
+    (PUTAUT(CTX)), `OF_NOBODY` where that is blank, "" for our own; `twin` whether another row has the same MsgId and
+    CorrelId; `tries` so far, and of a RESTORE how many messages with the same identity may be there before it;
+    `unit_group` the destination as the plan names it; `order_key` what its rule's ORDER keeps in order, "" without;
+    `together` the row number of the first message of its MQ group, its own without.
     Attributes: `target` where it goes, and by whose authority; rows with the same `bundle` go in one unit of work or
     not at all.
     """
@@ -81,7 +84,7 @@ class Row:
 
 
 class Target(NamedTuple):
-    """A destination as it is opened: queue, queue manager (blank: local) and alternate user (blank: own)."""
+    """A destination as it is opened: queue, queue manager (blank: local), alternate user ("": none is named)."""
 
     queue: str
     queue_manager: str = ""

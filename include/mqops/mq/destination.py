@@ -71,7 +71,7 @@ class Lookout:
             if error.reason in LOST_CONNECTION:
                 raise
             how = " with all context (SETALL)" if options & c.MQOO_SET_ALL_CONTEXT else ""
-            by = f" by the authority of {user}" if user else ""
+            by = f" by the authority of {user.strip() or 'a blank user (PUTAUT(CTX))'}" if user else ""
             return f"MQOPEN for puts{how}{by} fails: {error.symbol} ({error.reason})", error.advice
         return None
 

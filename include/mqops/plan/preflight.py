@@ -40,7 +40,8 @@ class Demand:
     """What a plan puts to one name.
 
     Parameters: `queue` and `queue_manager` (blank: the one that is connected) as they will be opened; `bytes` of all
-    bodies and of the `longest`, without an MQDLH that is taken off; `users` whose authority opens it, "" for our own.
+    bodies and of the `longest`, without an MQDLH that is taken off; `users` whose authority opens it, "" for our own
+    and a blank for the blank user of PUTAUT(CTX) (`mqops.act.lanes.OF_NOBODY`).
     """
 
     queue: str

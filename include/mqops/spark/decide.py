@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from mqops.act.lanes import OF_NOBODY
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.plan import PlanSummary
 from mqops.plan.bonds import remarks
@@ -200,6 +201,7 @@ def _values(table: Table, *, tried: bool) -> Mapping[str, Column]:
     rules = table.rules
     action = F.coalesce(_of_rule([rule.action for rule in rules]), F.lit("IGNORE"))
     key = _of_rule([rule.key for rule in rules])
+    user = F.when(F.col("user_identifier") == "", OF_NOBODY).otherwise(F.col("user_identifier"))
     by_context = _of_rule([_puts(rule) and rule.putaut == "CTX" for rule in rules])
     return {
         "rule_line": _of_rule([rule.line for rule in rules]),
@@ -209,7 +211,7 @@ def _values(table: Table, *, tried: bool) -> Mapping[str, Column]:
         "dest_q_mgr": _destination(["&DESTQM" if rule.action == "RETRY" else rule.fwdqm for rule in rules]),
         "header": F.coalesce(_of_rule([rule.header for rule in rules]), F.lit(False)),
         "putaut": F.coalesce(_of_rule([rule.putaut if _puts(rule) else "" for rule in rules]), F.lit("")),
-        "alternate_user": F.when(by_context, F.col("user_identifier")).otherwise(""),
+        "alternate_user": F.when(by_context, user).otherwise(""),
         "tries": F.coalesce(F.element_at("_tries", key), F.lit(0)) if tried else F.lit(0),
     }
 
@@ -232,8 +234,8 @@ def _destination(names: Sequence[str]) -> Column:
 
 
 def _unit_group() -> Column:
-    """What one unit of work must not mix: `queue@queue manager`, and `!user` where that user's authority puts it."""
-    user = F.when(F.col("alternate_user") == "", "").otherwise(F.concat(F.lit("!"), F.col("alternate_user")))
+    """What one unit of work must not mix: `queue@queue manager`, and `!user` where PUTAUT(CTX) puts by that (blank) user."""
+    user = F.when(F.col("alternate_user") == "", "").otherwise(F.concat(F.lit("!"), F.trim("alternate_user")))
     target = F.concat("dest_q", F.lit("@"), "dest_q_mgr", user)
     return F.when(F.col("action").isin("RETRY", "FWD"), target).otherwise(F.col("action"))
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from mqops.act.lanes import OF_NOBODY
 from mqops.backout.decision import settled, with_origin
 from mqops.backout.origin import Setting
 from mqops.errors import PlanChanged
@@ -207,6 +208,8 @@ def _decision(rule: Rule, message: Mapping[str, Any], tries: Mapping[str, int]) 
     puts = rule.action in {"RETRY", "FWD"}
     queue = "&DESTQ" if rule.action == "RETRY" else rule.fwdq
     queue_manager = "&DESTQM" if rule.action == "RETRY" else rule.fwdqm
+    by_context = puts and rule.putaut == "CTX"
+    alternate_user: str = (message["user_identifier"] or OF_NOBODY) if by_context else ""
     decision = {
         "rule_line": rule.line,
         "rule_key": rule.key,
@@ -215,10 +218,10 @@ def _decision(rule: Rule, message: Mapping[str, Any], tries: Mapping[str, int]) 
         "dest_q_mgr": _resolved(queue_manager, message),
         "header": rule.header,
         "putaut": rule.putaut if puts else "",
-        "alternate_user": message["user_identifier"] if puts and rule.putaut == "CTX" else "",
+        "alternate_user": alternate_user,
         "tries": tries.get(rule.key, 0),
     }
-    user = f"!{decision['alternate_user']}" if decision["alternate_user"] else ""
+    user = f"!{alternate_user.strip(' ')}" if alternate_user else ""
     target = f"{decision['dest_q']}@{decision['dest_q_mgr']}{user}"
     return decision | {"unit_group": target if puts else rule.action}
 

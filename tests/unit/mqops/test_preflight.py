@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pymqi
 import pytest
 from mq_support import DLQ, dead_letter
@@ -271,6 +272,23 @@ def test_with_PUTAUT_CTX_the_authority_of_the_messages_users_counts(manager, pla
     (finding,) = planned("ACTION(RETRY) PUTAUT(CTX)")[3].doubts
     assert finding.what == "MQOPEN for puts by the authority of alice fails: MQRC_NOT_AUTHORIZED (2035)"
     assert not planned("ACTION(RETRY)")[3].doubts
+
+
+def test_PUTAUT_CTX_with_a_blank_user_never_puts_by_our_own_authority(manager, planned):
+    """IBM's handler opens with MQOO_ALTERNATE_USER_AUTHORITY whatever stands in MQMD.UserIdentifier."""
+    blank = {"UserIdentifier": " " * 12}
+    manager.put(DLQ, [dead_letter("A", b"%d" % n, **blank) for n in range(2)], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    manager.put(DLQ, [dead_letter("A", b"own", reason=2085, **blank)], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    what, run, plan, found = planned("REASON(2085) ACTION(RETRY)\nACTION(RETRY) PUTAUT(CTX)\n")
+    rows = pq.read_table(run.plan).to_pylist()
+    assert [(row["putaut"], row["unit_group"]) for row in rows] == [("CTX", "A@QM1!")] * 2 + [("DEF", "A@QM1")]
+    (finding,) = found.doubts
+    assert finding.what == (
+        "MQOPEN for puts by the authority of a blank user (PUTAUT(CTX)) fails: MQRC_NOT_AUTHORIZED (2035)"
+    )
+    summary = carry_out(what, run, plan)
+    assert (summary.moved, summary.reasons) == (1, {"MQRC_NOT_AUTHORIZED": 2})
+    assert manager.bodies("A") == [b"own"]
 
 
 def test_a_queue_manager_that_cannot_be_reached_is_unknown(manager, planned):
