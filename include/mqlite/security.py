@@ -67,10 +67,14 @@ def checked(
 def lookup(objects: Objects, channel: str) -> tuple[Attributes | None, Attributes | None]:
     """The AUTHINFO that CONNAUTH names, and the server-connection channel, if one is named.
 
-    Raises Failure (MQRC_UNKNOWN_CHANNEL_NAME).
+    Raises Failure (MQRC_UNKNOWN_CHANNEL_NAME; MQRC_NOT_AUTHORIZED where CONNAUTH names no AUTHINFO that is there, as
+    nobody can tell then what was to be checked).
     """
     served = objects.get(Kind.CHANNEL, channel) if channel else None
     if channel and (served is None or served.get("CHLTYPE") != c.MQCHT_SVRCONN):
         raise Failure(c.MQRC_UNKNOWN_CHANNEL_NAME, channel)
     named = str(objects.manager().get("CONNAUTH") or "")
-    return (objects.get(Kind.AUTHINFO, named) if named else None), served
+    rule = objects.get(Kind.AUTHINFO, named) if named else None
+    if named and rule is None:
+        raise Failure(c.MQRC_NOT_AUTHORIZED, f"CONNAUTH names {named}, which is not there")
+    return rule, served

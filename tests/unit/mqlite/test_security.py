@@ -64,6 +64,19 @@ def test_MQCONN_without_CONNAUTH(home: object) -> None:
     pymqi.connect("QM1").disconnect()
 
 
+def test_nobody_connects_while_CONNAUTH_names_what_is_not_there(home: object) -> None:
+    make("QM1", "ALTER QMGR CONNAUTH(MISSPELT)\nDEFINE CHANNEL(APP) CHLTYPE(SVRCONN)")
+    add_user(OWNER)
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        pymqi.connect("QM1")
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        Clerk(OWNER.encode())
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        pymqi.connect("QM1", "APP", "localhost(1414)")
+    run_mqsc("ALTER QMGR CONNAUTH(SYSTEM.DEFAULT.AUTHINFO.IDPWOS)")  # the command works all the same
+    pymqi.connect("QM1").disconnect()
+
+
 def test_MQCONN_in_a_thread_that_is_connected_gives_its_connection(home: object) -> None:
     make("QM1")
     check_local("REQUIRED")
