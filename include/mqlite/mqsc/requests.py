@@ -245,7 +245,7 @@ def _where(parameter: Parameter, noun: str, tables: list[Mapping[str, Attribute]
     if row is None or operator is None or not operator_fits(row, operator):
         raise CommandErrorAt(Condition.FILTER_ERROR, parameter)
     if isinstance(row.type, Text | Names | Words):
-        return Where(keyword=row.keyword, operator=operator, value=value)
+        return Where(keyword=row.keyword, operator=operator, value=value.rstrip(" "))  # blanks are padding
     try:
         return Where(keyword=row.keyword, operator=operator, value=row.type.canonical(keyword, value))
     except AttributeProblem as problem:

@@ -161,6 +161,11 @@ def test_generic_names_show_names_only_unless_attributes_are_asked_for(mqsc: Mqs
         ("MAXDEPTH NE 5", {"A.2", "A.3"}),
         ("DESCR LK 'pay*'", {"A.1", "A.2"}),
         ("DESCR NL 'pay*'", {"A.3"}),
+        ("DESCR EQ 'pay  '", {"A.2"}),  # trailing blanks are padding
+        ("INITQ EQ ' '", {"A.1", "A.3"}),
+        ("INITQ NE ' '", {"A.2"}),
+        ("INITQ GT ' '", {"A.2"}),
+        ("INITQ LK ' '", {"A.1", "A.3"}),
         ("PUT EQ DISABLED", {"A.3"}),
         ("TRIGGER EQ TRIGGER", {"A.2"}),
         ("TYPE EQ QLOCAL", {"A.1", "A.2", "A.3"}),
@@ -169,7 +174,7 @@ def test_generic_names_show_names_only_unless_attributes_are_asked_for(mqsc: Mqs
 def test_where_filters(mqsc: Mqsc, where: str, found: set[str]) -> None:
     mqsc(
         "DEFINE QLOCAL(A.1) MAXDEPTH(5) DESCR('payments')",
-        "DEFINE QLOCAL(A.2) MAXDEPTH(6) DESCR('pay') TRIGGER",
+        "DEFINE QLOCAL(A.2) MAXDEPTH(6) DESCR('pay') TRIGGER INITQ(I)",
         "DEFINE QLOCAL(A.3) MAXDEPTH(7) DESCR('other') PUT(DISABLED)",
     )
     output = mqsc(f"DISPLAY QUEUE(A.*) WHERE({where})")
