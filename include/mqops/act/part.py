@@ -3,7 +3,8 @@
 | what happened            | next try                                                                        |
 |--------------------------|---------------------------------------------------------------------------------|
 | put failed               | the rows up to the offender, which is recorded as failed and not touched; where |
-|                          | it is of an MQ group, up to the group's end, and the others of it are left      |
+|                          | it is of an MQ group, up to the group's end, and all of it: it is the group     |
+|                          | that was tried, so that its messages have had the same tries in the next pass   |
 | one of an MQ group gone  | the same rows; all of that group are left                                       |
 | another message came     | the same rows; that one is looked for by browsing (same MsgId and CorrelId)     |
 | handle out of date       | the same rows with a new handle; the second time it counts as a failed put      |
@@ -21,7 +22,6 @@ from itertools import groupby
 from mqops.act.lanes import Row, Target
 from mqops.act.scope import Scope
 
-GROUP_FAILED = "another message of its group failed"
 GROUP_GONE = "a message of its group is gone"
 GROUP_TOO_LARGE = "its group is larger than a unit of work may be (MAXUMSGS)"
 
@@ -62,9 +62,8 @@ class Part:
         bundle = [other for other in self.rows if other.bundle == row.bundle]
         kept = self.rows[: bundle[-1].position - self.first + 1]
         closed = {row.target: reason} if scope is Scope.DESTINATION else {}
-        failed = {**self.failed, row.position: reason}
-        left = {**self.left, **{other.position: GROUP_FAILED for other in bundle if other is not row}}
-        return replace(self, rows=kept, failed=failed, left=left, closed={**self.closed, **closed})
+        failed = {**self.failed, **{other.position: reason for other in bundle}}
+        return replace(self, rows=kept, failed=failed, closed={**self.closed, **closed})
 
     def without(self, row: Row, why: str) -> Part:
         """The next try: the row is left, and all that go with it."""

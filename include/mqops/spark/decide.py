@@ -234,7 +234,7 @@ def _destination(names: Sequence[str]) -> Column:
 
 
 def _unit_group() -> Column:
-    """What one unit of work must not mix: `queue@queue manager`, and `!user` where PUTAUT(CTX) puts by that (blank) user."""
+    """What one unit of work must not mix: `queue@queue manager`, and `!user` where PUTAUT(CTX) puts it by that user."""
     user = F.when(F.col("alternate_user") == "", "").otherwise(F.concat(F.lit("!"), F.trim("alternate_user")))
     target = F.concat("dest_q", F.lit("@"), "dest_q_mgr", user)
     return F.when(F.col("action").isin("RETRY", "FWD"), target).otherwise(F.col("action"))

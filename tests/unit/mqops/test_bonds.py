@@ -9,7 +9,7 @@ from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
 from mqops.act.mover import BEHIND
-from mqops.act.part import GROUP_FAILED, GROUP_GONE, GROUP_TOO_LARGE
+from mqops.act.part import GROUP_GONE, GROUP_TOO_LARGE
 from mqops.errors import Stopped
 from mqops.store.stop import Stop, lift, stop
 from mqops.workflow.act import act
@@ -119,8 +119,39 @@ def test_a_group_stays_whole_where_one_of_it_cannot_be_put_or_is_gone(manager, l
     assert manager.bodies("SHORT") == [b"short 1", b"short 2"]
     assert manager.depth("A") == 0
     proof = prove(manager.connection, run)
-    assert counts(proof) == {"planned": 8, "moved": 2, "left": 5, "gone": 1, "failed": 1}
-    assert proof.left_because == {GROUP_FAILED: 2, GROUP_GONE: 3}
+    assert counts(proof) == {"planned": 8, "moved": 2, "left": 5, "gone": 1, "failed": 3}
+    assert proof.left_because == {GROUP_GONE: 3}
+
+
+THEN_AWAY = "DESTQ(FEW) ACTION(RETRY)\nACTION(FWD) FWDQ(A) HEADER(YES)\n"
+
+
+def test_D02_D03_tries_are_counted_for_the_whole_group_which_goes_on_to_the_next_rule(manager, lake):
+    manager.put(DLQ, group("FEW", b"one", 3))
+    run, _plan = planned(manager, lake, THEN_AWAY)
+    act(manager.connection, run)
+    proof = prove(manager.connection, run)
+    assert (counts(proof), proof.reasons) == ({"planned": 3, "left": 3, "failed": 3}, {"MQRC_Q_FULL": 3})
+    run, plan = planned(manager, lake, THEN_AWAY)
+    assert plan.actions == {"FWD": 3}
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 3, "moved": 3}
+    assert [body[172:] for body in manager.bodies("A")] == [b"one 1", b"one 2", b"one 3"]
+
+
+def test_what_joins_its_group_after_a_failed_try_has_had_that_try(manager, lake):
+    manager.mqsc("ALTER QLOCAL(FEW) MAXDEPTH(1)")
+    *early, late = group("FEW", b"one", 3)
+    manager.put(DLQ, early)
+    run, _plan = planned(manager, lake, THEN_AWAY)
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 2, "left": 2, "failed": 2}
+    manager.put(DLQ, [dead_letter("FEW", b"single"), late])
+    run, plan = planned(manager, lake, THEN_AWAY)
+    assert [row["action"] for row in pq.read_table(run.plan).to_pylist()] == ["FWD", "FWD", "RETRY", "FWD"]
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 4, "moved": 4}
+    assert manager.bodies("FEW") == [b"single"]
 
 
 def test_a_group_larger_than_MAXUMSGS_is_left_and_others_go(manager, lake):
