@@ -3,7 +3,8 @@
 Decides only what is put where; the putting is the port's. The order, as IBM's receiving MCA has it:
 
 1. Put to the queue that the MQXQH names, all context set as the message brings it; by the authority of MCAUSER, or
-   with PUTAUT(CTX) of the message's user, of whom IBM MQ wants PUT and SETALL.
+   with PUTAUT(CTX) of the message's user, of whom IBM MQ wants PUT, and of MCAUSER SETALL and ALTUSR then ("PUT
+   authority (PUTAUT)"). A message without a user is not delivered so.
 2. Failed with a reason that may pass (full, inhibited): try again MRRTY times, MRTMR milliseconds apart.
 3. The message asks so (MQRO_DISCARD_MSG): discard it.
 4. USEDLQ(YES) and the queue manager has a DEADQ: put it there, prefixed with an MQDLH in this queue manager's CCSID and
@@ -11,7 +12,9 @@ Decides only what is put where; the putting is the port's. The order, as IBM's r
 5. NPMSPEED(FAST) and the message is not persistent: discard it (P04).
 6. Else the message stays on the transmission queue and the channel stops (P03, P06).
 
-After 3, 4 and 5 the exception report follows that the message asked for (MQRO_EXCEPTION...).
+After 3, 4 and 5 the exception report follows that the message asked for (MQRO_EXCEPTION...). It and what is put by 4
+are put by the authority of MCAUSER, whatever PUTAUT is ("Message channel agent user identifier (MCAUSER)"); for the
+report the message's user needs PUT and PASSID besides, as for any other (`mqlite.reports`).
 """
 
 from __future__ import annotations
@@ -59,7 +62,7 @@ class Rules:
     """The attributes of a channel end that decide. retry_interval: milliseconds.
 
     user: MCAUSER, whose authority counts on the queues, blank for that of the queue manager; by_context: PUTAUT(CTX),
-    the message's user counts.
+    the message's user counts on the queue that the message is for.
     """
 
     use_dead_letter_queue: bool = True
@@ -68,10 +71,6 @@ class Rules:
     retry_interval: int = 1000
     user: str = ""
     by_context: bool = False
-
-    def user_of(self, md: MQMD) -> str:
-        """Whose authority a message is put with."""
-        return (before_nul(md.user_identifier).rstrip() if self.by_context else "") or self.user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +81,11 @@ class Transmitted:
     queue_manager: str
     md: MQMD
     body: bytes
+
+    @property
+    def user(self) -> str:
+        """Who its context says put it, blank if it says nobody."""
+        return before_nul(self.md.user_identifier).rstrip()
 
     @property
     def persistent(self) -> bool:
@@ -143,9 +147,11 @@ def deliver(
 def _put(port: Port, message: Transmitted, rules: Rules, pause: Callable[[float], bool]) -> int | None:
     """The reason why the message could not be put, None if it could."""
     tries = 0
+    if rules.by_context and not message.user:
+        return c.MQRC_NOT_AUTHORIZED
+    alternate = message.user if rules.by_context else ""
     while True:
-        user = rules.user_of(message.md)
-        reason = refusal(port, message.queue, message.queue_manager, message.md, message.body, user=user)
+        reason = refusal(port, message, rules.user, alternate)
         if not reason:
             return None
         if reason not in PASSING or tries >= rules.retry_count:
@@ -161,24 +167,30 @@ def bury(port: Port, message: Transmitted, reason: int, rules: Rules, *, now: Ca
     An exception report follows, if the message asks for one. Raises Undeliverable.
     """
     unwanted = bool(message.md.report & c.MQRO_DISCARD_MSG)
-    if not unwanted and rules.use_dead_letter_queue and put_dead_letter(port, message, reason, now()):
+    if not unwanted and rules.use_dead_letter_queue and put_dead_letter(port, message, reason, rules.user, now()):
         outcome = Outcome.DEAD_LETTERED
     elif unwanted or (rules.fast and not message.persistent):
         outcome = Outcome.DISCARDED
     else:
         raise Undeliverable(reason, message.queue)
-    report_exception(port, message, reason, now())
+    report_exception(port, message, reason, rules.user, now())
     return outcome
 
 
-def put_dead_letter(port: Port, message: Transmitted, reason: int, now: datetime) -> bool:
-    """Put a message on the port's dead-letter queue; False if there is none, or it refuses."""
+def put_dead_letter(port: Port, message: Transmitted, reason: int, user: str, now: datetime) -> bool:
+    """Put a message on the port's dead-letter queue as a user; False if there is none, or it refuses."""
     queue = port.dead_letter_queue()
-    return bool(queue) and refusal(port, queue, "", *dead_letter(port, message, reason, now)) == 0
+    if not queue:
+        return False
+    md, body = dead_letter(port, message, reason, now)
+    return refusal(port, Transmitted(queue=queue, queue_manager="", md=md, body=body), user) == 0
 
 
-def report_exception(port: Port, message: Transmitted, reason: int, now: datetime) -> None:
-    """Send the exception report that a message asks for. One that has no place is dead-lettered if it is persistent."""
+def report_exception(port: Port, message: Transmitted, reason: int, user: str, now: datetime) -> None:
+    """Send the exception report that a message asks for, as a user.
+
+    One that has no place, or that the message's own user may not have put there, is dead-lettered if it is persistent.
+    """
     original = message.md
     asked = original.report & EXCEPTION.full
     if not asked & EXCEPTION.plain:
@@ -187,20 +199,29 @@ def report_exception(port: Port, message: Transmitted, reason: int, now: datetim
         original, reason, msg_id=c.MQMI_NONE, queue_manager=port.queue_manager, appl_type=port.appl_type,
         appl_name=port.appl_name,
     )  # fmt: skip
-    queue, queue_manager = before_nul(original.reply_to_q), before_nul(original.reply_to_q_mgr)
-    body = message.body[: kept_length(original, message.body, asked, EXCEPTION)]
-    failed = refusal(port, queue, queue_manager, md, body)
-    if failed and md.persistence == c.MQPER_PERSISTENT:
-        report = Transmitted(queue=queue, queue_manager=queue_manager, md=md, body=body)
-        put_dead_letter(port, report, failed, now)
+    report = Transmitted(
+        queue=before_nul(original.reply_to_q),
+        queue_manager=before_nul(original.reply_to_q_mgr),
+        md=md,
+        body=message.body[: kept_length(original, message.body, asked, EXCEPTION)],
+    )
+    failed = refusal(port, report, user, of=message)
+    if failed and report.persistent:
+        put_dead_letter(port, report, failed, user, now)
 
 
 def refusal(
-    port: Port, queue: str, queue_manager: str, md: MQMD, body: bytes, *, user: str = ""
+    port: Port, message: Transmitted, user: str, alternate: str = "", *, of: Transmitted | None = None
 ) -> int:  # fmt: skip
-    """Put a message; 0, or the reason why the queue does not take it. Raises Refused if the port itself is gone."""
+    """Put a message; 0, or the reason why the queue does not take it. Raises Refused if the port itself is gone.
+
+    Parameters: `user` and `alternate` as of `Port.put`; `of` the message that this one is a report on.
+    """
+    queue, queue_manager = message.queue, message.queue_manager
     try:
-        port.put(queue, queue_manager, md, body, user=user)
+        if of is not None:
+            port.check_report(queue, queue_manager, user=of.user)
+        port.put(queue, queue_manager, message.md, message.body, user=user, alternate=alternate)
     except Refused as refused:
         if refused.reason in BROKEN:
             raise

@@ -6,14 +6,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mqlite import authority, opening, reports, unit_of_work
 from mqlite import get as getting
-from mqlite import opening, unit_of_work
 from mqlite import put as putting
 from mqlite.channels.port import Got, Refused
 from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqlite.manager import Manager
 from mqlite.opening import Open
+from mqlite.resolve import resolve
 from mqwire import constants as c
 from mqwire.structures import MQMD
 
@@ -32,7 +33,7 @@ class EnginePort:
             where = f"pid {os.getpid()}"
             self._connection = Connection(manager, user="mqm", shared=False, channel=channel, conn_name=where)
         self._sources: dict[str, Open] = {}
-        self._targets: dict[tuple[str, str, str], Open] = {}
+        self._targets: dict[tuple[str, str, str, str], Open] = {}
 
     @property
     def queue_manager(self) -> str:
@@ -71,14 +72,19 @@ class EnginePort:
         return found.body if found else None
 
     def put(
-        self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True, user: str = ""
+        self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True, user: str = "",
+        alternate: str = "",
     ) -> None:  # fmt: skip
         scope = c.MQPMO_SYNCPOINT if syncpoint else c.MQPMO_NO_SYNCPOINT
         request = putting.PutRequest(
             md=bytearray(md.pack()), options=c.MQPMO_SET_ALL_CONTEXT | scope, context=0, body=body
         )
         with refusing():
-            putting.put(self._connection, self._target(queue, queue_manager, user), request)
+            putting.put(self._connection, self._target(queue, queue_manager, user, alternate), request)
+
+    def check_report(self, queue: str, queue_manager: str, *, user: str) -> None:
+        with refusing():
+            reports.check_target(self._connection, user, queue, queue_manager)
 
     def commit(self) -> None:
         with refusing():
@@ -118,12 +124,31 @@ class EnginePort:
             self._sources[queue] = self._open(queue, "", SOURCE_OPTIONS)
         return self._sources[queue]
 
-    def _target(self, queue: str, queue_manager: str, user: str) -> Open:
+    def _target(self, queue: str, queue_manager: str, user: str, alternate: str) -> Open:
         """The queue open for output by a user; it stays open until the unit of work ends."""
-        names = (queue, queue_manager, user)
+        names = (queue, queue_manager, user, alternate)
         if names not in self._targets:
-            self._targets[names] = self._open(queue, queue_manager, TARGET_OPTIONS, user)
+            if alternate:
+                self._check_agent(queue, queue_manager, user)
+                options = TARGET_OPTIONS | c.MQOO_ALTERNATE_USER_AUTHORITY
+                self._targets[names] = self._open(queue, queue_manager, options, alternate)
+            else:
+                self._targets[names] = self._open(queue, queue_manager, TARGET_OPTIONS, user)
         return self._targets[names]
+
+    def _check_agent(self, queue: str, queue_manager: str, user: str) -> None:
+        """The channel's own user may put on a queue in others' names (IBM MQ, "PUT authority (PUTAUT)").
+
+        Raises Refused (MQRC_NOT_AUTHORIZED ...).
+        """
+        if not user:
+            return
+        connection = self._connection
+        with refusing():
+            found = resolve(connection.objects, self._manager.name, queue, queue_manager)
+            name = authority.queue_that_counts(connection, found)
+            authority.require(connection.engine, user, "QUEUE", name, {"SETALL"})
+            authority.require(connection.engine, user, "QMGR", self._manager.name, {"ALTUSR", "SETALL"})
 
     def _open(self, queue: str, queue_manager: str, options: int, user: str = "") -> Open:
         with refusing():

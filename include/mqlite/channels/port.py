@@ -58,12 +58,17 @@ class Port(Protocol):
         """The data of the first message with that CorrelId, left where it is."""
 
     def put(
-        self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True, user: str = ""
+        self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True, user: str = "",
+        alternate: str = "",
     ) -> None:  # fmt: skip
         """Put with all context as the descriptor says, under syncpoint or at once.
 
-        user: whose authority counts, blank for the channel program's own, which is everything.
+        user: whose authority counts, blank for the channel program's own, which is everything. alternate: in whose
+        place `user` puts, who needs PUT then, and `user` the authority to set context and to be somebody else.
         """
+
+    def check_report(self, queue: str, queue_manager: str, *, user: str) -> None:
+        """Raises Refused unless a message's user may have reports on it put on a queue."""
 
     def commit(self) -> None:
         """Commit the unit of work."""

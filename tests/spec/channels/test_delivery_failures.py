@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import pymqi
 import pytest
 from pymqi import CMQC
 
@@ -24,7 +23,12 @@ FAILURES = [
     pytest.param("TARGET", "ALTER QLOCAL(TARGET) MAXMSGL(5)", c.MQRC_MSG_TOO_BIG_FOR_Q, id="too-long"),
     pytest.param("ALIAS", "DEFINE QALIAS(ALIAS) TARGET(GONE)", c.MQRC_UNKNOWN_ALIAS_BASE_Q, id="alias-without-target"),
     pytest.param(
-        "TARGET", "ALTER CHANNEL(A.TO.B) CHLTYPE(RCVR) MCAUSER('nobody')", c.MQRC_NOT_AUTHORIZED, id="not-authorized"
+        "TARGET",
+        "ALTER CHANNEL(A.TO.B) CHLTYPE(RCVR) MCAUSER('nobody')\n"
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('nobody') AUTHADD(SETALL)\n"
+        f"SET AUTHREC PROFILE({DEAD}) OBJTYPE(QUEUE) PRINCIPAL('nobody') AUTHADD(PUT,SETALL)",
+        c.MQRC_NOT_AUTHORIZED,
+        id="not-authorized",
     ),
 ]
 
@@ -55,25 +59,6 @@ def test_P01_E11_undeliverable_message_goes_to_DEADQ_with_an_MQDLH(
     assert (md.format, md.msg_id, md.correl_id, md.persistence) == ("MQDEAD", sent.msg_id, sent.correl_id, 1)
     assert (md.put_date, md.put_time, md.put_appl_name) == (sent.put_date, sent.put_time, sent.put_appl_name)
     assert 0 < md.expiry <= 36_000
-
-
-def test_P01_with_PUTAUT_CTX_the_messages_user_has_to_be_authorized(estate: Estate) -> None:
-    estate.channel_pair(receiver="MRRTY(0) PUTAUT(CTX)")
-    estate.mqsc("B", "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('clerk') AUTHADD(SETALL)")
-    estate.mqsc("B", "SET AUTHREC PROFILE(TARGET) OBJTYPE(QUEUE) PRINCIPAL('clerk') AUTHADD(PUT,SETALL)")
-    sender = pymqi.connect("A")
-    for user in (b"clerk", b"stranger"):
-        od = pymqi.OD(ObjectName=b"TARGET", ObjectQMgrName=b"B")
-        opened = pymqi.Queue(sender, od, CMQC.MQOO_OUTPUT | CMQC.MQOO_SET_IDENTITY_CONTEXT)
-        options = pymqi.PMO(Options=CMQC.MQPMO_SET_IDENTITY_CONTEXT | CMQC.MQPMO_NO_SYNCPOINT)
-        opened.put(b"by " + user, pymqi.MD(Version=2, UserIdentifier=user, **PERSISTENT), options)
-        opened.close()
-    sender.disconnect()
-    estate.run_channel()
-    assert [found.body for found in estate.take("B", "TARGET")] == [b"by clerk"]
-    (dead,) = estate.take("B", DEAD)
-    header, rest = dead.dead_letter_header()
-    assert (header.reason, header.dest_q_name, rest) == (c.MQRC_NOT_AUTHORIZED, "TARGET", b"by stranger")
 
 
 def test_P01_a_zos_queue_manager_writes_the_MQDLH_in_EBCDIC_and_big_endian(estate: Estate) -> None:
