@@ -50,6 +50,7 @@ def options_without(prefix_: str, known: int) -> list[str]:
         ("MQOPEN options", options_without("MQOO_", opening.KNOWN)),
         ("MQPUT options, queues", options_without("MQPMO_", put.KNOWN)),
         ("MQPUT options, topics", options_without("MQPMO_", ~topics.UNSUPPORTED)),
+        ("MQMD.Report", options_without("MQRO_", put.KNOWN_REPORTS)),
         ("MQGET options", options_without("MQGMO_", get.KNOWN)),
         ("MQSUB options", options_without("MQSO_", subscriptions.KNOWN)),
         ("MQCLOSE options", options_without("MQCO_", 0b1111)),
@@ -84,6 +85,9 @@ def test_options_are_refused(application: Application) -> None:
     for name in row("MQPUT options, queues")[0]:
         with refused(row("MQPUT options, queues")[1]):
             application.put("Q1", options=getattr(c, name))
+    for name in row("MQMD.Report")[0]:
+        with refused(row("MQMD.Report")[1]):
+            application.put("Q1", Report=getattr(c, name), ReplyToQ=b"Q1")
     for name in row("MQGET options")[0]:
         with refused(row("MQGET options")[1]):
             application.get("Q1", getattr(c, name))
