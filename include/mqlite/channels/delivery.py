@@ -161,10 +161,15 @@ def _put(port: Port, message: Transmitted, rules: Rules, pause: Callable[[float]
             return reason
 
 
-def bury(port: Port, message: Transmitted, reason: int, rules: Rules, *, now: Callable[[], datetime]) -> Outcome:
+def bury(
+    port: Port, message: Transmitted, reason: int, rules: Rules, *, now: Callable[[], datetime],
+    putter: str | None = None,
+) -> Outcome:  # fmt: skip
     """Put a message that cannot be delivered on the port's dead-letter queue, or discard it, or refuse it.
 
-    An exception report follows, if the message asks for one. Raises Undeliverable.
+    An exception report follows, if the message asks for one. `putter`: who put it on the transmission queue, where that
+    is known, and its MQXQH perhaps of the putter's own making: the report needs that user's authority, not that of the
+    one whom the message names. Raises Undeliverable.
     """
     unwanted = bool(message.md.report & c.MQRO_DISCARD_MSG)
     if not unwanted and rules.use_dead_letter_queue and put_dead_letter(port, message, reason, rules.user, now()):
@@ -173,7 +178,8 @@ def bury(port: Port, message: Transmitted, reason: int, rules: Rules, *, now: Ca
         outcome = Outcome.DISCARDED
     else:
         raise Undeliverable(reason, message.queue)
-    report_exception(port, message, reason, rules.user, now())
+    putter = message.user if putter is None else putter
+    report_exception(port, message, reason, now(), user=rules.user, putter=putter)
     return outcome
 
 
@@ -186,10 +192,12 @@ def put_dead_letter(port: Port, message: Transmitted, reason: int, user: str, no
     return refusal(port, Transmitted(queue=queue, queue_manager="", md=md, body=body), user) == 0
 
 
-def report_exception(port: Port, message: Transmitted, reason: int, user: str, now: datetime) -> None:
+def report_exception(
+    port: Port, message: Transmitted, reason: int, now: datetime, *, user: str, putter: str
+) -> None:  # fmt: skip
     """Send the exception report that a message asks for, as a user.
 
-    One that has no place, or that the message's own user may not have put there, is dead-lettered if it is persistent.
+    One that has no place, or that the message's putter may not have put there, is dead-lettered if it is persistent.
     """
     original = message.md
     asked = original.report & EXCEPTION.full
@@ -205,22 +213,22 @@ def report_exception(port: Port, message: Transmitted, reason: int, user: str, n
         md=md,
         body=message.body[: kept_length(original, message.body, asked, EXCEPTION)],
     )
-    failed = refusal(port, report, user, of=message)
+    failed = refusal(port, report, user, reported=putter)
     if failed and report.persistent:
         put_dead_letter(port, report, failed, user, now)
 
 
 def refusal(
-    port: Port, message: Transmitted, user: str, alternate: str = "", *, of: Transmitted | None = None
+    port: Port, message: Transmitted, user: str, alternate: str = "", *, reported: str | None = None
 ) -> int:  # fmt: skip
     """Put a message; 0, or the reason why the queue does not take it. Raises Refused if the port itself is gone.
 
-    Parameters: `user` and `alternate` as of `Port.put`; `of` the message that this one is a report on.
+    Parameters: `user` and `alternate` as of `Port.put`; `reported` who put the message that this one is a report on.
     """
     queue, queue_manager = message.queue, message.queue_manager
     try:
-        if of is not None:
-            port.check_report(queue, queue_manager, user=of.user)
+        if reported is not None:
+            port.check_report(queue, queue_manager, user=reported)
         port.put(queue, queue_manager, message.md, message.body, user=user, alternate=alternate)
     except Refused as refused:
         if refused.reason in BROKEN:

@@ -16,6 +16,7 @@ from mqlite.channels.port import Got, Port
 from mqlite.channels.sync import IN_DOUBT, RECEIVE, SEND, Journal, Record
 from mqwire import constants as c
 from mqwire.errors import WireError
+from mqwire.fields import before_nul
 
 POLL_SECONDS = 0.25  # how often an idle channel looks whether it is to stop
 
@@ -165,8 +166,9 @@ class Channel:
                 reason = failed.reason
         if not reason:
             return message
+        putter = before_nul(got.md.user_identifier).rstrip()
         try:
-            bury(self.sender, message, reason, self.agreed.sending, now=self.now)
+            bury(self.sender, message, reason, self.agreed.sending, now=self.now, putter=putter)
         except Undeliverable as stuck:
             stuck.token = got.token
             raise

@@ -12,6 +12,7 @@ import pytest
 from pymqi import CMQC, CMQCFC
 
 from mqwire import constants as c
+from mqwire.structures import MQMD, MQXQH
 
 if TYPE_CHECKING:
     from .conftest import Estate
@@ -136,3 +137,23 @@ def test_P01_with_PUTAUT_CTX_MCAUSER_has_to_be_authorized_too(estate: Estate, on
     put(b"x", user=b"clerk")
     estate.run_channel()
     assert (estate.channel_state("A"), estate.depth("A", "B"), estate.depth("B", "TARGET")) == ("STOPPED", 1, 0)
+
+
+def test_P02_an_MQXQH_of_ones_own_gives_no_commands_to_the_sending_queue_manager(estate: Estate) -> None:
+    estate.channel_pair(sender="CONVERT(YES)", platform="zos")
+    estate.mqsc("A", f"ALTER QMGR DEADQ({DEAD})")
+    inner = MQMD(
+        version=1, user_identifier="mqm", format="MQADMIN", report=FULL_REPORT, persistence=CMQC.MQPER_PERSISTENT,
+        reply_to_q=COMMANDS, reply_to_q_mgr="A",
+    )  # fmt: skip
+    header = MQXQH(remote_q_name="TARGET", remote_q_mgr_name="B", msg_desc=inner).pack()
+    connection = pymqi.connect("A")
+    opened = pymqi.Queue(connection, "B", CMQC.MQOO_OUTPUT | CMQC.MQOO_SET_IDENTITY_CONTEXT)
+    md = pymqi.MD(Version=2, Format=CMQC.MQFMT_XMIT_Q_HEADER, UserIdentifier=b"clerk", Persistence=1)
+    opened.put(header + command(), md, pymqi.PMO(Options=CMQC.MQPMO_SET_IDENTITY_CONTEXT))
+    opened.close()
+    connection.disconnect()
+    estate.run_channel()
+    reasons = [found.dead_letter_header()[0].reason for found in estate.take("A", DEAD)]
+    assert reasons == [c.MQRC_FORMAT_ERROR, c.MQRC_NOT_AUTHORIZED]  # the message, and its report
+    assert "AMQ8147E" in estate.mqsc("A", "DISPLAY QLOCAL(MADE.BY.REPORT)", code=10)
