@@ -9,12 +9,14 @@ from typing import Any
 
 import pymqi
 import pytest
+from click.testing import CliRunner
 from mqlite_support import Application, refused, run_mqsc
 from pymqi import CMQC, CMQCFC
 
 from mqlite import get, opening, put, subscriptions, topics
 from mqlite.attributes import Kind
 from mqlite.bridge import prefix
+from mqlite.cli import main
 from mqlite.commands import COMMANDS
 from mqlite.mqi import Interface
 from mqlite.signatures import BAGS, CALLS, names
@@ -143,6 +145,23 @@ def test_commands_are_refused(application: Application) -> None:
     with refused(CMQCFC.MQRCCF_CFH_COMMAND_ERROR):
         pcf.MQCMD_CREATE_SERVICE({CMQC.MQCA_SERVICE_NAME: b"X"})
     pcf.disconnect()
+
+
+def test_nonpersistent_messages_outlive_a_restart(application: Application) -> None:
+    run_mqsc("DEFINE QLOCAL(HIGH) NPMCLASS(HIGH)\nDEFINE QLOCAL(NORMAL) NPMCLASS(NORMAL)\nDEFINE QLOCAL(IQ)")
+    run_mqsc("DEFINE PROCESS(P)\nDEFINE QLOCAL(APP) TRIGGER TRIGTYPE(FIRST) INITQ(IQ) PROCESS(P)")
+    monitor = application.open("IQ", CMQC.MQOO_INPUT_SHARED)
+    for queue in ("HIGH", "NORMAL", "APP"):
+        application.put(queue, Persistence=CMQC.MQPER_NOT_PERSISTENT)
+    monitor.close()
+    application.manager.disconnect()
+    for command in ("start", "end", "start", "end"):
+        assert not CliRunner().invoke(main, [command, "QM1"]).exit_code
+    again = Application()
+    assert [again.depth(queue) for queue in ("HIGH", "NORMAL", "APP", "IQ")] == [1, 1, 1, 1]
+    monitor = again.open("IQ", CMQC.MQOO_INPUT_SHARED)
+    assert [again.get(monitor)[0].Persistence for _ in range(2)] == [CMQC.MQPER_NOT_PERSISTENT] * 2
+    again.manager.disconnect()
 
 
 def test_every_kind_of_object_has_its_commands() -> None:
