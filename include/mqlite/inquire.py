@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from mqlite import sql, triggering
-from mqlite.attributes import QUEUE_TYPES, Attribute, Kind, UnknownAttribute, Value, by_selector
+from mqlite.attributes import QUEUE_KINDS, QUEUE_TYPES, Attribute, Kind, UnknownAttribute, Value, by_selector
 from mqlite.connection import Connection
 from mqlite.events import message_available
 from mqlite.failure import Failure
@@ -27,11 +28,22 @@ SETTABLE = {
 """Selector of MQSET → the reason why a value is not one."""
 NAME_LENGTH = 48
 DEFINITION_ONLY = frozenset({Kind.QALIAS, Kind.QREMOTE})
-ALIAS_OWN = frozenset({c.MQIA_INHIBIT_GET, c.MQIA_INHIBIT_PUT, c.MQCA_TRIGGER_DATA})
 
 
-def inquire(connection: Connection, opened: Open, selectors: Sequence[int]) -> tuple[list[int], list[tuple[str, int]]]:
-    """The integers, and the texts with their lengths in bytes, in the selectors' order.
+@dataclass(slots=True, kw_only=True)
+class Inquired:
+    """What MQINQ has found: the integers, and the texts with their lengths in bytes, in the selectors' order.
+
+    Attributes: `applicable` whether this type of queue has all of them (IBM MQ, "2068 MQRC_SELECTOR_NOT_FOR_TYPE").
+    """
+
+    integers: list[int] = field(default_factory=list)
+    texts: list[tuple[str, int]] = field(default_factory=list)
+    applicable: bool = True
+
+
+def inquire(connection: Connection, opened: Open, selectors: Sequence[int]) -> Inquired:
+    """The attributes that the selectors name.
 
     Raises Failure (MQRC_NOT_OPEN_FOR_INQUIRE, MQRC_SELECTOR_ERROR).
     """
@@ -39,56 +51,51 @@ def inquire(connection: Connection, opened: Open, selectors: Sequence[int]) -> t
         raise Failure(c.MQRC_NOT_OPEN_FOR_INQUIRE)
     if opened.queue:
         refresh(connection, opened)
-    integers: list[int] = []
-    texts: list[tuple[str, int]] = []
+    found = Inquired()
     for selector in selectors:
         if selector in INTEGERS:
-            integers.append(integer(connection, opened, selector))
+            integer(connection, opened, selector, found)
         elif selector in TEXTS:
-            texts += character(connection, opened, selector)
+            character(connection, opened, selector, found)
         else:
             raise Failure(c.MQRC_SELECTOR_ERROR, str(selector))
-    return integers, texts
+    return found
 
 
-def integer(connection: Connection, opened: Open, selector: int) -> int:
-    """One integer attribute as it is now; MQIAV_NOT_APPLICABLE where this kind of queue has none of it."""
+def integer(connection: Connection, opened: Open, selector: int, found: Inquired) -> None:
+    """Add an integer attribute as it is now; MQIAV_NOT_APPLICABLE where this type of queue has none of it."""
+    value: Value | None = special(connection, opened, selector)
+    if value is None:
+        row, there = described(connection, opened, selector)
+        value = opened.definition.get(row.keyword) if there else None
+        found.applicable &= there
+    found.integers.append(value if isinstance(value, int) else c.MQIAV_NOT_APPLICABLE)
+
+
+def described(connection: Connection, opened: Open, selector: int) -> tuple[Attribute, bool]:
+    """The attribute that a selector means, and whether this type of queue has it, or only another one.
+
+    Raises Failure (MQRC_SELECTOR_ERROR) for what no object of the kind has, or not on the platform.
+    """
+    own = Kind.QLOCAL if opened.kind is Kind.QMODEL else opened.kind
+    for kind in (own, *QUEUE_KINDS) if own in QUEUE_KINDS else (own,):
+        try:
+            row = by_selector(kind, selector)
+        except UnknownAttribute:
+            continue
+        if connection.manager.platform in row.platforms:
+            return row, kind is own
+    raise Failure(c.MQRC_SELECTOR_ERROR, str(selector))
+
+
+def special(connection: Connection, opened: Open, selector: int) -> int | None:
+    """Figures that change by themselves, and what an object is."""
     names = opened.definition.get("NAMES")
     if selector == c.MQIA_NAME_COUNT and isinstance(names, list):
         return len(names)
-    special = live(connection, opened, selector)
-    if special is not None:
-        return special
-    row = described(connection, opened, selector)
-    if row is None:
-        return c.MQIAV_NOT_APPLICABLE
-    value = opened.definition.get(row.keyword)
-    if not isinstance(value, int):
-        return c.MQIAV_NOT_APPLICABLE
-    return value
-
-
-def described(connection: Connection, opened: Open, selector: int) -> Attribute | None:
-    """The attribute that a selector means; None for an alias or remote queue, which has fewer than others.
-
-    Raises Failure (MQRC_SELECTOR_ERROR), also for an attribute that the platform does not have.
-    """
-    try:
-        row = by_selector(opened.kind if opened.kind is not Kind.QMODEL else Kind.QLOCAL, selector)
-    except UnknownAttribute:
-        if opened.kind in DEFINITION_ONLY:
-            return None
-        raise Failure(c.MQRC_SELECTOR_ERROR, str(selector)) from None
-    if connection.manager.platform not in row.platforms:
-        raise Failure(c.MQRC_SELECTOR_ERROR, row.keyword)
-    return row
-
-
-def live(connection: Connection, opened: Open, selector: int) -> int | None:
-    """Figures that change by themselves, and what an object is."""
     if selector == c.MQIA_Q_TYPE and opened.queue:
         return QUEUE_TYPES[Kind.QLOCAL if opened.kind is Kind.QMODEL else opened.kind]
-    if opened.kind in DEFINITION_ONLY:
+    if opened.kind in DEFINITION_ONLY or not opened.queue:
         return None
     if selector == c.MQIA_CURRENT_Q_DEPTH:
         return int(connection.store.one(sql.QUEUE_BY_ID, (opened.queue,))[1])
@@ -98,22 +105,33 @@ def live(connection: Connection, opened: Open, selector: int) -> int | None:
     return None
 
 
-def character(connection: Connection, opened: Open, selector: int) -> list[tuple[str, int]]:
-    """One text attribute (a name list: several), with its length in bytes."""
-    if selector == c.MQCA_Q_NAME and opened.queue:
-        return [(opened.definition_name, NAME_LENGTH)]
-    if selector == c.MQCA_Q_MGR_NAME:
-        return [(connection.manager.name, NAME_LENGTH)]
-    if selector == c.MQCA_NAMELIST_NAME or (selector == c.MQCA_PROCESS_NAME and opened.kind is Kind.PROCESS):
-        return [(opened.name, NAME_LENGTH)]
-    row = described(connection, opened, selector)
-    if row is None:
-        return [("*" * NAME_LENGTH, NAME_LENGTH)]
-    value: Value | None = opened.definition.get(row.keyword)
+def character(connection: Connection, opened: Open, selector: int, found: Inquired) -> None:
+    """Add a text attribute (a name list: several) with its length in bytes; asterisks where this type of queue has none
+    of it.
+    """
+    name = own_name(connection, opened, selector)
+    if name is not None:
+        found.texts.append((name, NAME_LENGTH))
+        return
+    row, there = described(connection, opened, selector)
     length = int(getattr(row.type, "length", 0) or NAME_LENGTH)
+    value: Value | None = opened.definition.get(row.keyword) if there else "*" * length
+    found.applicable &= there
     if isinstance(value, list):
-        return [(str(name), NAME_LENGTH) for name in value]
-    return [("" if value is None else str(value), length)]
+        found.texts += [(str(each), NAME_LENGTH) for each in value]
+    else:
+        found.texts.append(("" if value is None else str(value), length))
+
+
+def own_name(connection: Connection, opened: Open, selector: int) -> str | None:
+    """The name of the object, where the selector means that; None where it means an attribute."""
+    if selector == c.MQCA_Q_NAME and opened.queue:
+        return opened.definition_name
+    if selector == c.MQCA_Q_MGR_NAME:
+        return connection.manager.name
+    if selector == c.MQCA_NAMELIST_NAME or (selector == c.MQCA_PROCESS_NAME and opened.kind is Kind.PROCESS):
+        return opened.name
+    return None
 
 
 def change(connection: Connection, opened: Open, selectors: Sequence[int], ints: Sequence[int], texts: bytes) -> None:

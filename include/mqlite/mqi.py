@@ -284,17 +284,19 @@ class Interface(PropertyCalls, SubscriptionCalls):
         connection = connection_of(hconn)
         check_counts(selectors, ints, chars)
         wanted = [selector[i] for i in range(selectors)]
-        values, texts = inquiry.inquire(connection, queue_of(connection, hobj), wanted)
-        for position, value in enumerate(values[:ints]):
+        found = inquiry.inquire(connection, queue_of(connection, hobj), wanted)
+        for position, value in enumerate(found.integers[:ints]):
             integer[position] = value
-        joined = b"".join(value.encode("latin-1", "replace")[:length].ljust(length) for value, length in texts)
+        joined = b"".join(value.encode("latin-1", "replace")[:length].ljust(length) for value, length in found.texts)
         if chars:
             room = min(chars, len(joined))
             self._buffer(out, chars)[:room] = joined[:room]
+        if not found.applicable:  # of several warnings the first of these (IBM MQ, MQINQ, usage notes)
+            return c.MQCC_WARNING, c.MQRC_SELECTOR_NOT_FOR_TYPE
+        if len(found.integers) > ints:
+            return c.MQCC_WARNING, c.MQRC_INT_ATTR_COUNT_TOO_SMALL
         if len(joined) > chars:
             return c.MQCC_WARNING, c.MQRC_CHAR_ATTRS_TOO_SHORT
-        if len(values) > ints:
-            return c.MQCC_WARNING, c.MQRC_INT_ATTR_COUNT_TOO_SMALL
         return None
 
     def mqset(

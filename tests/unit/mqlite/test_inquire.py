@@ -119,6 +119,50 @@ def test_unknown_selector(application: Application) -> None:
         application.open("Q1", INQUIRE).inquire(1900)
 
 
+DEFINITIONS = "DEFINE QLOCAL(QM2) USAGE(XMITQ)\nDEFINE QALIAS(A) TARGET(Q1)\nDEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2)"
+
+
+@pytest.mark.parametrize(
+    ("queue", "selector", "value"),
+    [
+        ("A", CMQC.MQIA_CURRENT_Q_DEPTH, CMQC.MQIAV_NOT_APPLICABLE),
+        ("R", CMQC.MQIA_CURRENT_Q_DEPTH, CMQC.MQIAV_NOT_APPLICABLE),
+        ("R", CMQC.MQIA_INHIBIT_GET, CMQC.MQIAV_NOT_APPLICABLE),
+        ("R", CMQC.MQCA_INITIATION_Q_NAME, b"*" * 48),
+        ("A", CMQC.MQCA_TRIGGER_DATA, b"*" * 64),
+        ("A", CMQC.MQCA_XMIT_Q_NAME, b"*" * 48),
+        ("Q1", CMQC.MQCA_REMOTE_Q_NAME, b"*" * 48),
+        ("Q1", CMQC.MQCA_BASE_Q_NAME, b"*" * 48),
+    ],
+)
+def test_what_another_type_of_queue_has_is_told_with_a_warning(
+    application: Application, queue: str, selector: int, value: object
+) -> None:
+    run_mqsc(DEFINITIONS)
+    opened = application.open(queue, INQUIRE)
+    with refused(CMQC.MQRC_SELECTOR_NOT_FOR_TYPE) as caught:
+        opened.inquire(selector)
+    assert caught.value.comp == CMQC.MQCC_WARNING
+    handles = application.manager.getHandle(), opened._Queue__qHandle
+    found, comp, reason = pymqi.pymqe.MQINQ(*handles, selector)
+    assert (comp, reason) == (CMQC.MQCC_WARNING, CMQC.MQRC_SELECTOR_NOT_FOR_TYPE)
+    assert (found[: len(value)] if isinstance(value, bytes) else found) == value
+
+
+@pytest.mark.parametrize("queue", ["Q1", "A", "R"])
+@pytest.mark.parametrize("selector", [CMQC.MQIA_PLATFORM, CMQC.MQCA_APPL_ID, CMQC.MQCA_STORAGE_CLASS, 1900])
+def test_what_no_queue_has_is_no_selector(application: Application, queue: str, selector: int) -> None:
+    run_mqsc(DEFINITIONS)
+    with refused(CMQC.MQRC_SELECTOR_ERROR):  # a storage class is one of z/OS
+        application.open(queue, INQUIRE).inquire(selector)
+
+
+def test_a_queue_manager_has_no_attributes_of_queues(application: Application) -> None:
+    for selector in (CMQC.MQIA_CURRENT_Q_DEPTH, CMQC.MQIA_OPEN_INPUT_COUNT, CMQC.MQCA_XMIT_Q_NAME):
+        with refused(CMQC.MQRC_SELECTOR_ERROR):
+            application.manager.inquire(selector)
+
+
 def test_process_and_namelist(application: Application) -> None:
     run_mqsc("DEFINE PROCESS(P) APPLICID('run me')\nDEFINE NAMELIST(N) NAMES(A,B)")
     process = pymqi.Queue(application.manager, pymqi.OD(ObjectType=CMQC.MQOT_PROCESS, ObjectName=b"P"), INQUIRE)
