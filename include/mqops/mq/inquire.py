@@ -63,9 +63,26 @@ def dead_letter_queue(session: Session) -> str:
 
 
 def depth(session: Session, queue: str) -> int:
-    """Current depth of a queue, in messages, those of unfinished units of work included. Raises `MQError`."""
+    """Current depth of a queue, of an alias that of its base queue, in messages, those of unfinished units of work
+    included; -1 where only the alias may be inquired.
+
+    An alias has no depth of its own, and who may use it needs no authority to its base queue (IBM MQ, Some cases where
+    the MQINQ call fails; Considerations for alias queues).
+
+    Raises:
+        MQError: the queue is not there or may not be inquired.
+    """
     with _opened(session, queue, c.MQOT_Q) as handle:
-        return int(session.inquire(handle, c.MQIA_CURRENT_Q_DEPTH))
+        base = _base_of(session, handle)
+        if not base:
+            return int(session.inquire(handle, c.MQIA_CURRENT_Q_DEPTH))
+    try:
+        with _opened(session, base, c.MQOT_Q) as handle:
+            return int(session.inquire(handle, c.MQIA_CURRENT_Q_DEPTH))
+    except MQError as error:
+        if error.reason != c.MQRC_NOT_AUTHORIZED:
+            raise
+        return c.MQIAV_NOT_APPLICABLE
 
 
 def queue_state(session: Session, queue: str) -> QueueState:
@@ -95,9 +112,14 @@ def base_queue(session: Session, queue: str) -> str:
         MQError: the queue is not there or may not be inquired.
     """
     with _opened(session, queue, c.MQOT_Q) as handle:
-        if int(session.inquire(handle, c.MQIA_Q_TYPE)) != c.MQQT_ALIAS:
-            return queue
-        return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
+        return _base_of(session, handle) or queue
+
+
+def _base_of(session: Session, handle: int) -> str:
+    """The queue that an alias stands for, blank for a queue that is none."""
+    if int(session.inquire(handle, c.MQIA_Q_TYPE)) != c.MQQT_ALIAS:
+        return ""
+    return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
 
 
 class Landing(NamedTuple):

@@ -186,7 +186,7 @@ class Handler:
 
     def _is_filled(self) -> bool:
         with connect(self._what.connection) as session:
-            return depth(session, self.queue) > 0
+            return depth(session, self.queue) != 0
 
     def _retry_interval_is_over(self) -> bool:
         end = time.monotonic() + self._what.table.control.retryint
@@ -270,7 +270,7 @@ class _Waiting:
         return self._deep() > self._depth
 
     def _deep(self) -> int:
-        return int(self._session.inquire(self._handle, c.MQIA_CURRENT_Q_DEPTH))
+        return depth(self._session, self._queue)
 
     def _next(self, options: int, wait_ms: int) -> Sight | None:
         got = self._session.get(self._handle, options, wait_ms=wait_ms, room=0, name=self._queue)

@@ -8,6 +8,7 @@ import json
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,25 @@ def test_the_queue_is_the_arguments_or_the_tables_or_deadq(manager, mqops, argum
     manager.put(queue, [dead_letter("A", b"x")])
     summary = json.loads(mqops("dlq", "run", "--once", *arguments, "--json", text=f"{control}\n{RETRY}").stdout)
     assert (summary["queue"], summary["moved"], summary["balanced"]) == (queue, 1, True)
+
+
+@pytest.mark.parametrize("may", ["both", "the alias"])
+def test_a_queue_named_by_an_alias_is_dealt_with(manager, mqops, may):
+    manager.mqsc(f"DEFINE QALIAS(DLQ.ALIAS) TARGET({DLQ})\n")
+    manager.mqlite("user", "add", "QM1", "app", text="app's own\n")
+    manager.mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,DSP)\n")
+    for queue in ("A", "DLQ.ALIAS", "MQOPS.LEDGER", *([DLQ] if may == "both" else [])):
+        manager.mqsc(
+            f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,INQ,PUT,PASSALL)\n"
+        )
+    app = {VARIABLE: replace(manager.connection, user="app", password="app's own").to_json()}
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("A", b"y")])
+    command = ["dlq", "run", "DLQ.ALIAS", "QM1", "--once", "--json"]
+    summary = json.loads(mqops(*command, text=RETRY, **app).stdout)
+    assert (summary["planned"], summary["moved"], summary["balanced"]) == (2, 2, True)
+    assert (manager.bodies("A"), manager.depth(DLQ)) == ([b"x", b"y"], 0)
+    empty = json.loads(mqops(*command, text=RETRY, **app).stdout)
+    assert (empty["planned"], empty["balanced"]) == (0, True)
 
 
 def test_law2_a_dry_run_moves_nothing_and_says_what_it_would(manager, mqops):

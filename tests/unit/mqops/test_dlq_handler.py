@@ -14,9 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pymqi
 import pytest
 from act_support import send_back, taken
 from mq_support import DLQ, Manager, dead_letter
+from pymqi import CMQC
 
 from mqops.cli import amq
 from mqops.errors import mq_error
@@ -38,13 +40,13 @@ def manager(queue_manager) -> Manager:
 class Invocation:
     """A `mqops dlq run` under way, and what it has said so far."""
 
-    def __init__(self, manager: Manager, folder: Path, table: str, *options: str) -> None:
+    def __init__(self, manager: Manager, folder: Path, table: str, *options: str, queue: str = DLQ) -> None:
         self.lake = folder / "lake"
         rules = folder / "table.rules"
         rules.write_text(table)
         self.said, self.told = folder / "out", folder / "err"
         environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(self.lake)}
-        command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--rules", str(rules), *options]
+        command = [sys.executable, "-m", "mqops.cli", "dlq", "run", queue, "QM1", "--rules", str(rules), *options]
         with self.said.open("w") as said, self.told.open("w") as told:
             self.process = subprocess.Popen(command, env=environment, stdout=said, stderr=told)
 
@@ -85,8 +87,8 @@ class Invocation:
 def started(manager, tmp_path) -> Iterator[Callable[..., Invocation]]:
     all_of_them = []
 
-    def start(table: str, *options: str) -> Invocation:
-        all_of_them.append(Invocation(manager, tmp_path, table, *options))
+    def start(table: str, *options: str, **more: str) -> Invocation:
+        all_of_them.append(Invocation(manager, tmp_path, table, *options, **more))
         return all_of_them[-1]
 
     yield start
@@ -160,7 +162,7 @@ def test_wait_n_ends_so_many_seconds_after_the_last_message(manager, started):
 def test_D13_wait_yes_deals_with_what_arrives_until_sigterm(manager, started):
     manager.mqsc(f"ALTER QLOCAL({DLQ}) MSGDLVSQ(PRIORITY)\n")
     manager.put(DLQ, [dead_letter("NOWHERE", b"stays", Priority=3)])
-    handler = started("DESTQ(A) ACTION(RETRY)\n")
+    handler = started("RETRYINT(5)\nDESTQ(A) ACTION(RETRY)\n")
     handler.until(lambda: handler.out)
     for number, priority in enumerate((0, 9), start=1):  # behind what is ignored, and before it
         manager.put(DLQ, [dead_letter("A", b"%d" % number, Priority=priority)])
@@ -172,6 +174,21 @@ def test_D13_wait_yes_deals_with_what_arrives_until_sigterm(manager, started):
         "the dead-letter queue handler ends: SIGTERM came; what is left is where it was, start it again to go on"
     ]
     assert len(handler.runs) == 3
+
+
+@pytest.mark.parametrize("queue", [DLQ, "DLQ.ALIAS"])
+def test_a_message_before_others_is_seen_long_before_retryint(manager, started, queue):
+    """The queue is deeper: it was put outside syncpoint, so that nobody sees its depth before it."""
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MSGDLVSQ(PRIORITY)\nDEFINE QALIAS(DLQ.ALIAS) TARGET({DLQ})\n")
+    manager.put(DLQ, [dead_letter("NOWHERE", b"stays", Priority=3)])
+    handler = started("RETRYINT(900)\nDESTQ(A) ACTION(RETRY)\n", queue=queue)
+    handler.until(lambda: "balances" in handler.out)
+    _fields, body = dead_letter("A", b"x")
+    with manager.connected() as connection:
+        md = pymqi.MD(Format=CMQC.MQFMT_DEAD_LETTER_HEADER, Priority=9)
+        pymqi.Queue(connection, DLQ, CMQC.MQOO_OUTPUT).put(body, md)
+    handler.until(lambda: handler.out.count("balances") == 2)
+    assert manager.bodies("A") == [b"x"]
 
 
 def test_ctrl_c_ends_a_wait_for_the_next_try(manager, started):
