@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import pytest
 from act_support import EXTENDED, counts, planned, proved, send_back
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
+from pyspark.sql.types import StructType
 
 from mqops.act.mover import BEHIND
 from mqops.errors import Stopped
@@ -19,6 +21,7 @@ from mqops.rules import parse
 from mqops.spark.act import _in_lanes, act
 from mqops.spark.decide import Request
 from mqops.spark.decide import decide as decide_with_spark
+from mqops.spark.schema import PLAN
 from mqops.store.files import read_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
@@ -177,6 +180,46 @@ def test_plain_and_spark_decide_the_same_and_deal_the_same(manager, spark, lake)
         (lane, row.position, row.row) for lane, of_lane in enumerate(dealt) for row in of_lane
     ]
     assert any(dealt[lane] for lane in range(3, 6))
+
+
+def rows_of_a_plan(seed: int, number: int) -> list[dict]:
+    """Rows for two destinations by two rules, with order keys and MQ groups dealt at random."""
+    chance = random.Random(seed)
+    bundles: dict[tuple[str, int], int] = {}
+    rows = []
+    for n in range(number):
+        target = chance.choice("AB")
+        together = bundles.setdefault((target, chance.randrange(8)), n) if chance.random() < 0.3 else n
+        rows.append(
+            {
+                **{"row": n, "queue": DLQ, "msg_key": str(n), "msg_id": b"%024d" % n, "correl_id": bytes(24)},
+                **{"body_length": 1, "body_sha256": bytes(32), "tries": 0, "twin": False, "header": True},
+                **{"action": "RETRY", "rule_key": chance.choice(["one", "one", "two"]), "unit_group": f"{target}@"},
+                **{"dest_q": target, "dest_q_mgr": "", "alternate_user": "", "together": together},
+                "order_key": chance.choice(["", "K", "L", "M", str(n)]),
+            }
+        )
+    return rows
+
+
+def test_canaries_are_the_same_with_and_without_spark_and_overtake_nothing(spark):
+    handling = Handling(canary=3)
+    led = 0
+    for seed in range(12):
+        rows = rows_of_a_plan(seed, 40)
+        plan = spark.createDataFrame(
+            [tuple(row[name] for name in plain.ROW_COLUMNS) for row in rows],
+            StructType([PLAN[name] for name in plain.ROW_COLUMNS]),
+        )
+        lanes = {row["row"]: (row["lane"], row["position"]) for row in _in_lanes(plan, 2, handling).collect()}
+        dealt = plain._dealt(rows, 2, handling)
+        assert lanes == {row.row: (lane, row.position) for lane in (0, 1) for row in dealt[lane]}
+        led += len(dealt[1])
+        for canary in dealt[1]:
+            for other in dealt[0]:
+                same = canary.order_key and (other.unit_group, other.order_key) == (canary.unit_group, canary.order_key)
+                assert not (same and (other.bundle, other.row) < (canary.bundle, canary.row)), (seed, canary, other)
+    assert led > 60
 
 
 def test_a_limit_that_leaves_out_some_of_a_group_holds_it_back(manager, spark, lake):

@@ -118,7 +118,8 @@ def _with_lane(plan: DataFrame, lanes: int, handling: Handling) -> DataFrame:
         return acted.withColumn("lane", lane)
     ahead = F.when(_canary(handling), F.lit(number)).otherwise(0)
     together = Window.partitionBy("unit_group", "together")
-    return acted.withColumn("ahead", ahead).withColumn("lane", lane + F.max("ahead").over(together)).drop("ahead")
+    dealt = _may_lead(acted).withColumn("ahead", ahead).withColumn("lane", lane + F.max("ahead").over(together))
+    return dealt.drop("ahead", "leads")
 
 
 def _canary(handling: Handling) -> Column:
@@ -127,9 +128,23 @@ def _canary(handling: Handling) -> Column:
     for key, rule in handling.rules.items():
         if rule.canary:
             wanted = F.when(F.col("rule_key") == key, F.lit(rule.canary)).otherwise(wanted)
-    puts = F.col("action").isin(*PUTS)
-    group = Window.partitionBy("unit_group", F.coalesce("rule_key", F.lit("")), puts).orderBy("together", "row")
-    return puts & (F.row_number().over(group) <= wanted)
+    leads = F.col("action").isin(*PUTS) & F.col("leads")
+    group = Window.partitionBy("unit_group", F.coalesce("rule_key", F.lit("")), leads).orderBy("together", "row")
+    return leads & (F.row_number().over(group) <= wanted)
+
+
+def _may_lead(acted: DataFrame) -> DataFrame:
+    """The rows with a column `leads`: whether they may be canaries, overtaking none with their order key."""
+    together = Window.partitionBy("unit_group", "together")
+    place = Window.partitionBy("unit_group", "order_key").orderBy("together", "row")
+    rule = F.coalesce("rule_key", F.lit(""))
+    one_rule = F.min(rule).over(place) == F.max(rule).over(place)
+    sizes = acted.withColumn("size", F.count("*").over(together))
+    follows = F.when(F.col("size") == 1, one_rule & (F.max("size").over(place) == 1)).otherwise(
+        F.min("together").over(place) == F.col("together")
+    )
+    leads = sizes.withColumn("leads", (F.col("order_key") == "") | follows)
+    return leads.withColumn("leads", F.min("leads").over(together)).drop("size")
 
 
 def _in_lanes(plan: DataFrame, lanes: int, handling: Handling = AS_EVER) -> DataFrame:

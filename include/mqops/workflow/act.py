@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias
 
 from mqops.act.lanes import ACTED, DEFAULT_UNIT_SIZE, PUTS, Group, Row, lane_of
@@ -245,12 +246,25 @@ def _canaries(ordered: list[dict[str, Any]], handling: Handling) -> set[tuple[st
     """(unit_group, together) of the rows that go first: with each of them, all that go together with it."""
     ahead: set[tuple[str, int]] = set()
     seen: Counter[Group] = Counter()
-    for row in ordered if handling.has_canaries else ():
+    for row in _that_may_lead(ordered) if handling.has_canaries else ():
         group = (row["unit_group"], row["rule_key"] or "")
         if row["action"] in PUTS and seen[group] < handling.canaries(group[1]):
             seen[group] += 1
             ahead.add((row["unit_group"], row["together"]))
     return ahead
+
+
+def _that_may_lead(ordered: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows that may be canaries (`mqops.workflow.canary`, rule 1): they overtake none with their order key."""
+    fronts: dict[tuple[str, str], str | None] = {}  # a key's only rule so far, None where nothing may follow
+    for (unit_group, _together), members in groupby(ordered, key=lambda row: (row["unit_group"], row["together"])):
+        rows = list(members)
+        keyed = [((unit_group, row["order_key"]), row["rule_key"] or "") for row in rows if row["order_key"]]
+        single = len(rows) == 1
+        if all(place not in fronts or (single and fronts[place] == rule) for place, rule in keyed):
+            yield from rows
+        for place, rule in keyed:
+            fronts[place] = rule if single and fronts.get(place, rule) == rule else None
 
 
 def make_row(position: int, row: Mapping[str, Any]) -> Row:

@@ -2,6 +2,8 @@
 
 1. A group is a destination (`unit_group`) and the rule that sends messages there. Its first n messages by the plan's
    order, and what goes together with them, are dealt into lanes of their own, which are done before all others.
+   Passed over is what would overtake its own order key: a message with a key that another rule's message, or one of an
+   MQ group, has before it for that destination; and an MQ group one of whose keys any message has before it.
 2. Before the first of them moves, it is noted what stands on the watched queues and looks like a canary: the queues the
    plan takes from, the queue manager's DEADQ, and the backout queues (BOQNAME) of the destinations.
 3. When their lanes are done the run waits. A canary came back when a watched queue has more messages than were noted,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
 from mq_support import DLQ, dead_letter
+from pymqi import CMQC
 
 from mqops.errors import PlanChanged, Stopped
 from mqops.ledger.marker import Marker
@@ -145,6 +146,37 @@ def test_two_rules_for_one_destination_are_two_groups(manager, lake):
     proof = prove(manager.connection, run)
     assert counts(proof) == {"planned": 10, "moved": 6, "left": 4, "arrived": 1}
     assert manager.bodies("A") == [b"2", b"4", b"6", b"8"]
+
+
+TWO_RULES = EXTENDED + (
+    "REASON(MQRC_Q_FULL) ACTION(RETRY) ORDER(CORRELID) CANARY(1)\nACTION(RETRY) ORDER(CORRELID) CANARY(1)\n"
+)
+
+
+def keyed(key: bytes, body: bytes, *, full: bool, **fields):
+    reason = CMQC.MQRC_Q_FULL if full else CMQC.MQRC_PUT_INHIBITED
+    return dead_letter("A", body, reason=reason, CorrelId=key.ljust(24, b"\0"), **fields)
+
+
+def test_a_canary_overtakes_no_message_with_its_order_key(manager, lake):
+    manager.put(DLQ, [keyed(b"X", b"0", full=True), keyed(b"K", b"1", full=True), keyed(b"K", b"2", full=False)])
+    manager.put(DLQ, [keyed(b"Y", b"3", full=False), keyed(b"Y", b"4", full=True)])
+    run, _plan = planned(manager, lake, TWO_RULES, canary_wait=0)
+    ahead = []
+    act(manager.connection, run, port=after_commits(lambda _number: ahead.append(manager.bodies("A"))))
+    assert ahead[0] == [b"0", b"3"]  # the next one of the second rule is tried in the place of the first
+    assert manager.bodies("A") == [b"0", b"3", b"1", b"2", b"4"]
+    assert proved(manager, run) == {"planned": 5, "moved": 5}
+
+
+def test_a_group_goes_ahead_only_where_none_of_it_overtakes(manager, lake):
+    group = {"GroupId": b"g".ljust(24, b"\0"), "MsgFlags": CMQC.MQMF_MSG_IN_GROUP}
+    messages = [keyed(b"X", b"0", full=True), keyed(b"K", b"1", full=True)]
+    members = [keyed(key, body, full=False, **group) for key, body in ((b"G", b"2"), (b"K", b"3"))]
+    manager.put(DLQ, [*messages, *members, keyed(b"G", b"4", full=False), keyed(b"H", b"5", full=False)])
+    run, _plan = planned(manager, lake, TWO_RULES, canary_wait=0)
+    act(manager.connection, run)
+    assert manager.bodies("A") == [b"0", b"5", b"1", b"2", b"3", b"4"]
 
 
 def test_the_decision_is_made_once_whatever_happens_to_the_canaries_afterwards(manager, lake):
