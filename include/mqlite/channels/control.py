@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqlite.channels import sync
-from mqlite.channels.binding import bind, channel_values
+from mqlite.channels.binding import ANSWERING, bind, channel_values
 from mqlite.channels.engine_port import EnginePort
 from mqlite.channels.partner import PartnerMissing
 from mqlite.channels.port import Refused
@@ -21,7 +21,28 @@ def ping(manager: Manager, name: str) -> None:
 
 
 def reset(manager: Manager, name: str, number: int) -> None:
-    """The next message has this number. A sender takes its partner along, if that is there; a receiver is alone."""
+    """The next message has this number. A sender takes its partner along, if that is there; a receiver is alone, and
+    a sender that starts with another number finds the difference (IBM MQ, "RESET CHANNEL").
+    """
+    if channel_values(manager, name)["CHLTYPE"] in ANSWERING:
+        _reset_receiver(manager, name, number)
+    else:
+        _reset_sender(manager, name, number)
+
+
+def _reset_receiver(manager: Manager, name: str, number: int) -> None:
+    """For every sender that has sent something. The batch stays known: a sender in doubt asks for it."""
+    port = EnginePort(manager, name)
+    try:
+        for journal in sync.receivers(port, name):
+            before = journal.read(RECEIVE) or Record()
+            journal.replace(RECEIVE, Record(batch=before.batch, number=number - 1))
+        port.commit()
+    finally:
+        port.close()
+
+
+def _reset_sender(manager: Manager, name: str, number: int) -> None:
     port = EnginePort(manager, name)
     try:
         journal = Journal(port, name)

@@ -71,6 +71,12 @@ class EnginePort:
         found = self._read(queue, c.MQGMO_BROWSE_FIRST, wait=0, token=b"", correl_id=correl_id)
         return found.body if found else None
 
+    def browse_all(self, queue: str) -> Iterator[bytes]:
+        found = self._read(queue, c.MQGMO_BROWSE_FIRST, wait=0, token=b"", correl_id=b"")
+        while found is not None:
+            yield found.body
+            found = self._read(queue, c.MQGMO_BROWSE_NEXT, wait=0, token=b"", correl_id=b"")
+
     def put(
         self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True, user: str = "",
         alternate: str = "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,6 +57,9 @@ class Port(Protocol):
 
     def browse(self, queue: str, correl_id: bytes) -> bytes | None:
         """The data of the first message with that CorrelId, left where it is."""
+
+    def browse_all(self, queue: str) -> Iterator[bytes]:
+        """The data of every message of a queue, left where it is."""
 
     def put(
         self, queue: str, queue_manager: str, md: MQMD, body: bytes, *, syncpoint: bool = True, user: str = "",

@@ -91,6 +91,13 @@ class Journal:
         return json.dumps(who | asdict(record)).encode()
 
 
+def receivers(port: Port, channel: str) -> list[Journal]:
+    """The records of a channel at its receiving end, one a sender that has sent something."""
+    found = (json.loads(body) for body in port.browse_all(SYNC_QUEUE))
+    partners = {each["partner"] for each in found if (each["channel"], each["role"]) == (channel, RECEIVE)}
+    return [Journal(port, channel, partner) for partner in sorted(partners)]
+
+
 def resolve(sender: Port, ours: Journal, theirs: Record | None, transmission_queue: str) -> int:
     """Settle a batch in doubt, if there is one. Returns how many messages turned out to be delivered already.
 

@@ -20,7 +20,7 @@ from mqwire import constants as c
 if TYPE_CHECKING:
     from mqlite.administration import Administration
 
-CALLERS = frozenset({"SDR", "SVR"})
+CALLERS, RECEIVERS = frozenset({"SDR", "SVR"}), frozenset({"RCVR", "RQSTR"})
 
 
 def start(admin: Administration, request: Request) -> Response:
@@ -70,9 +70,18 @@ def ping(admin: Administration, request: Request) -> Response:
 
 
 def reset(admin: Administration, request: Request) -> Response:
-    """RESET CHANNEL SEQNUM(n): the next message has this number; for a sender the receiver takes it over."""
-    _, there = _channel(admin, request.name)
-    if there is not None and there.active and admin.service_running():
+    """RESET CHANNEL SEQNUM(n): the next message has this number; for a sender the receiver takes it over.
+
+    A receiver, whose status does not say so, is in use while its sender is connected.
+    """
+    kind, there = _channel(admin, request.name)
+    if kind in CALLERS:
+        active = there is not None and there.active and admin.service_running()
+    elif kind in RECEIVERS:
+        active = any(values["CHANNEL"] == request.name for _, values in admin.connections())
+    else:
+        raise CommandError(Condition.CHANNEL_WRONG_TYPE, name=request.name)
+    if active:
         raise CommandError(Condition.CHANNEL_IN_USE, name=request.name)
     text = request.options.get("SEQNUM", "1")
     if not text.isdigit() or not 1 <= int(text) <= 999_999_999:

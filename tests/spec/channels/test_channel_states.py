@@ -207,6 +207,45 @@ def test_sequence_numbers_that_differ_stop_the_channel_until_reset(estate: Estat
     assert "CURSEQNO(77)" in estate.mqsc("A", "DIS CHSTATUS(A.TO.B) CURSEQNO")
 
 
+def test_RESET_CHANNEL_of_a_receiver_resets_that_end_only(estate: Estate) -> None:
+    def runs(sender: str, body: bytes) -> bool:
+        """Send a message from A or C and stop; whether it arrived, else the number was not the one awaited."""
+        estate.put("TARGET", body, at=sender)
+        estate.mqsc(sender, "START CHANNEL(A.TO.B)")
+        estate.until(lambda: estate.channel_state(sender) == "STOPPED" or estate.holds(sender, "B", 0))
+        estate.mqsc(sender, "STOP CHANNEL(A.TO.B)")
+        estate.until(lambda: estate.channel_state(sender) == "STOPPED")
+        return estate.depth(sender, "B") == 0
+
+    estate.channel_pair()
+    estate.create("C")
+    estate.mqsc("C", "DEFINE QLOCAL(B) USAGE(XMITQ)")
+    estate.mqsc("C", "DEFINE CHANNEL(A.TO.B) CHLTYPE(SDR) CONNAME('localhost(1414)') XMITQ(B)")
+    estate.mqlite("start", "C")
+    assert runs("A", b"1")
+    assert runs("C", b"1")
+    assert runs("C", b"2")
+    estate.mqsc("B", "RESET CHANNEL(A.TO.B) SEQNUM(77)")
+    for sender in ("A", "C"):
+        assert not runs(sender, b"3")
+        assert "AMQ9526E" in (estate.folder(sender) / "errors.log").read_text()
+    estate.mqsc("B", "RESET CHANNEL(A.TO.B) SEQNUM(2)")
+    assert runs("A", b"4")
+    estate.mqsc("B", "RESET CHANNEL(A.TO.B) SEQNUM(3)")
+    assert runs("C", b"4")
+    assert [found.body for found in estate.take("B", "TARGET")] == [b"1", b"1", b"2", b"3", b"4", b"3", b"4"]
+
+
+def test_RESET_CHANNEL_is_refused_where_it_runs_and_where_there_are_no_numbers(estate: Estate) -> None:
+    estate.channel_pair()
+    estate.mqsc("B", "DEFINE CHANNEL(APP) CHLTYPE(SVRCONN)")
+    estate.run_channel()
+    estate.until(lambda: estate.channel_state("A") == "RUNNING")
+    for name in ("A", "B"):
+        assert "AMQ9514E" in estate.mqsc(name, "RESET CHANNEL(A.TO.B)", code=10)
+    assert "AMQ8232E" in estate.mqsc("B", "RESET CHANNEL(APP)", code=10)
+
+
 def test_channel_is_started_and_shown_through_PCF(estate: Estate) -> None:
     estate.channel_pair()
     estate.put("TARGET", b"x")
