@@ -21,9 +21,9 @@ class NotApproved(MqopsError):
 def refuse_own(queue_manager: str, requester: str, approver: str, *, workflow: str = "dlq_rules") -> None:
     """Refuse what nobody else has approved, where the estate has the queue manager and asks for four eyes.
 
-    Parameters: `requester` who asked for the plan, and `approver` who is about to carry it out; `workflow` dlq_rules,
-    backout_reprocess, age_out (which is no DAG), or undo: for that it is enough that any queue manager asks, as for the
-    DAG mq_undo.
+    Parameters: `requester` who asked for the plan, and `approver` who is about to carry it out, user@host each, of
+    which only the user counts: one person has several machines; `workflow` dlq_rules, backout_reprocess, age_out (which
+    is no DAG), or undo: for that it is enough that any queue manager asks, as for the DAG mq_undo.
 
     Raises:
         NotApproved: they are the same; the message says how it is done.
@@ -34,7 +34,7 @@ def refuse_own(queue_manager: str, requester: str, approver: str, *, workflow: s
 
     given = os.environ.get("MQOPS_ESTATE")
     path = Path(given or DEFAULT)
-    if requester != approver or not (given or path.exists()):
+    if _user(requester) != _user(approver) or not (given or path.exists()):
         return
     managers = load(path).estate.queue_managers
     if queue_manager in managers and four_eyes(managers.values() if workflow == "undo" else [managers[queue_manager]]):
@@ -45,3 +45,8 @@ def refuse_own(queue_manager: str, requester: str, approver: str, *, workflow: s
         raise NotApproved(
             f"{path} asks for four eyes, and {approver} is the one who asked: nothing was moved. {'. Or: '.join(ways)}"
         )
+
+
+def _user(who: str) -> str:
+    """The user of user@host; a user's name may have an @ of its own."""
+    return who.rpartition("@")[0] or who

@@ -130,6 +130,8 @@ def test_four_eyes_nobody_carries_out_what_he_asked_for(manager, mqops, rehearsa
             f"{told}qm1_dlq_rules in Airflow, where another person approves. Or: Rehearse it with --dry-run, and let "
             "somebody else run the command that this names"
         )
+    said = mqops(*shlex.split(rehearsal["carry_out"])[1:], user="alice@another-host", expect=1).stderr.splitlines()[-1]
+    assert "asks for four eyes, and alice@another-host is the one who asked: nothing was moved" in said
     assert (manager.depth(DLQ), manager.depth("A")) == (4, 0)
     mqops(*shlex.split(rehearsal["carry_out"])[1:], user="bob@host")
     assert manager.depth("A") == 2
@@ -137,6 +139,24 @@ def test_four_eyes_nobody_carries_out_what_he_asked_for(manager, mqops, rehearsa
     assert said == f"{told}mq_undo in Airflow, where another person approves\n"
     mqops("undo", Path(rehearsal["run"]).name, "-m", "QM1", "--dry-run")
     assert manager.depth("A") == 2
+
+
+@pytest.mark.parametrize(
+    ("users", "code"),
+    [
+        (("alice@site@one", "alice@site@two"), 1),  # a user's name of a directory
+        (("alice@one@host", "alice@two@host"), 0),
+        (("alice", "alice"), 1),  # a plan whose requester is no user@host
+        (("alice", "alice@host"), 1),
+    ],
+)
+def test_four_eyes_are_of_users_whatever_their_hosts(manager, mqops, estate, users, code):
+    asker, approver = users
+    estate(ESTATE.format(name="QM1", asks="true"))
+    manager.put(DLQ, [dead_letter("A", b"1")])
+    planned = mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json", text=TABLE, user=asker)
+    mqops(*shlex.split(json.loads(planned.stdout)["carry_out"])[1:], user=approver, expect=code)
+    assert manager.depth("A") == 1 - code
 
 
 def test_four_eyes_of_what_is_discarded_by_age(manager, mqops, estate):
