@@ -9,6 +9,7 @@ import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import show_summary, this_user, unit_size_option
+from mqops.errors import SettingsError
 from mqops.store import stop as store
 from mqops.workflow.clock import utc_now
 
@@ -70,7 +71,11 @@ def resume(*, run: str, queue_manager: str, finish: bool, unit_size: int, lake: 
 
 
 def _place(lake: Path, run: str, queue_manager: str) -> tuple[Path, str]:
-    """The folder whose stop it is, and what it is called."""
+    """The folder whose stop it is, and what it is called.
+
+    Raises:
+        SettingsError: there is no such run, or no run of such a queue manager: nobody would ever look for the stop.
+    """
     from mqops.store.run import RunFolder  # noqa: PLC0415
     from mqops.workflow.stop import find_run  # noqa: PLC0415
 
@@ -78,7 +83,10 @@ def _place(lake: Path, run: str, queue_manager: str) -> tuple[Path, str]:
         return find_run(lake, run, queue_manager.strip()).path, f"run {run}"
     if not queue_manager.strip():
         raise click.UsageError("Name a run, or a queue manager with --queue-manager")
-    return RunFolder.at(lake, queue_manager.strip(), "any").lake_folder, f"all acting on {queue_manager.strip()}"
+    folder = RunFolder.at(lake, queue_manager.strip(), "any").lake_folder
+    if not folder.is_dir():
+        raise SettingsError(f"{lake} has nothing of queue manager {queue_manager.strip()}: is it the lake of its runs?")
+    return folder, f"all acting on {queue_manager.strip()}"
 
 
 def queue_manager_of(run: RunFolder) -> str:

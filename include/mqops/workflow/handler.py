@@ -36,7 +36,7 @@ from mqops.rules import Table
 from mqops.snapshot.decode import md_text
 from mqops.store import tries
 from mqops.store.arrow import read_parquet
-from mqops.store.files import read_json
+from mqops.store.files import make_folder, read_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqops.store.stop import lift, stop_in
@@ -111,7 +111,7 @@ class Handler:
         `came_back` whether canaries did.
 
     Raises:
-        MqopsError: the queue cannot be browsed, or the queue manager cannot be reached.
+        MqopsError: the queue cannot be browsed, the queue manager cannot be reached, or the lake cannot be written.
     """
 
     def __init__(
@@ -123,6 +123,7 @@ class Handler:
             session.close(session.open(self.queue, OPEN_OPTIONS))
         self._what = replace(what, queue=self.queue)
         self._lake = RunFolder.at(what.lake, self.queue_manager, "any").lake_folder
+        make_folder(self._lake)  # `mqops stop` takes no queue manager that the lake does not have
         self._ending = ending
         self._once = once
         self._tell_errors = tell_errors

@@ -150,6 +150,10 @@ def test_stop_and_resume_on_the_command_line(manager, lake):
     assert "was stopped by" in mqops("resume", run.run).stdout
     finished = mqops("resume", run.run, "--finish").stdout.splitlines()
     assert "10 planned = 10 moved + 0 discarded + 0 left + 0 gone: balances" in finished
+    for command in ("stop", "resume"):
+        refused = mqops(command, "-m", "QMTYPO", expect=1)
+        assert refused.stderr == f"mqops: {lake} has nothing of queue manager QMTYPO: is it the lake of its runs?\n"
+        assert not (lake / "QMTYPO").exists()
     mqops("stop", "--queue-manager", "QM1")
     fill(manager, 2)
     stopped = mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(RETRY)\n", expect=1)
