@@ -120,6 +120,7 @@ def serve(manager: Manager, ready: int = -1) -> int:
 
     ready: a file descriptor to which a byte is written once the lock is held.
     """
+    os.umask(0o077)  # what it makes is its owner's, a log that is begun anew as well
     stop = threading.Event()
     _stop_at_signal(stop)  # before the lock: who sees it held may send the signal
     try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mqlite import service_lock, users
+from mqlite.service import LOG_BYTES
 
 if TYPE_CHECKING:
     from .conftest import Mqlite
@@ -49,6 +50,19 @@ def test_files_are_private_to_their_owner(mqlite: Mqlite) -> None:
     assert stat.S_IMODE(folder("QM1").stat().st_mode) == 0o700
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder("QM1").iterdir()}
     assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
+
+
+def test_a_log_that_begins_anew_is_private_too(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    (folder("QM1") / "errors.log").write_text("x" * LOG_BYTES)
+    before = os.umask(0o022)
+    try:
+        mqlite("start", "QM1")
+    finally:
+        os.umask(before)
+    mqlite("end", "QM1")
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder("QM1").glob("errors.log*")}
+    assert modes == {"errors.log": 0o600, "errors.log.1": 0o600}
 
 
 def test_service_starts_once_and_ends(mqlite: Mqlite) -> None:
