@@ -173,7 +173,9 @@ class Interface(PropertyCalls, SubscriptionCalls):
         if kind == c.MQOT_TOPIC:
             return self.open_topic(connection, raw, version, options)
         if kind != c.MQOT_Q:
-            return open_object(connection, kind=kind, name=name, options=options, user=user)
+            return open_object(
+                connection, kind=kind, name=name, queue_manager=queue_manager, options=options, user=user
+            )
         opened = open_queue(
             connection, name=name, queue_manager=queue_manager, dynamic_name=dynamic, options=options, user=user
         )

@@ -148,11 +148,18 @@ def check_options(options: int, *, kind: int) -> None:
         raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE)
 
 
-def open_object(connection: Connection, *, kind: int, name: str, options: int, user: str = "") -> Open:
-    """Open the queue manager, a process or a namelist, for inquiry; `user` as of `open_queue`."""
+def open_object(
+    connection: Connection, *, kind: int, name: str, queue_manager: str = "", options: int, user: str = ""
+) -> Open:  # fmt: skip
+    """Open the queue manager, a process or a namelist, for inquiry.
+
+    Parameters: `queue_manager` only this one's own has them; `user` as of `open_queue`. Raises Failure.
+    """
     if kind not in OBJECT_KINDS:
         raise Failure(c.MQRC_OBJECT_TYPE_ERROR)
     check_options(options, kind=kind)
+    if queue_manager not in ("", connection.manager.name):
+        raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, queue_manager)
     word = OBJECT_KINDS[kind]
     if options & c.MQOO_SET and word is not Kind.QMGR:
         raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
@@ -188,7 +195,7 @@ def open_queue(
         found = resolve(connection.objects, connection.manager.name, name, queue_manager)
         if checked and (user or not connection.privileged):
             authority.check_queue(connection, user, found, options)
-        if found.remote_queue_manager and options & (INPUT | c.MQOO_BROWSE):
+        if options & not_for(found):
             raise Failure(c.MQRC_OPTION_NOT_VALID_FOR_TYPE, name)
         queue = found.queue
         if found.model is not None:
@@ -213,6 +220,14 @@ def open_queue(
         if opened.input and not others:
             triggering.opened(connection.engine, queue)
     return opened
+
+
+def not_for(resolved: Resolved) -> int:
+    """The open options that what a name led to does not have (IBM MQ, "2045 MQRC_OPTION_NOT_VALID_FOR_TYPE")."""
+    reading = INPUT | c.MQOO_BROWSE
+    if resolved.only_puts:
+        return reading | c.MQOO_INQUIRE | c.MQOO_SET
+    return reading if resolved.remote_queue_manager else 0
 
 
 def user_of_messages(connection: Connection, user: str, options: int) -> str:

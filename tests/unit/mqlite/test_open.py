@@ -12,6 +12,9 @@ from pymqi import CMQC
 MODEL = "DEFINE QMODEL(PERMANENT) DEFTYPE(PERMDYN)"
 
 
+DEFAULT = "DEFINE QLOCAL(DEFX) USAGE(XMITQ)\nALTER QMGR DEFXMITQ(DEFX)\nDEFINE QALIAS(A) TARGET(DEFX)\n"
+
+
 @pytest.mark.parametrize(
     ("mqsc", "name", "options", "reason"),
     [
@@ -21,6 +24,15 @@ MODEL = "DEFINE QMODEL(PERMANENT) DEFTYPE(PERMDYN)"
         ("DEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2)", "R", OUTPUT, CMQC.MQRC_UNKNOWN_REMOTE_Q_MGR),
         ("DEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2) XMITQ(NONE)", "R", OUTPUT, CMQC.MQRC_UNKNOWN_XMIT_Q),
         ("DEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2) XMITQ(Q1)", "R", OUTPUT, CMQC.MQRC_XMIT_Q_USAGE_ERROR),
+        (DEFAULT + "DEFINE QREMOTE(R) RNAME(X) RQMNAME(Q1)", "R", OUTPUT, CMQC.MQRC_XMIT_Q_USAGE_ERROR),
+        (DEFAULT + "DEFINE QREMOTE(R) RNAME(X) RQMNAME(A)", "R", OUTPUT, CMQC.MQRC_XMIT_Q_TYPE_ERROR),
+        (DEFAULT + "DEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2) XMITQ(A)", "R", OUTPUT, CMQC.MQRC_XMIT_Q_TYPE_ERROR),
+        (
+            DEFAULT + "DEFINE QREMOTE(R) RNAME(X) RQMNAME(R2)\nDEFINE QREMOTE(R2) RNAME(X) RQMNAME(DEFX)",
+            "R",
+            OUTPUT,
+            CMQC.MQRC_XMIT_Q_TYPE_ERROR,
+        ),
         ("", "Q1", 0, CMQC.MQRC_OPTIONS_ERROR),
         ("", "Q1", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_INPUT_EXCLUSIVE, CMQC.MQRC_OPTIONS_ERROR),
         ("", "Q1", CMQC.MQOO_OUTPUT | CMQC.MQOO_SAVE_ALL_CONTEXT, CMQC.MQRC_OPTIONS_ERROR),
@@ -47,6 +59,85 @@ def test_unknown_default_transmission_queue(application: Application) -> None:
 def test_unknown_queue_manager(application: Application) -> None:
     with refused(CMQC.MQRC_UNKNOWN_REMOTE_Q_MGR):
         application.open("Q1", OUTPUT, ObjectQMgrName=b"QM2")
+
+
+@pytest.mark.parametrize(
+    ("queue_manager", "reason"),
+    [
+        ("Q1", CMQC.MQRC_XMIT_Q_USAGE_ERROR),  # a local queue that is none for transmission
+        ("TO.Q1", CMQC.MQRC_XMIT_Q_USAGE_ERROR),
+        ("BY.Q1", CMQC.MQRC_XMIT_Q_USAGE_ERROR),
+        ("TO.A", CMQC.MQRC_XMIT_Q_TYPE_ERROR),  # an alias, though it is one of a transmission queue
+        ("BY.A", CMQC.MQRC_XMIT_Q_TYPE_ERROR),
+    ],
+)
+def test_what_is_no_transmission_queue_is_not_passed_over_for_the_default_one(
+    application: Application, queue_manager: str, reason: int
+) -> None:
+    run_mqsc(
+        DEFAULT + "DEFINE QREMOTE(TO.Q1) RQMNAME(Q1)\nDEFINE QREMOTE(BY.Q1) RQMNAME(QM2) XMITQ(Q1)\n"
+        "DEFINE QREMOTE(TO.A) RQMNAME(A)\nDEFINE QREMOTE(BY.A) RQMNAME(QM2) XMITQ(A)"
+    )
+    with refused(reason):
+        application.open("X", OUTPUT, ObjectQMgrName=queue_manager.encode())
+    od = pymqi.OD(ObjectName=b"X", ObjectQMgrName=queue_manager.encode())
+    with refused(reason):
+        application.manager.put1(od, b"x")
+    assert application.depth("DEFX") == 0
+    application.open("X", OUTPUT, ObjectQMgrName=b"ANY.OTHER").put(b"x")
+    assert application.depth("DEFX") == 1
+
+
+READING = [
+    INPUT, BROWSE, CMQC.MQOO_INQUIRE, CMQC.MQOO_SET, CMQC.MQOO_INPUT_AS_Q_DEF, CMQC.MQOO_INPUT_EXCLUSIVE,
+    OUTPUT | CMQC.MQOO_INQUIRE,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", READING)
+@pytest.mark.parametrize("queue_manager", [b"SELF", b"NO.NAME", b"QM2", b"DEFX"])
+def test_a_queue_that_another_queue_managers_name_leads_to_is_for_puts_only(
+    application: Application, options: int, queue_manager: bytes
+) -> None:
+    run_mqsc(DEFAULT + "DEFINE QREMOTE(SELF) RQMNAME(QM1)\nDEFINE QREMOTE(NO.NAME)")
+    with refused(CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE):
+        application.open("Q1", options, ObjectQMgrName=queue_manager)
+    application.open("Q1", OUTPUT, ObjectQMgrName=queue_manager).close()
+    application.open("Q1", options, ObjectQMgrName=b"QM1").close()
+
+
+def test_nothing_is_sent_to_a_queue_without_a_name(application: Application) -> None:
+    run_mqsc(DEFAULT + "DEFINE QREMOTE(QM3) RQMNAME(QM2)\nDEFINE QALIAS(TO.QM3) TARGET(QM3)")
+    for queue, queue_manager in (("", b"QM2"), ("", b"QM3"), ("QM3", b""), ("TO.QM3", b"")):
+        with refused(CMQC.MQRC_REMOTE_Q_NAME_ERROR):
+            application.open(queue, OUTPUT, ObjectQMgrName=queue_manager)
+
+
+def test_a_local_definition_of_a_remote_queue_has_attributes(application: Application) -> None:
+    run_mqsc(DEFAULT + "DEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2)")
+    application.open("R", OUTPUT | CMQC.MQOO_INQUIRE | CMQC.MQOO_SET).close()
+    with refused(CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE):
+        application.open("R", OUTPUT | CMQC.MQOO_INQUIRE, ObjectQMgrName=b"QM2")
+
+
+@pytest.mark.parametrize("options", [OUTPUT, INPUT])
+def test_a_queue_manager_alias_leads_to_no_model_queue(application: Application, options: int) -> None:
+    run_mqsc("DEFINE QREMOTE(SELF) RQMNAME(QM1)\nDEFINE QALIAS(A) TARGET(Q1)")
+    with refused(CMQC.MQRC_Q_TYPE_ERROR):
+        application.open("SYSTEM.DEFAULT.MODEL.QUEUE", options, ObjectQMgrName=b"SELF", DynamicQName=b"MADE")
+    application.open("A", OUTPUT, ObjectQMgrName=b"SELF").put(b"x")
+    assert application.depth("Q1") == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(CMQC.MQOT_Q_MGR, b""), (CMQC.MQOT_PROCESS, b"P"), (CMQC.MQOT_NAMELIST, b"N")]
+)
+def test_other_objects_are_this_queue_managers_only(application: Application, kind: int, name: bytes) -> None:
+    run_mqsc("DEFINE PROCESS(P)\nDEFINE NAMELIST(N) NAMES(A)\nDEFINE QREMOTE(SELF) RQMNAME(QM1)")
+    for queue_manager in (b"QM2", b"SELF"):
+        with refused(CMQC.MQRC_OPTION_NOT_VALID_FOR_TYPE):
+            application.open(name.decode(), CMQC.MQOO_INQUIRE, ObjectType=kind, ObjectQMgrName=queue_manager)
+    application.open(name.decode(), CMQC.MQOO_INQUIRE, ObjectType=kind, ObjectQMgrName=b"QM1").close()
 
 
 def test_own_name_as_queue_manager(application: Application) -> None:
