@@ -130,6 +130,7 @@ def defaults(kind: Kind, *, platform: str = "unix", subtype: str | None = None) 
     found: dict[str, Value] = {}
     for row in rows(kind, platform=platform, subtype=subtype):
         value = row.zos_default if platform == "zos" and row.zos_default is not None else row.default
+        value = row.unbuilt_of.get(subtype or "", value)
         if value is not None:
             found[row.keyword] = list(value) if isinstance(value, list) else value
     return found

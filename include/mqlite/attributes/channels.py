@@ -38,7 +38,7 @@ CHANNEL = (
     text("CONNAME", c.MQCACH_CONNECTION_NAME, 264, only=CALLING),
     word("CONVERT", c.MQIACH_DATA_CONVERSION, "NO", NO_YES, only=SENDING),
     text("DESCR", c.MQCACH_DESC, 64),
-    number("DISCINT", c.MQIACH_DISC_INTERVAL, 6000, high=999_999, only=SENDING | SERVING),
+    number("DISCINT", c.MQIACH_DISC_INTERVAL, 6000, high=999_999, only=SENDING | SERVING, unbuilt_of={"SVRCONN": 0}),
     number("HBINT", c.MQIACH_HB_INTERVAL, 300, high=999_999),
     number("KAINT", c.MQIACH_KEEP_ALIVE_INTERVAL, -1, high=99_999, words={"AUTO": -1}),
     text("LOCLADDR", c.MQCACH_LOCAL_ADDRESS, 48, only=CALLING),

@@ -207,6 +207,7 @@ class Attribute:
     keeps itself (`read_only`). zos_default: where the z/OS one differs. platforms: where the attribute exists. only:
     channel types (or queue types) that have it, empty = all. aliases: further spellings MQSC accepts. unbuilt: the
     platforms on which mqlite has nothing that the attribute could ask for; it may have a value of `takes` only there.
+    unbuilt_of: channel types for which that is so, each with its default, the only value it may have.
     """
 
     keyword: str
@@ -221,6 +222,7 @@ class Attribute:
     aliases: tuple[str, ...] = ()
     unbuilt: frozenset[str] = frozenset()
     takes: tuple[Value, ...] = ()
+    unbuilt_of: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def is_text(self) -> bool:

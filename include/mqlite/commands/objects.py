@@ -174,6 +174,7 @@ def _check_applies(admin: Administration, kind: Kind, subtype: str | None, reque
         row = attributes.attribute(kind, keyword)
         if keyword not in allowed:
             raise CommandError(Condition.UNKNOWN_PARAMETER, name=keyword, parameter=row.selector)
-        if admin.platform in row.unbuilt and value not in row.takes:
+        missing = admin.platform in row.unbuilt and value not in row.takes
+        if missing or value != row.unbuilt_of.get(subtype or "", value):
             shown = row.type.display(keyword, value)
             raise CommandError(Condition.NOT_BUILT, name=shown, parameter=row.selector)

@@ -18,8 +18,8 @@ INCLUDE = Path(__file__).resolve().parents[3] / "include"
 PAGE = (INCLUDE / "docs" / "mqlite.md").read_text(encoding="utf-8")
 TABLES = re.findall(r"^\| why \| without effect \|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
 WITHOUT_EFFECT = set(re.findall(r"`(\w+)`", "".join(TABLES)))
-# Listed, and yet named in the code: of sending channels; checked when defined; of other objects; REFRESH QMGR.
-NAMED = {"DISCINT", "QDEPTHHI", "QDEPTHLO", "PASSWORD", "USERID", "PROXYSUB"}
+# Listed, and yet named in the code: checked when defined; of other objects; REFRESH QMGR.
+NAMED = {"QDEPTHHI", "QDEPTHLO", "PASSWORD", "USERID", "PROXYSUB"}
 REQUIRED = {
     Kind.SUB: {"TOPICSTR": "TOPICSTR('s')", "DEST": "DEST(Q1)"},
     Kind.TOPIC: {"TOPICSTR": "TOPICSTR('t')"},
@@ -61,7 +61,7 @@ def asking(row: Attribute) -> str:
 @pytest.mark.parametrize("kind", list(Kind))
 def test_attributes_of_the_page_are_those_of_the_code(kind: Kind) -> None:
     kinds, label = (QUEUE_KINDS, "queues") if kind in QUEUE_KINDS else ((kind,), str(kind))
-    there = {row.keyword for each in kinds for row in TABLE[each].values() if row.unbuilt}
+    there = {row.keyword for each in kinds for row in TABLE[each].values() if row.unbuilt or row.unbuilt_of}
     found = re.search(rf"^\| attributes of {label} \|(.*)\|(.*)\|$", PAGE, re.MULTILINE)
     listed = re.findall(r"`(\w+)`", found[1]) if found else []
     assert listed == sorted(there)
@@ -98,6 +98,17 @@ def test_what_asks_for_nothing_is_taken(application: Application) -> None:
     run_mqsc("ALTER QMGR STRSTPEV(DISABLED) ACTIVREC(DISABLED) MONCHL(NONE) STATQ(NONE)")
     run_mqsc("DEFINE QLOCAL(X) QDPMAXEV(DISABLED) STATQ(OFF) ACCTQ(OFF)")
     make("Z", "ALTER QMGR PERFMEV(ENABLED)", platform="zos")  # RESET QSTATS needs it
+
+
+def test_no_client_is_disconnected_for_being_idle(application: Application) -> None:
+    run_mqsc("DEFINE CHANNEL(X) CHLTYPE(SVRCONN) DISCINT(0)\nDEFINE CHANNEL(Y) CHLTYPE(SVRCONN)")
+    for name in ("X", "Y"):
+        assert "DISCINT(0)" in " ".join(run_mqsc(f"DISPLAY CHANNEL({name}) DISCINT"))
+    for verb, name in (("DEFINE", "Z"), ("ALTER", "X")):
+        with pytest.raises(AssertionError, match=r"AMQ8101S: IBM MQ error \(DISCINT\(60\)\): mqlite does not have it"):
+            run_mqsc(f"{verb} CHANNEL({name}) CHLTYPE(SVRCONN) DISCINT(60)")
+    run_mqsc("DEFINE CHANNEL(S) CHLTYPE(SDR) CONNAME(X) XMITQ(X) DISCINT(60)\nDEFINE CHANNEL(T) CHLTYPE(SDR) LIKE(S)")
+    assert "DISCINT(60)" in " ".join(run_mqsc("DISPLAY CHANNEL(T) DISCINT"))
 
 
 def test_ALTER_refuses_as_well(application: Application) -> None:
