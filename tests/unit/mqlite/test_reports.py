@@ -121,6 +121,29 @@ def test_the_owner_needs_no_authority_but_a_message_without_context_has_none(own
     assert owner.depth("SECRET") == 1
 
 
+def test_a_report_needs_no_authority_of_an_alternate_user(clerk: Application, owner: Application) -> None:
+    """Whom the message does not name: its user is that of the program which put it."""
+    run_mqsc("DEFINE TOPIC(FRUIT) TOPICSTR('fruit')")
+    allow("", "ALTUSR", kind="QMGR")
+    allow("Q1", "PUT", entity="PRINCIPAL('other')")
+    allow("FRUIT", "PUB", kind="TOPIC", entity="PRINCIPAL('other')")
+    options = CMQC.MQOO_OUTPUT | CMQC.MQOO_ALTERNATE_USER_AUTHORITY
+    opened = clerk.open("Q1", options, AlternateUserId=b"other")
+    named = pymqi.OD(Version=4, ObjectType=CMQC.MQOT_TOPIC, ObjectName=b"FRUIT", AlternateUserId=b"other")
+    topic = pymqi.Topic(clerk.manager, topic_desc=named, open_opts=options)
+    allow("SECRET", "PUT,PASSID", entity="PRINCIPAL('other')")
+    opened.put(b"data", pymqi.MD(Report=ARRIVAL, ReplyToQ=b"SECRET"))
+    assert owner.depth("SECRET") == 0
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        topic.pub(b"data", pymqi.MD(Report=ARRIVAL, ReplyToQ=b"SECRET"))
+    allow("SECRET", "PUT,PASSID")
+    run_mqsc("SET AUTHREC PROFILE(SECRET) OBJTYPE(QUEUE) PRINCIPAL('other') AUTHRMV(ALL)")
+    opened.put(b"data", pymqi.MD(Report=ARRIVAL, ReplyToQ=b"SECRET"))
+    topic.pub(b"data", pymqi.MD(Report=ARRIVAL, ReplyToQ=b"SECRET"))
+    assert owner.depth("SECRET") == 1
+    topic.close()
+
+
 def test_the_definition_that_is_the_ReplyToQ_counts(clerk: Application, owner: Application) -> None:
     run_mqsc("DEFINE QALIAS(ALIAS) TARGET(SECRET)\nDEFINE QLOCAL(QM2) USAGE(XMITQ)")
     cause(clerk, owner, ARRIVAL, ReplyToQ=b"ALIAS")
