@@ -13,18 +13,27 @@
    where a limit or a choice of messages leaves some of them out of the plan. What of a group is not on the queue at all
    is no reason: when a queue is full it is the rest of a group that is dead-lettered, and putting that completes it.
 4. The rows of a group carry the number of its first one (`together`), which is where they stand in their lane.
+5. A message that an ORDER rule would have put, and that is left, keeps its place in the order: one that is REPLAYED,
+   SPLIT or INCOMPLETE, and one that is ignored since that rule's tries are used up. Later messages with the same key
+   for the same destination are left too, action BEHIND, and with each of them its group. A rule before that one, or one
+   behind it that acts, lets them go on. Of several ORDER rules whose tries are used up the first counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
-from mqops.rules import Rule
+from mqops.rules import Rule, Table
 from mqwire import constants as c
 
-REPLAYED, SPLIT, INCOMPLETE = "REPLAYED", "SPLIT", "INCOMPLETE"
+REPLAYED, SPLIT, INCOMPLETE, BEHIND = "REPLAYED", "SPLIT", "INCOMPLETE", "BEHIND"
 PUTS = ("RETRY", "FWD")
+TAKES = (*PUTS, "DISCARD")
+"""What does not leave a message where it is."""
+Place: TypeAlias = tuple[str, str]
+"""A destination (`unit_group`) and an order key."""
 BOUND = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP | c.MQMF_SEGMENT | c.MQMF_LAST_SEGMENT
 COLUMNS = ("queue", "group_id", "msg_flags")
 """What is read of a snapshot for rule 3."""
@@ -55,11 +64,34 @@ def judged(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{**row, "together": rows[0]["row"]} for row in rows]
 
 
+def keepers(table: Table) -> Table:
+    """Rule 5: the rules of which the first that matches says what a message waits for, where it is an ORDER rule."""
+    return replace(table, rules=tuple(rule for rule in table.rules if rule.order or rule.action == "IGNORE"))
+
+
+def in_order(rows: Iterable[tuple[dict[str, Any], Place | None]]) -> Iterator[dict[str, Any]]:
+    """Rule 5 but for groups. Parameters: `rows` in the order of the plan, each with its place in the order, if any."""
+    waiting: set[Place] = set()
+    for row, place in rows:
+        if place in waiting and row.get("order_key"):
+            yield held_back(row)
+            continue
+        if place is not None and row["action"] not in TAKES:
+            waiting.add(place)
+        yield row
+
+
+def held_back(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row that is left for rule 5."""
+    return {**row, **left(BEHIND), "together": row["row"]}
+
+
 def remarks(actions: Mapping[str, int]) -> tuple[str, ...]:
     """What an approver is told, a line each. Parameters: `actions` action → messages."""
     texts = {
         REPLAYED: "are left: earlier runs put them as often as MAXREPLAY allows",
         SPLIT: "are left: the table sends messages of their group to different places",
         INCOMPLETE: "are left: others of their group are not in the plan",
+        BEHIND: "are left: a message with their order key is before them, and is left",
     }
     return tuple(f"{actions[action]} messages {text}" for action, text in texts.items() if actions.get(action))

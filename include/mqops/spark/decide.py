@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from mqops.act.lanes import OF_NOBODY
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.plan import PlanSummary
-from mqops.plan.bonds import remarks
+from mqops.plan.bonds import PUTS, keepers, remarks
 from mqops.plan.handling import AS_EVER, Handling, covered
 from mqops.rules import Rule, Table, parse
 from mqops.snapshot.answers import columns_for
@@ -75,10 +75,12 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     messages = frozen_set(snapshot, request, [*columns_for(table.questions), *bonds.asked_by(table)])
     if where is not None:
         messages = with_origins(messages, where)
-    plan = plan_rows(messages, table, _tries(spark, folder))
+    tries = _tries(spark, folder)
+    plan = plan_rows(messages, table, tries)
     if where is not None:
         plan = settled(plan, where, replays_of(spark, folder))
-    plan = bonds.bound(plan, messages, snapshot, table, bonds.puts_of(spark, folder, table))
+    waits = waiting(messages, table, tries)
+    plan = bonds.bound(plan, messages, snapshot, table, bonds.puts_of(spark, folder, table), waits=waits)
     plan.write.mode("overwrite").parquet(str(folder.plan))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, snapshot, observed)
@@ -163,6 +165,21 @@ def plan_rows(messages: DataFrame, table: Table, tries: DataFrame | None) -> Dat
     resolved = chosen(messages, table, tries, _SOURCES).select("*", *[v.alias(name) for name, v in values.items()])
     grouped = resolved.withColumns({"unit_group": _unit_group(), "order_key": F.lit(""), "together": F.col("row")})
     return grouped.select(*[F.col(field.name).cast(field.dataType) for field in PLAN.fields])
+
+
+def waiting(messages: DataFrame, table: Table, tries: DataFrame | None) -> DataFrame | None:
+    """`row` of messages that had tries, with `waits_line`, `waits_key` and `waits_at` of the ORDER rule that may have
+    used these up: its line, key and the `unit_group` it puts to; None where there are none.
+
+    Parameters: as for `plan_rows`.
+    """
+    if tries is None or not any(rule.order for rule in table.rules):
+        return None
+    tried = messages.join(tries.select("msg_key"), "msg_key", "left_semi")
+    values = _values(table, tried=False)
+    found = chosen(tried, keepers(table), None, _SOURCES).select("*", *[v.alias(name) for name, v in values.items()])
+    names = [F.col("rule_line").alias("waits_line"), F.col("rule_key").alias("waits_key")]
+    return found.where(F.col("action").isin(*PUTS)).select("row", *names, _unit_group().alias("waits_at"))
 
 
 def chosen(messages: DataFrame, table: Table, tries: DataFrame | None, columns: Sequence[str]) -> DataFrame:

@@ -170,16 +170,21 @@ def _tries(run: RunFolder) -> dict[str, dict[str, int]]:
 def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mapping[str, int]) -> dict[str, Any]:
     """The row of the plan for one message of the snapshot.
 
-    Parameters: `number` of the row; `message` column → value; `tries` rule key → failed tries so far.
+    Parameters: `number` of the row; `message` column → value; `tries` rule key → failed tries so far. A message
+    that has had some may have `waits` besides (see `mqops.workflow.bonds.bound`).
     """
     copied = {name: message[name] for name in COPIED}
     if message["dlh_error"] is not None:
         return {"row": number, **copied, **NO_RULE, "action": "ERROR", "unit_group": "ERROR"}
     fields = {keyword: message[column] for keyword, column in PATTERN_COLUMNS.items()}
-    rule = choose(table, fields | answers(table.questions, message), tries)
-    if rule is None:
-        return {"row": number, **copied, **NO_RULE, "action": "IGNORE", "unit_group": "IGNORE"}
-    return {"row": number, **copied, **_decision(rule, message, tries)}
+    known = fields | answers(table.questions, message)
+    rule = choose(table, known, tries)
+    ignored = {**NO_RULE, "action": "IGNORE", "unit_group": "IGNORE"}
+    row = {"row": number, **copied, **(ignored if rule is None else _decision(rule, message, tries))}
+    waits = choose(bonds.keepers(table), known, {}) if tries else None
+    if waits is not None and waits.order:
+        row["waits"] = (waits, _decision(waits, message, tries)["unit_group"])
+    return row
 
 
 def read_messages(snapshot: Path, questions: Iterable[Question]) -> Iterator[pa.RecordBatch]:

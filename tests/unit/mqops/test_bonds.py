@@ -147,7 +147,7 @@ def test_what_joins_its_group_after_a_failed_try_has_had_that_try(manager, lake)
     act(manager.connection, run)
     assert proved(manager, run) == {"planned": 2, "left": 2, "failed": 2}
     manager.put(DLQ, [dead_letter("FEW", b"single"), late])
-    run, plan = planned(manager, lake, THEN_AWAY)
+    run, _plan = planned(manager, lake, THEN_AWAY)
     assert [row["action"] for row in pq.read_table(run.plan).to_pylist()] == ["FWD", "FWD", "RETRY", "FWD"]
     act(manager.connection, run)
     assert proved(manager, run) == {"planned": 4, "moved": 4}
@@ -183,6 +183,72 @@ def test_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key(manager, la
     proof = prove(manager.connection, run)
     assert counts(proof) == {"planned": 8, "moved": 5, "left": 3, "failed": 1}
     assert proof.left_because == {BEHIND: 2}
+
+
+def of_key(dest: str, key: bytes, body: bytes, **fields):
+    return dead_letter(dest, body, CorrelId=key.ljust(24, b"\0"), **fields)
+
+
+IN_ORDER = EXTENDED + "DESTQ(SHORT) ACTION(RETRY) ORDER(CORRELID)\n"
+
+
+@pytest.mark.parametrize("behind", ["", "ACTION(IGNORE)\n"])
+def test_ORDER_holds_in_the_next_pass_behind_a_message_whose_tries_are_used_up(manager, lake, behind):
+    manager.put(DLQ, [of_key("SHORT", b"k", body) for body in (b"x" * 11, b"2", b"3")])
+    run, _plan = planned(manager, lake, IN_ORDER + behind)
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 3, "left": 3, "failed": 1}
+    manager.put(DLQ, [of_key("SHORT", b"k", b"4"), of_key("SHORT", b"other", b"5")])
+    run, plan = planned(manager, lake, IN_ORDER + behind)
+    assert plan.actions == {"IGNORE": 1, "BEHIND": 3, "RETRY": 1}
+    assert "3 messages are left: a message with their order key is before them, and is left" in plan.remarks
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 5, "moved": 1, "left": 4}
+    assert manager.bodies("SHORT") == [b"5"]
+
+
+@pytest.mark.parametrize(
+    ("table", "actions"),
+    [
+        # the first one goes elsewhere
+        (IN_ORDER + "ACTION(FWD) FWDQ(A)\n", {"FWD": 1, "RETRY": 2}),
+        # a rule before it says that it stays: who wrote that wants the others to go on
+        (IN_ORDER.replace("DESTQ", "CORRELATED\nDESTQ"), {"IGNORE": 1, "RETRY": 2}),
+        # one try more
+        (IN_ORDER.replace("ORDER", "RETRY(2) ORDER"), {"RETRY": 3}),
+        # nobody asks for the order any more
+        (IN_ORDER.replace("ORDER(CORRELID)", ""), {"IGNORE": 1, "RETRY": 2}),
+    ],
+)
+def test_ORDER_is_let_go_on_by_another_rule_for_the_first_message(manager, lake, table, actions):
+    manager.put(DLQ, [of_key("SHORT", b"k", b"x" * 11, reason=7)])
+    manager.put(DLQ, [of_key("SHORT", b"k", body) for body in (b"2", b"3")])
+    run, _plan = planned(manager, lake, IN_ORDER)
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 3, "left": 3, "failed": 1}
+    run, plan = planned(manager, lake, table.replace("CORRELATED", "REASON(7) ACTION(IGNORE)"))
+    assert plan.actions == actions
+
+
+def test_ORDER_holds_behind_what_is_replayed_or_split_and_behind_others_of_its_group(manager, lake):
+    table = EXTENDED + "DESTQ(A) ACTION(RETRY) ORDER(CORRELID) MAXREPLAY(1)\nACTION(RETRY) ORDER(CORRELID)\n"
+    manager.put(DLQ, [of_key("A", b"again", b"0")])
+    run, _plan = planned(manager, lake, table)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    assert send_back(manager, "A") == 1  # CorrelId and all
+    split = [member(dest, b"split", 1, body=b"1", CorrelId=b"s".ljust(24, b"\0")) for dest in "AB"]
+    keys = (b"again", b"second")
+    whole = [member("A", b"whole", n, body=b"2", CorrelId=key.ljust(24, b"\0")) for n, key in enumerate(keys, 1)]
+    late = [(b"again", "B"), (b"s", "A"), (b"s", "B"), (b"second", "A"), (b"free", "A")]
+    manager.put(DLQ, [*split, of_key("A", b"second", b"early"), *whole])
+    manager.put(DLQ, [of_key(dest, key, b"3") for key, dest in late])
+    run, _plan = planned(manager, lake, table)
+    actions = [row["action"] for row in pq.read_table(run.plan).to_pylist()]
+    assert actions == [
+        *("REPLAYED", "SPLIT", "SPLIT", "RETRY", "BEHIND", "BEHIND"),
+        *("RETRY", "BEHIND", "BEHIND", "BEHIND", "RETRY"),
+    ]
 
 
 @pytest.mark.parametrize("key", [b"one", b""])

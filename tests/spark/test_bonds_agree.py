@@ -1,0 +1,67 @@
+"""The bonds of messages (ORDER, MAXREPLAY, MQ groups) with a past: the same plans with and without Spark."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from pymqi import CMQC
+
+from mqops.rules import parse
+from mqops.spark.decide import Request
+from mqops.spark.decide import decide as decide_with_spark
+from mqops.workflow.decide import decide
+
+sys.path.insert(0, str(Path(__file__).parent))
+from dead_letters import dead, headless
+
+TABLES = [
+    "* MQOPS EXTENSIONS\nREASON(7) ACTION(IGNORE)\nDESTQ(A) ACTION(RETRY) ORDER(CORRELID) MAXREPLAY(2)\n"
+    "ACTION(RETRY) RETRY(2) ORDER(CORRELID)\n",
+    "* MQOPS EXTENSIONS\nDESTQ(A) ACTION(RETRY) ORDER(CORRELID)\nREASON(7) ACTION(FWD) FWDQ(C) ORDER(GROUPID)\n"
+    "DESTQ(A) ACTION(FWD) FWDQ(B) FWDQM(QM1) ORDER(CORRELID) MAXREPLAY(1)\nACTION(IGNORE)\n",
+]
+MESSAGES, PLANS = 200, 2
+
+
+def message(chance: random.Random, number: int) -> tuple[bytes, bytes]:
+    """A message for one of two queues, perhaps with a key that ORDER asks for, perhaps of an MQ group."""
+    fields = {"dlh_dest_q_name": chance.choice("AB"), "dlh_reason": chance.choice([2053, 2053, 7])}
+    fields["correl_id"] = chance.choice([bytes(24), *(b"%024d" % n for n in range(1, 12))])
+    if chance.random() < 0.15:
+        group = chance.randrange(12)
+        fields |= {"group_id": b"%024d" % group, "msg_flags": CMQC.MQMF_MSG_IN_GROUP, "version": 2}
+        fields["dlh_dest_q_name"] = "AB"[group % 2] if group else fields["dlh_dest_q_name"]
+    return headless(number) if chance.random() < 0.02 else dead(number, **fields)
+
+
+def give_past(chance: random.Random, folder, keys: list[str], rules: list[str]) -> None:
+    """Earlier tries and puts of some messages."""
+    some = {key: {rule: chance.randint(1, 2) for rule in rules if chance.random() < 0.7} for key in keys}
+    tries = [{"msg_key": key, "tries": past} for key, past in some.items() if past and chance.random() < 0.15]
+    puts = [{"msg_key": key, "replays": 0, "puts": chance.randint(1, 3)} for key in keys if chance.random() < 0.6]
+    for path, lines in ((folder.tries, tries), (folder.replays, puts)):
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_ORDER_holds_over_passes_the_same_with_and_without_spark(spark, make_run):
+    actions: Counter[str] = Counter()
+    for seed in range(PLANS):
+        chance, text = random.Random(seed), TABLES[seed % len(TABLES)]
+        table = parse(text).table
+        folder = make_run([message(chance, number) for number in range(MESSAGES)], run=f"run-{seed}")
+        keys = pq.read_table(folder.snapshot, columns=["msg_key"]).column("msg_key").to_pylist()
+        give_past(chance, folder, sorted(keys), [rule.key for rule in table.rules])
+        with_spark = decide_with_spark(spark, Request(folder=folder, table_text=text))
+        rows = sorted(pq.read_table(folder.plan).to_pylist(), key=lambda row: row["row"])
+        for part in folder.plan.iterdir():
+            part.unlink()
+        plain = decide(folder, table, text=text, source="<rules>")
+        assert pq.read_table(folder.plan).to_pylist() == rows, seed
+        assert (plain.digest, plain.remarks) == (with_spark.digest, with_spark.remarks)
+        actions.update(plain.actions)
+    assert min(actions[name] for name in ("RETRY", "FWD", "IGNORE", "REPLAYED", "SPLIT", "BEHIND")) >= 3, actions
