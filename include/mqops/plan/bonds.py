@@ -86,12 +86,20 @@ def held_back(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **left(BEHIND), "together": row["row"]}
 
 
-def remarks(actions: Mapping[str, int]) -> tuple[str, ...]:
-    """What an approver is told, a line each. Parameters: `actions` action → messages."""
+def remarks(actions: Mapping[str, int], used_up: Mapping[int, int]) -> tuple[str, ...]:
+    """What an approver is told, a line each.
+
+    Parameters: `actions` action → messages; `used_up` line of a rule → messages ignored that it matches first, and that
+    have used up its tries.
+    """
     texts = {
         REPLAYED: "are left: earlier runs put them as often as MAXREPLAY allows",
         SPLIT: "are left: the table sends messages of their group to different places",
         INCOMPLETE: "are left: others of their group are not in the plan",
         BEHIND: "are left: a message with their order key is before them, and is left",
     }
-    return tuple(f"{actions[action]} messages {text}" for action, text in texts.items() if actions.get(action))
+    ignored = [
+        f"{number} messages are ignored: they have used up the tries of the rule on line {line}"
+        for line, number in sorted(used_up.items())
+    ]
+    return (*(f"{actions[action]} messages {text}" for action, text in texts.items() if actions.get(action)), *ignored)

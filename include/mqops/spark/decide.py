@@ -84,12 +84,13 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     plan.write.mode("overwrite").parquet(str(folder.plan))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, snapshot, observed)
+    used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)
     handling = request.handling.of_table(table.rules)
     summary = replace(
         summary,
         digest=covered(summary.digest, handling.to_json()),
         handling=handling.to_json(),
-        remarks=(*(where.remarks() if where else ()), *remarks(summary.actions), *handling.remarks()),
+        remarks=(*(where.remarks() if where else ()), *remarks(summary.actions, used_up), *handling.remarks()),
     )
     write_json(folder.plan_json, summary.to_json())
     return summary
@@ -175,11 +176,27 @@ def waiting(messages: DataFrame, table: Table, tries: DataFrame | None) -> DataF
     """
     if tries is None or not any(rule.order for rule in table.rules):
         return None
-    tried = messages.join(tries.select("msg_key"), "msg_key", "left_semi")
     values = _values(table, tried=False)
-    found = chosen(tried, keepers(table), None, _SOURCES).select("*", *[v.alias(name) for name, v in values.items()])
+    found = chosen(_tried(messages, tries), keepers(table), None, _SOURCES).select(
+        "*", *[v.alias(name) for name, v in values.items()]
+    )
     names = [F.col("rule_line").alias("waits_line"), F.col("rule_key").alias("waits_key")]
     return found.where(F.col("action").isin(*PUTS)).select("row", *names, _unit_group().alias("waits_at"))
+
+
+def _tried(messages: DataFrame, tries: DataFrame) -> DataFrame:
+    return messages.join(tries.select("msg_key"), "msg_key", "left_semi")
+
+
+def _used_up(plan: DataFrame, messages: DataFrame, table: Table, tries: DataFrame | None) -> dict[int, int]:
+    """Line of a rule → messages ignored that it matches first, and that have used up its tries."""
+    if tries is None:
+        return {}
+    first = chosen(_tried(messages, tries), table, None, ("row", "dlh_error"))
+    line = _of_rule([rule.line for rule in table.rules]).alias("line")
+    ignored = plan.where((F.col("action") == "IGNORE") & F.col("rule_line").isNull()).select("row")
+    found = first.where(F.col("_rule").isNotNull()).select("row", line).join(ignored, "row").groupBy("line").count()
+    return {row["line"]: row["count"] for row in found.collect()}
 
 
 def chosen(messages: DataFrame, table: Table, tries: DataFrame | None, columns: Sequence[str]) -> DataFrame:

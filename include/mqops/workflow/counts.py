@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,11 +56,15 @@ _GROUP = (*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_
 
 @dataclass(slots=True)
 class Books:
-    """Digests and counts, taken while the rows go by."""
+    """Digests and counts, taken while the rows go by.
+
+    Attributes: `used_up` line of a rule → messages ignored since its tries are used up.
+    """
 
     digests: list[str] = field(default_factory=list)
     rules: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
     groups: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
+    used_up: Counter[int] = field(default_factory=Counter)
 
     def noting(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for given in rows:
@@ -67,6 +72,8 @@ class Books:
             self.digests.append(row_digest(row))
             self.rules.setdefault(tuple(row[name] for name in _RULE), _Tally()).add(row)
             self.groups.setdefault(tuple(row[name] for name in _GROUP), _Tally()).add(row)
+            if row["action"] == "IGNORE" and "used_up" in row:
+                self.used_up[row["used_up"]] += 1
             yield row
 
     def rule_counts(self) -> tuple[RuleCount, ...]:

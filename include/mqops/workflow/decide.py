@@ -117,7 +117,7 @@ def write_plan(
         rules=rules,
         counts=books.counts(run.snapshot),
         counts_left_off=max(0, len(books.groups) - MOST_GROUPS),
-        remarks=(*remarks, *bonds.remarks(actions), *(handling.remarks() if handling else ())),
+        remarks=(*remarks, *bonds.remarks(actions, books.used_up), *(handling.remarks() if handling else ())),
         handling=how,
         requested_by=requested_by,
     )
@@ -171,7 +171,8 @@ def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mappi
     """The row of the plan for one message of the snapshot.
 
     Parameters: `number` of the row; `message` column → value; `tries` rule key → failed tries so far. A message
-    that has had some may have `waits` besides (see `mqops.workflow.bonds.bound`).
+    that has had some may have `waits` besides (see `mqops.workflow.bonds.bound`), and `used_up`: the line of the first
+    rule that matches, where all that do have used up their tries.
     """
     copied = {name: message[name] for name in COPIED}
     if message["dlh_error"] is not None:
@@ -181,6 +182,9 @@ def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mappi
     rule = choose(table, known, tries)
     ignored = {**NO_RULE, "action": "IGNORE", "unit_group": "IGNORE"}
     row = {"row": number, **copied, **(ignored if rule is None else _decision(rule, message, tries))}
+    first = choose(table, known, {}) if tries and rule is None else None
+    if first is not None:
+        row["used_up"] = first.line
     waits = choose(bonds.keepers(table), known, {}) if tries else None
     if waits is not None and waits.order:
         row["waits"] = (waits, _decision(waits, message, tries)["unit_group"])
