@@ -5,8 +5,9 @@ One table, `TEXTS`: number → text. The line has the date and time before it, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from mqops.cli.passes import full_name
 from mqops.errors import MQError
 from mqops.mq.ledger_queue import NAME as LEDGER
 from mqwire.names import reason_name
+
+if TYPE_CHECKING:
+    from mqops.workflow.handler import Failure
 
 TEXTS: Mapping[int, str] = {
     8708: "the dead-letter queue handler has started to process INPUTQ({queue}) of {queue_manager} ({until})",
@@ -70,8 +74,9 @@ def say_in_error(queue: str, msg_ids: Sequence[str]) -> None:
         click.echo(f"    and {more} more without a valid MQDLH: `mqops dlq anatomy {queue}` counts them", err=True)
 
 
-def say_failures(failures: Mapping[tuple[int, str, str, int], int], remedy: str) -> None:
-    """Say which tries failed: a line for each rule, destination and reason, and what is to come."""
-    for (line, queue, queue_manager, reason), count in sorted(failures.items()):
-        told = f"{reason_name(reason)} ({reason})"
-        say(8722, count=count, destination=full_name(queue, queue_manager), line=line, reason=told, remedy=remedy)
+def say_failures(failures: Mapping[Failure, int], remedy: Callable[[Failure], str]) -> None:
+    """Say which tries failed: a line for each rule, destination and reason, and what is to come by `remedy`."""
+    for failure, count in sorted(failures.items()):
+        line, queue, queue_manager, reason = failure
+        told, name = f"{reason_name(reason)} ({reason})", full_name(queue, queue_manager)
+        say(8722, count=count, destination=name, line=line, reason=told, remedy=remedy(failure))

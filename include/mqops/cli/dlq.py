@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from mqops.plan.handling import Handling
     from mqops.rules import Table
     from mqops.workflow.dlq import Pass
-    from mqops.workflow.handler import Handler
+    from mqops.workflow.handler import Failure, Handler
 
 EPILOG = """\
 It acts at once and asks nobody: `--dry-run` rehearses it, and names the `mqops dlq act` that carries out what was
@@ -187,7 +188,7 @@ def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
             summary = handler.carry_out(folder, plan)
             show_json(summary.to_json()) if as_json else show_summary(summary)
             amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
-            amq.say_failures(handler.outcome.failures, _next_try(handler, what.table, once=once))
+            amq.say_failures(handler.outcome.failures, partial(_next_try, handler, what.table, once=once))
             if ending.asked and not summary.finished and folder.issued_json.exists():
                 tell(f"{ending.asked}: `mqops resume {summary.run} --finish` does the rest")
         if not handler.passes:
@@ -195,8 +196,9 @@ def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
         amq.say(8709, why=_why(handler, ending, until))
 
 
-def _next_try(handler: Handler, table: Table, *, once: bool) -> str:
-    if not handler.outcome.pending:
+def _next_try(handler: Handler, table: Table, failure: Failure, *, once: bool) -> str:
+    """What is to come of the messages that failed so."""
+    if failure not in handler.outcome.to_retry:
         return "no try is left for them, they stay"
     return "start it again for the next try" if once else f"the next try is in {table.control.retryint} s"
 

@@ -1,8 +1,8 @@
 """The dead-letter queue handler: pass after pass, until the rules table's WAIT says that it is over.
 
 1. Each pass is a run of its own: plan, act, ledger, proof.
-2. While a put is to be tried again, the next pass comes RETRYINT seconds after the last, whatever arrives, so that no
-   try is used up sooner; and the handler does not end.
+2. While a put is to be tried again, or a message stands behind one that was, the next pass comes RETRYINT seconds
+   after the last, whatever arrives, so that no try is used up sooner; and the handler does not end.
 3. Otherwise it waits, browsing, for a message that the last pass has not left there, and makes no run while none comes.
    Messages seldom come alone: the pass begins a second behind the first.
 4. It ends WAIT seconds after the last pass that tried something or saw a message with an MQDLH for the first time;
@@ -11,18 +11,21 @@
    the messages without an MQDLH that are still there (D05).
 6. A table that asks for the AGE of messages may say something else of them later: while there are any, a pass comes
    every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
-7. Where canaries came back it ends: another pass would send others after them.
+7. What was left because its destination had no room (`--in-flight`) uses up no try and holds nobody past WAIT: until
+   then a pass comes every RETRYINT seconds.
+8. Where canaries came back it ends: another pass would send others after them.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from mqops.act.lanes import ACTED
+from mqops.act.mover import BEHIND
 from mqops.act.part import GROUP_TOO_LARGE
 from mqops.errors import Stopped
 from mqops.ledger.account import Account, account
@@ -41,9 +44,11 @@ from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqops.store.stop import lift, stop_in
 from mqops.workflow.canary import CAME_BACK
+from mqops.workflow.canary import FAILED as CANARY_FAILED
 from mqops.workflow.clock import utc_now
 from mqops.workflow.decide import Past, read_messages
 from mqops.workflow.dlq import Pass, carry_out, plan_pass
+from mqops.workflow.throttle import is_for_room
 from mqops.workflow.tickets import read_order
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
@@ -89,13 +94,17 @@ class Outcome:
     """What a pass left behind.
 
     Attributes: `there` the messages that stay on the queue; `in_error` those of them without a valid MQDLH, in the
-    queue's order; `failures` how many tries failed and how; `pending` messages that are to be tried again.
+    queue's order; `failures` how many tries failed and how; `to_retry` how many of these messages have a rule
+    left; `untried` messages that were left and may go the next time; `without_room` those that were left because their
+    destination had no room.
     """
 
     there: Counter[Sight] = field(default_factory=Counter)
     in_error: tuple[Sight, ...] = ()
     failures: Mapping[Failure, int] = field(default_factory=dict)
-    pending: int = 0
+    to_retry: Mapping[Failure, int] = field(default_factory=dict)
+    untried: int = 0
+    without_room: int = 0
 
     def ids_in_error(self) -> list[str]:
         """The MsgIds, in hex, of the messages without a valid MQDLH."""
@@ -146,7 +155,7 @@ class Handler:
             return False
         if self._once:
             return self._is_filled()
-        if self.outcome.pending:
+        if self.outcome.to_retry or self.outcome.untried:
             return self._retry_interval_is_over()
         arrived = self._arrived()
         if arrived and self.passes:
@@ -197,11 +206,11 @@ class Handler:
         return not self._ending.asked
 
     def _arrived(self) -> bool:
-        """Wait for a message that the last pass has not left there (rules 3 to 6)."""
+        """Wait for a message that the last pass has not left there, or the time to go on without one (rules 3 to 7)."""
         with connect(self._what.connection) as session:
             handle = session.open(self.queue, OPEN_OPTIONS)
             tell_at = time.monotonic() + self._interval
-            older_at = time.monotonic() + REVISIT * self._interval if self._ages and self.outcome.there else FOREVER
+            again_at = time.monotonic() + self._again()
             while True:
                 waiting = _Waiting(session, handle, self.queue, self.outcome.there)
                 if waiting.sees_new(lambda: bool(self._ending.asked)):
@@ -211,13 +220,19 @@ class Handler:
                     tell_at = time.monotonic() + self._interval
                 while time.monotonic() < tell_at and not waiting.is_deeper():
                     self._refuse_if_stopped()
-                    if time.monotonic() >= older_at:
+                    if time.monotonic() >= again_at:
                         return True
                     left = min(self._left(), tell_at - time.monotonic(), SLICE)
                     if self._ending.asked or self._left() <= 0:
                         return False
                     if waiting.gets_new(left):
                         return True
+
+    def _again(self) -> float:
+        """Seconds until another pass over what is there (rules 6 and 7)."""
+        if self.outcome.without_room:
+            return self._interval
+        return REVISIT * self._interval if self._ages and self.outcome.there else FOREVER
 
     def _left(self) -> float:
         """Seconds until WAIT is over."""
@@ -292,7 +307,7 @@ def outcome_of(run: RunFolder, table: Table) -> Outcome:
     there: Counter[Sight] = Counter()
     in_error: list[Sight] = []
     failures: Counter[Failure] = Counter()
-    failed: set[str] = set()
+    failed: dict[str, Failure] = {}
     for batch in read_parquet(run.plan, _COLUMNS):
         for row in batch.to_pylist():
             if row["row"] in sums.acted:
@@ -302,25 +317,45 @@ def outcome_of(run: RunFolder, table: Table) -> Outcome:
             if row["action"] == "ERROR":
                 in_error.append(sight)
             if row["row"] in sums.failed:
-                failed.add(row["msg_key"])
-                failures[row["rule_line"], row["dest_q"], row["dest_q_mgr"], sums.failed[row["row"]]] += 1
-    pending = _to_be_tried(run, table, failed) + _to_come(sums)
-    return Outcome(there=there, in_error=tuple(in_error), failures=failures, pending=pending)
-
-
-def _to_be_tried(run: RunFolder, table: Table, failed: Collection[str]) -> int:
-    """How many of the messages whose try failed have a rule left."""
-    if not failed:
-        return 0
-    past = Past(tries=tries.current(run.lake_folder))
-    return sum(
-        past.row(0, message, table)["action"] in ACTED
-        for batch in read_messages(run.snapshot, table.questions)
-        for message in batch.to_pylist()
-        if message["msg_key"] in failed
+                failure = (row["rule_line"], row["dest_q"], row["dest_q_mgr"], sums.failed[row["row"]])
+                failed[row["msg_key"]] = failure
+                failures[failure] += 1
+    untried, without_room = _to_come(sums)
+    return Outcome(
+        there=there,
+        in_error=tuple(in_error),
+        failures=failures,
+        to_retry=_to_be_tried(run, table, failed),
+        untried=untried,
+        without_room=without_room,
     )
 
 
-def _to_come(sums: Account) -> int:
-    """How many messages were left and may go the next time: those behind others, or for which there was no room."""
-    return sum(why not in {CAME_BACK, GROUP_TOO_LARGE} for why in sums.left.values())
+def _to_be_tried(run: RunFolder, table: Table, failed: Mapping[str, Failure]) -> Counter[Failure]:
+    """How many of the messages whose try failed have a rule left. Parameters: `failed` msg_key → how."""
+    if not failed:
+        return Counter()
+    past = Past(tries=tries.current(run.lake_folder))
+    return Counter(
+        failed[message["msg_key"]]
+        for batch in read_messages(run.snapshot, table.questions)
+        for message in batch.to_pylist()
+        if message["msg_key"] in failed and past.row(0, message, table)["action"] in ACTED
+    )
+
+
+def _to_come(sums: Account) -> tuple[int, int]:
+    """How many messages were left and may go in the next pass, and how many when their destination has room.
+
+    What stands behind a failed message goes on when that one has used up a try. Where none failed it stands behind what
+    was left itself, and another pass would find it the same.
+    """
+    behind = set() if sums.failed else {BEHIND, CANARY_FAILED}
+    stays = {CAME_BACK, GROUP_TOO_LARGE, *behind}
+    untried = without_room = 0
+    for why in sums.left.values():
+        if is_for_room(why) or (why == CANARY_FAILED and why in behind):
+            without_room += 1
+        elif why not in stays:
+            untried += 1
+    return untried, without_room

@@ -25,12 +25,19 @@ from mqops.store.stop import is_stopped
 LOOK_AGAIN = 0.25
 """Seconds between two looks at a full destination, and the longest wait without a look at the kill switch."""
 
+_NO_ROOM = "its destination had "
+
 _Place: TypeAlias = tuple[str, str]
 
 
 def _place(row: Row) -> _Place:
     """The destination, by whosever authority it is put there."""
     return row.dest_q, row.dest_q_mgr
+
+
+def is_for_room(why: str) -> bool:
+    """Whether a row was left because its destination had no room (rule 3), by what the ledger says of it."""
+    return why.startswith(_NO_ROOM)
 
 
 class Throttle:
@@ -122,7 +129,7 @@ class Throttle:
         """See `Gate`."""
         if not self._refused or row.action not in PUTS or _place(row) not in self._refused:
             return ""
-        return f"its destination had {self._handling.in_flight} messages or more for {self._handling.patience} s"
+        return f"{_NO_ROOM}{self._handling.in_flight} messages or more for {self._handling.patience} s"
 
     def done(self, rows: Sequence[Row]) -> None:
         """See `Gate`."""

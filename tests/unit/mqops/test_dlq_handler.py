@@ -34,7 +34,7 @@ SHUT = "DEFINE QLOCAL(SHUT) PUT(DISABLED)\n"
 
 @pytest.fixture
 def manager(queue_manager) -> Manager:
-    return queue_manager(mqsc=f"DEFINE QLOCAL(A)\nDEFINE QLOCAL(DEAD)\n{SHUT}")
+    return queue_manager(mqsc=f"DEFINE QLOCAL(A)\nDEFINE QLOCAL(DEAD)\nDEFINE QLOCAL(SHORT) MAXMSGL(10)\n{SHUT}")
 
 
 class Invocation:
@@ -145,6 +145,20 @@ def test_wait_no_ends_where_no_try_is_left(manager, started):
     (failure,) = done.texts(8722)
     assert failure.endswith("MQRC_PUT_INHIBITED (2051); no try is left for them, they stay")
     assert manager.depth(DLQ) == 1
+
+
+def test_a_try_is_told_of_where_one_is_left_whatever_stands_behind(manager, started):
+    key = {"CorrelId": b"k".ljust(24, b"\0")}
+    manager.put(DLQ, [dead_letter("SHORT", body, **key) for body in (b"x" * 11, b"2", b"3")])
+    manager.put(DLQ, [dead_letter("SHUT", b"x")])
+    rules = "DESTQ(SHORT) ACTION(RETRY) ORDER(CORRELID)\nDESTQ(SHUT) ACTION(RETRY) RETRY(2)\n"
+    done = started(f"* MQOPS EXTENSIONS\n{rules}", "--once")
+    done.ended()
+    assert "       2  left: behind a message that failed" in done.out
+    assert [text.split("; ", 1)[1] for text in done.texts(8722)] == [
+        "no try is left for them, they stay",
+        "start it again for the next try",
+    ]
 
 
 def test_wait_n_ends_so_many_seconds_after_the_last_message(manager, started):
@@ -273,11 +287,34 @@ def test_canaries_that_came_back_end_it(manager, started):
 def test_what_had_no_room_goes_with_a_later_pass(manager, started):
     bodies = [b"%d" % number for number in range(4)]
     manager.put(DLQ, [dead_letter("A", body) for body in bodies])
-    handler = started(f"RETRYINT(1) WAIT(NO)\n{RETRY}", "--in-flight", "2", "--patience", "0")
+    handler = started(f"RETRYINT(1)\n{RETRY}", "--in-flight", "2", "--patience", "0")
     handler.until(lambda: "balances" in handler.out)
     found = [body for _md, body in taken(manager, "A")]
+    handler.until(lambda: manager.depth(DLQ) == 0)
+    handler.process.send_signal(signal.SIGTERM)
     handler.ended()
     assert sorted(found + manager.bodies("A")) == bodies
+
+
+@pytest.mark.parametrize(("wait", "passes"), [("NO", {1}), ("4", {2, 3, 4})])
+def test_what_has_no_room_holds_nobody_past_wait(manager, started, wait, passes):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(8)])
+    handler = started(f"RETRYINT(1) WAIT({wait})\n{RETRY}", "--in-flight", "5", "--patience", "0")
+    handler.ended()
+    assert len(handler.runs) in passes
+    assert "3  left: its destination had 5 messages or more for 0 s" in handler.out
+    assert (manager.depth("A"), manager.depth(DLQ)) == (5, 3)
+
+
+def test_canaries_that_have_no_room_hold_nobody_past_wait(manager, started):
+    manager.put("A", [({}, b"unread")] * 2)
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(3)])
+    options = ("--in-flight", "2", "--patience", "0", "--canary", "1", "--canary-wait", "1")
+    handler = started(f"RETRYINT(1) WAIT(NO)\n{RETRY}", *options)
+    handler.ended()
+    assert len(handler.runs) == 1
+    assert "2  left: canary could not be put" in handler.out
+    assert manager.depth(DLQ) == 3
 
 
 class Asked:
