@@ -164,11 +164,10 @@ def test_a_try_is_told_of_where_one_is_left_whatever_stands_behind(manager, star
 def test_wait_n_ends_so_many_seconds_after_the_last_message(manager, started):
     handler = started(f"WAIT(2)\n{RETRY}")
     handler.until_it_waits()
+    put = time.monotonic()
     manager.put(DLQ, [dead_letter("A", b"x")])
-    handler.until(lambda: handler.out)
-    moved = time.monotonic()
     handler.ended()
-    assert 1.5 < time.monotonic() - moved < 30
+    assert time.monotonic() - put >= 2
     assert manager.bodies("A") == [b"x"]
     assert len(handler.runs) == 1
 
