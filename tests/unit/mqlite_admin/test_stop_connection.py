@@ -34,6 +34,7 @@ waiting = pymqi.GMO(Options=CMQC.MQGMO_WAIT | CMQC.MQGMO_SYNCPOINT, WaitInterval
 print("ready", flush=True)
 if sys.argv[1] == "waits":
     print(reason(queue.get, None, pymqi.MD(MsgId=b"no such message".ljust(24)), waiting), flush=True)
+    sys.stdin.readline()
 else:
     sys.stdin.readline()
     print(reason(queue.inquire, CMQC.MQIA_CURRENT_Q_DEPTH), reason(manager.commit), flush=True)
