@@ -39,8 +39,10 @@ ACTION(FWD) FWDQ(PARKED) HEADER(YES)
 """
 TARGETS = [name for name in DESTINATIONS if name != "AGAIN"]
 STEPS = ("start", "observe", "decide", "act", "prove", "end")
-BUSY = ("InProgress", "Another process", "by another process")
-"""What a run says that meets another one, or what a killed one left that is not backed out yet."""
+BUSY = ("InProgress", "Another process", "by another process", "has its snapshot already")
+"""What a run says that meets another one, or what a killed one left: work that is not backed out yet, or a job that
+goes on without whoever started it, and finishes the snapshot that the next one was about to make.
+"""
 
 
 @dataclass
