@@ -222,8 +222,18 @@ def check(connection: Connection, alternate: str, object_type: str, name: str, w
         return
     require(connection.engine, alternate, object_type, name, wanted - CONTEXTS)
     if not connection.privileged:
-        require(connection.engine, connection.user, "QMGR", connection.manager.name, {"ALTUSR"})
-        _require_with_context(connection, connection.user, object_type, name, wanted & CONTEXTS)
+        require_in_place(connection, connection.user, object_type, name, wanted & CONTEXTS)
+
+
+def require_in_place(
+    connection: Connection, user: str, object_type: str, name: str, contexts: set[str]
+) -> None:  # fmt: skip
+    """The user may act in an alternate user's place, and has the rights to context itself.
+
+    Raises Failure (MQRC_NOT_AUTHORIZED).
+    """
+    require(connection.engine, user, "QMGR", connection.manager.name, {"ALTUSR"})
+    _require_with_context(connection, user, object_type, name, contexts)
 
 
 def _require_with_context(

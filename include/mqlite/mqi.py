@@ -148,8 +148,8 @@ class Interface(PropertyCalls, SubscriptionCalls):
 
     def _channel(self, pointer: int) -> tuple[str, str, int]:
         """Channel, connection name and longest message of an MQCD."""
-        fields = cd_fields(self._buffer(self._cast("char *", pointer), mqi.MQCD.length(2)))
-        channel, conn_name, longest = fields
+        raw = self._buffer(self._cast("char *", pointer), mqi.MQCD.length(2))
+        channel, conn_name, longest = cd_fields(raw)
         return text(channel), text(conn_name), longest
 
     def mqdisc(self, hconn: Any) -> Outcome:

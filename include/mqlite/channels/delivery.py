@@ -85,7 +85,7 @@ class Transmitted:
     @property
     def user(self) -> str:
         """Who its context says put it, blank if it says nobody."""
-        return before_nul(self.md.user_identifier).rstrip()
+        return before_nul(self.md.user_identifier)
 
     @property
     def persistent(self) -> bool:

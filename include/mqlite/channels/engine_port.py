@@ -153,8 +153,7 @@ class EnginePort:
         with refusing():
             found = resolve(connection.objects, self._manager.name, queue, queue_manager)
             name = authority.queue_that_counts(connection, found)
-            authority.require(connection.engine, user, "QUEUE", name, {"SETALL"})
-            authority.require(connection.engine, user, "QMGR", self._manager.name, {"ALTUSR", "SETALL"})
+            authority.require_in_place(connection, user, "QUEUE", name, {"SETALL"})
 
     def _open(self, queue: str, queue_manager: str, options: int, user: str = "") -> Open:
         with refusing():

@@ -166,7 +166,7 @@ class Channel:
                 reason = failed.reason
         if not reason:
             return message
-        putter = before_nul(got.md.user_identifier).rstrip()
+        putter = before_nul(got.md.user_identifier)
         try:
             bury(self.sender, message, reason, self.agreed.sending, now=self.now, putter=putter)
         except Undeliverable as stuck:
