@@ -283,10 +283,12 @@ class _Waiting:
 
     def is_deeper(self) -> bool:
         """Whether more messages are there than when it began: one may have come before others that are there."""
-        return self._deep() > self._depth
+        return self._depth >= 0 and self._deep() > self._depth
 
     def _deep(self) -> int:
-        return depth(self._session, self._queue)
+        """Current depth; an alias has none of its own (`depth`)."""
+        own = int(self._session.inquire(self._handle, c.MQIA_CURRENT_Q_DEPTH))
+        return own if own >= 0 else depth(self._session, self._queue)
 
     def _next(self, options: int, wait_ms: int) -> Sight | None:
         got = self._session.get(self._handle, options, wait_ms=wait_ms, room=0, name=self._queue)
