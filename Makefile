@@ -7,10 +7,14 @@ ENV = . build/env.sh &&
 setup:
 	@$(PYTHON) include/setup/install.py
 
-run: setup
+# Quick starts of small Spark jobs.
+build/spark.jsa: | setup
+	@$(ENV) python -m mqops_demo.spark_archive
+
+run: setup build/spark.jsa
 	@$(ENV) python -m mqops_demo.run
 
-up: setup
+up: setup build/spark.jsa
 	@$(ENV) python -m mqops_demo.estate up
 	@$(ENV) python -m mqops_demo.airflow up
 
@@ -18,7 +22,7 @@ down: setup
 	@$(ENV) python -m mqops_demo.airflow down
 	@$(ENV) python -m mqops_demo.estate down
 
-test: lint
+test: lint build/spark.jsa
 	@$(ENV) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 lint: setup
@@ -36,7 +40,7 @@ bench: setup
 bench-million: setup
 	@$(ENV) python tests/bench/dlq_million.py
 
-crash: setup
+crash: setup build/spark.jsa
 	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQOPS_WORKFLOW_KILLS=100 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest tests/crash
 
 full: crash

@@ -48,15 +48,10 @@ def spark() -> Iterator[Any]:
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession  # noqa: PLC0415
+    from spark_support import SETTINGS  # noqa: PLC0415
 
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("mqops tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
-    )
+    settings = {**SETTINGS, "spark.sql.session.timeZone": "UTC"}
+    session = SparkSession.builder.master("local[2]").appName("mqops tests").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

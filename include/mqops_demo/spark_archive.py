@@ -1,6 +1,6 @@
 """Quick starts for small Spark jobs on one machine: an archive of the JVM's classes, and the options that use it.
 
-`python -m mqops_demo.spark_archive` makes the archive once (build/spark.jsa, 180 MB, some 20 s); without it, or where
+`make run`, `make up` and `make test` make the archive once (build/spark.jsa, 130 MB, some 20 s); without it, or where
 the Java has changed since, jobs run all the same and only start more slowly.
 """
 

@@ -23,6 +23,7 @@ import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
+from spark_support import ENVIRONMENT
 
 from mqops.errors import InProgress
 from mqops.ledger.account import account
@@ -226,8 +227,8 @@ def verify(run: RunFolder) -> list[Marker]:
 def spark_act(manager: Manager, run: RunFolder) -> subprocess.Popen[bytes]:
     environment = {
         **manager.environment,
-        **{"MQOPS_CONNECTION": manager.connection.to_json(), "PYSPARK_PYTHON": sys.executable},
-        "PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false pyspark-shell",
+        **ENVIRONMENT,
+        "MQOPS_CONNECTION": manager.connection.to_json(),
     }
     command = [sys.executable, str(ACT_JOB), "--run", str(run.path), "--unit-size", str(UNIT_SIZE), "--lanes", "4"]
     with (run.path.parent / "act.log").open("ab") as log:

@@ -22,6 +22,7 @@ import pytest
 from crash.test_kill_nine import DESTINATIONS, QUEUES, SEED, check_places, family, keys_of, kill_one, run_until, verify
 from crash.workflow_chain import FINISH
 from mq_support import DLQ, Manager, dead_letter
+from spark_support import ENVIRONMENT
 
 from mqops.ledger.account import account
 from mqops.store.files import read_json
@@ -101,8 +102,8 @@ class Site:
         self.started += 1
         environment = {
             **self.manager.environment,
-            **{"MQOPS_CONNECTION": self.manager.connection.to_json(), "PYSPARK_PYTHON": sys.executable},
-            "PYSPARK_SUBMIT_ARGS": "--master local[2] --conf spark.ui.enabled=false pyspark-shell",
+            **ENVIRONMENT,
+            "MQOPS_CONNECTION": self.manager.connection.to_json(),
         }
         with self.log.open("wb") as log:
             return subprocess.Popen([sys.executable, *command], env=environment, stdout=log, stderr=log)
