@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pymqi
+from mqlite_command import mqlite_here
 from pymqi import CMQC
 
 from mqops.mq.connection import MqConnection
@@ -54,7 +55,11 @@ class Manager:
         return MqConnection(queue_manager=self.name, environment={"MQLITE_HOME": str(self.home)})
 
     def mqlite(self, *arguments: str, text: str = "") -> str:
-        """Run an `mqlite` command."""
+        """Run an `mqlite` command: here, unless it starts or ends a service."""
+        if arguments[0] not in {"start", "end"}:
+            result = mqlite_here(*arguments, stdin=text, MQLITE_HOME=str(self.home))
+            assert result.exit_code == 0, result.output
+            return result.stdout
         command = [sys.executable, "-m", "mqlite.cli", *arguments]
         done = subprocess.run(command, input=text, text=True, capture_output=True, env=self.environment)
         assert done.returncode == 0, done.stdout + done.stderr

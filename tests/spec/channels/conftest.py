@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -11,23 +10,13 @@ from pathlib import Path
 
 import pymqi
 import pytest
-from click.testing import CliRunner, Result
+from mqlite_command import mqlite_here
 from pymqi import CMQC
 
-from mqlite.cli import main
 from mqwire.structures import MQDLH, MQMD
 
 NO_MESSAGE = 2033
 GET = CMQC.MQGMO_NO_SYNCPOINT | CMQC.MQGMO_NO_WAIT
-
-
-def run(*arguments: str, stdin: str = "") -> Result:
-    """An `mqlite` command here; the collector must not close pymqi's queues in the middle of it, in this thread."""
-    gc.disable()
-    try:
-        return CliRunner().invoke(main, list(arguments), input=stdin, catch_exceptions=False)
-    finally:
-        gc.enable()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +40,7 @@ class Estate:
 
     def mqlite(self, *arguments: str, stdin: str = "", code: int = 0) -> str:
         """Run an `mqlite` command; what it printed."""
-        result = run(*arguments, stdin=stdin)
+        result = mqlite_here(*arguments, stdin=stdin)
         assert result.exit_code == code, result.output
         return result.output
 
@@ -130,7 +119,7 @@ class Estate:
 
     def channel_state(self, name: str, channel: str = "A.TO.B") -> str:
         """STATUS of DISPLAY CHSTATUS; empty for an inactive channel."""
-        output = run("mqsc", name, stdin=f"DIS CHSTATUS({channel}) STATUS\n").output
+        output = mqlite_here("mqsc", name, stdin=f"DIS CHSTATUS({channel}) STATUS\n").output
         return output.split("STATUS(", 2)[-1].split(")")[0] if "AMQ8417I" in output else ""
 
     def until(self, condition: Callable[[], bool]) -> None:
@@ -155,7 +144,7 @@ class Estate:
     def end(self) -> None:
         """End what is running."""
         for name in self._made:
-            run("end", name)
+            mqlite_here("end", name)
 
 
 @pytest.fixture

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from mqlite.cli import main
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Keep the collector from closing pymqi's queues in the middle of a command of this same thread."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
+from click.testing import Result
+from mqlite_command import mqlite_here
 
 Mqsc = Callable[..., str]
 Mqlite = Callable[..., Result]
@@ -33,8 +19,7 @@ def mqlite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mqlite:
     monkeypatch.setenv("MQLITE_HOME", str(tmp_path / "home"))
 
     def call(*arguments: str, stdin: str = "", code: int = 0) -> Result:
-        with uncollected():
-            result = CliRunner().invoke(main, list(arguments), input=stdin, catch_exceptions=False)
+        result = mqlite_here(*arguments, stdin=stdin)
         assert result.exit_code == code, result.output
         return result
 
