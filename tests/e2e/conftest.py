@@ -148,6 +148,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     settings = {
         "MQOPS_ESTATE": str(folder / "estate.yaml"),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
+        "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
     }
     home = airflow_home.home(folder, **settings)
     home = replace(home, queue_managers=folder / "queue_managers")
