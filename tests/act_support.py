@@ -24,13 +24,14 @@ EXTENDED = "* MQOPS EXTENSIONS\n"
 
 
 def planned(
-    manager: Manager, lake: Path, text: str = "ACTION(RETRY)", **handling: Any
+    manager: Manager, lake: Path, text: str = "ACTION(RETRY)", *, queue: str = "", **handling: Any
 ) -> tuple[RunFolder, PlanSummary]:
-    """Plan a pass over the dead-letter queue."""
+    """Plan a pass over a queue, the dead-letter queue where none is named."""
     parsed = parse(text)
     assert parsed.table, parsed.errors
     how = Handling(**handling)
-    return plan_pass(Pass(connection=manager.connection, lake=lake, table=parsed.table, text=text, handling=how))
+    what = Pass(connection=manager.connection, lake=lake, table=parsed.table, text=text, queue=queue, handling=how)
+    return plan_pass(what)
 
 
 def after_commits(what: Callable[[int], None]) -> Callable[..., MoverPort]:

@@ -6,9 +6,10 @@
    MQ group, has before it for that destination; and an MQ group one of whose keys any message has before it.
 2. Before the first of them moves, it is noted what stands on the watched queues and looks like a canary: the queues the
    plan takes from, the queue manager's DEADQ, and the backout queues (BOQNAME) of the destinations.
-3. When their lanes are done the run waits. A canary came back when a watched queue has more messages than were noted,
-   less those that were moved away, with its MsgId, or with its very body (MQDLH apart; not where that is empty). The
-   MsgIds are looked for again and again, the bodies once, at the end: that reads the queues.
+3. When their lanes are done the run waits. A canary came back when a watched queue has more messages with its MsgId, or
+   with its very body (MQDLH apart; not where that is empty), than are expected: those that were noted, less the
+   canaries that were taken from there, and those that the run itself put there. The MsgIds are looked for again and
+   again, the bodies once, at the end: that reads the queues.
 4. A group is stopped when one of its canaries came back, could not be put, or when none of them was there any more.
    Its other messages are left, with the reason; other groups go on. Whether canaries are still unread is told, and
    stops nothing: the application may be slow.
@@ -44,6 +45,7 @@ from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqops.store.stop import refuse_if_stopped
 from mqops.workflow.clock import utc_now
+from mqops.workflow.places import key_there
 from mqops.workflow.tickets import Order
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
@@ -61,7 +63,11 @@ _NO_ID = "00" * 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canary:
-    """One canary. Parameters: `msg_id` hex; `payload` SHA-256 of the body without MQDLH (hex), "" where it is empty."""
+    """One canary.
+
+    Parameters: `msg_id` hex; `payload` SHA-256 of the body without MQDLH (hex), "" where it is empty; `landing` the
+    local queue where it lies once it is put, blank where it is not known, and `key_there` its identity as put.
+    """
 
     row: int
     unit_group: str
@@ -72,6 +78,8 @@ class Canary:
     payload: str
     dest_q: str
     dest_q_mgr: str
+    landing: str = ""
+    key_there: str = ""
 
     @property
     def group(self) -> Group:
@@ -100,8 +108,8 @@ def watch(connection: MqConnection, order: Order, ahead: Callable[[], Sequence[R
     """
     if kept(order.folder).get("plan") == order.plan.digest:
         return
-    canaries = _canaries(order.folder, ahead())
     with connect(connection) as session:
+        canaries = _canaries(session, order.folder, ahead())
         watched, unseen = _watched(session, order, canaries)
         before = _like(canaries, _all(session, watched))
     noted = [[*place, number] for place, number in sorted(before.items())]
@@ -160,9 +168,11 @@ def _keep(order: Order, note: Mapping[str, Any]) -> None:
     write_json(order.folder.canary_json, {**note, "plan": order.plan.digest})
 
 
-def _canaries(run: RunFolder, rows: Sequence[Row]) -> list[Canary]:
-    """The canaries with the digests of their bodies, which the snapshot has."""
+def _canaries(session: Session, run: RunFolder, rows: Sequence[Row]) -> list[Canary]:
+    """The canaries with the digests of their bodies, which the snapshot has, and where they will lie."""
     originals = bodies_of(run.snapshot, {(row.queue, row.msg_key) for row in rows})
+    names = {(row.dest_q, row.dest_q_mgr) for row in rows}
+    landings = {name: landing_place(session, *name).queue for name in names}
     return [
         Canary(
             row=row.row,
@@ -171,11 +181,14 @@ def _canaries(run: RunFolder, rows: Sequence[Row]) -> list[Canary]:
             queue=row.queue,
             msg_key=row.msg_key,
             msg_id=row.msg_id.hex(),
-            payload=_payload(*originals[row.queue, row.msg_key]),
+            payload=_payload(*original),
             dest_q=row.dest_q,
             dest_q_mgr=row.dest_q_mgr,
+            landing=landings[row.dest_q, row.dest_q_mgr],
+            key_there=key_there(row.msg_key, *original, strips_header=row.strips_header),
         )
         for row in rows
+        for original in [originals[row.queue, row.msg_key]]
     ]
 
 
@@ -275,7 +288,8 @@ def _names(order: Order) -> tuple[str, str]:
 class _Look:
     """Looks for canaries that came back.
 
-    Parameters: `watched` queues; `before` what stood there; `sums` what was done with the canaries.
+    Parameters: `watched` queues, some perhaps by an alias; `before` what stood there; `sums` what was done with the
+    canaries.
     """
 
     def __init__(
@@ -290,7 +304,11 @@ class _Look:
         self._canaries = canaries
         self._watched = watched
         self._sums = sums
-        self._expected = before - Counter((one.queue, one.msg_key) for one in canaries if one.row in sums.acted)
+        moved = [one for one in canaries if one.row in sums.acted]
+        self._expected = before - Counter((one.queue, one.msg_key) for one in moved)
+        for name in watched:
+            queue = landing_place(session, name, "").queue or name
+            self._expected.update((name, one.key_there) for one in moved if one.landing == queue)
 
     def by_id(self) -> set[int]:
         """Rows of the canaries whose MsgId is on a watched queue again."""
@@ -351,9 +369,8 @@ class _Look:
 
     def _is_unread(self, one: Canary) -> bool:
         try:
-            place = landing_place(self._session, one.dest_q, one.dest_q_mgr).queue
-            unread = place and one.msg_id != _NO_ID
-            return bool(unread) and any(_with_id(self._session, place, bytes.fromhex(one.msg_id)))
+            unread = one.landing and one.msg_id != _NO_ID
+            return bool(unread) and any(_with_id(self._session, one.landing, bytes.fromhex(one.msg_id)))
         except MQError as error:
             _raise_if_lost(error)
             return False

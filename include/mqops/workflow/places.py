@@ -53,11 +53,14 @@ class Places:
 
 
 def key_as_put(row: Mapping[str, Any], original: Original) -> str:
-    """The identity of a message where a row of a plan put it: without its MQDLH where that was taken off."""
-    key = str(row["msg_key"])
-    if row["action"] == "RETRY" or not row["header"]:
-        key = key_of(*without_dlh(Taken(md=original.md, body=original.body, key=key)))
-    return key
+    """The identity of a message where a row of a plan put it."""
+    strips = row["action"] == "RETRY" or not row["header"]
+    return key_there(row["msg_key"], original.md, original.body, strips_header=strips)
+
+
+def key_there(key: str, md: bytes, body: bytes, *, strips_header: bool) -> str:
+    """The identity of a message where it was put: another than its `key` where its MQDLH was taken off."""
+    return key_of(*without_dlh(Taken(md=md, body=body, key=key))) if strips_header else key
 
 
 def picture(session: Session, queue: str, seen: Callable[[Got], T], *, whole: bool) -> list[T]:

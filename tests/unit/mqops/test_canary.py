@@ -100,6 +100,51 @@ def test_messages_alike_that_were_there_before_are_no_canaries_that_came_back(ma
     assert fates(proof) == {"B@QM1": (2, 0, "")}
 
 
+RETRY_OR_KEEP = "REASON(MQRC_Q_FULL) ACTION(RETRY)\nACTION(FWD) FWDQ({}) HEADER({})\n"
+
+
+def fill_with_two_kinds(manager) -> None:
+    """Three messages for each of the two rules."""
+    manager.put(DLQ, [dead_letter("B", b"full %d" % n, reason=CMQC.MQRC_Q_FULL) for n in range(3)])
+    manager.put(DLQ, [dead_letter("NO.Q", b"lost %d" % n, reason=CMQC.MQRC_UNKNOWN_OBJECT_NAME) for n in range(3)])
+
+
+@pytest.mark.parametrize("header", ["YES", "NO"])
+@pytest.mark.parametrize("keep", ["B.BACK", "ALSO.BACK", DLQ])
+def test_a_canary_has_not_come_back_where_its_own_rule_put_it(manager, lake, keep, header):
+    """On the backout queue of another destination, by an alias of it, on the queue it was taken from."""
+    manager.mqsc("DEFINE QALIAS(ALSO.BACK) TARGET(B.BACK)\n")
+    fill_with_two_kinds(manager)
+    run, _plan = planned(manager, lake, RETRY_OR_KEEP.format(keep, header), canary=1, canary_wait=0)
+    act(manager.connection, run)
+    proof = prove(manager.connection, run)
+    assert counts(proof)["moved"] == 6
+    assert fates(proof) == {"B@QM1": (1, 0, ""), f"{keep}@": (1, 0, "")}
+    assert manager.depth("B") == manager.depth(DLQ if keep == DLQ else "B.BACK") == 3
+
+
+def test_a_canary_from_another_queue_has_not_come_back_on_the_dead_letter_queue_it_is_sent_to(manager, lake):
+    manager.put("A", [dead_letter("B", b"%d" % n) for n in range(3)])
+    run, _plan = planned(manager, lake, f"ACTION(FWD) FWDQ({DLQ}) HEADER(YES)", queue="A", canary=1, canary_wait=0)
+    act(manager.connection, run)
+    assert counts(prove(manager.connection, run)) == {"planned": 3, "moved": 3}
+    assert manager.depth(DLQ) == 3
+
+
+def test_a_canary_that_came_back_to_where_another_rule_put_its_own_stops_only_its_group(manager, lake):
+    fill_with_two_kinds(manager)
+    run, _plan = planned(manager, lake, RETRY_OR_KEEP.format("B.BACK", "YES"), canary=1, canary_wait=0)
+    sent_back = []
+
+    def first_ones_back(number: int) -> None:
+        sent_back.append(send_back(manager, "B", "B.BACK") if not sent_back else 0)
+
+    act(manager.connection, run, port=after_commits(first_ones_back))
+    proof = prove(manager.connection, run)
+    assert fates(proof) == {"B@QM1": (1, 1, CAME_BACK), "B.BACK@": (1, 0, "")}
+    assert counts(proof) == {"planned": 6, "moved": 4, "left": 2}
+
+
 def test_a_canary_that_cannot_be_put_stops_its_group(manager, lake):
     fill(manager, "SHUT", "A", each=4)
     run, _plan = planned(manager, lake, canary=1, canary_wait=0)
