@@ -1,7 +1,7 @@
 """A slow, plain interpreter of dead-letter handler rules tables, for comparison with a real one.
 
 It was written from ibm_mq_facts 1 and 2.3 and SPEC D01-D04 alone, without sight of any other implementation.
-Only valid tables are expected: nothing is diagnosed, although a table that makes no sense here raises an error.
+Nothing is diagnosed, although a table that makes no sense here raises an error.
 Where the facts leave a point open, the stricter reading is taken and a comment beginning "Open:" says so.
 """
 
@@ -39,6 +39,9 @@ NUMBER_PREFIXES = {
 # Open: whether a tab is a blank. Here only the space is.
 PAIR = re.compile(r"([A-Za-z]+) *\( *(?:'((?:[^']|'')*)'|([^'()]*?)) *\)")
 
+# Facts 1.3: what needs no quotes. The names of facts 1.6 that begin with & are written without them, too.
+UNQUOTED = re.compile(r"&?[A-Za-z0-9./_%*?]+")
+
 
 @dataclass(frozen=True)
 class NaiveRule:
@@ -52,7 +55,7 @@ class NaiveRule:
 
 
 def fold(text: str) -> str:
-    """Upper case for a to z (open: other letters are not folded; they would need quotes anyway)."""
+    """Upper case for a to z (open: other letters are not folded; they need quotes, which `pairs` looks at)."""
     return "".join(c.upper() if "a" <= c <= "z" else c for c in text)
 
 
@@ -102,6 +105,8 @@ def pairs(entry: str) -> dict[str, str]:
         keyword = fold(pair[1])
         if keyword in result:
             raise ValueError(f"{keyword} is there twice")
+        if pair[2] is None and not UNQUOTED.fullmatch(pair[3]):
+            raise ValueError(f"{pair[3]!r} needs quotes")
         result[keyword] = fold(pair[3]) if pair[2] is None else pair[2].replace("''", "'")
         at = pair.end()
 

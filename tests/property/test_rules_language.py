@@ -17,6 +17,8 @@ import extension_grammar
 import naive_rules
 import rule_grammar as grammar
 
+FOLD_TO_OTHERS = "\N{LATIN SMALL LETTER DOTLESS I}\N{LATIN SMALL LETTER LONG S}"
+"""Their upper case is I and S."""
 PAIRS = int(os.environ.get("MQOPS_RULES_PAIRS", "2000"))
 """Pairs of table and message for the comparison with the naive interpreter."""
 MESSAGES = 10
@@ -63,7 +65,31 @@ def test_a_table_means_the_same_however_it_is_written(data):
 @given(st.data())
 @settings(max_examples=300, deadline=None)
 def test_D07_D09_a_damaged_table_is_an_error_with_a_place_or_another_table(data):
-    hold_damaged(data, data.draw(grammar.written(data.draw(grammar.tables))))
+    text, table = hold_damaged(data, data.draw(grammar.written(data.draw(grammar.tables))))
+    if table is not None:
+        hold_read(table, naive_rules.read(text))
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None)
+def test_D07_a_letter_that_folds_to_another_needs_quotes(data):
+    """Facts 1.3: of what may stand without quotes only a to z fold."""
+    text = data.draw(grammar.written(data.draw(grammar.tables)))
+    alike = [at for at, letter in enumerate(text) if letter.upper() in {one.upper() for one in FOLD_TO_OTHERS}]
+    at = data.draw(st.sampled_from(alike))
+    other = next(one for one in FOLD_TO_OTHERS if one.upper() == text[at].upper())
+    text = text[:at] + other + text[at + 1 :]
+    parsed = parse(text)
+    if parsed.table is not None:  # it was in quotes, or in a comment
+        hold_read(parsed.table, naive_rules.read(text))
+    else:
+        assert any(other in error.message or other in error.text for error in parsed.errors)
+
+
+def hold_read(table, naive_table):
+    assert [(rule.line, rule.retry) for rule in table.rules] == [(rule.line, rule.retry) for rule in naive_table]
+    for rule, wanted in zip(table.rules, naive_table, strict=True):
+        assert (rule.action, rule.fwdq, rule.fwdqm, rule.header, rule.putaut) == wanted.action
 
 
 @given(st.data())
@@ -74,13 +100,16 @@ def test_D07_D09_a_damaged_extended_table_is_an_error_with_a_place_or_another_ta
 
 def hold_damaged(data, text):
     at = data.draw(st.integers(0, len(text)))
-    text = text[:at] + data.draw(st.sampled_from([*"()',*?&+-A0<=>\t\n\0é\udcff", ""])) + text[at + 1 :]
+    text = (
+        text[:at] + data.draw(st.sampled_from([*"()',*?&+-A0<=>\t\n\0é\udcff", *FOLD_TO_OTHERS, ""])) + text[at + 1 :]
+    )
     parsed = parse(text)
     lines = text.split("\n")
     assert (parsed.table is None) == bool(parsed.errors)
     for problem in (*parsed.errors, *parsed.warnings):
         assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
         assert problem.message
+    return text, parsed.table
 
 
 @given(extension_grammar.tables())

@@ -10,7 +10,7 @@ IBM's text leaves a point open, the stricter reading holds:
    last line is an error.
 4. Control data is one entry and comes first; its keywords in a rule, or a rule's in it, are errors.
 5. Quotes delimit any value: `MSGTYPE('2')` is `MSGTYPE(2)`, as `MSGTYPE('*')` is `MSGTYPE(*)`. A quoted value is not
-   folded, so `ACTION('fwd')` is an error.
+   folded, so `ACTION('fwd')` is an error. Of an unquoted one a to z are; any other letter is an error.
 6. Numbers are 0 to 999999999, RETRY from 1. A symbolic name must begin with a prefix of its keyword: MQAT_ for
    APPLTYPE, MQFB_ for FEEDBACK, MQMT_ for MSGTYPE, MQPER_ for PERSIST, MQRC_ or MQFB_ for REASON; its value may be
    negative (MQAT_UNKNOWN).

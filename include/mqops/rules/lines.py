@@ -20,7 +20,7 @@ from mqops.rules.model import Problem
 HEADER = "* MQOPS EXTENSIONS"
 _MARKED = "the table begins with a byte order mark (U+FEFF), unseen here: save it as UTF-8 without one"
 _BYTE_ORDER_MARK = "\ufeff"
-_HEADER = re.compile(r"\* *MQOPS +EXTENSIONS *", re.IGNORECASE)
+_HEADER = re.compile(r"\* *MQOPS +EXTENSIONS *", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

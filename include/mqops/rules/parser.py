@@ -142,7 +142,7 @@ class _EntryReader:
         try:
             if keyword.kind is Kind.CONDITION:
                 return condition_of(keyword, pair.value.tokens)
-            return typed(keyword, pair.value.text)
+            return typed(keyword, pair.value.text, quoted=pair.value.quoted)
         except BadValue as bad:
             self._error(bad.place or pair.value.place, str(bad), bad.number)
             return None

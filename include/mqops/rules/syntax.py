@@ -13,11 +13,12 @@ from typing import NamedTuple
 from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Kind
 from mqops.rules.lines import EntryText, Source
 from mqops.rules.model import Problem
+from mqops.rules.values import folded
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _PAIR_AHEAD = re.compile(r"([A-Za-z]+) *\(")
 _KNOWN = KEYWORDS | EXTENSIONS
-_RESUME = re.compile(rf"\)(?= *(?:$|[, ]))|(?<=[ ,])(?:{'|'.join(_KNOWN)}) *\(", re.IGNORECASE)
+_RESUME = re.compile(rf"\)(?= *(?:$|[, ]))|(?<=[ ,)])(?:{'|'.join(_KNOWN)}) *\(", re.IGNORECASE | re.ASCII)
 _BARE_SPECIALS = "./_%*?"
 
 
@@ -36,13 +37,14 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A value as meant: quotes removed and `''` made one quote, or folded to upper case where it was not quoted.
+    """A value as meant: quotes removed and `''` made one quote, or `folded` where it was not `quoted`.
 
     A condition's is its `tokens`.
     """
 
     text: str
     place: tuple[int, int]
+    quoted: bool = False
     tokens: tuple[Token, ...] = ()
 
 
@@ -183,7 +185,7 @@ class EntryParser:
         found = _COMPARISON.match(self._text, start) or _OPERAND.match(self._text, start)
         assert found is not None
         self._at = found.end()
-        word = self._checked(start, found.group().upper())
+        word = self._checked(start, folded(found.group()))
         return Token("comparison" if found.re is _COMPARISON else "word", word.text, word.place) if word else None
 
     def _quoted(self, keyword: str) -> Value | None:
@@ -198,7 +200,7 @@ class EntryParser:
             elif self._peek() == "'":
                 self._at += 1
                 if content:
-                    return self._checked(start, content)
+                    return self._checked(start, content, quoted=True)
                 self._error(
                     start, f"{keyword} has an empty value: write at least one character in the quotes, a blank as ' '"
                 )
@@ -227,12 +229,12 @@ class EntryParser:
                     remedy = "put the value in single quotes" if character.isprintable() else _remedy(character)
                     self._error(start + offset, f"{_shown(character)} in the value of {keyword}: {remedy}")
                     return None
-        return self._checked(start, content.upper())
+        return self._checked(start, folded(content))
 
-    def _checked(self, start: int, content: str) -> Value | None:
+    def _checked(self, start: int, content: str, *, quoted: bool = False) -> Value | None:
         bad = next((c for c in content if not c.isprintable()), None)
         if bad is None:
-            return Value(text=content, place=self._entry.place(start))
+            return Value(text=content, place=self._entry.place(start), quoted=quoted)
         self._error(start, f"{_shown(bad)} cannot stand in a value: {_remedy(bad)}")
         return None
 

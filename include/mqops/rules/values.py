@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from string import ascii_lowercase
 
 from mqops.rules.keywords import MAX_NUMBER, Keyword, Kind
 from mqops.rules.model import ANY
@@ -31,12 +32,22 @@ class BadValue(Exception):
         self.number = number
 
 
-def typed(keyword: Keyword, text: str) -> str | int:
+_FOLDED = {ord(letter): letter.upper() for letter in ascii_lowercase}
+
+
+def folded(text: str) -> str:
+    """Text in upper case as far as it is in the letters a to z: no other letter may stand without quotes."""
+    return text.translate(_FOLDED)
+
+
+def typed(keyword: Keyword, text: str, *, quoted: bool = True) -> str | int:
     """The value of a keyword.
 
-    Parameters: `text` without quotes, folded if it was not quoted. Returns a number for numeric keywords, else a string
-    without trailing blanks. Raises BadValue.
+    Parameters: `text` without quotes, folded if it was not `quoted`. Returns a number for numeric keywords, else a
+    string without trailing blanks. Raises BadValue.
     """
+    if keyword.kind is Kind.KEY and not quoted and _PROPERTY.fullmatch(text):
+        raise BadValue("without quotes a name is folded, and no property has this one: put it in single quotes")
     return _TYPED[keyword.kind](keyword, text)
 
 
@@ -89,7 +100,7 @@ def _choice(keyword: Keyword, text: str) -> str | int:
 
 def _rate(keyword: Keyword, text: str) -> int:
     """Messages a second; `/s` may stand behind the number."""
-    return _count(keyword, text.upper().removesuffix("/S"))
+    return _count(keyword, folded(text).removesuffix("/S"))
 
 
 def _count(keyword: Keyword, text: str) -> int:
@@ -148,7 +159,7 @@ def _name(keyword: Keyword, text: str) -> str:
         return stripped
     if bad in "*?":
         raise BadValue(f"{keyword.name} takes no wildcards: write {_or([*keyword.choices, 'a whole name'])}")
-    raise BadValue(f"{bad!r} cannot stand in the name of a queue or queue manager: use letters, digits and . / _ %")
+    raise BadValue(f"{bad!r} cannot stand in the name of a queue or queue manager: use A-Z, a-z, 0-9 and . / _ %")
 
 
 _TYPED: dict[Kind, Callable[[Keyword, str], str | int]] = {

@@ -233,6 +233,15 @@ def test_explain_refuses_other_types(tmp_path, message):
     assert explained(tmp_path, RULE, message).exit_code == 2
 
 
+@pytest.mark.parametrize("key", ["usr.customer", "USR.CUSTOMER"])
+def test_ORDER_by_a_property_needs_quotes(key):
+    result = mqops("rules", "check", "-", stdin=f"{HEADER}ACTION(RETRY) ORDER({key})\n")
+    assert result.exit_code == 1
+    assert "2:21: error: without quotes a name is folded, and no property has this one: put it in sing" in result.output
+    assert table_of(f"ACTION(RETRY) ORDER('{key}')\n").rules[0].order == key
+    assert table_of("ACTION(RETRY) ORDER(groupid)\n").rules[0].order == "GROUPID"
+
+
 def test_dlq_run_strict_takes_no_extended_table():
     result = mqops("dlq", "run", "--strict", "DLQ", "NO.SUCH", stdin=HEADER + RULE)
     assert result.exit_code == 1

@@ -77,6 +77,23 @@ def test_D07_an_invalid_table_is_exit_1_with_every_error():
     assert (document["ok"], document["rules"]) == (False, [])
 
 
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("ACTION(d\N{LATIN SMALL LETTER DOTLESS I}scard)", 8),
+        ("ACTION(FWD) FWDQ(gro\N{LATIN SMALL LETTER SHARP S}.q)", 18),
+        ("ACTION(FWD) FWDQ(p\N{LATIN SMALL LETTER DOTLESS I}ng)", 18),
+        ("ACTION(FWD) FWDQ(\N{LATIN SMALL LETTER LONG S}ys.q)", 18),
+    ],
+)
+@pytest.mark.parametrize("command", [("rules", "check", "--strict", "-"), ("dlq", "run", "DLQ", "NO.SUCH")])
+def test_D07_a_letter_beyond_a_to_z_is_not_folded(command, text, column):
+    result = mqops(*command, stdin=f"{text}\n")
+    assert result.exit_code == 1
+    assert f"1:{column}: " in result.output
+    assert f"\n    {text}\n    {' ' * (column - 1)}^" in result.output
+
+
 def test_D14_warnings_do_not_make_a_table_invalid():
     result = mqops("rules", "check", "-", stdin="ACTION(IGNORE)\n")
     assert result.exit_code == 0
