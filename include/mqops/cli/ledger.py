@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
-from mqops.errors import LedgerBroken
-from mqops.ledger.chain import held
+from mqops.errors import LakeError, LedgerBroken
+from mqops.ledger.chain import Proof, held
 from mqops.ledger.history import COLUMNS, Event, events, is_since
 from mqops.ledger.outcome import MEANING, OutcomeSummary
 from mqops.store.files import read_json
@@ -45,8 +45,8 @@ def verify(*, queue_managers: tuple[str, ...], lake: Path, as_json: bool) -> Non
     What is not proved: lines behind the last of these can be cut off unseen, and, as there is no key, whoever
     can rewrite the ledger and all summaries can write another history. Keep `head` of --json where they cannot write.
 
-    The first line that is not what was written is named, and the exit code is 1. What a crash left of a half-written
-    last line is told and no error: nothing relies on it yet.
+    The first line that is not what was written is named, and the exit code is 1; so is a summary that is not. What a
+    crash left of a half-written last line is told and no error: nothing relies on it yet.
     """
     results = [_verified(name, LedgerFile(lake / name, utc_now)) for name in queue_managers or _with_a_past(lake)]
     ok = all(result["ok"] for result in results)
@@ -71,21 +71,30 @@ def all_ledgers(lake: Path) -> list[str]:
 
 def _with_a_past(lake: Path) -> list[str]:
     """Those, and the queue managers that have runs with a proof, so that a ledger that was removed is missed."""
-    others = [path.name for path in lake.glob("*/") if LedgerFile(path, utc_now).proofs()]
+    others = [path.name for path in lake.glob("*/") if any(_proofs(LedgerFile(path, utc_now)))]
     return sorted({*all_ledgers(lake), *others})
 
 
-def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
-    lines, head, error = 0, "", ""
+def _proofs(file: LedgerFile) -> tuple[list[Proof], str]:
+    """The proofs of a queue manager's runs, or why they cannot be read."""
     try:
-        for entry in held(file.entries(), file.proofs()):
+        return file.proofs(), ""
+    except (LedgerBroken, LakeError) as error:
+        return [], str(error)
+
+
+def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
+    lines, head, torn = 0, "", 0
+    proofs, error = _proofs(file)
+    try:
+        torn = file.torn()
+        for entry in held(file.entries(), proofs):
             lines, head = lines + 1, entry["hash"]
-    except LedgerBroken as broken:
+    except (LedgerBroken, LakeError) as broken:
         error = str(broken)
     if not file.path.exists():
         error = f"there is no ledger {file.path}"
-    found = {"queue_manager": name, "ok": not error, "lines": lines, "head": head, "error": error}
-    return {**found, "torn": file.torn()}
+    return {"queue_manager": name, "ok": not error, "lines": lines, "head": head, "error": error, "torn": torn}
 
 
 @ledger.command()
@@ -96,23 +105,33 @@ def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
 def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
     """What was done with the messages whose MsgId (hex) begins with MSGID, and why, in all ledgers of the lake.
 
-    Exit code 1 where no ledger knows such a message.
+    Each ledger is checked while it is read, as by `mqops ledger verify` but for its end: what it says behind the first
+    line that is not what was written is not shown, and that line is named.
+
+    Exit code 1 where no ledger knows such a message, or one has such a line.
     """
-    found = [_with_rule(event, lake) for event in _history(lake, msg_id.lower())]
+    found: list[dict[str, Any]] = []
+    broken: list[str] = []
+    for name in all_ledgers(lake):
+        try:
+            found += (_with_rule(event, lake) for event in _history(lake, name, msg_id.lower()))
+        except LedgerBroken as error:
+            broken.append(f"{name}: {error}")
     if as_json:
-        show_json({"msg_id": msg_id, "events": found})
+        show_json({"msg_id": msg_id, "events": found, "errors": broken})
     for event in [] if as_json else found:
         click.echo(_told(event))
     if not found and not as_json:
         click.echo(f"no ledger in {lake} knows a message {msg_id}")
-    sys.exit(0 if found else 1)
+    for error in broken:
+        click.echo(f"mqops: {error}", err=True)
+    sys.exit(0 if found and not broken else 1)
 
 
-def _history(lake: Path, msg_id: str) -> Iterator[Event]:
-    for name in all_ledgers(lake):
-        for event in events(name, LedgerFile(lake / name, utc_now).about(f'"{msg_id}')):
-            if event.msg_id.startswith(msg_id):
-                yield event
+def _history(lake: Path, name: str, msg_id: str) -> Iterator[Event]:
+    for event in events(name, LedgerFile(lake / name, utc_now).about(f'"{msg_id}')):
+        if event.msg_id.startswith(msg_id):
+            yield event
 
 
 def _with_rule(event: Event, lake: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,11 @@ from mqops.ledger.marker import Marker
 GENESIS = "0" * 64
 _RESTORE = "restore it from a copy, and keep this one for the inquiry"
 _TAIL = len(',"hash":""}') + 64
+_END = re.compile(
+    rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"[^"]*","prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"}\n\Z'
+)
+_LONGEST_END = 512
+"""Bytes at the end of a line in which all of that stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +57,43 @@ def head_of(line: bytes) -> Head:
     Raises:
         LedgerBroken: it is not a line of a ledger, or its hash is wrong.
     """
-    if line[-1:] != b"\n" or line[-_TAIL - 1 : -_TAIL + 7] != b',"hash":':
+    return _link(line)[1]
+
+
+def _link(line: bytes) -> tuple[str, Head]:
+    """The hash of the line before, as a line has it, and the head after it. Nothing but its end is read (`head_of`)."""
+    found = _END.search(line[-_LONGEST_END:])
+    if found is None:
         raise LedgerBroken("The last line of the ledger is not one that mqops wrote")
-    digest = line[-67:-3].decode("ascii", "replace")
-    if hashlib.sha256(line[: -_TAIL - 1]).hexdigest() != digest:
+    seq, prev, digest = (part.decode() for part in found.groups())
+    if hashlib.sha256(memoryview(line)[: -_TAIL - 1]).hexdigest() != digest:
         raise LedgerBroken("The last line of the ledger has been changed: its hash is wrong")
-    return Head(seq=int(json.loads(line)["seq"]), hash=digest)
+    return prev, Head(seq=int(seq), hash=digest)
 
 
 def unit_of(line: bytes) -> str:
     """The unit a line is about, without reading the rest of it."""
     return line[9:57].decode("ascii", "replace")
+
+
+def linked(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Check a ledger line by line, without reading what the lines say, and give each line.
+
+    Raises:
+        LedgerBroken: naming the first line that is not what was written.
+    """
+    head = Head()
+    for number, line in enumerate(lines, start=1):
+        try:
+            prev, after = _link(line)
+        except LedgerBroken as error:
+            raise damaged(number) from error
+        if prev != head.hash or after.seq != number:
+            raise LedgerBroken(
+                f"Line {number} of the ledger does not follow the one before: lines were removed or added"
+            )
+        head = after
+        yield line
 
 
 def verify(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
@@ -70,19 +102,24 @@ def verify(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     Raises:
         LedgerBroken: naming the first line that is not what was written.
     """
-    head = Head()
-    for number, line in enumerate(lines, start=1):
-        try:
-            after = head_of(line)
-            entry = json.loads(line)
-        except (LedgerBroken, ValueError) as error:
-            raise LedgerBroken(f"Line {number} of the ledger is damaged or has been changed") from error
-        if entry["prev"] != head.hash or entry["seq"] != head.seq + 1:
-            raise LedgerBroken(
-                f"Line {number} of the ledger does not follow the one before: lines were removed or added"
-            )
-        head = after
-        yield entry
+    for number, line in enumerate(linked(lines), start=1):
+        yield read_line(number, line)
+
+
+def read_line(number: int, line: bytes) -> dict[str, Any]:
+    """The JSON object of the ledger's line of that number. Raises `LedgerBroken`, naming it."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise damaged(number) from error
+    if not isinstance(entry, dict):
+        raise damaged(number)
+    return entry
+
+
+def damaged(number: int) -> LedgerBroken:
+    """The error that names a line."""
+    return LedgerBroken(f"Line {number} of the ledger is damaged or has been changed")
 
 
 def held(entries: Iterable[Mapping[str, Any]], proofs: Iterable[Proof]) -> Iterator[Mapping[str, Any]]:

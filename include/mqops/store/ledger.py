@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +17,7 @@ import filelock
 
 from mqops.act.identity import PlanIdentity
 from mqops.errors import LedgerBroken
-from mqops.ledger.chain import Head, Proof, head_of, unit_of, verify, write_line
+from mqops.ledger.chain import Head, Proof, head_of, linked, read_line, unit_of, verify, write_line
 from mqops.ledger.marker import Kind, Marker
 from mqops.store.files import FILE_MODE, lake_errors, make_folder, read_json
 
@@ -85,18 +84,17 @@ class LedgerFile:
         return 0 if last.endswith(b"\n") else len(last)
 
     def about(self, text: str) -> Iterator[dict[str, Any]]:
-        """The lines that hold this text, and all that say a plan's tickets were issued, not checked against the chain.
+        """The lines that hold this text, and all that say a plan's tickets were issued, checked against the chain.
+
+        All lines are checked, to the last one, which takes a second where a million messages were moved (220 MB).
 
         Raises:
-            LedgerBroken: such a line is not readable.
+            LedgerBroken: naming the first line that was changed, whether it is one of these or not.
         """
         wanted = text.encode()
-        for number, line in enumerate(self.lines(), start=1):
+        for number, line in enumerate(linked(self.lines()), start=1):
             if wanted in line or b'"kind":"issued"' in line[:_START]:
-                try:
-                    yield json.loads(line)
-                except ValueError as error:
-                    raise LedgerBroken(f"Line {number} of the ledger is damaged or has been changed") from error
+                yield read_line(number, line)
 
     def markers(self, *, plan: PlanIdentity | None = None, kind: Kind | None = None) -> Iterator[Marker]:
         """The markers of one plan or of one kind, or all.
@@ -106,11 +104,11 @@ class LedgerFile:
         """
         signs = [] if plan is None else [f'"plan":"{plan.digest}"'.encode()]
         signs += [] if kind is None else [f'"kind":"{kind}"'.encode()]
-        for line in self.lines():
+        for number, line in enumerate(self.lines(), start=1):
             start = line[:_START]  # a line can have a thousand rows: look before reading all of it
             if not all(sign in start for sign in signs):
                 continue
-            marker = Marker.from_json(json.loads(line))
+            marker = Marker.from_json(read_line(number, line))
             if plan is None or (marker.run, marker.plan) == (plan.run, plan.digest):
                 yield marker
 
@@ -129,15 +127,15 @@ class LedgerFile:
     def proofs(self) -> list[Proof]:
         """What the queue manager's runs say of the ledger's end when their summaries or outcomes were written.
 
-        A run whose folder is gone, and one that an earlier version proved, says nothing. Raises `LakeError`.
+        A run whose folder is gone, and one that an earlier version proved, says nothing.
+
+        Raises:
+            LedgerBroken: naming a summary that is not what was written.
+            LakeError: one cannot be read, or is not JSON.
         """
         names = ("summary.json", "outcomes.json")
-        summaries = (read_json(path) for name in names for path in sorted(self.folder.parent.glob(f"runs/*/{name}")))
-        return [
-            Proof(run=found["run"], head=Head(seq=found["ledger_seq"], hash=found["ledger_head"]))
-            for found in summaries
-            if found.get("ledger_seq")
-        ]
+        paths = [path for name in names for path in sorted(self.folder.parent.glob(f"runs/*/{name}"))]
+        return [proof for path in paths if (proof := _proof(path)) is not None]
 
 
 class LedgerWriter:
@@ -205,3 +203,14 @@ class LedgerWriter:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def _proof(path: Path) -> Proof | None:
+    """What a run's summary says of the ledger's end, None where it says nothing. Raises `LakeError`, `LedgerBroken`."""
+    found = read_json(path)
+    values = [found.get(name) for name in ("run", "ledger_seq", "ledger_head")] if isinstance(found, dict) else []
+    if values and not values[1]:
+        return None
+    if [type(value) for value in values] != [str, int, str]:
+        raise LedgerBroken(f"{path} is not what mqops wrote: it does not say where the ledger ended")
+    return Proof(run=values[0], head=Head(seq=values[1], hash=values[2]))

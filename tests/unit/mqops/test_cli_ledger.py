@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import itertools
 import json
@@ -17,6 +18,9 @@ from mqops.ledger.marker import Marker
 from mqops.store.ledger import LedgerFile
 
 ABOUT = {"queue": "DLQ", "table_digest": "7a" * 32, "requested_by": "alice", "approved_by": "bob", "workflow": "dlq"}
+
+
+SHOW = ["ledger", "show", f"{2:048x}"]
 
 
 def plan(run: str) -> PlanIdentity:
@@ -83,6 +87,55 @@ def test_verify_names_the_first_broken_line(lake):
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":1',
+        b'{"a":1,"seq":"6","recorded_at":"t","prev":"%s"' % (b"0" * 64),
+        b'{"a":,"seq":6,"recorded_at":"t","prev":"%(head)s"',
+        b'{"a":' + b"[" * 100_000 + b',"seq":6,"recorded_at":"t","prev":"%(head)s"',
+        b'{"a":"\xff","seq":6,"recorded_at":"t","prev":"%(head)s"',
+    ],
+)
+def test_a_line_with_the_right_hash_that_mqops_did_not_write_is_named(lake, text):
+    file = LedgerFile(lake / "QM1", str)
+    text = text.replace(b"%(head)s", file.head().hash.encode())
+    line = text + b',"hash":"' + hashlib.sha256(text).hexdigest().encode() + b'"}\n'
+    file.path.write_bytes(file.path.read_bytes() + line)
+    result = ledger(lake, "verify")
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [
+        "QM1: 5 lines, Line 6 of the ledger is damaged or has been changed",
+        "QM2: 1 lines, unbroken",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"ledger_seq": 3}', "{path} is not what mqops wrote: it does not say where the ledger ended"),
+        ("[]", "{path} is not what mqops wrote: it does not say where the ledger ended"),
+        ('{"run":"x","ledger_seq":"3","ledger_head":"z"}', "{path} is not what mqops wrote: it does not say where"),
+        ('{"run":"x","ledger_seq":3}', "{path} is not what mqops wrote: it does not say where the ledger ended"),
+        ("", "{path} is not JSON: "),
+    ],
+)
+@pytest.mark.parametrize("name", ["QM1", "QM0"])  # one that has a ledger, one that has none
+def test_a_summary_that_is_not_what_was_written_is_named(lake, name, text, told):
+    path = lake / name / "runs" / "r1" / "summary.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    result = ledger(lake, "verify")
+    assert result.exit_code == 1
+    lines = result.output.splitlines()
+    if name == "QM1":
+        assert lines[0].startswith(f"QM1: 5 lines, {told.format(path=path)}")
+        assert lines[1:] == ["QM2: 1 lines, unbroken"]
+    else:
+        assert lines[0] == f"QM0: 0 lines, there is no ledger {lake}/QM0/ledger/ledger.jsonl"
+        assert lines[1:] == ["QM1: 5 lines, unbroken", "QM2: 1 lines, unbroken"]
+
+
 def test_verify_of_a_ledger_that_is_not_there_is_no(lake, tmp_path):
     result = ledger(lake, "verify", "QM9")
     assert result.exit_code == 1
@@ -134,6 +187,27 @@ def test_show_of_an_old_ledger_says_what_it_does_not_know(lake):
 def test_show_of_a_message_nobody_knows_is_exit_1(lake):
     result = ledger(lake, "show", "FFFF")
     assert (result.exit_code, result.output) == (1, f"no ledger in {lake} knows a message FFFF\n")
+
+
+def test_show_checks_the_ledger_and_says_what_stands_before_the_changed_line(lake):
+    path = LedgerFile(lake / "QM1", str).path
+    lines = path.read_bytes().splitlines(keepends=True)
+    for changed, shown in ((5, 1), (3, 0), (2, 0)):  # the last two: lines of the message, a line of another before them
+        anew = [line.replace(b"FWD", b"IGN") if at == changed else line for at, line in enumerate(lines, start=1)]
+        path.write_bytes(b"".join(anew))
+        result = ledger(lake, "show", f"{2:048x}")
+        assert result.exit_code == 1
+        assert result.output.count("line 3 of the ledger") == result.output.count("    message ") == shown
+        assert "IGN" not in result.output
+        told = f"QM1: Line {changed} of the ledger is damaged or has been changed"
+        assert result.output.splitlines()[-1] == f"mqops: {told}"
+        document = json.loads(CliRunner().invoke(main, [*SHOW, "--json", "--lake", str(lake)]).stdout)
+        assert (len(document["events"]), document["errors"]) == (shown, [told])
+    path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
+    result = ledger(lake, "show", f"{2:048x}")
+    assert result.exit_code == 1
+    assert "QM1: Line 3 of the ledger does not follow the one before: lines were removed or added" in result.output
+    assert ledger(lake, "show", f"{3:048x}").output.startswith("2026-03-03")  # of the other ledger
 
 
 def test_show_names_a_damaged_line(lake):
