@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mqops.act.lanes import Row, Target
-from mqops.act.port import Taken
+from mqops.act.port import CannotTake, Taken
 from mqops.errors import OutcomeUnknown, TransientMQError
 from mqwire import constants as c
 
@@ -31,12 +31,19 @@ class Message:
 
 @dataclass
 class TargetQueue:
-    """A destination: how many messages it takes, and how long they may be."""
+    """A destination: how many messages it takes, and how long they may be; how many puts it refused as it was full."""
 
     room: int = 10**9
     longest: int = 10**9
     missing: bool = False
     messages: list[Message] = field(default_factory=list)
+    consumed: list[Message] = field(default_factory=list)
+    refused: int = 0
+
+    def drain(self) -> None:
+        """An application takes what is there."""
+        self.consumed += self.messages
+        self.messages.clear()
 
 
 @dataclass
@@ -46,11 +53,13 @@ class QueueManager:
     ledger: list[Message] = field(default_factory=list)
     discarded: Counter[str] = field(default_factory=Counter)
     reports: list[Message] = field(default_factory=list)
+    shut: set[str] = field(default_factory=set)
 
 
 @dataclass
 class Trouble:
-    """What happens at which call, counted over all processes: "death", "unmade" or "made" (a commit), "broken"."""
+    """What happens at which call, counted over all processes: "death", "unmade" or "made" (a commit), "broken"; a full
+    queue is "drained"; a queue that is taken from is "shut" or opened again."""
 
     at: dict[int, str]
     calls: Iterator[int]
@@ -80,6 +89,10 @@ class MemoryPort:
         if trouble == "broken":
             self.end()
             raise TransientMQError(2, c.MQRC_CONNECTION_BROKEN, verb="MQGET")
+        if trouble == "drained":
+            self.manager.targets["FULL"].drain()
+        if trouble == "shut":
+            self.manager.shut ^= {"OTHER"}
         return trouble
 
     def _room_in_unit(self) -> None:
@@ -131,6 +144,8 @@ class MemoryPort:
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:
         self._call()
+        if row.queue in self.manager.shut:
+            raise CannotTake(c.MQRC_GET_INHIBITED)
         queue = self.manager.sources[row.queue]
         for index, message in enumerate(queue):
             fits = (message.msg_id, message.correl_id) == (row.msg_id, row.correl_id)
@@ -147,6 +162,7 @@ class MemoryPort:
         if message.size > target.longest:
             return c.MQRC_MSG_TOO_BIG_FOR_Q
         if len(target.messages) + waiting >= target.room:
+            target.refused += 1
             return c.MQRC_Q_FULL
         self._put(target.messages, message)
         return 0

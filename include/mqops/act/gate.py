@@ -31,7 +31,7 @@ class Gate(Protocol):
         """Why a row is left where it is, "" where it is not."""
 
     def done(self, rows: Sequence[Row]) -> None:
-        """These rows were moved or discarded, and committed."""
+        """These rows were tried, and that is committed: they were moved or discarded, or it failed."""
 
 
 class Open:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
 
+from mqops.act.closed import Closed
 from mqops.act.gate import Gate, Open
 from mqops.act.identity import PlanIdentity
-from mqops.act.lanes import DISCARDS, EXPIRE, Group, Row, Target
+from mqops.act.lanes import DISCARDS, EXPIRE, Group, Row
 from mqops.act.part import GROUP_GONE, GROUP_TOO_LARGE, Part
-from mqops.act.port import Port, Taken
+from mqops.act.port import CannotTake, Port, Taken
 from mqops.act.scope import Scope, scope_of
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged, mq_error
 from mqops.ledger.marker import BODY_DIGITS, Kind, Marker, MarkerRow, Ticket
@@ -25,6 +26,8 @@ TICKET_WAIT = 500
 MOST_RECONNECTS = 3
 """How often in a row a lost connection is made anew."""
 
+MOST_KEYS = 1000
+"""Order keys that stand in a ticket, which is put with each unit of work; behind one more its destination does."""
 
 BEHIND = "behind a message that failed"
 
@@ -72,8 +75,9 @@ class Mover:
     """Moves the messages of one lane.
 
     Parameters: `connect` gives the port, and a new one when the connection is lost; `plan` whose rows; `lane` number
-    and its `length` in rows; `unit_size` most messages a unit of work; `now` gives the UTC time as ISO 8601; `gate` is
-    asked before each unit of work; `stopped` groups whose rows are left, and why.
+    and its `length` in rows; `unit_size` most messages a unit of work; `now` gives the UTC time as ISO 8601; `clock`
+    seconds of a clock that only goes on; `gate` is asked before each unit of work; `stopped` groups whose rows are
+    left, and why.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class Mover:
         length: int,
         unit_size: int,
         now: Callable[[], str],
+        clock: Callable[[], float],
         gate: Gate | None = None,
         stopped: Mapping[Group, str] | None = None,
     ) -> None:
@@ -97,7 +102,7 @@ class Mover:
         self._now = now
         self._gate: Gate = gate or Open()
         self._stopped = stopped or {}
-        self._dead: dict[Target, int] = {}
+        self._closed = Closed(clock)
         self._behind: frozenset[str] = frozenset()
         self._result = LaneResult(lane=lane)
 
@@ -169,7 +174,7 @@ class Mover:
     def _admitted(self, window: Sequence[Row]) -> Part | None:
         """The next unit of work, no larger than the gate lets through; None where it must wait."""
         rows = _cut(window, self._unit_size)
-        live = [row for row in rows if row.group not in self._stopped and row.target not in self._dead]
+        live = [row for row in rows if row.group not in self._stopped and not self._closed.for_good(row.target)]
         if live:
             admitted = self._gate.admit(live, self._port.depth)
             if not admitted:
@@ -186,7 +191,6 @@ class Mover:
             self._port.backout()
             self._result.backouts += 1
             return again.part
-        self._dead |= part.closed
         if part.next == self._length:
             self._result.state = "finished"
         return None
@@ -199,13 +203,25 @@ class Mover:
                 self._do_bundle(part, bundle, done)
             for row in bundle:
                 if row.order_key and (row.position in done.failed or row.position in done.left):
-                    closed = row.target in self._dead or row.target in part.closed or self._gate.refusal(row)
-                    done.behind.add(_place(row, "" if closed else row.order_key))
+                    self._hold_back(row, done)
         self._record(part, done)
         self._port.commit()
         self._behind = frozenset(done.behind)
-        self._gate.done(done.acted)
+        self._closed.close(part.closed)
+        self._gate.done(done.acted + self._tried_in_vain(part, done))
         self._count(done)
+
+    def _hold_back(self, row: Row, done: _Done) -> None:
+        """What comes later with the row's key waits behind it, or all that has a key at its destination."""
+        mine, whole = _place(row, row.order_key), _place(row, "")
+        if done.behind.isdisjoint((mine, whole)):
+            shut = self._closed.for_good(row.target) or self._gate.refusal(row) or len(done.behind) >= MOST_KEYS
+            done.behind.add(whole if shut else mine)
+
+    def _tried_in_vain(self, part: Part, done: _Done) -> list[Row]:
+        """The rows that failed, but for those that nothing was to be tried for any more."""
+        failed = [row for row in part.rows if row.position in done.failed] if done.failed else []
+        return [row for row in failed if not self._closed.for_good(row.target)]
 
     def _do_bundle(self, part: Part, bundle: Sequence[Row], done: _Done) -> None:
         if why := next(filter(None, (self._why_left(row, done.behind) for row in bundle)), ""):
@@ -214,6 +230,8 @@ class Mover:
             done.failed.update((row.position, reason) for row in bundle)
         else:
             for row in bundle:
+                if row is not bundle[0] and (reason := self._closed_to(row)):
+                    raise _TryAgain(part.after_failure(row, reason, Scope.MESSAGE))
                 taken = self._take(part, row)
                 if taken is not None:
                     self._dispose(part, row, taken)
@@ -227,28 +245,33 @@ class Mover:
         """Why a row is not even tried, "" where it is."""
         if self._stopped and row.group in self._stopped:
             return self._stopped[row.group]
-        if self._dead and row.target in self._dead:
-            return ""  # what a dead destination does not take has failed, with its reason
+        if self._closed.for_good(row.target):
+            return ""  # it has failed, with its reason
         if refused := self._gate.refusal(row):
             return refused
         waits = behind and row.order_key and not behind.isdisjoint((_place(row, ""), _place(row, row.order_key)))
         return BEHIND if waits else ""
 
     def _closed_to(self, row: Row) -> int:
-        """Reason code why the row's destination takes nothing at all, 0 where it does. Touches no message."""
+        """Reason code why nothing is tried for the row now, 0 where it is. Touches no message."""
+        if reason := self._closed.reason(row.queue):
+            return reason
         if row.action in DISCARDS:
             return 0
-        if self._dead and row.target in self._dead:
-            return self._dead[row.target]
+        if reason := self._closed.reason(row.target):
+            return reason
         reason = self._port.open_target(row.target)
         if reason:
             self._raise_unless_target_is_to_blame(row, reason)
-            self._dead[row.target] = reason
+            self._closed.close({row.target: reason})
         return reason
 
     def _take(self, part: Part, row: Row) -> Taken | None:
         careful = row.twin or row.position in part.careful
-        taken = self._port.take(row, careful=careful)
+        try:
+            taken = self._port.take(row, careful=careful)
+        except CannotTake as error:
+            raise _TryAgain(part.after_failure(row, error.reason, Scope.SOURCE)) from error
         if taken is not None and taken.key != row.msg_key:
             raise _TryAgain(part.after_other_message(row))
         return taken

@@ -2,8 +2,8 @@
 
 | what happened            | next try                                                                        |
 |--------------------------|---------------------------------------------------------------------------------|
-| put failed               | the rows up to the offender, which is recorded as failed and not touched; where |
-|                          | it is of an MQ group, up to the group's end, and all of it: it is the group     |
+| put failed, or get, the  | the rows up to the offender, which is recorded as failed and not touched; where |
+| queue being to blame     | it is of an MQ group, up to the group's end, and all of it: it is the group     |
 |                          | that was tried, so that its messages have had the same tries in the next pass   |
 | one of an MQ group gone  | the same rows; all of that group are left                                       |
 | another message came     | the same rows; that one is looked for by browsing (same MsgId and CorrelId)     |
@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from mqops.act.lanes import Row, Target
+from mqops.act.closed import Place
+from mqops.act.lanes import Row
 from mqops.act.scope import Scope
 
 GROUP_GONE = "a message of its group is gone"
@@ -30,7 +31,7 @@ GROUP_TOO_LARGE = "its group is larger than a unit of work may be (MAXUMSGS)"
 class Part:
     """Parameters: `rows` in consecutive positions; `failed` position → reason code; `left` position → why it is not
     tried; `careful` positions whose message is looked for by browsing; `reopened` positions for which the target's
-    handle was renewed; `closed` targets that take no more messages once these rows are done, with the reason code.
+    handle was renewed; `closed` places that are closed once these rows are done, with the reason code.
     """
 
     rows: tuple[Row, ...]
@@ -38,7 +39,7 @@ class Part:
     left: dict[int, str] = field(default_factory=dict)
     careful: frozenset[int] = frozenset()
     reopened: frozenset[int] = frozenset()
-    closed: dict[Target, int] = field(default_factory=dict)
+    closed: dict[Place, int] = field(default_factory=dict)
 
     @property
     def first(self) -> int:
@@ -56,14 +57,17 @@ class Part:
             yield list(rows)
 
     def after_failure(self, row: Row, reason: int, scope: Scope) -> Part:
-        """The next try after a put failed with a reason code of this scope (not `Scope.EVERYTHING`)."""
+        """The next try after a put or get failed with a reason code of this scope (not `Scope.EVERYTHING`)."""
         if scope is Scope.STALE_HANDLE and row.position not in self.reopened:
             return replace(self, reopened=self.reopened | {row.position})
         bundle = [other for other in self.rows if other.bundle == row.bundle]
         kept = self.rows[: bundle[-1].position - self.first + 1]
-        closed = {row.target: reason} if scope is Scope.DESTINATION else {}
-        failed = {**self.failed, **{other.position: reason for other in bundle}}
-        return replace(self, rows=kept, failed=failed, closed={**self.closed, **closed})
+        places: dict[Scope, Place] = {Scope.DESTINATION: row.target, Scope.SOURCE: row.queue}
+        closed = {places[scope]: reason} if scope in places else {}
+        failed = {position: why for position, why in self.failed.items() if position < bundle[0].position}
+        failed |= {other.position: reason for other in bundle}
+        left = {position: why for position, why in self.left.items() if position < bundle[0].position}
+        return replace(self, rows=kept, failed=failed, left=left, closed={**self.closed, **closed})
 
     def without(self, row: Row, why: str) -> Part:
         """The next try: the row is left, and all that go with it."""

@@ -17,6 +17,17 @@ class Taken:
     key: str
 
 
+class CannotTake(Exception):
+    """The queue that a row's message is taken from gives nothing, which is no reason to end the work on others.
+
+    Attributes: `reason` code, one of `mqops.act.scope.SOURCE`.
+    """
+
+    def __init__(self, reason: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Port(Protocol):
     """All calls are part of the current unit of work. Every method raises `MQError` for what is not said here."""
 
@@ -46,6 +57,9 @@ class Port(Protocol):
 
         Without `careful` it is the first with these identifiers and its key is for the caller to check; with it, the
         first that has the row's key, found by browsing.
+
+        Raises:
+            CannotTake: the queue is one of several, and gives nothing.
         """
 
     def put(self, row: Row, taken: Taken) -> int:

@@ -1,4 +1,4 @@
-"""How far a failed put reaches: this message, its destination, or the whole unit of work. One table."""
+"""How far a failed put or get reaches: this message, its queue, or the whole unit of work. And which failures pass."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ class Scope(Enum):
     """Only this message: the next one for the same queue may well fit."""
     DESTINATION = "destination"
     """Everything for this destination."""
+    SOURCE = "source"
+    """Everything that is taken from the same queue (of a get, not a put)."""
     STALE_HANDLE = "stale handle"
     """Nobody: the queue's definition was changed; open it again."""
     TOO_MUCH = "too much"
@@ -56,6 +58,37 @@ DESTINATION: frozenset[int] = frozenset(
         c.MQRC_XMIT_Q_USAGE_ERROR,
     }
 )
+
+SOURCE: frozenset[int] = frozenset(
+    {
+        c.MQRC_GET_INHIBITED,
+        c.MQRC_NOT_AUTHORIZED,
+        c.MQRC_OBJECT_CHANGED,
+        c.MQRC_OBJECT_DAMAGED,
+        c.MQRC_OBJECT_IN_USE,
+        c.MQRC_OBJECT_TYPE_ERROR,
+        c.MQRC_OPTION_NOT_VALID_FOR_TYPE,
+        c.MQRC_Q_DELETED,
+        c.MQRC_UNKNOWN_OBJECT_NAME,
+    }
+)
+"""Reason codes of MQOPEN and MQGET for which the queue that is taken from is to blame."""
+
+PASSING: frozenset[int] = frozenset(
+    {
+        c.MQRC_CLUSTER_PUT_INHIBITED,
+        c.MQRC_CLUSTER_RESOLUTION_ERROR,
+        c.MQRC_GET_INHIBITED,
+        c.MQRC_NO_DESTINATIONS_AVAILABLE,
+        c.MQRC_OBJECT_CHANGED,
+        c.MQRC_OBJECT_IN_USE,
+        c.MQRC_PUT_INHIBITED,
+        c.MQRC_Q_FULL,
+        c.MQRC_Q_SPACE_NOT_AVAILABLE,
+    }
+)
+"""What passes by itself of a destination or source: applications and operators end it in their daily work, or, of a
+definition that was changed, opening it anew does."""
 
 EVERYTHING: frozenset[int] = (TRANSIENT | UNKNOWN) - {c.MQRC_OBJECT_IN_USE, c.MQRC_OBJECT_CHANGED} | {
     c.MQRC_STORAGE_MEDIUM_FULL,

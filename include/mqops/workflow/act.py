@@ -89,6 +89,7 @@ class LaneWorker:
             length=length,
             unit_size=self._unit_size,
             now=utc_now,
+            clock=time.monotonic,
             gate=self._gate,
             stopped=self._stopped,
         )
