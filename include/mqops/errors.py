@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mqops.printable import printable
 from mqwire import constants
 from mqwire.names import reason_name
 
@@ -39,7 +40,7 @@ class MQError(MqopsError):
         self.verb = verb
         self.object_name = object_name
         self.advice = advice or ADVICE.get(reason, "")
-        place = f" on {object_name}" if object_name else ""
+        place = f" on {printable(object_name)}" if object_name else ""
         text = f"{verb}{place} failed: {self.symbol} ({reason})"
         super().__init__(f"{text}. {self.advice}" if self.advice else text)
 

@@ -6,7 +6,9 @@ Exit codes: 0 done, 1 the answer is no (invalid table, unbalanced run, a known e
 from __future__ import annotations
 
 import importlib
+import sys
 from importlib.util import find_spec
+from io import TextIOWrapper
 
 import click
 
@@ -44,3 +46,5 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Operations of IBM MQ queue managers: rules, plans, ledger."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a name that the terminal's character set has not stops nothing
+        sys.stdout.reconfigure(errors="backslashreplace")

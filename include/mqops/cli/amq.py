@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-import click
-
+from mqops.cli.outcome import show_line
 from mqops.cli.passes import full_name
 from mqops.errors import MQError
 from mqops.mq.ledger_queue import NAME as LEDGER
@@ -52,7 +51,7 @@ MOST = 5
 def say(number: int, **values: object) -> None:
     """Print a message of the table on standard error."""
     at = datetime.now().astimezone().strftime("%m/%d/%y  %H:%M:%S")
-    click.echo(f"{at}  AMQ{number}: {TEXTS[number].format(**values)}", err=True)
+    show_line(f"{at}  AMQ{number}: {TEXTS[number].format(**values)}", err=True)
 
 
 def say_error(error: MQError, queue_manager: str) -> None:
@@ -71,7 +70,7 @@ def say_in_error(queue: str, msg_ids: Sequence[str]) -> None:
         say(8721, queue=queue, msg_id=msg_id)
     if len(msg_ids) > MOST:
         more = len(msg_ids) - MOST
-        click.echo(f"    and {more} more without a valid MQDLH: `mqops dlq anatomy {queue}` counts them", err=True)
+        show_line(f"    and {more} more without a valid MQDLH: `mqops dlq anatomy {queue}` counts them", err=True)
 
 
 def say_failures(failures: Mapping[Failure, int], remedy: Callable[[Failure], str]) -> None:

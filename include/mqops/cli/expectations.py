@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 
 import click
 
+from mqops.cli.outcome import show_line
+
 if TYPE_CHECKING:
     from mqops.expect.check import Result
 
@@ -20,9 +22,9 @@ def show_results(results: Sequence[Result], file: str) -> None:
     from mqops.expect.check import told  # noqa: PLC0415
 
     for result in results:
-        click.echo(f"{file}:{result.expectation.line}: {'ok' if result.ok else 'FAILED'}: {told(result)}")
+        show_line(f"{file}:{result.expectation.line}: {'ok' if result.ok else 'FAILED'}: {told(result)}")
         for line in [] if result.ok else others(result):
-            click.echo(f"    {line}")
+            show_line(f"    {line}")
     failed = sum(not result.ok for result in results)
     click.echo(f"{len(results)} expectations, {failed} failed")
 

@@ -15,6 +15,7 @@ import click
 
 from mqops.errors import MQError, MqopsError, RulesError, SettingsError
 from mqops.mq.connection import VARIABLE, MqConnection
+from mqops.printable import printable
 
 P = ParamSpec("P")
 
@@ -73,6 +74,11 @@ def connection_to(queue_manager: str) -> MqConnection:
     if queue_manager and connection.queue_manager and connection.queue_manager != queue_manager:
         raise SettingsError(f"{VARIABLE} is for queue manager {connection.queue_manager}, not for {queue_manager}")
     return replace(connection, queue_manager=connection.queue_manager or queue_manager)
+
+
+def show_line(line: str, *, err: bool = False) -> None:
+    """Print a line of which something came with a message."""
+    click.echo(printable(line), err=err)
 
 
 def show_json(value: Any) -> None:

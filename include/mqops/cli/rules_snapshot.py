@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from mqops.cli.expectations import junit_xml, show_results
-from mqops.cli.outcome import errors_are_usage, json_option, show_json
+from mqops.cli.outcome import errors_are_usage, json_option, show_json, show_line
 from mqops.cli.tables import check_document, parsed_from, tell
 from mqops.errors import SettingsError
 from mqops.rules import Table
@@ -123,7 +123,7 @@ def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> lis
 
 def _show(found: RulesDiff) -> None:
     for change in found.changes:
-        click.echo(f"{change.messages:8}  {change.old} -> {change.new}  ({_details(change)})")
+        show_line(f"{change.messages:8}  {change.old} -> {change.new}  ({_details(change)})")
         click.echo(
             f"          {', '.join(change.message_ids)}{', ...' if len(change.message_ids) < change.messages else ''}"
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.errors import SettingsError, mq_error
 from mqops.mq.session import Session
+from mqwire import constants as c
 
 if TYPE_CHECKING:
     import pymqi
@@ -55,7 +56,7 @@ class MqConnection:
         """
         try:
             return cls(**json.loads(text))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise SettingsError(f"{VARIABLE} is not a connection as JSON: {type(error).__name__}") from None
 
     @classmethod
@@ -104,6 +105,7 @@ def open_session(connection: MqConnection) -> Session:
     """A session that the caller disconnects. Raises as `connect` does."""
     for name, value in connection.environment.items():
         os.environ[name] = value
+    _refuse_no_name(connection.queue_manager)
     pymqi = load_pymqi()
     # An MQDISC commits. Left to pymqi it would come with any end of the process, half a unit of work or not.
     queue_manager = pymqi.QueueManager(None, disconnect_on_exit=False)
@@ -114,13 +116,20 @@ def open_session(connection: MqConnection) -> Session:
     return Session(queue_manager, connection.queue_manager)
 
 
+def _refuse_no_name(queue_manager: str) -> None:
+    """Raise what the queue manager would: pymqi takes only ASCII, and MQCONNX no more than the field's first bytes."""
+    if not queue_manager.isascii() or len(queue_manager) > c.MQ_Q_MGR_NAME_LENGTH:
+        raise mq_error(c.MQCC_FAILED, c.MQRC_Q_MGR_NAME_ERROR, verb="MQCONNX", object_name=queue_manager)
+
+
 def _connect(pymqi: Any, queue_manager: pymqi.QueueManager, connection: MqConnection) -> None:
     # Shared: the application may have a connection of its own in this thread, and a thread has only one that is not.
     options: dict[str, Any] = {"opts": pymqi.CMQC.MQCNO_HANDLE_SHARE_BLOCK}
     if connection.client:
         options["opts"] |= pymqi.CMQC.MQCNO_CLIENT_BINDING
     if connection.user:
-        options |= {"user": connection.user, "password": connection.password}
+        said = {"user": connection.user, "password": connection.password}
+        options |= {name: text.encode("utf-8", "surrogateescape") for name, text in said.items()}
     if connection.channel and connection.conn_name:
         cd = pymqi.CD()
         cd.ChannelName = connection.channel.encode()

@@ -12,6 +12,7 @@ from typing import Any
 
 from mqops.errors import MQError, mq_error
 from mqwire import constants as c
+from mqwire.errors import WireError
 from mqwire.mqi import MQGMO, MQOD, MQPMO
 from mqwire.structures import MQMD_LAYOUT
 
@@ -24,6 +25,12 @@ _AFTER_IDS = MQMD_LAYOUT.offset("backout_count")
 _MD_HEAD, _MD_TAIL = _MD[:_IDS], _MD[_AFTER_IDS:]
 _NO_IDS = bytes(_AFTER_IDS - _IDS)
 MATCH_BOTH = c.MQMO_MATCH_MSG_ID | c.MQMO_MATCH_CORREL_ID
+_REFUSED = {
+    "ObjectName": c.MQRC_OBJECT_NAME_ERROR,
+    "ObjectQMgrName": c.MQRC_OBJECT_Q_MGR_NAME_ERROR,
+    "AlternateUserId": c.MQRC_NOT_AUTHORIZED,
+}
+"""A field of MQOD that a name does not fit into → the reason code that the queue manager has for a wrong one."""
 
 
 @dataclass(slots=True)  # not frozen, which costs a microsecond for each message
@@ -77,18 +84,24 @@ class Session:
         """MQOPEN; returns the handle. A model queue is refused: what is put on a temporary queue goes with the handle.
 
         Raises:
-            MQError: with the object's name; MQRC_DYNAMIC_Q_NAME_ERROR for a model queue.
+            MQError: with the object's name; MQRC_DYNAMIC_Q_NAME_ERROR for a model queue. What is no name at all, as
+                those that messages carry may be, is refused without a call.
         """
-        od = MQOD.pack(
-            {
-                "version": c.MQOD_VERSION_4,
-                "object_type": kind,
-                "object_name": name,
-                "object_q_mgr_name": queue_manager,
-                "dynamic_q_name": "",
-                "alternate_user_id": alternate_user,
-            }
-        )
+        values = {
+            "version": c.MQOD_VERSION_4,
+            "object_type": kind,
+            "object_name": name,
+            "object_q_mgr_name": queue_manager,
+            "dynamic_q_name": "",
+            "alternate_user_id": alternate_user,
+        }
+        try:
+            od = MQOD.pack(values)
+        except WireError as error:
+            advice = f"{error.field} {error.message}"
+            raise mq_error(
+                c.MQCC_FAILED, _REFUSED[error.field], verb="MQOPEN", object_name=name or self.name, advice=advice
+            ) from error
         handle, _od, comp, reason = self._calls.MQOPEN(self._connection, od, options)
         if comp == c.MQCC_FAILED:
             raise mq_error(comp, reason, verb="MQOPEN", object_name=name or self.name)
