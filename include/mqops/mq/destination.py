@@ -6,11 +6,19 @@ resolution"); it is its own MQOPEN that says whether they lead anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from mqops.errors import LOST_CONNECTION, MQError
-from mqops.mq.inquire import command, inquire_queues, queue_manager_attribute, queue_manager_name, queue_state
+from mqops.mq.inquire import (
+    base_queue,
+    command,
+    inquire_queues,
+    queue_manager_attribute,
+    queue_manager_name,
+    queue_state,
+)
 from mqops.mq.mover_port import TARGET_OPTIONS
 from mqops.mq.session import Session
 from mqops.plan.preflight import Channel, Demand, Destination, LocalQueue
@@ -59,6 +67,22 @@ class Lookout:
         tried = demand.users[:MOST_USERS]
         refused = tuple(filter(None, (self._refusal(demand, user) for user in tried)))
         return replace(there, refused=refused, untried=len(demand.users) - len(tried))
+
+    def taken_from(self, queues: Iterable[str]) -> set[str]:
+        """The local queues behind these names; a name that cannot be inquired is taken for its own.
+
+        Raises:
+            MQError: the connection is lost.
+        """
+        return {self._base(queue) for queue in queues}
+
+    def _base(self, queue: str) -> str:
+        try:
+            return base_queue(self._session, queue)
+        except MQError as error:
+            if error.reason in LOST_CONNECTION:
+                raise
+            return queue
 
     def _refusal(self, demand: Demand, user: str) -> tuple[str, str] | None:
         """What opening for puts, as the mover does it, is refused with, and what to do; None where it works."""

@@ -5,7 +5,8 @@
 2. What cannot be inquired is unknown. Unknown is not fine.
 3. PUT(DISABLED) of any definition on the way is a problem.
 4. All messages that the plan puts on one local queue, by whatever names, need room: MAXDEPTH - CURDEPTH. A queue that
-   the plan takes messages from as well is not counted up.
+   the plan takes messages from as well is not counted up. But for an undo, which puts back, that is a problem itself:
+   they come back, and the next run finds them again.
 5. The longest message must not be longer than MAXMSGL; on a transmission queue MQ_MSG_HEADER_LENGTH goes off that.
 6. That nobody has a queue open for input is a warning.
 7. Behind a transmission queue a channel must be at work: see `CHANNEL_STATES`. Messages that are put on a transmission
@@ -18,6 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
+from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH
 
 Severity: TypeAlias = Literal["problem", "unknown", "warning"]
@@ -41,7 +43,7 @@ class Demand:
 
     Parameters: `queue` and `queue_manager` (blank: the one that is connected) as they will be opened; `bytes` of all
     bodies and of the `longest`, without an MQDLH that is taken off; `users` whose authority opens it, "" for our own
-    and a blank for the blank user of PUTAUT(CTX) (`mqops.act.lanes.OF_NOBODY`).
+    and a blank for the blank user of PUTAUT(CTX) (`mqops.act.lanes.OF_NOBODY`); `put_back` whether an undo does.
     """
 
     queue: str
@@ -50,6 +52,7 @@ class Demand:
     bytes: int
     longest: int
     users: tuple[str, ...] = ("",)
+    put_back: bool = False
 
     @property
     def name(self) -> str:
@@ -111,7 +114,7 @@ class Finding:
 
     def __str__(self) -> str:
         text = f"{self.severity}: {self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
-        return "".join(character if character.isprintable() else "." for character in text)
+        return printable(text)
 
 
 def shown(findings: Sequence[Finding]) -> list[str]:
@@ -153,9 +156,11 @@ class Preflight:
 def judge(looked: Sequence[tuple[Demand, Destination]], taken_from: Collection[str] = ()) -> tuple[Finding, ...]:
     """The findings, worst first.
 
-    Parameters: `looked` each demand with its destination; `taken_from` the queues that the plan takes messages from.
+    Parameters: `looked` each demand with its destination; `taken_from` the local queues that the plan takes messages
+    from.
     """
     found = [finding for demand, there in looked for finding in _of_one(demand, there)]
+    found += _of_coming_back(looked, taken_from)
     found += _of_room(looked, taken_from)
     return worst_first(found)
 
@@ -229,6 +234,18 @@ def _of_channels(there: Destination, queue: LocalQueue) -> Iterator[tuple[Severi
     if severity:
         what = f"channel {best.name} behind {queue.name} is {best.state}: the messages wait there for it"
         yield severity, what, f"START CHANNEL({best.name}), or see why it does not run"
+
+
+def _of_coming_back(looked: Iterable[tuple[Demand, Destination]], taken_from: Collection[str]) -> Iterator[Finding]:
+    """Rule 4, of what comes back."""
+    for demand, there in looked:
+        if there.queue is not None and there.queue.name in taken_from and not demand.put_back:
+            yield Finding(
+                severity="problem",
+                destination=demand.name,
+                what=f"{_told(demand, there.queue)}messages come back to the queue they are taken from",
+                remedy="Name another queue in the rule",
+            )
 
 
 def _of_room(looked: Iterable[tuple[Demand, Destination]], taken_from: Collection[str]) -> Iterator[Finding]:

@@ -11,13 +11,14 @@ from typing import Any
 from mqops.act.lanes import RESTORE, RETURN
 from mqops.backout.replay import PUTS
 from mqops.plan.preflight import Demand, Preflight
+from mqops.store import backout
 from mqops.store.arrow import read_parquet
 from mqops.store.files import read_json, write_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqwire.constants import MQDLH_LENGTH_1
 
-_COLUMNS = ("dest_q", "dest_q_mgr", "body_length", "dlh_reason", "header", "alternate_user", "msg_id")
+_COLUMNS = ("dest_q", "dest_q_mgr", "body_length", "dlh_reason", "msg_key", "header", "alternate_user", "msg_id")
 
 
 def keep(run: RunFolder, found: Preflight) -> None:
@@ -51,17 +52,19 @@ class _Sum:
     bytes: int = 0
     longest: int = 0
     users: set[str] = field(default_factory=set)
+    put_back: bool = False
 
 
 def puts_of(run: RunFolder) -> Puts:
     """What a run's plan puts where. Raises `LakeError`."""
     sums: dict[tuple[str, str], _Sum] = {}
     ids: Counter[str] = Counter()
-    for action, queue, queue_manager, length, reason, header, user, msg_id in _put_rows(run, _COLUMNS):
-        # a reason of 0 is also what stands in for a message without MQDLH (`mqops.backout.decision`)
-        stripped = (action == "RETRY" or not header) and reason
+    headless = _headless(run)
+    for action, queue, queue_manager, length, reason, key, header, user, msg_id in _put_rows(run, _COLUMNS):
+        stripped = (action == "RETRY" or not header) and (reason or key not in headless)
         size = length - MQDLH_LENGTH_1 if stripped else length
         one = sums.setdefault((queue, queue_manager), _Sum())
+        one.put_back = action in (RESTORE, RETURN)
         one.messages += 1
         one.bytes += size
         one.longest = max(one.longest, size)
@@ -76,10 +79,19 @@ def puts_of(run: RunFolder) -> Puts:
             bytes=one.bytes,
             longest=one.longest,
             users=tuple(sorted(one.users)),
+            put_back=one.put_back,
         )
         for (queue, queue_manager), one in sums.items()
     ]
     return Puts(tuple(sorted(demands, key=lambda one: (-one.messages, one.name))), ids)
+
+
+def _headless(run: RunFolder) -> set[str]:
+    """The msg_key of each message of a backout run that has no MQDLH, but stand-ins (`mqops.backout.decision`)."""
+    if backout.kept(run) is None:
+        return set()
+    batches = read_parquet(run.snapshot, ["msg_key", "dlh_error"])
+    return {row["msg_key"] for batch in batches for row in batch.to_pylist() if row["dlh_error"] is not None}
 
 
 def alike(run: RunFolder, ids: Collection[str]) -> int:

@@ -61,20 +61,23 @@ def _findings(
     target_options: int,
 ) -> tuple[Finding, ...]:
     try:
-        looked = _look(connection, demands[:MOST_DESTINATIONS], target_options)
+        looked, sources = _look(connection, demands[:MOST_DESTINATIONS], taken_from, target_options)
     except MQError as error:
         return (_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),)
     left_off = len(demands) - len(looked)
     more = (_unknown(plan.queue_manager, f"{left_off} more destinations were not looked at"),) if left_off else ()
-    return worst_first((*judge(looked, taken_from), *more))
+    return worst_first((*judge(looked, sources), *more))
 
 
-def _look(connection: MqConnection, demands: Sequence[Demand], target_options: int) -> list[tuple[Demand, Destination]]:
+def _look(
+    connection: MqConnection, demands: Sequence[Demand], taken_from: Collection[str], target_options: int
+) -> tuple[list[tuple[Demand, Destination]], set[str]]:
+    """Each demand with its destination, and the local queues that messages are taken from."""
     if not demands:
-        return []
+        return [], set()
     with connect(connection) as session:
         lookout = Lookout(session, target_options)
-        return [(demand, lookout.look(demand)) for demand in demands]
+        return [(demand, lookout.look(demand)) for demand in demands], lookout.taken_from(taken_from)
 
 
 def _unknown(queue_manager: str, what: str) -> Finding:

@@ -15,6 +15,7 @@ from mqops.cli import main
 from mqops.errors import SettingsError, TransientMQError
 from mqops.mq.connection import MqConnection
 from mqops.rules import parse
+from mqops.store import preflight
 from mqops.store.arrow import read_parquet
 from mqops.workflow.backout import BackoutPass, carry_out, plan_pass
 from mqwire.rfh2 import MQRFH2
@@ -64,6 +65,17 @@ def jms(destination: str) -> bytes:
 
 
 RFH2 = {"Format": "MQHRF2", "CodedCharSetId": 1208, "Encoding": 546}
+
+
+@pytest.mark.parametrize(("room", "told"), [(30, []), (29, ["PAY: the longest message has 30 bytes"])])
+def test_the_preflight_takes_off_an_MQDLH_and_not_what_stands_in_for_one(manager, work, room, told):
+    manager.mqsc(f"ALTER QLOCAL(PAY) MAXMSGL({room})")
+    manager.put("PAY.BOQ", [({"Format": "MQSTR"}, b"x" * 30), dead_letter("PAY", b"x" * 29, reason=0)])
+    folder, _plan = work(dry_run=True)
+    found = preflight.kept(folder)
+    assert found is not None
+    doubts = [f"{one.destination.partition('@')[0]}: {one.what}" for one in found.doubts]
+    assert [line.partition(",")[0] for line in doubts] == told
 
 
 def test_P08_put_back_on_the_queue_that_names_the_backout_queue(manager, work):

@@ -98,12 +98,13 @@ def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> 
     assert [one.severity for one in found] == ["problem", "warning", "warning", "warning"]
     assert found[0].destination == "A, ALIAS, OTHER"
     assert "room for 25 of 30 messages" in found[0].what
-    assert not judge([(DEMAND, here(depth=100))], taken_from=["A"])  # what is put back there came from there
+    back = replace(DEMAND, put_back=True)
+    assert not judge([(back, here(depth=100))], taken_from=["A"])  # what is put back there came from there
 
 
 def test_names_that_came_with_messages_are_one_printable_line() -> None:
     (finding,) = judge([(replace(DEMAND, queue="A\nB\x1b[2J"), Destination(unknown="x"))])
-    assert str(finding) == "unknown: A.B.[2J: it cannot be inquired: x"
+    assert str(finding) == "unknown: A\ufffdB\ufffd[2J: it cannot be inquired: x"
     assert replace(DEMAND, queue="", queue_manager="QM1").name == "(blank)@QM1"
 
 
@@ -149,10 +150,9 @@ def manager(queue_manager):
 def planned(manager, tmp_path):
     """Plans a pass with a rules table; returns run, plan and pre-flight."""
 
-    def plan(text: str = "ACTION(RETRY)", **changes):
-        what = Pass(
-            connection=replace(manager.connection, **changes), lake=tmp_path, table=parse(text).table, text=text
-        )
+    def plan(text: str = "ACTION(RETRY)", *, queue: str = "", **changes):
+        connection = replace(manager.connection, **changes)
+        what = Pass(connection=connection, lake=tmp_path, table=parse(text).table, text=text, queue=queue)
         run, made = plan_pass(what)
         found = kept(run)
         assert found is not None
@@ -241,6 +241,30 @@ def test_the_length_is_that_of_what_is_put(manager, planned):
     assert not planned("ACTION(FWD) FWDQ(SHORT) HEADER(NO)")[3].doubts
     (finding,) = planned("ACTION(FWD) FWDQ(SHORT) HEADER(YES)")[3].doubts
     assert "the longest message has 175 bytes" in finding.what
+
+
+def test_an_MQDLH_with_reason_0_is_one(manager, planned):
+    manager.put(DLQ, [dead_letter("SHORT", b"123", reason=0)])
+    assert not planned()[3].doubts
+    (finding,) = planned("ACTION(FWD) FWDQ(SHORT) HEADER(YES)")[3].doubts
+    assert "the longest message has 175 bytes" in finding.what
+
+
+@pytest.mark.parametrize(
+    ("queue", "table", "name"),
+    [
+        ("", f"ACTION(FWD) FWDQ({DLQ})", DLQ),
+        ("", "ACTION(FWD) FWDQ(BACK)", "BACK"),
+        ("", "ACTION(RETRY)", "BACK@QM1"),  # what its sender put on an alias of the dead-letter queue
+        ("BACK", f"ACTION(FWD) FWDQ({DLQ})", DLQ),
+    ],
+)
+def test_what_comes_back_to_the_queue_it_is_taken_from_is_a_problem(manager, planned, queue, table, name):
+    manager.mqsc(f"DEFINE QALIAS(BACK) TARGET({DLQ})")
+    manager.put(DLQ, [dead_letter("BACK", b"x")])
+    (finding,) = planned(table, queue=queue)[3].doubts
+    assert (finding.severity, finding.destination) == ("problem", name)
+    assert finding.what.removeprefix(f"{DLQ}: ") == "messages come back to the queue they are taken from"
 
 
 def test_a_plan_that_puts_nothing_has_nothing_to_look_at(manager, planned):
