@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pymqi
 import pytest
 from act_support import after_commits, planned
 from mq_support import DLQ, Manager, dead_letter, until
@@ -114,11 +115,14 @@ def test_law5_a_run_at_work_with_another_lake_keeps_its_markers(manager, tmp_pat
         run = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--rules", str(rules)]
         return {"args": [*run, *options], "env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
-    paced = subprocess.Popen(**command("one", "--once", "--unit-size", "1", "--pace", "1", "--json"), text=True)
-    until(lambda: markers_on_queue(manager).count("acted") > 1)
+    waits = ("--once", "--unit-size", "1", "--in-flight", "5", "--patience", "600", "--json")
+    at_work = subprocess.Popen(**command("one", *waits), text=True)
+    until(lambda: markers_on_queue(manager).count("acted") == 5)
     other = subprocess.run(**command("two", "--dry-run"), text=True, check=True)
-    said, told = paced.communicate()
-    assert paced.returncode == 0, told
+    with manager.connected() as queue_manager:
+        pymqi.Queue(queue_manager, "Z").get()  # now there is room for the last one
+    said, told = at_work.communicate()
+    assert at_work.returncode == 0, told
     summary = json.loads(said)
     assert (summary["moved"], summary["balanced"]) == (6, True)
     assert (
