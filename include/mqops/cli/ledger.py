@@ -123,8 +123,8 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
         click.echo(_told(event))
     if not found and not as_json:
         click.echo(f"no ledger in {lake} knows a message {msg_id}")
-    for error in broken:
-        click.echo(f"mqops: {error}", err=True)
+    for line in broken:
+        click.echo(f"mqops: {line}", err=True)
     sys.exit(0 if found and not broken else 1)
 
 

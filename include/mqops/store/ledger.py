@@ -208,9 +208,10 @@ class LedgerWriter:
 def _proof(path: Path) -> Proof | None:
     """What a run's summary says of the ledger's end, None where it says nothing. Raises `LakeError`, `LedgerBroken`."""
     found = read_json(path)
-    values = [found.get(name) for name in ("run", "ledger_seq", "ledger_head")] if isinstance(found, dict) else []
-    if values and not values[1]:
-        return None
-    if [type(value) for value in values] != [str, int, str]:
-        raise LedgerBroken(f"{path} is not what mqops wrote: it does not say where the ledger ended")
-    return Proof(run=values[0], head=Head(seq=values[1], hash=values[2]))
+    if isinstance(found, dict):
+        if not found.get("ledger_seq"):
+            return None
+        run, seq, head = (found.get(name) for name in ("run", "ledger_seq", "ledger_head"))
+        if isinstance(run, str) and isinstance(seq, int) and isinstance(head, str):
+            return Proof(run=run, head=Head(seq=seq, hash=head))
+    raise LedgerBroken(f"{path} is not what mqops wrote: it does not say where the ledger ended")
