@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from mqops.plan import PlanCount, PlanSummary
 from mqops.plan.preflight import MOST_SHOWN, SEVERITIES, Preflight
+from mqops.printable import printable
 from mqops_airflow.policy import MOVING
 
 GROUPS_SHOWN = 60
-GROUPS_SAMPLED = 20
 
 
 def subject(plan: PlanSummary) -> str:
@@ -31,7 +31,7 @@ def body(plan: PlanSummary, found: Preflight | None = None) -> str:
         "\n".join(f"- {code(remark)}" for remark in (*plan.remarks, *(found.remarks if found else ()))),
         findings(found if found and found.plan == plan.digest else None),
         groups(plan),
-        samples(plan.counts[:GROUPS_SAMPLED]),
+        samples(plan.counts[:GROUPS_SHOWN]),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -105,8 +105,7 @@ def at(queue: str | None, queue_manager: str | None) -> str:
 
 def code(text: str) -> str:
     """Text as code, so that no part of it is Markdown or HTML; marks that could end the cell are replaced."""
-    shown = "".join(character if character.isprintable() else "·" for character in text)
-    shown = shown.replace("`", "'").replace("|", "¦").strip()
+    shown = printable(text).replace("`", "'").replace("|", "¦").strip()
     return f"`{shown}`" if shown else ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mqops.plan import PlanCount, PlanSummary, RuleCount, Sample
 from mqops.plan.preflight import Finding, Preflight
 from mqops_airflow import plan_text
@@ -77,8 +79,13 @@ def test_groups_beyond_the_table_are_counted() -> None:
     assert "… and 12 smaller groups" in plan_text.body(plan(*many, left_off=7))
 
 
+def test_every_group_that_is_shown_has_its_samples() -> None:
+    many = [replace(COUNT, samples=(replace(SAMPLE, row=row),)) for row in range(plan_text.GROUPS_SHOWN)]
+    assert plan_text.body(plan(*many)).count("`xx;99`") == plan_text.GROUPS_SHOWN
+
+
 def test_nothing_that_came_with_a_message_is_markup() -> None:
-    assert plan_text.code("a`b|c<script>\n[x](y)\x00") == "`a'b¦c<script>·[x](y)·`"
+    assert plan_text.code("a`b|c<script>\n[x](y)\x00") == "`a'b¦c<script>\ufffd[x](y)\ufffd`"
     assert plan_text.code("  ") == ""
 
 

@@ -83,6 +83,15 @@ def test_spark_deals_the_lanes_as_python_does(manager, spark, planned):
     assert {row["action"] for row in rows} == {"RETRY", "DISCARD"}
 
 
+def test_a_name_that_is_none_fails_its_own_message_only(manager, spark, planned):
+    fill(manager, 12)
+    manager.put(DLQ, [dead_letter("\N{LATIN SMALL LETTER R WITH CARON}", b"odd")])
+    run = planned("ACTION(RETRY)")
+    summary = act(spark, manager.connection, run, lanes=2)
+    assert (summary.moved, summary.failed) == (12, 1)
+    assert prove(manager.connection, run).reasons == {"MQRC_OBJECT_NAME_ERROR": 1}
+
+
 def test_what_spark_began_the_plain_one_finishes_and_the_other_way_round(manager, spark, planned):
     fill(manager, 60)
     manager.mqsc("ALTER QLOCAL(T1) PUT(DISABLED)")
@@ -195,6 +204,7 @@ def test_plain_and_spark_decide_the_same_plan(manager, spark, tmp_path):
         for number in range(60)
     ]
     manager.put(DLQ, [*messages, ({}, b"no header")])
+    manager.put(DLQ, [dead_letter(f"G.{number}", b"7") for number in range(60)])
     text = (
         "REASON(2051) ACTION(DISCARD)\nDESTQ(Q.1) ACTION(RETRY) PUTAUT(CTX) RETRY(3)\nDESTQ(Q.2) ACTION(IGNORE)\n"
         "REPLYQ('?*') ACTION(FWD) FWDQ(&REPLYQ) FWDQM(&REPLYQM) HEADER(NO)\nREASON(2053) ACTION(FWD) FWDQ(X) FWDQM(Y)\n"
@@ -211,6 +221,7 @@ def test_plain_and_spark_decide_the_same_plan(manager, spark, tmp_path):
     assert plain.digest == sparkling.digest
     assert plain.rules == sparkling.rules
     assert plain.counts == sparkling.counts  # with their order and their samples
+    assert len(plain.counts) > 60
     assert {len(count.samples) for count in plain.counts} == {1, 3}
     assert {sample.shape for count in plain.counts for sample in count.samples} == {"9", "99", "xx xxxxxx"}
     assert {rule.action for rule in plain.rules} == {"DISCARD", "RETRY", "IGNORE", "FWD", "ERROR"}

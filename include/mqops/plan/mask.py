@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import string
+import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -11,7 +13,8 @@ from mqwire.constants import MQDLH_LENGTH_1
 from mqwire.errors import WireError
 
 SHOWN_BYTES = 48
-
+_AS_IT_IS = frozenset(string.punctuation + " ")
+_BY_CATEGORY = {"L": "x", "M": "x", "N": "9"}
 
 TEXT_COLUMNS = ("body", "dlh_error", "dlh_ccsid", "dlh_encoding", "ccsid", "encoding")
 """The columns of a snapshot that `shape` reads."""
@@ -25,7 +28,8 @@ def shape(message: Mapping[str, Any]) -> str:
 
 
 def masked(body: bytes, ccsid: int, encoding: int) -> str:
-    """The shape of a body's first bytes: letters as `x`, digits as `9`, blanks and punctuation as they are.
+    """The shape of a body's first bytes: letters and marks as `x`, numbers as `9`, ASCII punctuation and blanks as they
+    are, everything else as `.`: what belongs to a word in one script or another is not known here.
 
     Parameters: `body` behind its MQDLH; `ccsid` and `encoding` of its text. Returns one `.` a byte where the bytes are
     no text in that character set, so nothing is ever guessed.
@@ -44,11 +48,9 @@ def masked(body: bytes, ccsid: int, encoding: int) -> str:
 
 
 def _masked(character: str) -> str:
-    if character.isalpha():
-        return "x"
-    if character.isnumeric():
-        return "9"
-    return character if character.isprintable() else "."
+    if character in _AS_IT_IS:
+        return character
+    return _BY_CATEGORY.get(unicodedata.category(character)[0], ".")
 
 
 def put_instant(put_date: str, put_time: str) -> str:

@@ -10,8 +10,6 @@ from mqwire.names import feedback_name, reason_name
 
 MOST_GROUPS = 1000
 """Groups in a summary, the largest; with &REPLYQ there may be one a message."""
-SAMPLED_GROUPS = 50
-"""How many of them have samples, the largest again."""
 SAMPLES = 3
 """Samples a group: its first messages."""
 

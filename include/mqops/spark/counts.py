@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from mqops.plan import PlanCount, RuleCount, Sample
 from mqops.plan.mask import TEXT_COLUMNS, put_instant, shape
-from mqops.plan.summary import MOST_GROUPS, SAMPLED_GROUPS, SAMPLES, reason_symbol
+from mqops.plan.summary import MOST_GROUPS, SAMPLES, reason_symbol
 
 _RULE = ["rule_line", "rule_key", "action"]
 _GROUP = [*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_q_mgr"]
@@ -25,7 +25,7 @@ def counted(plan: DataFrame, snapshot: DataFrame) -> tuple[tuple[RuleCount, ...]
         number = groups.count()
     finally:
         groups.unpersist()
-    first = _first(plan, largest[:SAMPLED_GROUPS])
+    first = _first(plan, largest)
     shapes = _shapes(snapshot, {row["msg_key"] for row in first})
     samples: dict[Any, list[Sample]] = {}
     for row in first:

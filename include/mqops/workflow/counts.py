@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mqops.plan import PlanCount, RuleCount, Sample, row_digest
 from mqops.plan.mask import TEXT_COLUMNS, put_instant, shape
-from mqops.plan.summary import MOST_GROUPS, SAMPLED_GROUPS, SAMPLES, reason_symbol
+from mqops.plan.summary import MOST_GROUPS, SAMPLES, reason_symbol
 from mqops.store.bodies import rows_with
 
 
@@ -81,9 +81,9 @@ class Books:
         return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
 
     def counts(self, snapshot: Path) -> tuple[PlanCount, ...]:
-        """The largest groups, and samples of the largest of these, whose texts are in the snapshot."""
+        """The largest groups with samples, whose texts are in the snapshot."""
         largest = sorted(self.groups, key=self._size)[:MOST_GROUPS]
-        shapes = _shapes(snapshot, [one for group in largest[:SAMPLED_GROUPS] for one in self.groups[group].first])
+        shapes = _shapes(snapshot, [one for group in largest for one in self.groups[group].first])
         return tuple(self._count(group, shapes) for group in largest)
 
     def _size(self, group: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,6 +8,8 @@ import re
 import pytest
 from mq_support import DLQ, dead_letter
 
+from mqops.plan.mask import masked
+
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
 
@@ -40,6 +42,29 @@ def test_every_group_has_its_first_three_messages_masked(mqops, messages):
         **{5: 172 + 6, 6: 11},
     }
     assert "Anna" not in said
+
+
+def test_every_group_that_is_shown_has_samples(mqops, manager):
+    manager.put(DLQ, [dead_letter(f"Q{number}", b"%d" % number) for number in range(120)])
+    counts = json.loads(mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json", text=TABLE))["plan"]["counts"]
+    assert sorted(one["shape"] for count in counts for one in count["samples"]) == sorted(
+        [*["9"] * 10, *["99"] * 90, *["999"] * 20]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("\u0e19\u0e32\u0e22\u0e2a\u0e21\u0e0a\u0e31\u0e22 \u0e14\u0e35", "xxxxxxxx xx"),  # Thai: vowels are marks
+        ("\u0930\u093e\u092e \u096a\u0968", "xxx 99"),  # Devanagari: a vowel that has its own place, digits
+        ("e\u0301t\u00e9", "xxxx"),  # a mark of its own and one that is part of its letter
+        ("a_b-c: <1.5>, $9!", "x_x-x: <9.9>, $9!"),
+        ("\u20ac5 \u00bd \u2160\u4e09", ".9 9 9x"),  # the Euro sign, a half, the Roman one, an ideograph
+        ("\u2019\u2026\U0001f600\u2800\u00a0|\t\x1b", ".....|.."),  # no word, and still told by nobody
+    ],
+)
+def test_a_shape_tells_no_letter_of_any_script(text, shape):
+    assert masked(text.encode(), 1208, 546) == shape
 
 
 def test_the_text_shows_bytes_the_oldest_and_samples(mqops, messages):
