@@ -151,6 +151,7 @@ def test_everything_set() -> None:
             SMALL + "  qm1:\n    connection: other\n",
             ["e.yaml:1: queue managers QM1 and qm1 would share the DAG ids qm1_..."],
         ),
+        ("[" * 5000, ["e.yaml:1: it is nested too deeply"]),
     ],
 )
 def test_every_error_names_file_line_and_field(text: str, expected: list[str]) -> None:

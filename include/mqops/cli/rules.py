@@ -132,8 +132,9 @@ def _messages(file: IO[bytes], questions: Sequence[Question]) -> Iterator[tuple[
             continue
         try:
             yield number, message_from(json.loads(line), questions)
-        except ValueError as error:
-            raise click.UsageError(f"{getattr(file, 'name', '<stdin>')}:{number}: {error}") from error
+        except (ValueError, RecursionError) as error:
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            raise click.UsageError(f"{getattr(file, 'name', '<stdin>')}:{number}: {why}") from error
 
 
 def message_from(document: object, questions: Sequence[Question] = ()) -> dict[str, Answer]:

@@ -79,6 +79,8 @@ def _document(text: str, source: str) -> Document:
         return read(text, source=source)
     try:
         value = json.loads(text)
+    except RecursionError:
+        return read(text, source=source)  # which says so
     except ValueError as error:
         line = getattr(error, "lineno", 1)
         problem = Problem(source=source, line=line, field="", message=f"not valid JSON: {error}")

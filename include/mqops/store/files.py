@@ -85,7 +85,7 @@ def read_json(path: Path) -> Any:
         text = path.read_text(encoding="utf-8")
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LakeError(f"{path} is not JSON: {error}") from error
 
 

@@ -225,6 +225,7 @@ def test_json_errors_have_their_line() -> None:
     assert problems('{"suite": "s",\n"expectations": [}', "s.json")[0].startswith("s.json:2: not valid JSON: ")
     wrong = problems('{"suite": "s",\n\t"expectations": [\n\t{"id": "a", "expect": "no"}]}', "s.json")
     assert wrong[0].startswith("s.json:3: expectations.0.expect: there is no expectation 'no'")
+    assert problems("[" * 5000, "s.json") == ["s.json:1: it is nested too deeply"]
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

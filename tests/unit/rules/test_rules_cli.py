@@ -152,6 +152,7 @@ def test_explain_with_an_invalid_table_is_exit_1(tmp_path):
         ('{"REASON": true}', "REASON is a number, not true"),
         ('{"DESTQ": 1}', "DESTQ is a text, not 1"),
         ('{"FORMAT": "123456789"}', "FORMAT is longer than its field of 8"),
+        ("[" * 100_000, "it is nested too deeply"),
     ],
 )
 def test_a_bad_message_is_a_usage_error(table, tmp_path, line, says):
