@@ -2,7 +2,8 @@
 
 1. The reason and the origin (queue and queue manager) are the MQDLH's; without one the reason is `no MQDLH`.
 2. The application is the one that put the message first (MQMD.PutApplName).
-3. The age is the time since the MQDLH was written (PutDate, PutTime), else since the message was put.
+3. The age is the time since the MQDLH was written (PutDate, PutTime), without one since the message was put; it is
+   unknown where these are no time, as it is to AGE in rules.
 4. Growth is that of all ages together: messages do not grow by getting older.
 5. The largest `MOST_GROUPS` groups (reason, origin, application) have names, the rest is added up as `(others)`.
 """
@@ -16,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from mqops.openmetrics import Gauge, text_of
+from mqops.printable import printable
 
 AGES: Mapping[str, timedelta] = {
     "<1h": timedelta(hours=1),
@@ -57,8 +59,8 @@ class QueueAnatomy:
     """A queue as it was observed.
 
     Parameters: `run` blank for a look without one; `oldest` put date and time (16 digits, GMT), blank if not known;
-    `cells` largest first; `since` run and time of the last record before it, both blank for none; `growth` group →
-    messages more (or fewer, below zero) than in that record.
+    `cells` largest first; `since` run (blank: it made none) and time of the last record before it, both blank for none;
+    `growth` group → messages more (or fewer, below zero) than in that record.
     """
 
     queue_manager: str
@@ -115,12 +117,13 @@ def _group(value: Mapping[str, Any]) -> Group:
 
 
 def brief(queue: QueueAnatomy) -> dict[str, Any]:
-    """What a run's summary says of a queue: its messages, growth since the run `since` (blank: none to compare with),
-    and the same of its largest groups."""
+    """What a run's summary says of a queue: its messages, growth since the last record (`since` its run, `since_at` its
+    time, both blank: none to compare with), and the same of its largest groups."""
     groups, growth = queue.groups(), queue.growth
     largest = sorted(groups, key=lambda group: (-groups[group], group))[:TOP_GROUPS]
     return {
-        **{"queue": queue.queue, "messages": queue.messages, "growth": sum(growth.values()), "since": queue.since[0]},
+        **{"queue": queue.queue, "messages": queue.messages, "growth": sum(growth.values())},
+        **{"since": queue.since[0], "since_at": queue.since[1]},
         "groups": len(groups),
         "top": [{**group._asdict(), "messages": groups[group], "growth": growth.get(group, 0)} for group in largest],
     }
@@ -129,20 +132,26 @@ def brief(queue: QueueAnatomy) -> dict[str, Any]:
 def told(briefs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """What `brief` said as lines of text."""
     for queue in briefs:
-        growth = f", {queue['growth']:+} since run {queue['since']}" if queue["since"] else ""
+        since = told_since(queue["since"], queue.get("since_at", ""))
+        growth = f", {queue['growth']:+} {since}" if since else ""
         yield f"{queue['queue']} was made of {queue['messages']} messages{growth}"
         for row in queue["top"]:
-            grown_by = f", {row['growth']:+}" if queue["since"] else ""
+            grown_by = f", {row['growth']:+}" if since else ""
             yield f"{row['messages']:8}  {label(_group(row))}{grown_by}"
         if queue["groups"] > len(queue["top"]):
             yield f"{'':10}and {queue['groups'] - len(queue['top'])} smaller groups: `mqops dlq anatomy` names them"
 
 
+def told_since(run: str, at: str) -> str:
+    """Since when growth is told: the run of the last record, or its time where it found the queue empty and made none;
+    blank where there is none."""
+    return f"since run {run}" if run else f"since it was empty at {at}" if at else ""
+
+
 def label(group: Group) -> str:
     """Reason, origin and application in a line."""
     origin = f"{group.origin_q}@{group.origin_q_mgr}" if group.origin_q else "-"
-    text = f"{group.reason}  {origin}  {group.application or '-'}"
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return printable(f"{group.reason}  {origin}  {group.application or '-'}")
 
 
 def limits(observed_at: str) -> dict[str, str]:

@@ -59,6 +59,7 @@ class DlqCheckOperator(CheckOperator):
         self.log.info("%s: %d messages; %d markers of earlier runs drained", queue, messages, drained)
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
+            note_empty(lake(estate), self.queue_manager, queue)
             return end_here(self, context, found)
         folder = own_folder(context, lake(estate), self.queue_manager)
         return found | asked(params) | {"folder": str(folder.path)}
@@ -76,6 +77,19 @@ class DlqCheckOperator(CheckOperator):
         queue = named or dead_letter_queue(session)
         session.close(session.open(queue, OPEN_OPTIONS))
         return queue
+
+
+def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
+    """Keep in the lake that a dead-letter queue is empty: the next run tells its growth since then.
+
+    Raises:
+        LakeError: the disk refuses.
+    """
+    from mqops.store import anatomy  # noqa: PLC0415 - loads pyarrow
+    from mqops.store.run import RunFolder  # noqa: PLC0415
+    from mqops.workflow.clock import utc_now  # noqa: PLC0415
+
+    anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
 
 
 def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> RunFolder:

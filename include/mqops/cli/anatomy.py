@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from mqops.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, label, openmetrics
+from mqops.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, label, openmetrics, told_since
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 
 _COLUMNS = (*AGES, OLDER, UNKNOWN)
@@ -30,8 +30,8 @@ _COLUMNS = (*AGES, OLDER, UNKNOWN)
 def anatomy(*, queue: str, queue_manager: str, folder: Path | None, form: str, lake: Path, as_json: bool) -> None:
     """Count the messages of QUEUE (none: the dead-letter queue) by reason, origin, application and age.
 
-    Growth is told since the last run that the lake has of the queue. Nothing is written and nothing is moved. Each run
-    keeps the same as RUN/anatomy.prom.
+    Growth is told since the last run that the lake has of the queue, or since one that found it empty. Nothing is
+    written and nothing is moved. Each run keeps the same as RUN/anatomy.prom.
     """
     queues = _recorded(folder, queue) if folder else _looked(queue_manager, queue, lake)
     if as_json or form == "json":
@@ -70,4 +70,5 @@ def _table(queue: QueueAnatomy) -> Iterator[str]:
 
 def _since(queue: QueueAnatomy) -> str:
     run, at = queue.since
-    return f", {sum(queue.growth.values()):+} since run {run} of {at}" if at else ", no run to compare with"
+    of = f" of {at}" if run else ""
+    return f", {sum(queue.growth.values()):+} {told_since(run, at)}{of}" if at else ", no run to compare with"

@@ -1,6 +1,7 @@
 """The anatomy of a snapshot's queues: counted by Arrow, kept as RUN/anatomy.json and RUN/anatomy.prom.
 
-LAKE/<queue manager>/anatomy/<queue>.json is the last record of a queue, which the next one's growth is told from.
+LAKE/<queue manager>/anatomy/<queue>.json is the last record of a queue, which the next one's growth is told from. A
+look that found the queue empty is one, too, whether or not it made a run.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _TIMES = ("dlh_put_date", "dlh_put_time", "put_date", "put_time")
 COLUMNS = ("queue", *_ORIGIN, *_TIMES, "body_length", "dlh_error")
 """The columns of a snapshot that it takes."""
 _KEY = ["queue", *_ORIGIN, "age"]
+_SECOND = "%Y%m%d%H%M%S"
 
 
 class AnatomyCounter:
@@ -79,23 +81,37 @@ class _Counted:
 
 
 def _put(batch: pa.RecordBatch) -> pa.Array:
-    """When each message was dead-lettered, else put: 16 digits, or null."""
-    return pc.coalesce(_instant(batch, "dlh_put_date", "dlh_put_time"), _instant(batch, "put_date", "put_time"))
+    """When each message was dead-lettered, without an MQDLH when it was put: 16 digits, or null."""
+    has_dlh = pc.is_valid(batch.column("dlh_reason"))
+    dead_lettered, put = _instant(batch, "dlh_put_date", "dlh_put_time"), _instant(batch, "put_date", "put_time")
+    return pc.if_else(has_dlh, dead_lettered, put)
 
 
 def _instant(batch: pa.RecordBatch, date: str, time: str) -> pa.Array:
+    """16 digits, or null where they are not a time: there are days such as 00000000 and 20260231."""
     text = pc.binary_join_element_wise(batch.column(date), batch.column(time), "")
-    valid = pc.and_(pc.equal(pc.utf8_length(text), 16), pc.string_is_ascii(text))
-    return pc.if_else(pc.and_(valid, pc.utf8_is_digit(text)), text, pa.scalar(None, pa.string()))
+    digits = pc.and_(pc.equal(pc.utf8_length(text), 16), pc.and_(pc.string_is_ascii(text), pc.utf8_is_digit(text)))
+    second = pc.utf8_slice_codeunits(text, 0, 14)
+    parsed = pc.strptime(second, format=_SECOND, unit="s", error_is_null=True)  # 0231 becomes 0303, year 0 is one
+    real = pc.and_(pc.equal(pc.strftime(parsed, format=_SECOND), second), pc.greater_equal(second, "0001"))
+    return pc.if_else(pc.and_(digits, real), text, pa.scalar(None, pa.string()))
 
 
 def with_growth(lake_folder: Path, queue: QueueAnatomy) -> QueueAnatomy:
-    """The same with growth since the last record in `lake_folder`, LAKE/<queue manager>. Raises `LakeError`."""
-    path = _last(lake_folder, queue.queue)
-    if not path.exists():
+    """The same with growth since the last record in `lake_folder`, LAKE/<queue manager>. Raises `LakeError`.
+
+    Where that is of the very same run, which looks again after a crash, since the record before it.
+    """
+    before = _before(lake_folder, queue.queue)
+    if before is None:
         return queue
-    before = QueueAnatomy.from_json(read_json(path))
-    return replace(queue, since=(before.run, before.observed_at), growth=grown(queue, before))
+    growth = grown(queue, before)
+    if not before.run or before.run != queue.run:
+        return replace(queue, since=(before.run, before.observed_at), growth=growth)
+    if not before.since[1]:
+        return queue
+    total = {group: growth.get(group, 0) + before.growth.get(group, 0) for group in {**growth, **before.growth}}
+    return replace(queue, since=before.since, growth={group: number for group, number in total.items() if number})
 
 
 def write(run: RunFolder, counter: AnatomyCounter) -> None:
@@ -103,16 +119,27 @@ def write(run: RunFolder, counter: AnatomyCounter) -> None:
 
     Any other queue is of interest only if it had dead letters before. Raises `LakeError`.
     """
-    queues = [with_growth(run.lake_folder, queue) for queue in counter.queues()]
-    queues = [queue for queue in queues if queue.since[1] or any(cell.group.reason != NO_DLH for cell in queue.cells)]
+    queues = [
+        with_growth(run.lake_folder, queue)
+        for queue in counter.queues()
+        if _last(run.lake_folder, queue.queue).exists() or any(cell.group.reason != NO_DLH for cell in queue.cells)
+    ]
     if not queues:
         return
     write_json(run.anatomy_json, {"queues": [queue.to_json() for queue in queues]})
     write_bytes(run.anatomy_prom, openmetrics(queues).encode())
     for queue in queues:
-        last = _last(run.lake_folder, queue.queue)
-        make_folder(last.parent)
-        write_json(last, queue.to_json())
+        _keep(run.lake_folder, queue)
+
+
+def note_empty(lake_folder: Path, queue_manager: str, queue: str, observed_at: str) -> None:
+    """A look that found a queue empty, and made no run, is the last record of it, unless that says so already.
+
+    Parameters: `lake_folder` LAKE/<queue manager>; `observed_at` ISO 8601. Raises `LakeError`.
+    """
+    before = _before(lake_folder, queue)
+    if before is not None and before.messages:
+        _keep(lake_folder, QueueAnatomy(queue_manager=queue_manager, queue=queue, observed_at=observed_at))
 
 
 def kept(run: RunFolder) -> list[QueueAnatomy]:
@@ -137,6 +164,18 @@ def of_snapshot(run: RunFolder | None, folder: Path) -> list[QueueAnatomy]:
         if counter is not None:
             counter.add(batch)
     return counter.queues() if counter else []
+
+
+def _before(lake_folder: Path, queue: str) -> QueueAnatomy | None:
+    """The last record of a queue, if there is one."""
+    path = _last(lake_folder, queue)
+    return QueueAnatomy.from_json(read_json(path)) if path.exists() else None
+
+
+def _keep(lake_folder: Path, queue: QueueAnatomy) -> None:
+    last = _last(lake_folder, queue.queue)
+    make_folder(last.parent)
+    write_json(last, queue.to_json())
 
 
 def _last(lake_folder: Path, queue: str) -> Path:

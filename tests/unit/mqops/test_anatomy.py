@@ -100,6 +100,39 @@ def test_growth_is_told_since_the_last_run(tmp_path):
     assert list(families["mqops_dlq_depth"].samples.values()) == [0]
 
 
+def test_a_run_that_looks_again_after_a_crash_is_not_compared_with_itself(tmp_path):
+    """It ended between the record of the queue and observe.json, and makes its snapshot anew."""
+    for run, crashed_with, messages, since, growth in (
+        ("run1", MESSAGES[:3], MESSAGES, "", {}),
+        ("run2", [*MESSAGES, *MESSAGES[3:]], [MESSAGES[0]] * 3 + MESSAGES[3:], "run1", {"PAY.IN": 2, 'A"B\\C': -2}),
+        ("run3", MESSAGES, MESSAGES, "run2", {"PAY.IN": -2, 'A"B\\C': 2}),
+    ):
+        recorded(tmp_path, crashed_with, run=run).observe_json.unlink()
+        (queue,) = json.loads(recorded(tmp_path, messages, run=run).anatomy_json.read_text())["queues"]
+        assert (queue["since"]["run"], queue["messages"]) == (since, len(messages))
+        assert {grown["origin_q"]: grown["messages"] for grown in queue["growth"]} == growth
+
+
+def test_a_record_of_a_crashed_look_gives_way_to_that_of_the_next(tmp_path):
+    crashed = recorded(tmp_path, MESSAGES)
+    crashed.observe_json.unlink()
+    again = recorded(tmp_path, [])
+    (queue,) = json.loads(again.anatomy_json.read_text())["queues"]
+    assert (queue["messages"], queue["growth"]) == (0, [])
+
+
+@pytest.mark.parametrize("at", ["0000000000000000", "2026023103040506", "0000010103040506", "2026010224000000"])
+def test_what_is_no_time_is_not_the_time_of_a_message(tmp_path, at):
+    fields, body = dead_letter("A", b"x")
+    odd = (fields, body[:156] + at.encode() + body[172:])  # the date and time of the MQDLH
+    run = recorded(tmp_path, [odd, dead_letter("A", b"x"), odd])
+    (queue,) = json.loads(run.anatomy_json.read_text())["queues"]
+    assert {cell["age"]: cell["messages"] for cell in queue["cells"]} == {"<1d": 1, "unknown": 2}
+    assert queue["oldest"] == "2026010203040506"
+    families = openmetrics_grammar.read(run.anatomy_prom.read_text())
+    assert list(families["mqops_dlq_oldest_age_seconds"].samples.values()) == [86400]
+
+
 def test_queues_without_dead_letters_have_no_anatomy(tmp_path):
     run = recorded(tmp_path, [({}, b"an order")], queue="ORDERS")
     assert not run.anatomy_json.exists()
