@@ -61,7 +61,7 @@ dlq.add_command(anatomy)
 dlq.add_command(act)
 
 
-@dlq.command(epilog=EPILOG)
+@dlq.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help", "-?"]})
 @click.argument("queue", default="")
 @click.argument("queue_manager", metavar="[QMGR]", default="")
 @rules_option

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.errors import LakeError, LedgerBroken
 from mqops.ledger.chain import Proof, held
 from mqops.ledger.history import COLUMNS, Event, events, is_since
@@ -120,7 +120,8 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
     if as_json:
         show_json({"msg_id": msg_id, "events": found, "errors": broken})
     for event in [] if as_json else found:
-        click.echo(_told(event))
+        for line in _told(event):
+            show_line(line)
     if not found and not as_json:
         click.echo(f"no ledger in {lake} knows a message {msg_id}")
     for line in broken:
@@ -144,24 +145,22 @@ def _with_rule(event: Event, lake: Path) -> dict[str, Any]:
     return event.to_json() | source
 
 
-def _told(event: Mapping[str, Any]) -> str:
+def _told(event: Mapping[str, Any]) -> tuple[str, ...]:
     target = f" {event['dest_q']}@{event['dest_q_mgr']}" if event["dest_q"] else ""
     if event["outcome"] in MEANING:
         return (
-            f"{event['at']}  {event['queue_manager']}  {MEANING[event['outcome']]}  run {event['run']}\n"
-            f"    message   {event['msg_id']}, moved by {event['action']}{target}; line {event['line']} of the ledger"
+            f"{event['at']}  {event['queue_manager']}  {MEANING[event['outcome']]}  run {event['run']}",
+            f"    message   {event['msg_id']}, moved by {event['action']}{target}; line {event['line']} of the ledger",
         )
     failed = f" failed: {event['reason']}" if event["reason"] else ""
     line = f"line {event['rule_line']} of {event['table_source']}, " if event["rule_line"] else ""
-    return "\n".join(
-        (
-            f"{event['at']}  {event['queue_manager']}  {event['action']}{target}{failed}  run {event['run']}",
-            f"    message   {event['msg_id']} of {event['queue'] or 'an unknown queue'}, body {event['body']}",
-            f"    rule      {line}key {event['rule']}, table {event['table'] or 'unknown'}",
-            f"    asked     {event['requested_by'] or 'not recorded'}; approved: {event['approved_by'] or 'by nobody'}",
-            f"    plan      {event['plan']}, row {event['row']}",
-            f"    unit      {event['unit']}, line {event['line']} of the ledger",
-        )
+    return (
+        f"{event['at']}  {event['queue_manager']}  {event['action']}{target}{failed}  run {event['run']}",
+        f"    message   {event['msg_id']} of {event['queue'] or 'an unknown queue'}, body {event['body']}",
+        f"    rule      {line}key {event['rule']}, table {event['table'] or 'unknown'}",
+        f"    asked     {event['requested_by'] or 'not recorded'}; approved: {event['approved_by'] or 'by nobody'}",
+        f"    plan      {event['plan']}, row {event['row']}",
+        f"    unit      {event['unit']}, line {event['line']} of the ledger",
     )
 
 
@@ -253,5 +252,5 @@ def _show_outcomes(summary: OutcomeSummary) -> None:
     if summary.untold:
         click.echo(f"{summary.untold:8}  cannot be told now: hidden by units of work of others, or out of reach")
     for remark in summary.remarks:
-        click.echo(remark)
+        show_line(remark)
     click.echo(f"{summary.changed} changed since the last look, {summary.open} may still change")

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from mqops.anatomy import told
-from mqops.cli.outcome import show_json
+from mqops.cli.outcome import show_json, show_line
 from mqops.errors import RulesError
 from mqops.model import RunSummary
 from mqops.plan import PlanSummary
@@ -96,7 +96,7 @@ def this_user() -> str:
 
 def tell(line: str) -> None:
     """Say something beside the outcome: on standard error."""
-    click.echo(f"mqops: {line}", err=True)
+    show_line(f"mqops: {line}", err=True)
 
 
 def read_table(
@@ -138,7 +138,7 @@ def warn_of(run: RunFolder) -> None:
 
     found = kept(run)
     for line in shown(found.doubts) if found else ():
-        click.echo(f"mqops: {line}", err=True)
+        tell(line)
 
 
 def full_name(queue: str, queue_manager: str) -> str:
@@ -156,27 +156,28 @@ def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
 
 def show_plan(plan: PlanSummary, found: Preflight | None, command: str) -> None:
     """The plan and its pre-flight as text; `command` carries it out, if any does."""
-    click.echo(f"{plan.queue} of {plan.queue_manager}: {plan.rows} messages, {plan.bytes} bytes; plan {plan.digest}")
+    show_line(f"{plan.queue} of {plan.queue_manager}: {plan.rows} messages, {plan.bytes} bytes; plan {plan.digest}")
     for count in plan.counts:
         rule = f"line {count.rule_line}" if count.rule_line else "no rule"
         target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
-        click.echo(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin}; {count.bytes} bytes{oldest})")
+        show_line(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin}; {count.bytes} bytes{oldest})")
         for sample in count.samples:
             told = (
                 f"{sample.msg_id} {sample.put_at} {sample.put_appl_name or '-'}, {sample.bytes} bytes: {sample.shape}"
             )
-            click.echo(f"{'':10}{told}".rstrip())
+            show_line(f"{'':10}{told}".rstrip())
     if plan.counts_left_off:
-        click.echo(f"{plan.counts_left_off} smaller groups are left off here; RUN/plan has every message")
+        show_line(f"{plan.counts_left_off} smaller groups are left off here; RUN/plan has every message")
     for remark in (*plan.remarks, *(found.remarks if found else ())):
-        click.echo(remark)
+        show_line(remark)
     for line in shown(found.findings) if found else ():
-        click.echo(line)
+        show_line(line)
     if command:
-        click.echo(f"run {plan.run} keeps this plan; to carry it out as it stands:\n    {command}")
-    click.echo("dry run: nothing was moved")
+        show_line(f"run {plan.run} keeps this plan; to carry it out as it stands:")
+        show_line(f"    {command}")
+    show_line("dry run: nothing was moved")
 
 
 def told_canaries(fate: Mapping[str, Any]) -> str:
@@ -188,21 +189,21 @@ def told_canaries(fate: Mapping[str, Any]) -> str:
 
 def show_summary(summary: RunSummary) -> None:
     """What was done."""
-    click.echo(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
+    show_line(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
     for rule in summary.rules:
         name = f"line {rule.rule_line}" if rule.rule_line else "no rule"
         counts = f"{rule.moved} moved, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
         failed = f", {rule.failed} tries failed" if rule.failed else ""
-        click.echo(f"{rule.planned:8}  {name}: {rule.action}: {counts}{failed}")
+        show_line(f"{rule.planned:8}  {name}: {rule.action}: {counts}{failed}")
     for reason, count in summary.reasons.items():
-        click.echo(f"{count:8}  tries failed with {reason}")
+        show_line(f"{count:8}  tries failed with {reason}")
     for why, count in summary.left_because.items():
-        click.echo(f"{count:8}  left: {why}")
+        show_line(f"{count:8}  left: {why}")
     for fate in summary.canaries:
-        click.echo(told_canaries(fate))
+        show_line(told_canaries(fate))
     for remark in summary.remarks:
-        click.echo(remark)
+        show_line(remark)
     totals = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
-    click.echo(f"{summary.planned} planned = {totals}: balances")
+    show_line(f"{summary.planned} planned = {totals}: balances")
     for line in told(summary.anatomy):
-        click.echo(line)
+        show_line(line)

@@ -57,7 +57,41 @@ def test_a_queue_is_cut_at_its_first_blank(mqops, queue):
     assert f"nothing to do: {DLQ} of QM1 is empty" in mqops("dlq", "run", queue, "QM1").stdout
 
 
-@pytest.mark.parametrize("arguments", [["?"], ["?anything", "QM1"]])
+NO_NAME = "N" * 49
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["dlq", "run", NO_NAME, "QM1"], f"MQOPEN on {NO_NAME} failed: MQRC_OBJECT_NAME_ERROR (2152)"),
+        (["dlq", "run", "\N{SNOWMAN}", "QM1"], "MQOPEN on \N{SNOWMAN} failed: MQRC_OBJECT_NAME_ERROR (2152)"),
+        (["snapshot", NO_NAME, "-m", "QM1"], f"MQOPEN on {NO_NAME} failed: MQRC_OBJECT_NAME_ERROR (2152)"),
+        (["dlq", "anatomy", NO_NAME, "QM1"], f"MQOPEN on {NO_NAME} failed: MQRC_OBJECT_NAME_ERROR (2152)"),
+        (["dlq", "run", DLQ, NO_NAME], f"MQCONNX on {NO_NAME} failed: MQRC_Q_MGR_NAME_ERROR (2058)"),
+        (["dlq", "run", DLQ, "\u00c9"], "MQCONNX on \u00c9 failed: MQRC_Q_MGR_NAME_ERROR (2058)"),
+        (["dlq", "run", DLQ, "Q\nM1"], "MQCONNX on Q\ufffdM1 failed: MQRC_Q_MGR_NAME_ERROR (2058)"),
+        (["dlq", "run", "-u", "\udcff", DLQ, "QM1"], "MQCONNX on QM1 failed: MQRC_NOT_AUTHORIZED (2035)"),
+    ],
+)
+def test_an_argument_that_is_no_name_is_one_line_and_exit_1(mqops, arguments, says):
+    done = mqops(*arguments, text=f"a password\n{TABLE}" if "-u" in arguments else TABLE, expect=1)
+    *before, line = done.stderr.splitlines()
+    assert line.startswith(f"mqops: {says}")
+    assert all("AMQ87" in one for one in before)
+    assert not done.stdout
+
+
+def test_json_that_is_nested_too_deeply_is_not_taken(mqops, tmp_path):
+    deep = "[" * 100_000
+    refused = mqops("dlq", "run", DLQ, "QM1", MQOPS_CONNECTION=deep, expect=1).stderr
+    assert refused == "mqops: MQOPS_CONNECTION is not a connection as JSON: RecursionError\n"
+    run = json.loads(mqops("dlq", "run", DLQ, "QM1", "--dry-run", "--json").stdout)["plan"]["run"]
+    plan = tmp_path / "lake" / "QM1" / "runs" / run / "plan.json"
+    plan.write_text(deep)
+    assert f"mqops: {plan} is not JSON" in mqops("dlq", "act", run, "-m", "QM1", "--approve", "x", expect=1).stderr
+
+
+@pytest.mark.parametrize("arguments", [["?"], ["-?"], ["?anything", "QM1"]])
 def test_a_question_mark_prints_the_usage(mqops, arguments):
     said = mqops("dlq", "run", *arguments, text="").stdout
     assert said == mqops("dlq", "run", "--help").stdout
