@@ -183,7 +183,8 @@ class Interface(PropertyCalls, SubscriptionCalls):
         if resolved is not None and resolved.model is not None:
             od_set_names(raw, opened.name, connection.manager.name)
         if version >= 3:
-            od_resolved(raw, *resolved_names(connection, opened))
+            local = bool(options & c.MQOO_RESOLVE_LOCAL_Q)
+            od_resolved(raw, *resolved_names(connection, opened, local=local))
         return opened
 
     def mqclose(self, hconn: int, hobj: Any, options: int) -> Outcome:
@@ -209,7 +210,8 @@ class Interface(PropertyCalls, SubscriptionCalls):
         filled = (engine_put if opened.queue else publish)(connection, opened, request)
         return_descriptor(raw, filled, version)
         remote = opened.resolved is not None and opened.resolved.remote_queue_manager
-        pmo_returned(options_raw, *((0, 1, 0) if remote else (1, 0, 0)), *resolved_names(connection, opened))
+        names = resolved_names(connection, opened, local=bool(options & c.MQPMO_RESOLVE_LOCAL_Q))
+        pmo_returned(options_raw, *((0, 1, 0) if remote else (1, 0, 0)), *names)
         return (c.MQCC_WARNING, request.warning) if request.warning else None
 
     def _body(self, connection: Connection, length: int, buffer: Any) -> bytes:
@@ -359,12 +361,15 @@ def open_options(put_options: int) -> int:
     return options
 
 
-def resolved_names(connection: Connection, opened: Open) -> tuple[str, str]:
-    """ResolvedQName and ResolvedQMgrName."""
+def resolved_names(connection: Connection, opened: Open, *, local: bool) -> tuple[str, str]:
+    """ResolvedQName and ResolvedQMgrName.
+
+    Parameters: `local` whether the transmission queue is asked for, not the queue that it leads to (RESOLVE_LOCAL_Q).
+    """
     resolved = opened.resolved
     if resolved is None:
         return "", ""  # a topic
-    if resolved.remote_queue_manager:
+    if resolved.remote_queue_manager and not local:
         return resolved.remote_queue, resolved.remote_queue_manager
     return opened.name, connection.manager.name
 

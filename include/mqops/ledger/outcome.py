@@ -4,11 +4,14 @@
    put. Of k such messages as many are there as are found; the others are looked for on the queue they came from.
 2. THERE is found where it went. RETURNED lies on the queue it was taken from: a message with its MsgId, CorrelId and
    body, an MQDLH left aside (it has another one, and perhaps another put time), that the run did not leave there.
-3. MOVED_AGAIN is neither, and a later run, or an undo, dealt with a message of its MsgId: the ledger tells the rest.
+3. MOVED_AGAIN is neither, and a later run, or an undo, dealt with it: a message with its MsgId, and its body as in rule
+   2. The ledger tells the rest.
 4. Of the others, one with lifetime left was CONSUMED. Where the lifetime has ended it is EXPIRED: nobody can tell
    whether it was consumed before that, unless somebody looked in between.
-5. SENT_ON left for another queue manager, where nobody can look.
-6. Nothing is said while units of work of others hide messages of a queue that matters, or it cannot be read.
+5. What goes to another queue manager is THERE while it waits on the transmission queue, known by the descriptor in its
+   MQXQH as rule 2 says. Where rule 4 would call it consumed it is SENT_ON, to where nobody can look.
+6. Nothing is said while units of work of others hide messages of a queue that matters, or it cannot be read; nor where
+   a later run dealt with a message of its MsgId of which nobody can tell any more whether it was this one.
 7. All but THERE are final: they are not looked for again. Only what changed is recorded.
 """
 
@@ -33,7 +36,7 @@ MEANING: Mapping[str, str] = {
     RETURNED: "back on the queue it was taken from",
     MOVED_AGAIN: "dealt with by a later run",
     CONSUMED: "no longer there, with lifetime left: consumed",
-    EXPIRED: "no longer there, its lifetime is over: expired, if not consumed before that",
+    EXPIRED: "no longer there, its lifetime is over: expired, if not consumed or sent on before that",
     SENT_ON: "sent on to another queue manager",
 }
 
@@ -42,9 +45,10 @@ MEANING: Mapping[str, str] = {
 class Moved:
     """A message that the run moved.
 
-    Parameters: `row` of the plan; `there` the local queue it went to, blank where nobody can look (`sent_on` if that is
-    because it left), and `key_there` its identity as put; `home` the queue it was taken from and `content` what it is
-    known by there (rule 2); `msg_id` hex; `expiry` tenths of a second it had at `seen_at`.
+    Parameters: `row` of the plan; `there` the local queue it went to, blank where nobody can look, and `key_there` its
+    identity as put; `transmitted` whether that is a transmission queue, where it is known by its `content`; `home` the
+    queue it was taken from and `content` what it is known by there (rule 2); `msg_id` hex; `expiry` tenths of a second
+    it had at `seen_at`.
     """
 
     row: int
@@ -55,7 +59,7 @@ class Moved:
     msg_id: str
     expiry: int
     seen_at: datetime
-    sent_on: bool = False
+    transmitted: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,13 +67,15 @@ class Seen:
     """What a look found.
 
     Attributes: `there` (queue, identity) → messages; `home` (queue, content) → messages that the run did not leave
-    there; `again` MsgId → how often later runs dealt with it; `hidden` queues of which nothing can be said (rule 6).
+    there; `again` content → how often later runs dealt with it; `hidden` queues, and `unsure` MsgIds (hex), of which
+    nothing can be said (rule 6).
     """
 
     there: Counter[Place] = field(default_factory=Counter)
     home: Counter[Place] = field(default_factory=Counter)
     again: Counter[str] = field(default_factory=Counter)
     hidden: Set[str] = frozenset()
+    unsure: Set[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,16 +124,23 @@ def outcomes(moved: Iterable[Moved], seen: Seen, now: datetime) -> Iterator[tupl
 
 def _outcome(one: Moved, seen: Seen, now: datetime) -> str:
     if not one.there:
-        return SENT_ON if one.sent_on else ""
+        return ""
+    if outcome := _found(one, seen):
+        return outcome
+    if seen.hidden & {one.there, one.home} or one.msg_id in seen.unsure:
+        return ""
+    if remaining(one.expiry, one.seen_at, now) is None:
+        return EXPIRED
+    return SENT_ON if one.transmitted else CONSUMED
+
+
+def _found(one: Moved, seen: Seen) -> str:
+    """Where it is, or that another run dealt with it; "" if it was not seen."""
     if _take(seen.there, (one.there, one.key_there)):
         return THERE
     if _take(seen.home, (one.home, one.content)):
         return RETURNED
-    if _take(seen.again, one.msg_id):
-        return MOVED_AGAIN
-    if seen.hidden & {one.there, one.home}:
-        return ""
-    return EXPIRED if remaining(one.expiry, one.seen_at, now) is None else CONSUMED
+    return MOVED_AGAIN if _take(seen.again, one.content) else ""
 
 
 def _take(counted: Counter[K], key: K) -> bool:

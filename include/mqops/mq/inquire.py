@@ -125,13 +125,13 @@ def _base_of(session: Session, handle: int) -> str:
 class Landing(NamedTuple):
     """Where messages put to a name lie until somebody gets them.
 
-    Attributes: `queue` the local queue, blank where there is none to look at; `why` there is none; `sent_on` whether
-    that is because the queue manager sends them to another one.
+    Attributes: `queue` the local queue, blank where there is none to look at; `why` there is none; `transmission_queue`
+    on which they wait to be sent, where that is because they go to another queue manager.
     """
 
     queue: str
     why: str = ""
-    sent_on: bool = False
+    transmission_queue: str = ""
 
 
 def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
@@ -139,19 +139,44 @@ def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
 
     Parameters: `queue_manager` blank for the one that is connected.
     """
-    if queue_manager not in {"", queue_manager_name(session)}:
-        return Landing("", f"it is a queue of queue manager {queue_manager}", sent_on=True)
     try:
+        if queue_manager not in {"", queue_manager_name(session)}:
+            return _opened_for_puts(session, queue, queue_manager, f"it is a queue of queue manager {queue_manager}")
         base = base_queue(session, queue)
         with _opened(session, base, c.MQOT_Q) as handle:
             kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
-            if kind != c.MQQT_LOCAL:
-                return Landing("", "it is not a local queue", sent_on=kind == c.MQQT_REMOTE)
-            if int(session.inquire(handle, c.MQIA_USAGE)) == c.MQUS_TRANSMISSION:
-                return Landing("", "it is a transmission queue", sent_on=True)
+        if kind == c.MQQT_REMOTE:
+            return _opened_for_puts(session, queue, "", "it is not a local queue")
+        if kind != c.MQQT_LOCAL:
+            return Landing("", "it is not a local queue")
+        return _local(session, base, "it is a transmission queue")
     except MQError as error:
         return Landing("", str(error))
-    return Landing(base)
+
+
+def _opened_for_puts(session: Session, queue: str, queue_manager: str, why: str) -> Landing:
+    """The local queue that the queue manager itself puts to: of a name that leads to another one, a transmission queue.
+
+    IBM MQ, "MQOPEN option for resolving local queue names". Raises `MQError`.
+    """
+    import pymqi  # noqa: PLC0415
+
+    described = pymqi.OD(Version=c.MQOD_VERSION_4, ObjectName=queue.encode(), ObjectQMgrName=queue_manager.encode())
+    opened = pymqi.Queue(session.pymqi_manager)
+    try:
+        opened.open(described, c.MQOO_OUTPUT | c.MQOO_RESOLVE_LOCAL_Q | c.MQOO_FAIL_IF_QUIESCING)
+        opened.close()
+    except pymqi.MQMIError as error:
+        raise mq_error(error.comp, error.reason, verb="MQOPEN", object_name=queue) from None
+    return _local(session, _text(described.ResolvedQName), why)
+
+
+def _local(session: Session, queue: str, why: str) -> Landing:
+    """A local queue. Parameters: `why` nobody can look at the destination where it is a transmission queue."""
+    with _opened(session, queue, c.MQOT_Q) as handle:
+        if int(session.inquire(handle, c.MQIA_USAGE)) != c.MQUS_TRANSMISSION:
+            return Landing(queue)
+    return Landing("", why, transmission_queue=queue)
 
 
 def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:
@@ -168,13 +193,14 @@ def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> M
 
 
 def has_uncommitted(session: Session, queue: str) -> bool:
-    """Whether units of work have puts or gets on a local queue that are not committed yet, by PCF.
+    """Whether units of work have puts or gets on a queue (of an alias: its base queue) that are not committed, by PCF.
 
     Raises:
-        MQError: the command server refused.
+        MQError: the queue may not be inquired, or the command server refused.
     """
-    asked: dict[int, Any] = {c.MQCA_Q_NAME: queue.encode(), c.MQIACF_Q_STATUS_ATTRS: [c.MQIACF_UNCOMMITTED_MSGS]}
-    rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=queue)
+    name = base_queue(session, queue)
+    asked: dict[int, Any] = {c.MQCA_Q_NAME: name.encode(), c.MQIACF_Q_STATUS_ATTRS: [c.MQIACF_UNCOMMITTED_MSGS]}
+    rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=name)
     return any(row.get(c.MQIACF_UNCOMMITTED_MSGS, 0) for row in rows)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -14,7 +15,7 @@ from typing import Any
 
 from mqops.act.lanes import DISCARDS
 from mqops.act.port import Taken
-from mqops.errors import InProgress, MQError, MqopsError, SettingsError, TransientMQError
+from mqops.errors import InProgress, LakeError, MQError, MqopsError, SettingsError, TransientMQError
 from mqops.ledger.account import Account
 from mqops.ledger.balance import Place
 from mqops.ledger.marker import BODY_DIGITS, Marker, MarkerRow
@@ -23,7 +24,9 @@ from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import depth
 from mqops.mq.mover_port import key_of, without_dlh
 from mqops.mq.session import Got, Session
+from mqops.mq.transmitted import without_xqh
 from mqops.store import undo
+from mqops.store.bodies import rows_with
 from mqops.store.files import read_json, write_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.originals import Original, Which, copied
@@ -134,7 +137,10 @@ def _is_due(run: RunFolder, now: datetime) -> bool:
 
 @dataclass(slots=True)
 class _Books:
-    """The messages that a run moved: all of them in number, those whose outcome is open with what tells them."""
+    """The messages that a run moved: all of them in number, those whose outcome is open with what tells them.
+
+    Attributes: `bodies` content → the digests, as the ledger has them, that their body has with and without its MQDLH.
+    """
 
     run: RunFolder
     order: Order
@@ -145,6 +151,7 @@ class _Books:
     rows: dict[int, MarkerRow] = field(default_factory=dict)
     left: Counter[Place] = field(default_factory=Counter)
     pending: list[Moved] = field(default_factory=list)
+    bodies: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _plan: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def read(self) -> None:
@@ -168,26 +175,33 @@ class _Books:
     def _note(self, number: int, original: Original) -> None:
         row = self._plan.pop(number)
         landing = self.places.of(row["dest_q"], row["dest_q_mgr"])
+        content = content_key(original.md, original.body)
         self.rows[number] = _marker_row(row)
         self.pending.append(
             Moved(
                 row=number,
-                there=landing.queue,
-                key_there=key_as_put(row, original) if landing.queue else "",
+                there=landing.queue or landing.transmission_queue,
+                key_there=key_as_put(row, original) if landing.queue else content,
+                transmitted=bool(landing.transmission_queue),
                 home=row["queue"],
-                content=content_key(original.md, original.body),
+                content=content,
                 msg_id=row["msg_id"].hex(),
                 expiry=_expiry(original.md)[0],
                 seen_at=original.seen_at,
-                sent_on=landing.sent_on,
             )
         )
+        self.bodies[content] = _digests(original)
 
 
 def content_key(md: bytes, body: bytes) -> str:
     """What a message is known by wherever it returns: MsgId, CorrelId and body, an MQDLH left aside (rule 2)."""
     _md, rest = without_dlh(Taken(md=md, body=body, key=""))
     return sha256(b"".join((*_ids(md), sha256(rest).digest()))).hexdigest()
+
+
+def _digests(original: Original) -> tuple[str, ...]:
+    _md, rest = without_dlh(Taken(md=original.md, body=original.body, key=""))
+    return tuple(sha256(body).hexdigest()[:BODY_DIGITS] for body in (original.body, rest))
 
 
 def _marker_row(row: Mapping[str, Any]) -> MarkerRow:
@@ -205,19 +219,28 @@ class _Look:
         self._books = books
         self._deepest = deepest
         self._hidden: set[str] = set()
+        self._unsure: set[str] = set()
 
     def seen(self) -> Seen:
         """What there is. Raises `TransientMQError`, `LakeError`, `LedgerBroken`."""
-        found = Seen(hidden=self._hidden)
+        found = Seen(hidden=self._hidden, unsure=self._unsure)
         pending = self._books.pending
         wanted = {(one.there, one.key_there) for one in pending if one.there}
+        transmission = {one.there for one in pending if one.transmitted}
         for queue in sorted({queue for queue, _key in wanted}):
-            keys = ((queue, key) for key, _md, _body in self._on(queue))
-            found.there.update(place for place in keys if place in wanted)
+            keys = self._to_be_sent(queue) if queue in transmission else [key for key, _md, _body in self._on(queue)]
+            found.there.update(place for key in keys if (place := (queue, key)) in wanted)
         if missing := absent(pending, found):
             self._at_home(missing, found)
-            found.again = self._later({one.msg_id for one in missing})
+            self._later(missing, found)
         return found
+
+    def _to_be_sent(self, queue: str) -> Iterator[str]:
+        """What is known of the messages on a transmission queue: each as it is, and what the MQXQH has behind it."""
+        for _key, md, body in self._on(queue):
+            yield content_key(md, body)
+            if (inner := without_xqh(Got(md, body))) is not None:
+                yield content_key(inner.md, inner.body)
 
     def _at_home(self, missing: list[Moved], found: Seen) -> None:
         """Messages on the queues they came from that the run did not leave there, nor forward to the same queue."""
@@ -249,15 +272,40 @@ class _Look:
                 break
         return []
 
-    def _later(self, ids: set[str]) -> Counter[str]:
-        """MsgId → how often other runs dealt with such a message after this one had begun to act."""
+    def _later(self, missing: list[Moved], found: Seen) -> None:
+        """Which of the messages that are missing other runs dealt with after this one had begun to act (rule 3).
+
+        One that came back has another MQDLH, so that its digest in the ledger is not enough: where that is of neither
+        body, the other run's snapshot tells, while it is there.
+        """
         mine = self._books.order.plan
+        known = {(one.msg_id, body): one.content for one in missing for body in self._books.bodies[one.content]}
+        ids = {one.msg_id for one in missing}
         begun = min((marker.at for marker in self._ledger.markers(plan=mine) if marker.kind == "acted"), default="")
-        found: Counter[str] = Counter()
+        others: dict[str, list[MarkerRow]] = {}
         for marker in self._ledger.markers(kind="acted"):
-            if (marker.run, marker.plan) != (mine.run, mine.digest) and marker.at > begun:
-                found.update(row[2] for row in marker.rows if row[2] in ids)
-        return found
+            if (marker.run, marker.plan) == (mine.run, mine.digest) or marker.at <= begun:
+                continue
+            for row in marker.rows:
+                if (body := (row[2], row[8])) in known:
+                    found.again[known[body]] += 1
+                elif row[2] in ids:
+                    others.setdefault(marker.run, []).append(row)
+        for run, rows in others.items():
+            self._from_snapshot(run, rows, found)
+
+    def _from_snapshot(self, run: str, rows: list[MarkerRow], found: Seen) -> None:
+        snapshot = RunFolder(self._books.run.path.parent / run).snapshot
+        keys = {row[1] for row in rows}
+        contents: dict[str, str] = {}
+        with suppress(LakeError):
+            for one in rows_with(snapshot, {"msg_key": keys}, ["md", "body"]):
+                contents[one["msg_key"]] = content_key(one["md"], one["body"])
+        for row in rows:
+            if row[1] in contents:
+                found.again[contents[row[1]]] += 1
+            else:
+                self._unsure.add(row[2])
 
 
 def _told(got: Got) -> tuple[str, bytes, bytes]:

@@ -26,20 +26,21 @@ class Places:
         self._known: dict[tuple[str, str], Landing] = {}
 
     def of(self, queue: str, queue_manager: str) -> Landing:
-        """The local queue, if it can be browsed. Raises `TransientMQError`."""
+        """The local queue, or the transmission queue, if it can be browsed. Raises `TransientMQError`."""
         name = (queue, queue_manager)
         if name not in self._known:
             place = landing_place(self._session, *name)
-            self._known[name] = place if place.why else self._readable(place)
+            looked_at = place.queue or place.transmission_queue
+            self._known[name] = self._readable(place, looked_at) if looked_at else place
         return self._known[name]
 
-    def _readable(self, place: Landing) -> Landing:
+    def _readable(self, place: Landing, queue: str) -> Landing:
         try:
-            next(browse(self._session, place.queue, limit=1), None)
+            next(browse(self._session, queue, limit=1), None)
         except TransientMQError:
             raise
         except MQError as error:
-            return Landing("", str(error))
+            return Landing("", f"{place.why}; {error}".removeprefix("; "))
         return place
 
     def note(self, queue: str, why: str) -> None:
@@ -48,8 +49,12 @@ class Places:
 
     def remarks(self) -> tuple[str, ...]:
         """Why nobody can look, a line a destination."""
-        unknown = [(f"{queue}@{manager}".rstrip("@"), at.why) for (queue, manager), at in self._known.items()]
-        return tuple(f"{name} cannot be looked at: {why}" for name, why in sorted(unknown) if why)
+        unknown = [(f"{queue}@{manager}".rstrip("@"), at) for (queue, manager), at in self._known.items() if at.why]
+        return tuple(f"{name} cannot be looked at: {at.why}{_waiting(at)}" for name, at in sorted(unknown))
+
+
+def _waiting(at: Landing) -> str:
+    return f"; messages wait on transmission queue {at.transmission_queue}" if at.transmission_queue else ""
 
 
 def key_as_put(row: Mapping[str, Any], original: Original) -> str:

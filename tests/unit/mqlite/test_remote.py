@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pymqi
 import pytest
 from mqlite_support import Application, refused, run_mqsc
 from pymqi import CMQC
@@ -32,6 +33,31 @@ def test_queue_manager_named_in_the_object_descriptor(application: Application) 
     application.open("ANY", CMQC.MQOO_OUTPUT, ObjectQMgrName=b"QM2").put(b"data")
     header = MQXQH.unpack(application.get("QM2")[1])
     assert (header.remote_q_name, header.remote_q_mgr_name) == ("ANY", "QM2")
+
+
+@pytest.mark.parametrize(
+    ("queue", "queue_manager", "resolved", "local"),
+    [
+        ("R", b"", (b"THEIR.QUEUE", b"QM2"), (b"QM2", b"QM1")),
+        ("ALSO.R", b"", (b"THEIR.QUEUE", b"QM2"), (b"QM2", b"QM1")),
+        ("ANY", b"QM2", (b"ANY", b"QM2"), (b"QM2", b"QM1")),
+        ("ALSO.A", b"", (b"A", b"QM1"), (b"A", b"QM1")),
+        ("A", b"MYSELF", (b"A", b"QM1"), (b"A", b"QM1")),
+    ],
+)
+def test_the_local_queue_is_named_where_it_is_asked_for(application, queue, queue_manager, resolved, local) -> None:
+    """IBM MQ, "MQOPEN option for resolving local queue names", MQPMO_RESOLVE_LOCAL_Q."""
+    run_mqsc(QM2 + "\nDEFINE QALIAS(ALSO.R) TARGET(R)\nDEFINE QLOCAL(A)\nDEFINE QALIAS(ALSO.A) TARGET(A)")
+    run_mqsc("DEFINE QREMOTE(MYSELF) RQMNAME(QM1)")
+    for more, names in ((0, resolved), (CMQC.MQOO_RESOLVE_LOCAL_Q, local)):
+        named = pymqi.OD(Version=CMQC.MQOD_VERSION_4, ObjectName=queue.encode(), ObjectQMgrName=queue_manager)
+        handle = pymqi.Queue(application.manager)
+        handle.open(named, CMQC.MQOO_OUTPUT | more)
+        assert (named.ResolvedQName.strip(), named.ResolvedQMgrName.strip()) == names
+        put = pymqi.PMO(Options=CMQC.MQPMO_RESOLVE_LOCAL_Q if more else 0)
+        handle.put(b"data", pymqi.MD(), put)
+        assert (put.ResolvedQName.strip(), put.ResolvedQMgrName.strip()) == names
+        handle.close()
 
 
 def test_queue_manager_alias(application: Application) -> None:

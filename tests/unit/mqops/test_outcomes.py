@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +17,18 @@ from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.errors import InProgress, SettingsError
-from mqops.ledger.outcome import CONSUMED, EXPIRED, MOVED_AGAIN, Moved, OutcomeSummary, Seen, absent, outcomes
+from mqops.ledger.outcome import (
+    CONSUMED,
+    EXPIRED,
+    MOVED_AGAIN,
+    RETURNED,
+    SENT_ON,
+    Moved,
+    OutcomeSummary,
+    Seen,
+    absent,
+    outcomes,
+)
 from mqops.rules import parse
 from mqops.store import replays, tries
 from mqops.store.ledger import LedgerFile
@@ -197,6 +209,37 @@ def test_what_a_later_run_moved_again_is_not_called_consumed(manager, bench):
     assert bench.look(second).outcomes == {"there": 1}
 
 
+def test_what_came_back_with_another_header_and_was_moved_again_is_known(manager, bench):
+    bench.letters("A", "A")
+    first = bench.run()
+    ((md, body), _other) = take(manager, "A", 2)
+    manager.put(DLQ, [dead_letter("A", body, reason=2030, MsgId=md.MsgId)])
+    bench.run("ACTION(FWD) FWDQ(PARKED)\n")
+    assert bench.look(first).outcomes == {"consumed": 1, "moved again": 1}
+
+
+SAME_ID = {"MsgId": b"M" * 24}
+
+
+def test_another_message_with_its_id_that_a_later_run_moved_is_not_this_one(manager, bench):
+    manager.put(DLQ, [dead_letter("A", b"first", **SAME_ID)])
+    first = bench.run()
+    take(manager, "A")
+    manager.put(DLQ, [dead_letter("B", b"another", **SAME_ID)])
+    bench.run()
+    assert bench.look(first).outcomes == {"consumed": 1}
+
+
+def test_nothing_is_said_where_nobody_can_tell_which_message_with_its_id_was_moved(manager, bench):
+    manager.put(DLQ, [dead_letter("A", b"first", **SAME_ID)])
+    first = bench.run()
+    take(manager, "A")
+    first.summary_json.unlink()  # so that the next run does not look back
+    manager.put(DLQ, [dead_letter("B", b"another", **SAME_ID)])
+    shutil.rmtree(bench.run().path)
+    assert (bench.look(first).outcomes, bench.look(first).untold) == ({}, 1)
+
+
 def test_expired_and_consumed_are_told_apart_by_the_lifetime_that_was_left(manager, bench):
     manager.put(DLQ, [dead_letter("A", b"short", Expiry=20), dead_letter("A", b"long", Expiry=90000)])
     run = bench.run()
@@ -210,12 +253,73 @@ def test_expired_and_consumed_are_told_apart_by_the_lifetime_that_was_left(manag
     assert bench.look(run, now=lambda: later).changed == 0  # it was seen absent while it had lifetime left
 
 
-def test_sent_on_to_another_queue_manager_is_all_that_can_be_said(manager, bench):
-    bench.letters("FAR", "A")
-    run = bench.run()
+TRANSMITTED = [
+    "ACTION(RETRY)",
+    "ACTION(FWD) FWDQ(FAR) HEADER(YES)",
+    "ACTION(FWD) FWDQ(THERE) FWDQM(QM9) HEADER(YES)",
+    "ACTION(FWD) FWDQ(THERE) FWDQM(XMIT) HEADER(NO)",
+    "ACTION(FWD) FWDQ(NEAR) HEADER(NO)",
+]
+
+
+@pytest.mark.parametrize("fields", [{}, {"GroupId": b"G" * 24, "MsgFlags": CMQC.MQMF_MSG_IN_GROUP}])
+@pytest.mark.parametrize("table", TRANSMITTED)
+def test_it_is_there_while_it_waits_on_the_transmission_queue_and_then_sent_on(manager, bench, table, fields):
+    manager.mqsc(ELSEWHERE)
+    bench.letters("FAR", "FAR", **fields)
+    run = bench.run(table)
+    assert manager.depth("XMIT") == 2
     summary = bench.look(run)
-    assert summary.outcomes == {"sent on": 1, "there": 1}
-    assert summary.remarks == ("FAR@QM1 cannot be looked at: it is not a local queue",)
+    assert (summary.outcomes, summary.open) == ({"there": 2}, 2)
+    (remark,) = summary.remarks
+    assert remark.endswith("; messages wait on transmission queue XMIT")
+    manager.put("FAR", [({}, b"for FAR")])
+    take(manager, "XMIT")
+    assert bench.look(run).outcomes == {"sent on": 1, "there": 1}
+    assert bench.look(run).changed == 0
+
+
+ELSEWHERE = """\
+DEFINE QALIAS(NEAR) TARGET(FAR)
+ALTER QMGR DEFXMITQ(XMIT)
+DEFINE QREMOTE(MYSELF) RQMNAME(QM1)
+"""
+
+
+def test_what_a_channel_has_in_its_unit_of_work_is_not_sent_on_yet(manager, bench):
+    bench.letters("FAR")
+    run = bench.run()
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, "XMIT")
+        handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        assert (bench.look(run).outcomes, bench.look(run).untold) == ({}, 1)
+        connection.backout()
+    assert bench.look(run).outcomes == {"there": 1}
+
+
+def test_nothing_is_said_where_the_transmission_queue_may_not_be_looked_at(manager, bench):
+    bench.letters("FAR")
+    run = bench.run()
+    manager.mqsc("ALTER QLOCAL(XMIT) GET(DISABLED)\n")
+    summary = bench.look(run)
+    assert (summary.outcomes, summary.untold) == ({}, 1)
+    assert re.match("FAR@QM1 cannot be looked at: it is not a local queue; .*MQRC_GET_INHIBITED", summary.remarks[0])
+
+
+def test_expired_on_the_transmission_queue_is_not_called_sent_on(manager, bench):
+    manager.put(DLQ, [dead_letter("FAR", b"short", Expiry=20)])
+    run = bench.run()
+    let_expire(20)
+    assert bench.look(run).outcomes == {"expired": 1}
+
+
+def test_the_other_name_of_the_queue_manager_leads_to_its_own_queues(manager, bench):
+    manager.mqsc(ELSEWHERE)
+    bench.letters("A")
+    run = bench.run("ACTION(FWD) FWDQ(A) FWDQM(MYSELF) HEADER(NO)")
+    assert bench.look(run).outcomes == {"there": 1}
+    take(manager, "A")
+    assert bench.look(run).outcomes == {"consumed": 1}
 
 
 def test_nothing_is_said_of_a_queue_that_is_gone_or_holds_messages_of_open_units_of_work(manager, bench):
@@ -339,8 +443,13 @@ NOW = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
         (moved(expiry=100), Seen(hidden={"A"}), ""),
         (moved(), Seen(hidden={"DLQ"}), ""),
         (moved(), Seen(hidden={"B"}), CONSUMED),
-        (moved(), Seen(again=Counter(ab=1), hidden={"A"}), MOVED_AGAIN),
+        (moved(), Seen(again=Counter(c=1), hidden={"A"}), MOVED_AGAIN),
+        (moved(), Seen(unsure={"ab"}), ""),
         (moved(there="", key_there=""), Seen(), ""),
+        (moved(transmitted=True), Seen(), SENT_ON),
+        (moved(transmitted=True, expiry=100), Seen(), EXPIRED),
+        (moved(transmitted=True), Seen(hidden={"A"}), ""),
+        (moved(transmitted=True), Seen(home=Counter({("DLQ", "c"): 1})), RETURNED),
     ],
 )
 def test_what_the_rules_say(message, seen, outcome):
