@@ -71,7 +71,7 @@ def test_D07_D09_a_damaged_table_is_an_error_with_a_place_or_another_table(data)
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_D07_a_letter_that_folds_to_another_needs_quotes(data):
     """Facts 1.3: of what may stand without quotes only a to z fold."""
     text = data.draw(grammar.written(data.draw(grammar.tables)))

@@ -61,7 +61,7 @@ def rules_problems(estate_file: EstateFile) -> list[str]:
             text = estate_file.rules(relative).read_bytes().decode("utf-8", "surrogateescape")
         except (OSError, SettingsError):
             continue  # reported by missing_files
-        for error in parse_rules(text, source=relative, origins=origins).errors:
+        for error in parse_rules(text, source=relative, origins=origins, lint=False).errors:
             problems.append(f"{estate_file.path.parent / relative}:{error.line}:{error.column}: {error.message}")
     return problems
 

@@ -27,12 +27,15 @@ _WITH_ORIGINS: Mapping[str, Keyword] = KEYWORDS | {
 }
 
 
-def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: bool = False) -> Parsed:
+def parse(
+    text: str, *, source: str = "<rules>", strict: bool = False, origins: bool = False, lint: bool = True
+) -> Parsed:
     """Reads a rules table.
 
     Parameters: `source` names the text in messages; `strict` refuses everything that is not IBM's; `origins` whether
-    FWDQ may be &ORIGQ, as in tables for backout queues (`mqops.backout.origin`), unless `strict`. Returns a table, or
-    every error in the order of the text; warnings only for a valid table. Raises nothing.
+    FWDQ may be &ORIGQ, as in tables for backout queues (`mqops.backout.origin`), unless `strict`; `lint`
+    whether warnings are wanted, which take some work. Returns a table, or every error in the order of the text;
+    warnings only for a valid table. Raises nothing.
     """
     lines = Source(text)
     extended = lines.header()
@@ -61,7 +64,8 @@ def parse(text: str, *, source: str = "<rules>", strict: bool = False, origins: 
     questions = {condition.question for w in written for condition in w.rule.extensions}
     rules = tuple(w.rule for w in written)
     table = Table(control=control, rules=rules, digest=digest, questions=tuple(sorted(questions)))
-    return Parsed(source=source, table=table, errors=(), warnings=_in_order(warnings_of(written, lines)))
+    warnings = _in_order(warnings_of(written, control, lines)) if lint else ()
+    return Parsed(source=source, table=table, errors=(), warnings=warnings)
 
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:

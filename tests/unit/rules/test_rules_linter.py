@@ -10,13 +10,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mqops.cli import main
 from mqops.rules import parse
-from mqops.rules.covering import patterns_meet
-from mqops.rules.pattern import wild_match
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "mqops"))
 from snapshots import dead_letter, recorded
@@ -86,13 +82,87 @@ def test_D14_IGNORE_that_hides_later_rules_names_them(ignore, later, warned):
         assert found[1:] == ([hidden] if warned else [])
 
 
-FIELDS = ["".join(field) for length in range(5) for field in product("ABC", repeat=length)]
-globs = st.text("AB?*", max_size=3)
+AGAINST_OTHERS = [
+    # no warnings: no message is asked for by both
+    ("AGE(<1h) ACTION(IGNORE)\nAGE(>=1h) REASON(2053) ACTION(RETRY)", {}),
+    ("PRIORITY(=3) ACTION(IGNORE)\nPRIORITY(=4) ACTION(RETRY)", {}),
+    ("PROP('usr.a'='X') ACTION(IGNORE)\nPROP('usr.a'='Y') ACTION(RETRY)", {}),
+    ("FORMAT('AAAAA*') ACTION(IGNORE)\nFORMAT('*BBBBB') ACTION(RETRY)", {}),  # a field of eight
+    ("FORMAT('AAAA*') ACTION(IGNORE)\nFORMAT('*BBBB') ACTION(RETRY)", {2: "IGNORE hides"}),
+    ("AGE(<2h) ACTION(IGNORE)\nAGE(>1h) ACTION(RETRY)", {2: "IGNORE hides"}),
+    ("BODY('*a*') ACTION(DISCARD)\nBODY('*b*') ACTION(RETRY)", {2: "DISCARD before RETRY"}),
+    # never reached
+    ("AGE(>1h) ACTION(DISCARD)\nAGE(>2h) ACTION(RETRY)", {3: "this rule is never reached: the rule on line 2"}),
+    ("PROP('usr.a'='X*') ACTION(DISCARD)\nPROP('usr.a'='XY') ACTION(RETRY)", {3: "this rule is never reached"}),
+    ("BODY('*') ACTION(DISCARD)\nBODY('*test*') ACTION(RETRY)", {3: "this rule is never reached"}),
+    # matches nothing, so that nothing else is to be said of it
+    (
+        "PROP('usr.a'='X') PROP('usr.a'='Y') ACTION(DISCARD)",
+        {2: "this rule matches nothing: no message is PROP('usr.a'"},
+    ),
+    ("AGE(>2h) ACTION(DISCARD)\nAGE(>3h) AGE(<1h) ACTION(RETRY)", {3: "this rule matches nothing: no message is AGE("}),
+    ("PERSIST(2) ACTION(RETRY)", {2: "PERSIST(2): no message on a queue has this number: correct it, or remove the"}),
+    ("PERSIST(MQPER_PERSISTENCE_AS_Q_DEF) ACTION(RETRY)", {2: "PERSIST(2): no message on a queue has this number"}),
+]
 
 
-@given(globs, globs)
-def test_patterns_meet_where_a_field_matches_both(one, two):
-    assert patterns_meet(one, two) == any(wild_match(one, f, 8) and wild_match(two, f, 8) for f in FIELDS)
+@pytest.mark.parametrize(("rules", "warned"), AGAINST_OTHERS)
+def test_D14_conditions_are_compared(rules, warned):
+    found = [
+        (line, message)
+        for line, message in check(f"{HEADER}{rules}\n{CATCH_ALL}")
+        if not message.startswith("ACTION(IGNORE) leaves")
+    ]
+    assert [line for line, _ in found] == list(warned)
+    assert all(message.startswith(warned[line]) for line, message in found)
+
+
+NO_CATCH_ALL = "the last rule is no catch-all: messages that no rule matches stay on the queue"
+USED_UP = "the catch-all is a RETRY: messages whose tries are used up stay on the queue"
+
+
+@pytest.mark.parametrize(
+    ("rules", "warned"),
+    [
+        ("REASON(2053) ACTION(RETRY)", [(2, NO_CATCH_ALL)]),
+        ("ACTION(RETRY) RETRY(3)", [(2, USED_UP)]),
+        ("REASON(2053) ACTION(RETRY)\nPRIORITY(>=0) ACTION(RETRY)", [(3, USED_UP)]),
+        ("ACTION(RETRY)\nACTION(FWD) FWDQ(A)", []),
+        ("ACTION(RETRY)\nACTION(DISCARD)", []),
+        ("ACTION(FWD) FWDQ(A)\nREASON(2053) ACTION(RETRY)", [(3, "this rule is never reached unless the forward")]),
+        ("PRIORITY(>=0) ACTION(FWD) FWDQ(A)", []),
+        ("AGE(>=0s) ACTION(FWD) FWDQ(A)", [(2, NO_CATCH_ALL)]),  # a message without a put date
+    ],
+)
+def test_D14_a_catch_all_is_any_rule_that_matches_everything(rules, warned):
+    found = check(f"{HEADER}{rules}\n")
+    assert [line for line, _ in found] == [line for line, _ in warned]
+    assert all(message.startswith(wanted) for (_, message), (_, wanted) in zip(found, warned, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("control", "action", "warned"),
+    [
+        ("INPUTQ(DLQ)", "FWDQ(DLQ)", "DLQ"),
+        ("INPUTQ(DLQ) INPUTQM(QM1)", "FWDQ(DLQ) FWDQM(QM1)", "DLQ@QM1"),
+        ("INPUTQ(DLQ) INPUTQM(QM1)", "FWDQ(DLQ) FWDQM(QM2)", ""),
+        ("INPUTQ(DLQ)", "FWDQ(DLQ.2)", ""),
+        ("RETRYINT(9)", "FWDQ(DLQ)", ""),  # which queue that is, the queue manager knows
+    ],
+)
+def test_D14_a_forward_to_the_queue_that_is_read(control, action, warned):
+    message = (
+        f"FWDQ {warned} is the queue that this table reads (INPUTQ): messages come back to it; forward them elsewhere"
+    )
+    assert check(f"{control}\nACTION(FWD) {action}\n") == ([(2, message)] if warned else [])
+
+
+def test_D14_rules_are_compared_with_so_much_work_and_a_warning_says_where_it_ended():
+    wild = [f"'{'*?A*?B' * 5}*{one}{'?*A' * 4}{two}*'" for one, two in product("ABCDEFGH", repeat=2)]
+    table = "".join(f"DESTQ({pattern}) ACTION(IGNORE)\n" for pattern in wild)
+    found = check(f"{table}{CATCH_ALL}")
+    assert [message.split(",")[0] for _, message in found].count("from here on rules are not compared with others") == 1
+    assert parse(table + CATCH_ALL, lint=False).warnings == ()
 
 
 def test_D14_a_rule_that_matched_nothing_in_recorded_runs(tmp_path):
