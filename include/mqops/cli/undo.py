@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import dry_run_option, this_user, unit_size_option, warn_of
 from mqops.model import RunSummary
 from mqops.plan import PlanSummary
@@ -20,9 +20,11 @@ MEANING = {
     "PRESENT": "on its queue already",
     "UNDONE": "put back by an earlier undo",
     "CONSUMED": "refused: no longer where it went",
+    "HIDDEN": "refused: a unit of work of somebody else may have it; try again when that has ended",
     "UNPROVABLE": "refused: it went where nobody can look",
     "CONFIRMS": "refused: taking it would confirm its delivery to the sender",
     "EXPIRED": "refused: its lifetime is over",
+    "PARTED": "refused: others of its MQ group cannot be put back",
 }
 
 
@@ -93,12 +95,14 @@ def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary]) -> None:
         if plan.actions.get(action):
             click.echo(f"{plan.actions[action]:8}  {action}: {meaning}")
     for remark in plan.remarks:
-        click.echo(remark)
+        show_line(remark)
 
 
 def _show_summary(summary: RunSummary) -> None:
     for reason, count in summary.reasons.items():
         click.echo(f"{count:8}  could not be put: {reason}")
+    for remark in summary.remarks:
+        show_line(remark)
     click.echo(
         f"{summary.planned} planned = {summary.moved} put back + {summary.left} left + {summary.gone} gone: balances"
     )

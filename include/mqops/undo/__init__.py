@@ -11,8 +11,11 @@ the mover's, with the tickets, markers and proof that every run has.
    (RETURN), so it is never in two places. It is known by MsgId, CorrelId, put date and time and the digest of the body
    that was put there, without MQDLH where the run took it off.
 4. What cannot be proved to be absent elsewhere is refused and counted, never put: CONSUMED is no longer where it went;
+   HIDDEN is not seen there, but may be in a unit of work of somebody else (an undo made later sees it, or not);
    UNPROVABLE went where nobody can look (another queue manager, a transmission queue, a queue that is gone or shut).
-5. CONFIRMS is refused too: getting it would send the sender a confirmation of delivery (MQRO_COD) that is not true.
+5. CONFIRMS is refused too: getting it would send the sender a confirmation of delivery (MQRO_COD) that is not true. And
+   so is PARTED, which is where it went while others of its MQ group are refused: it stays with whoever has those.
+   Of a group that was discarded what can be is put back: nobody else has it.
 6. EXPIRED has no lifetime left: that of the snapshot less the time since then, in tenths of a second. What is put again
    gets the lifetime that is left; what is got from a queue keeps what the queue manager counted there.
 7. PRESENT is on the queue it was taken from, UNDONE was put back by an earlier undo: nothing is to be done for either.
@@ -22,6 +25,8 @@ the mover's, with the tickets, markers and proof that every run has.
 9. The original is put with MQPMO_SET_ALL_CONTEXT: identifiers, group, persistence, priority, report options, context
    and put date and time are its own. Only where it stands in the queue is new, and its backout count is 0.
 10. An undo is not undone: what it put back is a message like any other, for the rules.
+11. A queue that gives nothing when it is to be taken from (it is shut or in use, gone, or not allowed) holds back its
+    own messages alone: they stay, recorded as failed with the reason, and a later undo tries them again.
 """
 
 WORKFLOW = "undo"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from mqops.act.lanes import RESTORE, RETURN
 from mqops.ledger.balance import Place
 from mqwire.constants import MQEI_UNLIMITED, MQRO_COD
 
-REFUSED = ("CONSUMED", "UNPROVABLE", "CONFIRMS", "EXPIRED")
+REFUSED = ("CONSUMED", "HIDDEN", "UNPROVABLE", "CONFIRMS", "EXPIRED", "PARTED")
 """Outcomes that leave something not undone."""
 _TENTH = timedelta(milliseconds=100)
 
@@ -23,7 +23,8 @@ class Done:
 
     Parameters: `row` of the run's plan; `queue` and `msg_key` of the original; `discarded` or moved; `there` the local
     queue it went to and `key_there` its identity as it was put there, blank where nobody can look there; `expiry`
-    tenths of a second it had at `seen_at`; `report` its MQRO_* options.
+    tenths of a second it had at `seen_at`; `report` its MQRO_* options; `together` the row of the first message of its
+    MQ group, its own without.
     """
 
     row: int
@@ -35,6 +36,7 @@ class Done:
     expiry: int
     seen_at: datetime
     report: int
+    together: int
 
 
 class Fate(NamedTuple):
@@ -54,22 +56,30 @@ def remaining(expiry: int, seen_at: datetime, now: datetime) -> int | None:
 
 
 def fates(
-    done: Iterable[Done], *, undone: Set[int], on_queues: Mapping[Place, int], now: datetime
+    done: Sequence[Done],
+    *,
+    undone: Set[int],
+    on_queues: Mapping[Place, int],
+    now: datetime,
+    hidden: Set[str] = frozenset(),
 ) -> Iterator[tuple[Done, Fate]]:
     """What is to be done about each message, in the order given.
 
-    Parameters: `undone` rows that an earlier undo put back; `on_queues` how many of which messages are where now.
+    Parameters: `undone` rows that an earlier undo put back; `on_queues` how many of which messages are where now;
+    `hidden` queues of which units of work of others may hide messages.
     """
     there = Counter(on_queues)
+    actions = ["UNDONE" if one.row in undone else _action(one, there, now, hidden) for one in done]
+    parted = {one.together for one, action in zip(done, actions, strict=True) if action in REFUSED}
     expected: Counter[Place] = Counter()
-    for one in done:
-        action = "UNDONE" if one.row in undone else _action(one, there, now)
+    for one, alone in zip(done, actions, strict=True):
+        action = "PARTED" if alone == RETURN and one.together in parted else alone
         home = (one.queue, one.msg_key)
         yield one, Fate(action, expected[home] if action == RESTORE else 0)
         expected[home] += action in {RESTORE, RETURN, "PRESENT"}
 
 
-def _action(one: Done, there: Counter[Place], now: datetime) -> str:
+def _action(one: Done, there: Counter[Place], now: datetime, hidden: Set[str]) -> str:
     home, away = (one.queue, one.msg_key), (one.there, one.key_there)
     if one.there and away != home and there[away] > 0:
         if one.report & MQRO_COD:
@@ -81,4 +91,6 @@ def _action(one: Done, there: Counter[Place], now: datetime) -> str:
         return "PRESENT"
     if one.discarded:
         return RESTORE if remaining(one.expiry, one.seen_at, now) is not None else "EXPIRED"
-    return "CONSUMED" if one.there else "UNPROVABLE"
+    if not one.there:
+        return "UNPROVABLE"
+    return "HIDDEN" if hidden & {one.there, one.queue} else "CONSUMED"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mqops.act.identity import PlanIdentity
 from mqops.anatomy import brief
-from mqops.errors import InProgress, SettingsError, Unbalanced
+from mqops.errors import LOST_CONNECTION, InProgress, MQError, SettingsError, Unbalanced
 from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place, PlannedRow, balance
 from mqops.ledger.chain import Head
@@ -17,7 +18,7 @@ from mqops.ledger.marker import Marker
 from mqops.model import RunSummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import depth, queue_manager_name
+from mqops.mq.inquire import depth, has_uncommitted, queue_manager_name
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of
 from mqops.mq.session import Session
@@ -32,6 +33,8 @@ from mqops.workflow.places import PICTURES
 from mqops.workflow.tickets import Order, issued_lanes, note_issued, read_order, waiting_lanes
 from mqwire.names import reason_name
 
+LOOKS, LOOK_AGAIN = 5, 0.2
+"""How often it is asked whether units of work still hide what seems gone, and the seconds between."""
 _ROW_COLUMNS = ["row", "queue", "msg_key", "action", "rule_line", "rule_key"]
 
 
@@ -48,6 +51,9 @@ class Reopened:
 def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = utc_now) -> RunSummary:
     """Prove what became of a run's plan; writes summary.json. May be repeated at any time.
 
+    A message that is not on its queue is gone, unless the unit of work of somebody else hides it: what seems gone is
+    looked for once more when none does. Where that does not come to be soon, a remark says so.
+
     Raises:
         Unbalanced: the ledger, the plan and the queue contradict each other; summary.json says how.
         InProgress: a process still acts on the plan (or died with units of work that the queue manager has not backed
@@ -57,10 +63,15 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
     order = read_order(run)
     ledger = LedgerFile(run.lake_folder, now)
     with run.lock(), connect(connection) as session:
-        sums, on_queue = _still_picture(session, ledger, run, order)
-        summary = balance(
-            _empty(order, ledger.head(), now()), lambda: _planned(run), sums, on_queue, reason_names=_names(sums)
-        )
+
+        def balanced() -> RunSummary:
+            sums, on_queue = _still_picture(session, ledger, run, order)
+            empty = _empty(order, ledger.head(), now())
+            return balance(empty, lambda: _planned(run), sums, on_queue, reason_names=_names(sums))
+
+        summary = balanced()
+        if summary.gone:
+            summary = _looked_again(session, summary, balanced)
     write_json(run.summary_json, summary.to_json())
     if not summary.balanced:
         raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(summary.problems)}")
@@ -164,6 +175,37 @@ def _on_queues(session: Session, queues: Iterable[str]) -> Counter[Place]:
         if depth(session, queue):
             found.update((queue, key_of(got.md, got.body)) for got in browse(session, queue))
     return found
+
+
+def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], RunSummary]) -> RunSummary:
+    """The summary of another look, before and behind which no unit of work hides a message that seems gone.
+
+    Where one does, or nobody can ask, a remark says so.
+    """
+    queues = sorted({rule.queue for rule in summary.rules if rule.gone})
+    before = {queue: _doubt(session, queue, LOOKS) for queue in queues}
+    again = balanced()
+    doubts = {queue: before[queue] or _doubt(session, queue, 1) for queue in queues}
+    gone = {queue: sum(rule.gone for rule in again.rules if rule.queue == queue) for queue in queues}
+    told = (f"{queue}: {gone[queue]} gone, but {doubts[queue]}" for queue in queues if gone[queue] and doubts[queue])
+    return replace(again, remarks=(*again.remarks, *told))
+
+
+def _doubt(session: Session, queue: str, looks: int) -> str:
+    """Why messages that are not seen on a queue may be there nevertheless, "" where they cannot.
+
+    Parameters: `looks` how often it is asked, until they cannot.
+    """
+    try:
+        for look in range(looks):
+            time.sleep(LOOK_AGAIN if look else 0)
+            if not has_uncommitted(session, queue):
+                return ""
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return f"whether units of work of others hide some of them is not known: {error}"
+    return "some of them may be hidden by units of work of others: prove again when these have ended"
 
 
 def _planned(run: RunFolder) -> Iterator[PlannedRow]:

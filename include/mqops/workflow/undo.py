@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,7 +13,7 @@ from typing import Any
 
 from mqops.act.identity import PlanIdentity
 from mqops.act.lanes import DEFAULT_UNIT_SIZE, DISCARDS, RESTORE, RETURN
-from mqops.errors import InProgress, PlanChanged, SettingsError
+from mqops.errors import InProgress, MQError, PlanChanged, SettingsError, TransientMQError
 from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place
 from mqops.ledger.marker import Marker
@@ -32,7 +32,7 @@ from mqops.store.originals import Original, Originals, Which, copied
 from mqops.store.run import RunFolder
 from mqops.store.undo import Undoes
 from mqops.undo import WORKFLOW
-from mqops.undo.decision import Done, fates
+from mqops.undo.decision import Done, Fate, fates
 from mqops.workflow.act import act
 from mqops.workflow.clock import utc, utc_now
 from mqops.workflow.decide import write_plan
@@ -75,9 +75,8 @@ def plan_undo(
         undo.keep(folder, Undoes(plan=order.plan, earlier={one.digest for one in earlier}))
         todo = _Todo(run, order, found.sums, Places(session))
         todo.copy_to(folder)
-        places = _look(session, todo)
-    undone = {row for one in earlier.values() for row in one.acted}
-    rows = list(_rows(todo, undone, places, now()))
+        undone = {row for one in earlier.values() for row in one.acted}
+        rows = list(_rows(todo, _fates(session, todo, undone, now())))
     plan = write_plan(
         folder,
         rows,
@@ -215,25 +214,47 @@ class _Todo:
             expiry=expiry,
             seen_at=original.seen_at,
             report=report,
+            together=row["together"],
         )
 
 
-def _look(session: Session, todo: _Todo) -> Counter[Place]:
-    """How many of the messages that matter are where: on the queues they were taken from and those they went to."""
-    wanted = {(one.queue, one.msg_key) for one in todo.done.values()}
-    wanted |= {(one.there, one.key_there) for one in todo.done.values() if one.there}
-    proof = {one.queue for one in todo.done.values() if one.discarded}
-    found: Counter[Place] = Counter()
-    for queue in sorted({queue for queue, _key in wanted}):
-        keys = picture(session, queue, lambda got: key_of(got.md, got.body), whole=queue in proof)
-        found.update((queue, key) for key in keys if (queue, key) in wanted)
-    return found
-
-
-def _rows(todo: _Todo, undone: set[int], places: Mapping[Place, int], now: datetime) -> Iterator[dict[str, Any]]:
-    """The rows of the undo's plan, in the order of the run's."""
+def _fates(session: Session, todo: _Todo, undone: set[int], now: datetime) -> Iterator[tuple[Done, Fate]]:
+    """What is to be done about each message. What seems consumed is looked for once more, while nothing is hidden."""
     done = [todo.done[number] for number in sorted(todo.done)]
-    for one, fate in fates(done, undone=undone, on_queues=places, now=now):
+    wanted = {place for one in done for place in ((one.queue, one.msg_key), (one.there, one.key_there)) if place[0]}
+    proof = {one.queue for one in done if one.discarded}
+    found = {
+        queue: _look(session, queue, wanted, whole=queue in proof) for queue in sorted({name for name, _ in wanted})
+    }
+    decided = partial(fates, done, undone=undone, now=now)
+    consumed = [one for one, fate in decided(on_queues=_all(found)) if fate.action == "CONSUMED"]
+    hidden = set()
+    for queue in sorted({name for one in consumed for name in (one.there, one.queue)} - proof):
+        try:
+            found[queue] = _look(session, queue, wanted, whole=True)
+        except TransientMQError:
+            raise
+        except InProgress:
+            hidden.add(queue)
+        except MQError as error:
+            hidden.add(queue)
+            todo.places.note(queue, str(error))
+    return decided(on_queues=_all(found), hidden=hidden)
+
+
+def _look(session: Session, queue: str, wanted: Set[Place], *, whole: bool) -> Counter[Place]:
+    """How many of the messages that matter are on a queue (`whole` as in `picture`)."""
+    keys = picture(session, queue, lambda got: key_of(got.md, got.body), whole=whole)
+    return Counter(place for key in keys if (place := (queue, key)) in wanted)
+
+
+def _all(found: Mapping[str, Counter[Place]]) -> Counter[Place]:
+    return sum(found.values(), Counter())
+
+
+def _rows(todo: _Todo, found: Iterable[tuple[Done, Fate]]) -> Iterator[dict[str, Any]]:
+    """The rows of the undo's plan, in the order of the run's."""
+    for one, fate in found:
         acts = fate.action in {RESTORE, RETURN}
         taken = (one.there, one.key_there) if fate.action == RETURN else (one.queue, one.msg_key)
         yield todo.rows[one.row] | {

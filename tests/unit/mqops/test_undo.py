@@ -198,7 +198,7 @@ def test_what_left_for_another_queue_manager_is_refused_with_the_reason(manager,
     name = f"{queue}@{remote}".rstrip("@")
     folder, plan = bench.plan(run)
     assert plan.actions == {"UNPROVABLE": 1}
-    assert plan.remarks == (f"{name} cannot be looked at: it is {why}",)
+    assert plan.remarks == (f"{name} cannot be looked at: it is {why}; messages wait on transmission queue XMIT",)
     assert carry_out_undo(manager.connection, folder, approved=plan.digest).moved == 0
     assert prove(manager.connection, folder).gone == 1
     assert (manager.depth(DLQ), manager.depth("XMIT")) == (0, 1)
@@ -232,6 +232,36 @@ def test_what_would_confirm_a_delivery_is_not_got(manager, bench):
     assert bench.undo(run)[0] == {"CONFIRMS": 1}
     assert manager.bodies("A") == [b"x"]
     assert manager.depth("REPORTS") == reports
+
+
+def group(name: bytes, count: int, **fields: Any) -> list[tuple[dict[str, Any], bytes]]:
+    """A whole MQ group."""
+    flags = [CMQC.MQMF_MSG_IN_GROUP] * (count - 1) + [CMQC.MQMF_LAST_MSG_IN_GROUP]
+    ids = {"GroupId": name.ljust(24, b"\0"), **fields}
+    return [
+        dead_letter("A", b"%s %d" % (name, number), MsgFlags=flag, MsgSeqNumber=number, **ids)
+        for number, flag in enumerate(flags, start=1)
+    ]
+
+
+def test_a_group_of_which_one_is_consumed_stays_where_it_is(manager, bench):
+    messages = [*group(b"begun", 3), *group(b"whole", 2), dead_letter("A", b"alone")]
+    manager.put(DLQ, messages)
+    run = bench.run("ACTION(RETRY)")
+    assert take(manager, "A").endswith(b"begun 1")
+    actions, summary = bench.undo(run)
+    assert actions == {"CONSUMED": 1, "PARTED": 2, RETURN: 3}
+    assert summary.moved == 3
+    assert manager.bodies("A") == [b"begun 2", b"begun 3"]
+    assert [body[172:] for body in manager.bodies(DLQ)] == [b"whole 1", b"whole 2", b"alone"]
+
+
+def test_of_a_discarded_group_what_has_lifetime_left_is_put_back(manager, bench):
+    first, *others = group(b"g", 3)
+    manager.put(DLQ, [({**first[0], "Expiry": 9000}, first[1]), *others])
+    run = bench.run("ACTION(DISCARD)")
+    _folder, plan = bench.plan(run, now=lambda: datetime.now(UTC) + timedelta(seconds=900))
+    assert plan.actions == {"EXPIRED": 1, RESTORE: 2}
 
 
 @pytest.mark.parametrize("table", ["ACTION(DISCARD)", "ACTION(RETRY)"])
@@ -415,7 +445,7 @@ def test_E11_the_lifetime_that_is_left(expiry, seconds, left):
 def test_equal_messages_may_be_there_as_often_as_the_run_left_them():
     def done(row: int) -> Done:
         place = {"queue": "Q", "msg_key": "k", "there": "", "key_there": ""}
-        return Done(row=row, discarded=True, expiry=-1, seen_at=NOW, report=0, **place)
+        return Done(row=row, discarded=True, expiry=-1, seen_at=NOW, report=0, together=row, **place)
 
     found = fates([done(row) for row in range(4)], undone={3}, on_queues={("Q", "k"): 1}, now=NOW)
     assert [fate for _one, fate in found] == [
