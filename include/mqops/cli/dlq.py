@@ -103,8 +103,9 @@ def run(
     QUEUE and QMGR beat INPUTQ and INPUTQM of the table; with neither it is the dead-letter queue of the default queue
     manager. Every message is copied to the lake before anything is moved, and each pass is proved at its end.
 
-    RETRYINT and WAIT of the table hold: while a put is to be tried again there is a pass every RETRYINT (60) seconds;
-    then it waits for messages, with WAIT(YES), the default, for ever, with WAIT(n) n seconds, with WAIT(NO) not at all.
+    RETRYINT and WAIT of the table hold: a put that failed is tried again RETRYINT (60) seconds later, and what comes
+    meanwhile is dealt with at once; then it waits for messages, with WAIT(YES), the default, for ever, with WAIT(n) n
+    seconds, with WAIT(NO) not at all.
     SIGTERM and Ctrl-C end it behind the unit of work it is in. For a single pass: --once.
     """
     if queue.startswith("?"):
@@ -214,6 +215,4 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
 def _why(handler: Handler, ending: Ending, until: str) -> str:
     if ending.asked:
         return f"{ending.asked} came; what is left is where it was, start it again to go on"
-    if handler.came_back:
-        return "canaries came back, and the rest was left; look why the application refuses them, and start it again"
-    return until
+    return f"{handler.over}, and start it again" if handler.over else until

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ from mqops.store.arrow import PLAN, SNAPSHOT, read_parquet, write_parquet
 from mqops.store.files import make_durable, make_folder, read_json, write_json
 from mqops.store.replays import read as read_replays
 from mqops.store.run import RunFolder
+from mqops.workflow import later
 from mqops.workflow.bonds import bound
 from mqops.workflow.counts import Books
 
@@ -51,11 +53,13 @@ def decide(
     workflow: str = "dlq",
     handling: Handling | None = None,
     requested_by: str = "",
+    not_due: Mapping[str, str] = MappingProxyType({}),
 ) -> PlanSummary:
     """Write RUN/plan and RUN/plan.json.
 
     Parameters: `table` that was made of `text`, which came from `source`; `handling` what the run asks for, to which
-    that of the rules comes; `requested_by` who may have it carried out as it stands.
+    that of the rules comes; `requested_by` who may have it carried out as it stands; `not_due` msg_key → when its next
+    try is (`mqops.workflow.later`).
 
     Raises:
         PlanChanged: this run's plan is being acted on already.
@@ -64,10 +68,10 @@ def decide(
     where = backout.kept(run)
     return write_plan(
         run,
-        bound(run, table, _plan_rows(run, table, where)),
+        bound(run, table, later.left_for_later(run, _plan_rows(run, table, where), not_due)),
         workflow=workflow,
         table=(source, table.digest, text),
-        remarks=where.remarks() if where else (),
+        remarks=(*(where.remarks() if where else ()), *later.remarks(not_due)),
         handling=(handling or Handling()).of_table(table.rules),
         requested_by=requested_by,
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from mqops.act.lanes import DEFAULT_UNIT_SIZE
 from mqops.model import RunSummary
@@ -48,10 +49,12 @@ class Pass:
     tell: Callable[[str], None] = _log.warning
 
 
-def plan_pass(what: Pass) -> tuple[RunFolder, PlanSummary]:
+def plan_pass(what: Pass, not_due: Mapping[str, str] = MappingProxyType({})) -> tuple[RunFolder, PlanSummary]:
     """Observe, decide and look at the destinations; nothing is moved. Returns the run's folder and its plan.
 
     The markers that killed runs left are brought into the ledger first: the tries that they record count.
+
+    Parameters: `not_due` msg_key → when the next try of a message is, which is left until then.
 
     Raises:
         MqopsError: nothing was moved.
@@ -69,6 +72,7 @@ def plan_pass(what: Pass) -> tuple[RunFolder, PlanSummary]:
         source=what.source,
         handling=what.handling,
         requested_by=what.requested_by,
+        not_due=not_due,
     )
     preflight(what.connection, run)
     return run, plan

@@ -1,27 +1,30 @@
 """The dead-letter queue handler: pass after pass, until the rules table's WAIT says that it is over.
 
 1. Each pass is a run of its own: plan, act, ledger, proof.
-2. While a put is to be tried again, or a message stands behind one that was, the next pass comes RETRYINT seconds
-   after the last, whatever arrives, so that no try is used up sooner; and the handler does not end.
-3. Otherwise it waits, browsing, for a message that the last pass has not left there, and makes no run while none comes.
-   Messages seldom come alone: the pass begins a second behind the first.
+2. A message whose try failed is tried again RETRYINT seconds later and not sooner: a pass that is made meanwhile leaves
+   it (action LATER, `mqops.workflow.later`). While there is such a message, or one that was left for the sake of
+   another, the handler does not end.
+3. Meanwhile, and else until WAIT is over, it waits, browsing, for a message that the last pass has not left there, and
+   makes no run while none comes. Messages seldom come alone: the pass begins a second behind the first.
 4. It ends WAIT seconds after the last pass that tried something or saw a message with an MQDLH for the first time;
    NO is 0 seconds, with YES it does not end by itself. A message without an MQDLH prolongs nothing.
 5. Every RETRYINT seconds it looks at the whole queue, so that a message is seen wherever it was put (D13), and tells of
    the messages without an MQDLH that are still there (D05).
-6. A table that asks for the AGE of messages may say something else of them later: while there are any, a pass comes
-   every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
+6. A table that asks for the AGE or the BACKOUT count of messages may say something else of them later: while there are
+   any, a pass comes every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
 7. What was left because its destination had no room (`--in-flight`) uses up no try and holds nobody past WAIT: until
    then a pass comes every RETRYINT seconds.
-8. Where canaries came back it ends: another pass would send others after them.
+8. Where canaries came back it ends: another pass would send others after them. It also ends where all that a pass did
+   was to put messages back on the queue itself as they were, which the next one would do, too.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Protocol, TypeAlias
 
 from mqops.act.lanes import ACTED
@@ -32,12 +35,12 @@ from mqops.ledger.account import Account, account
 from mqops.model import RunSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import connect
-from mqops.mq.inquire import dead_letter_queue, depth, queue_manager_name
+from mqops.mq.inquire import dead_letter_queue, depth, landing_place, queue_manager_name
 from mqops.mq.session import Session
 from mqops.plan import PlanSummary
 from mqops.rules import Table
 from mqops.snapshot.decode import md_text
-from mqops.store import tries
+from mqops.store import anatomy, tries
 from mqops.store.arrow import read_parquet
 from mqops.store.files import make_folder, read_json
 from mqops.store.ledger import LedgerFile
@@ -45,9 +48,10 @@ from mqops.store.run import RunFolder
 from mqops.store.stop import lift, stop_in
 from mqops.workflow.canary import CAME_BACK
 from mqops.workflow.canary import FAILED as CANARY_FAILED
-from mqops.workflow.clock import utc_now
+from mqops.workflow.clock import utc, utc_now
 from mqops.workflow.decide import Past, read_messages
 from mqops.workflow.dlq import Pass, carry_out, plan_pass
+from mqops.workflow.later import LATER
 from mqops.workflow.throttle import is_for_room
 from mqops.workflow.tickets import read_order
 from mqwire import constants as c
@@ -64,13 +68,15 @@ SLICE = 1.0
 GATHER = 1.0
 """Seconds between a message that arrives and its pass (rule 3)."""
 REVISIT = 10
-"""Retry intervals between two passes over messages that get older (rule 6)."""
+"""Retry intervals between two passes over messages that change (rule 6)."""
+_CHANGES = ("AGE", "BACKOUT")
+"""The questions of rules that a message may answer otherwise later."""
 _LOOK = (
     c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_ACCEPT_TRUNCATED_MSG | c.MQGMO_PROPERTIES_FORCE_MQRFH2
 )
 _COLUMNS = [
     *("row", "msg_key", "msg_id", "correl_id", "put_date", "put_time"),
-    *("action", "rule_line", "dest_q", "dest_q_mgr"),
+    *("action", "rule_line", "dest_q", "dest_q_mgr", "header"),
 ]
 _identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
 
@@ -95,16 +101,22 @@ class Outcome:
 
     Attributes: `there` the messages that stay on the queue; `in_error` those of them without a valid MQDLH, in the
     queue's order; `failures` how many tries failed and how; `to_retry` how many of these messages have a rule
-    left; `untried` messages that were left and may go the next time; `without_room` those that were left because their
-    destination had no room.
+    left, `failed` which they are (msg_key) and `later` the messages that were left since their next try was not due;
+    `untried` messages that were left and may go the next time; `without_room` those that were left because their
+    destination had no room; `acted` messages that were moved or discarded, `as_they_were` how many of them were put
+    on which destinations (queue, queue manager) with their MQDLH.
     """
 
     there: Counter[Sight] = field(default_factory=Counter)
     in_error: tuple[Sight, ...] = ()
     failures: Mapping[Failure, int] = field(default_factory=dict)
     to_retry: Mapping[Failure, int] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()
+    later: frozenset[str] = frozenset()
     untried: int = 0
     without_room: int = 0
+    acted: int = 0
+    as_they_were: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def ids_in_error(self) -> list[str]:
         """The MsgIds, in hex, of the messages without a valid MQDLH."""
@@ -116,8 +128,8 @@ class Handler:
 
     Parameters: `what` a pass does; `ending` is asked all the time; `once` for a single pass, whatever the table says;
     `tell_errors` gets the MsgIds of messages without a valid MQDLH that are on the queue.
-    Attributes: `queue` and `queue_manager` by their names; `outcome` of the last pass; `passes` so far;
-        `came_back` whether canaries did.
+    Attributes: `queue` and `queue_manager` by their names; `outcome` of the last pass; `passes` so far; `over` why
+        there is to be no other (rule 8), "" while there may be.
 
     Raises:
         MqopsError: the queue cannot be browsed, the queue manager cannot be reached, or the lake cannot be written.
@@ -137,9 +149,10 @@ class Handler:
         self._once = once
         self._tell_errors = tell_errors
         self._interval = max(1, what.table.control.retryint)
-        self._useful = time.monotonic()
-        self._ages = any(question.keyword == "AGE" for question in what.table.questions)
-        self.came_back = False
+        self._useful = self._passed = time.monotonic()
+        self._due: dict[str, float] = {}
+        self._changes = any(question.keyword in _CHANGES for question in what.table.questions)
+        self.over = ""
         self.passes = 0
         self.outcome = Outcome()
 
@@ -151,20 +164,19 @@ class Handler:
             MqopsError: the queue can no longer be browsed.
         """
         self._refuse_if_stopped()
-        if self._ending.asked or self.came_back or (self._once and self.passes):
+        if self._ending.asked or self.over or (self._once and self.passes):
             return False
-        if self._once:
-            return self._is_filled()
-        if self.outcome.to_retry or self.outcome.untried:
-            return self._retry_interval_is_over()
-        arrived = self._arrived()
-        if arrived and self.passes:
-            self._ending.sleep(GATHER)
-        return arrived and not self._ending.asked
+        if not self.passes and not self._is_filled():
+            anatomy.note_empty(self._lake, self.queue_manager, self.queue, utc_now())
+            if self._once:
+                return False
+        return self._once or (self._comes() and not self._ending.asked)
 
     def plan(self) -> tuple[RunFolder, PlanSummary]:
         """The plan of the next pass. Raises as `plan_pass`."""
-        return plan_pass(self._what)
+        now = time.monotonic()
+        not_due = {key: due - now for key, due in self._due.items() if due > now}
+        return plan_pass(self._what, {key: _clock_time(left) for key, left in not_due.items()})
 
     def carry_out(self, run: RunFolder, plan: PlanSummary) -> RunSummary:
         """Do it. A pass that was ended by the handler's end gives what it had done.
@@ -192,52 +204,73 @@ class Handler:
         is_new = any(sight not in before and sight not in in_error for sight in self.outcome.there)
         if is_new or summary.moved or summary.discarded or summary.failed:
             self._useful = time.monotonic()
-        self.came_back = CAME_BACK in summary.left_because
+        self._passed = time.monotonic()
+        due = self._passed + self._what.table.control.retryint
+        waiting = {key: at for key, at in self._due.items() if key in self.outcome.later}
+        self._due = waiting | dict.fromkeys(self.outcome.failed, due)
+        if CAME_BACK in summary.left_because:
+            self.over = "canaries came back, and the rest was left; look why the application refuses them"
+        elif not self.outcome.failures and self._goes_round():
+            self.over = f"all that was done was to put messages back on {self.queue} itself; correct the rules table"
+
+    def _goes_round(self) -> bool:
+        """Whether all messages that were acted on are on the queue again as they were."""
+        places = self.outcome.as_they_were
+        if not places or sum(places.values()) != self.outcome.acted:
+            return False
+        with connect(self._what.connection) as session:
+            own = landing_place(session, self.queue, "").queue
+            return bool(own) and all(landing_place(session, *place).queue == own for place in places)
 
     def _is_filled(self) -> bool:
         with connect(self._what.connection) as session:
             return depth(session, self.queue) != 0
 
-    def _retry_interval_is_over(self) -> bool:
-        end = time.monotonic() + self._what.table.control.retryint
-        while (left := end - time.monotonic()) > 0 and not self._ending.asked:
-            self._ending.sleep(min(left, SLICE))
-            self._refuse_if_stopped()
-        return not self._ending.asked
-
-    def _arrived(self) -> bool:
-        """Wait for a message that the last pass has not left there, or the time to go on without one (rules 3 to 7)."""
+    def _comes(self) -> bool:
+        """Wait for a message that the last pass has not left there, or the time to go on without one (rules 2 to 7)."""
         with connect(self._what.connection) as session:
             handle = session.open(self.queue, OPEN_OPTIONS)
             tell_at = time.monotonic() + self._interval
-            again_at = time.monotonic() + self._again()
+            again_at = self._again_at()
             while True:
                 waiting = _Waiting(session, handle, self.queue, self.outcome.there)
-                if waiting.sees_new(lambda: bool(self._ending.asked)):
-                    return True
-                if time.monotonic() >= tell_at:
+                if waiting.sees_new(lambda: bool(self._ending.asked) or time.monotonic() >= again_at):
+                    return self._gathered()
+                if again_at > time.monotonic() >= tell_at:
                     self._tell_errors([sight[0].hex() for sight in self.outcome.in_error if sight in waiting.seen])
                     tell_at = time.monotonic() + self._interval
-                while time.monotonic() < tell_at and not waiting.is_deeper():
+                while time.monotonic() < min(tell_at, again_at) and not waiting.is_deeper():
                     self._refuse_if_stopped()
-                    if time.monotonic() >= again_at:
-                        return True
-                    left = min(self._left(), tell_at - time.monotonic(), SLICE)
+                    left = min(self._left(), tell_at - time.monotonic(), again_at - time.monotonic(), SLICE)
                     if self._ending.asked or self._left() <= 0:
                         return False
                     if waiting.gets_new(left):
-                        return True
+                        return self._gathered()
+                if time.monotonic() >= again_at:
+                    self._refuse_if_stopped()
+                    return True
 
-    def _again(self) -> float:
-        """Seconds until another pass over what is there (rules 6 and 7)."""
+    def _gathered(self) -> bool:
+        """A message came: let others come, too (rule 3)."""
+        if self.passes:
+            self._ending.sleep(GATHER)
+        return True
+
+    def _again_at(self) -> float:
+        """When there is another pass over what is there (rules 2, 6 and 7)."""
+        times = [*self._due.values()]
+        if self.outcome.untried:
+            times.append(self._passed + self._what.table.control.retryint)
         if self.outcome.without_room:
-            return self._interval
-        return REVISIT * self._interval if self._ages and self.outcome.there else FOREVER
+            times.append(self._passed + self._interval)
+        if self._changes and self.outcome.there:
+            times.append(self._passed + REVISIT * self._interval)
+        return min(times, default=FOREVER)
 
     def _left(self) -> float:
-        """Seconds until WAIT is over."""
+        """Seconds until WAIT is over, which it is not while something is to be tried again (rule 2)."""
         wait = self._what.table.control.wait
-        if wait == "YES":
+        if wait == "YES" or self._due or self.outcome.untried:
             return FOREVER
         return self._useful + (0 if wait == "NO" else wait) - time.monotonic()
 
@@ -310,40 +343,50 @@ def outcome_of(run: RunFolder, table: Table) -> Outcome:
     in_error: list[Sight] = []
     failures: Counter[Failure] = Counter()
     failed: dict[str, Failure] = {}
+    later: set[str] = set()
+    as_they_were: Counter[tuple[str, str]] = Counter()
     for batch in read_parquet(run.plan, _COLUMNS):
         for row in batch.to_pylist():
             if row["row"] in sums.acted:
+                as_they_were[row["dest_q"], row["dest_q_mgr"]] += row["action"] == "FWD" and row["header"]
                 continue
             sight = (row["msg_id"], row["correl_id"], row["put_date"], row["put_time"])
             there[sight] += 1
             if row["action"] == "ERROR":
                 in_error.append(sight)
+            if row["action"] == LATER:
+                later.add(row["msg_key"])
             if row["row"] in sums.failed:
                 failure = (row["rule_line"], row["dest_q"], row["dest_q_mgr"], sums.failed[row["row"]])
                 failed[row["msg_key"]] = failure
                 failures[failure] += 1
     untried, without_room = _to_come(sums)
+    to_retry = _to_be_tried(run, table, failed)
     return Outcome(
         there=there,
         in_error=tuple(in_error),
         failures=failures,
-        to_retry=_to_be_tried(run, table, failed),
+        to_retry=Counter(failed[key] for key in to_retry),
+        failed=frozenset(to_retry),
+        later=frozenset(later),
         untried=untried,
         without_room=without_room,
+        acted=len(sums.acted),
+        as_they_were=+as_they_were,
     )
 
 
-def _to_be_tried(run: RunFolder, table: Table, failed: Mapping[str, Failure]) -> Counter[Failure]:
-    """How many of the messages whose try failed have a rule left. Parameters: `failed` msg_key → how."""
+def _to_be_tried(run: RunFolder, table: Table, failed: Collection[str]) -> list[str]:
+    """The messages, of those whose try failed, that have a rule left. All of them by their msg_key."""
     if not failed:
-        return Counter()
+        return []
     past = Past(tries=tries.current(run.lake_folder))
-    return Counter(
-        failed[message["msg_key"]]
+    return [
+        message["msg_key"]
         for batch in read_messages(run.snapshot, table.questions)
         for message in batch.to_pylist()
         if message["msg_key"] in failed and past.row(0, message, table)["action"] in ACTED
-    )
+    ]
 
 
 def _to_come(sums: Account) -> tuple[int, int]:
@@ -361,3 +404,8 @@ def _to_come(sums: Account) -> tuple[int, int]:
         elif why not in stays:
             untried += 1
     return untried, without_room
+
+
+def _clock_time(seconds: float) -> str:
+    """The time in so many seconds, UTC, ISO 8601."""
+    return (utc() + timedelta(seconds=seconds)).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -22,7 +22,9 @@ from pymqi import CMQC
 
 from mqops.cli import amq
 from mqops.errors import mq_error
+from mqops.ledger.marker import Marker
 from mqops.rules import parse
+from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqops.store.stop import Stop, stop
 from mqops.workflow.dlq import Pass
@@ -212,6 +214,96 @@ def test_ctrl_c_ends_a_wait_for_the_next_try(manager, started):
     assert "SIGINT came" in handler.ended()
 
 
+LATER = "  no rule: LATER: 0 moved, 0 discarded, {0} left, 0 gone"
+
+
+def failed_tries(handler: Invocation) -> list[Marker]:
+    return list(LedgerFile(handler.lake / "QM1", str).markers(kind="failed"))
+
+
+def test_what_comes_while_a_try_is_to_be_repeated_is_dealt_with_at_once(manager, started):
+    manager.put(DLQ, [dead_letter("SHUT", b"waits")])
+    handler = started("RETRYINT(900)\nDESTQ(SHUT) ACTION(RETRY) RETRY(5)\nACTION(FWD) FWDQ(A) HEADER(NO)\n")
+    handler.until(lambda: "balances" in handler.out)
+    for number in (1, 2):
+        manager.put(DLQ, [dead_letter("NOWHERE", b"%d" % number)])
+        handler.until(lambda number=number: handler.out.count("balances") == number + 1)
+    assert manager.bodies("A") == [b"1", b"2"]
+    assert handler.out.count(LATER.format(1)) == 2
+    first = re.findall(r"left \(LATER\): the first such try is at (\S+)\n", handler.out)
+    assert len(set(first)) == 1
+    assert 800 < (datetime.fromisoformat(first[0]) - datetime.now(UTC)).total_seconds() < 900
+    assert len(handler.texts(8722)) == len(failed_tries(handler)) == 1
+    handler.process.send_signal(signal.SIGTERM)
+    handler.ended()
+    assert len(handler.runs) == 3
+
+
+def test_no_try_is_used_up_sooner_whatever_comes(manager, started):
+    table = "RETRYINT(5) WAIT(NO)\nDESTQ(SHUT) ACTION(RETRY) RETRY(2)\nACTION(FWD) FWDQ(DEAD) HEADER(NO)\n"
+    manager.put(DLQ, [dead_letter("SHUT", b"first")])
+    handler = started(table)
+    handler.until(lambda: "balances" in handler.out)
+    manager.put(DLQ, [dead_letter("SHUT", b"second")])  # its own tries come later than those of the first
+    handler.ended()
+    assert manager.bodies("DEAD") == [b"first", b"second"]
+    times: dict[str, list[datetime]] = {}
+    for marker in failed_tries(handler):
+        assert len(marker.rows) == 1
+        times.setdefault(marker.rows[0][1], []).append(datetime.fromisoformat(marker.at))
+    assert [len(of_one) for of_one in times.values()] == [2, 2]
+    assert all((later - sooner).total_seconds() >= 5 for sooner, later in times.values())
+
+
+def test_what_waits_for_its_next_try_keeps_its_order(manager, started):
+    same, other = ({"CorrelId": name.ljust(24, b"\0")} for name in (b"same", b"other"))
+    manager.put(DLQ, [dead_letter("SHORT", b"too long" * 2, **same)])
+    handler = started("* MQOPS EXTENSIONS\nRETRYINT(900)\nACTION(RETRY) RETRY(5) ORDER(CORRELID)\n")
+    handler.until(lambda: "balances" in handler.out)
+    manager.put(DLQ, [dead_letter("SHORT", b"behind", **same), dead_letter("SHORT", b"free", **other)])
+    handler.until(lambda: handler.out.count("balances") == 2)
+    assert manager.bodies("SHORT") == [b"free"]
+    assert LATER.format(1) in handler.out
+    assert "  line 3: BEHIND: 0 moved, 0 discarded, 1 left, 0 gone" in handler.out
+
+
+def test_a_group_waits_as_a_whole(manager, started):
+    def of_group(seq: int) -> tuple[dict[str, Any], bytes]:
+        ids = {"GroupId": b"g".ljust(24, b"\0"), "MsgSeqNumber": seq, "MsgFlags": CMQC.MQMF_MSG_IN_GROUP}
+        return dead_letter("SHUT", b"%d" % seq, **ids)
+
+    manager.put(DLQ, [of_group(1), of_group(2)])
+    handler = started("RETRYINT(900)\nDESTQ(SHUT) ACTION(RETRY) RETRY(5)\nACTION(FWD) FWDQ(A) HEADER(NO)\n")
+    handler.until(lambda: "balances" in handler.out)
+    manager.put(DLQ, [of_group(3), dead_letter("NOWHERE", b"x")])
+    handler.until(lambda: manager.bodies("A"))
+    handler.until(lambda: handler.out.count("balances") == 2)
+    assert LATER.format(3) in handler.out
+    assert "SPLIT" not in handler.out
+    assert len(failed_tries(handler)) == 1
+
+
+def test_a_message_that_is_one_that_waits_waits_too_and_another_with_its_ids_does_not(manager, started):
+    at = {"PutDate": b"20260102", "PutTime": b"03040506"}
+    ids = {"MsgId": b"m".ljust(24, b"\0"), "CorrelId": b"c".ljust(24, b"\0"), **at}
+    table = "RETRYINT(900)\nDESTQ(SHUT) ACTION(RETRY) RETRY(5)\nACTION(FWD) FWDQ(A) HEADER(NO)\n"
+
+    def put(dest_q: str) -> None:
+        manager.put(DLQ, [dead_letter(dest_q, b"x", **ids)], options=CMQC.MQOO_SET_ALL_CONTEXT)
+
+    put("SHUT")
+    handler = started(table)
+    handler.until(lambda: "balances" in handler.out)
+    put("SHUT")
+    handler.until(lambda: handler.out.count("balances") == 2)
+    assert LATER.format(2) in handler.out
+    put("NOWHERE")
+    handler.until(lambda: manager.bodies("A"))
+    handler.until(lambda: handler.out.count("balances") == 3)
+    assert len(failed_tries(handler)) == 1
+    assert len(handler.runs) == 3
+
+
 def test_law1_sigterm_ends_a_pass_behind_its_unit_of_work(manager, started, tmp_path):
     bodies = [b"%02d" % number for number in range(60)]
     manager.put(DLQ, [dead_letter("A", body) for body in bodies])
@@ -261,6 +353,56 @@ def test_messages_that_get_older_are_looked_at_again(manager, started):
     handler.until(lambda: manager.bodies("A"))
     handler.until(lambda: handler.out.count("balances") == 2)
     assert len(handler.runs) == 2  # the first pass left it
+
+
+def test_messages_that_were_backed_out_meanwhile_are_looked_at_again(manager, started):
+    manager.put(DLQ, [dead_letter("NOWHERE", b"x")])
+    handler = started("* MQOPS EXTENSIONS\nRETRYINT(1)\nBACKOUT(>=2) ACTION(FWD) FWDQ(A) HEADER(NO)\n")
+    handler.until(lambda: "balances" in handler.out)
+    with manager.connected() as connection:
+        queue = pymqi.Queue(connection, DLQ, CMQC.MQOO_INPUT_SHARED)
+        for _ in range(2):
+            queue.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            connection.backout()
+    handler.until(lambda: manager.bodies("A"))
+
+
+@pytest.mark.parametrize("wait", ["NO", "YES"])
+@pytest.mark.parametrize("target", [DLQ, "DLQ.ALIAS"])
+def test_it_ends_where_it_would_put_messages_back_on_its_queue_for_ever(manager, started, wait, target):
+    manager.mqsc(f"DEFINE QALIAS(DLQ.ALIAS) TARGET({DLQ})\n")
+    manager.put(DLQ, [dead_letter("A", b"goes"), dead_letter("B", b"round")])
+    handler = started(f"RETRYINT(1) WAIT({wait})\nDESTQ(A) ACTION(RETRY)\nACTION(FWD) FWDQ({target})\n")
+    handler.ended()
+    assert handler.texts(8709) == [
+        f"the dead-letter queue handler ends: all that was done was to put messages back on {DLQ} itself; correct the "
+        "rules table, and start it again"
+    ]
+    assert len(handler.runs) == 2  # the first did something else, too
+    assert (manager.bodies("A"), manager.depth(DLQ)) == ([b"goes"], 1)
+
+
+def test_messages_put_back_without_their_header_are_no_reason_to_end(manager, started):
+    manager.put(DLQ, [dead_letter(DLQ, b"x")])
+    handler = started(f"WAIT(1)\n{RETRY}")
+    handler.ended()
+    assert handler.texts(8709) == ["the dead-letter queue handler ends: WAIT(1)"]
+    assert handler.texts(8721)  # nothing more can be done with it
+
+
+@pytest.mark.parametrize("option", ["--once", ""])
+def test_growth_is_told_since_a_pass_that_found_the_queue_empty(manager, started, option):
+    options = [option] if option else []
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(6)])
+    for _ in range(2):
+        started("WAIT(NO)\nACTION(DISCARD)\n", *options).ended()
+    manager.put(DLQ, [dead_letter("A", b"x")] * 4)
+    done = started("WAIT(NO)\nACTION(DISCARD)\n", *options)
+    done.ended()
+    assert re.search(
+        rf"{DLQ} was made of 4 messages, \+4 since it was empty at 2\S+Z\n +4  MQRC_Q_FULL .*, \+4\n", done.out
+    )
+    assert len(done.runs) == 2
 
 
 def test_messages_without_an_mqdlh_do_not_prolong_the_wait(manager, started):

@@ -1,0 +1,49 @@
+"""Messages whose next try is not due yet, in a plan that is made for the sake of others.
+
+1. Such a message is left, action LATER, and uses up no try. So are the others of its MQ group.
+2. One with the same identity (`msg_key`) shares its tries, and waits, too, wherever it came from.
+3. It keeps its place in the order of the ORDER rule that it waits for: what it holds back is BEHIND (rule 5 of
+   `mqops.plan.bonds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mqops.plan.bonds import BOUND, left
+from mqops.store.arrow import read_parquet
+from mqops.store.run import RunFolder
+
+LATER = "LATER"
+_COLUMNS = ("msg_key", "queue", "group_id", "msg_flags")
+
+
+def left_for_later(
+    run: RunFolder, rows: Iterable[dict[str, Any]], not_due: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The rows of a plan, those that are not due changed.
+
+    Parameters: `rows` one a message of the run's snapshot; `not_due` msg_key → when it is. Raises `LakeError`.
+    """
+    keys = _with_their_groups(run, not_due) if not_due else set()
+    for row in rows:
+        yield {**row, **left(LATER), "rule_line": None, "rule_key": None} if row["msg_key"] in keys else row
+
+
+def remarks(not_due: Mapping[str, str]) -> tuple[str, ...]:
+    """What a summary says of them."""
+    first = min(not_due.values(), default="")
+    return (f"messages that wait for their next try are left ({LATER}): the first such try is at {first}",) * bool(
+        first
+    )
+
+
+def _with_their_groups(run: RunFolder, keys: Iterable[str]) -> set[str]:
+    found = set(keys)
+    groups: dict[tuple[str, bytes], set[str]] = {}
+    for batch in read_parquet(run.snapshot, _COLUMNS):
+        for key, queue, group_id, flags in zip(*(batch.column(name).to_pylist() for name in _COLUMNS), strict=True):
+            if flags & BOUND:
+                groups.setdefault((queue, group_id), set()).add(key)
+    return found.union(*(members for members in groups.values() if members & found))
