@@ -45,7 +45,8 @@ def key_of(md: bytes, body: bytes) -> str:
 class MoverPort:
     """`mqops.act.port.Port` on a session.
 
-    Parameters: `queues` to take from; they are opened on construction, with the ledger queue. Raises `MQError`.
+    Parameters: `queues` to take from; they are opened on construction, with the ledger queue. Raises `MQError`: where
+    nothing can be taken from one of them, the run ends.
     """
 
     target_options = TARGET_OPTIONS
@@ -53,7 +54,7 @@ class MoverPort:
     def __init__(self, session: Session, queues: Iterable[str]) -> None:
         self._session = session
         self._ledger = LedgerQueue(session)
-        self._sources = {queue: session.open(queue, OPEN_OPTIONS) for queue in queues}
+        self._sources = OrderedDict((queue, session.open(queue, OPEN_OPTIONS)) for queue in queues)
         self._targets: OrderedDict[Target, int] = OrderedDict()
         self._places: dict[tuple[str, str], str] = {}
 

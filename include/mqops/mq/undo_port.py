@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from mqops.act.lanes import RESTORE, Row, Target
-from mqops.act.port import Taken
+from mqops.act.port import CannotTake, Taken
+from mqops.act.scope import SOURCE
 from mqops.errors import MQError, PlanChanged
-from mqops.mq.mover_port import BROWSE_OPTIONS, MoverPort, key_of
+from mqops.mq.mover_port import BROWSE_OPTIONS, OPEN_OPTIONS, MoverPort, key_of
 from mqops.mq.session import MATCH_BOTH, Session
 from mqops.undo.decision import remaining
 from mqwire import constants as c
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 TARGET_OPTIONS = c.MQOO_OUTPUT | c.MQOO_SET_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
 PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_SET_ALL_CONTEXT | c.MQPMO_FAIL_IF_QUIESCING
 PLAIN_OPTIONS = c.MQOO_OUTPUT | c.MQOO_FAIL_IF_QUIESCING
+MOST_SOURCES = 64
+"""Queues that messages are taken from, kept open at a time; a run may have sent messages to thousands."""
 
 _log = logging.getLogger(__name__)
 _identifiers = MQMD_LAYOUT.reader("msg_id", "correl_id")
@@ -31,9 +35,10 @@ _set_expiry = MQMD_LAYOUT.writer("expiry")
 
 
 class UndoPort(MoverPort):
-    """`MoverPort` that puts originals (rules 2, 3, 6 and 9 of `mqops.undo`).
+    """`MoverPort` that puts originals (rules 2, 3, 6, 9 and 11 of `mqops.undo`).
 
-    Parameters: `queues` to take from; `original` gives the copy that belongs to a row's number; `now` the time.
+    Parameters: `queues` to take from, each opened when it is needed; `original` gives the copy that belongs to a row's
+    number; `now` the time.
     """
 
     target_options = TARGET_OPTIONS
@@ -41,12 +46,12 @@ class UndoPort(MoverPort):
     def __init__(
         self,
         session: Session,
-        queues: Iterable[str],
+        _queues: Iterable[str],
         *,
         original: Callable[[int], Original],
         now: Callable[[], datetime],
     ) -> None:
-        super().__init__(session, queues)
+        super().__init__(session, ())
         self._original = original
         self._now = now
 
@@ -75,6 +80,29 @@ class UndoPort(MoverPort):
 
         None where the message is no longer where it went, or is on its queue again, or has no lifetime left.
         """
+        try:
+            self._open_source(row.queue)
+            return self._take(row, careful=careful)
+        except MQError as error:
+            if error.reason not in SOURCE:
+                raise
+            self._forget_source(row.queue)
+            raise CannotTake(error.reason) from error
+
+    def _open_source(self, queue: str) -> None:
+        if queue in self._sources:
+            self._sources.move_to_end(queue)
+            return
+        if len(self._sources) >= MOST_SOURCES:
+            self._forget_source(next(iter(self._sources)))
+        self._sources[queue] = self._session.open(queue, OPEN_OPTIONS)
+
+    def _forget_source(self, queue: str) -> None:
+        if queue in self._sources:
+            with suppress(MQError):
+                self._session.close(self._sources.pop(queue))
+
+    def _take(self, row: Row, *, careful: bool) -> Taken | None:
         if row.action == RESTORE:
             return self._copy(row)
         got = super().take(row, careful=careful)

@@ -122,11 +122,12 @@ def act(
     approved: str = "",
     about: Mapping[str, Any] | None = None,
     port: PortMaker = MoverPort,
+    needs: Sequence[str] | None = None,
 ) -> ActSummary:
     """Act on a run's plan, or finish what an earlier execution began.
 
     Parameters: `unit_size` most messages a unit of work; `approved` digest of the approved plan; `about` who asked and
-    who approved; `port` as for `LaneWorker`.
+    who approved; `port` as for `LaneWorker`; `needs` the queues without which nothing is done, the plan's unless given.
 
     Raises:
         PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
@@ -139,7 +140,7 @@ def act(
         refuse_if_stopped(run)
         rows = _rows(run, order)
         told = about_plan(order, **(about or {}))
-        lanes = issue_once(connection, run, order, lambda: _lengths(rows, order.handling), told)
+        lanes = issue_once(connection, run, order, lambda: _lengths(rows, order.handling), told, needs=needs)
         by_lane = _dealt(rows, len(lanes), order.handling)
 
         def visit(unfinished: Sequence[int], stopped: StoppedGroups) -> list[LaneResult]:

@@ -111,32 +111,38 @@ def issue_once(
     order: Order,
     lengths: Callable[[], Sequence[int]],
     about: Mapping[str, Any],
+    *,
+    needs: Sequence[str] | None = None,
 ) -> list[int]:
     """Issue the plan's tickets unless they are; the run's lock is held. Returns the rows of each lane.
 
-    Parameters: `lengths` counts the rows of each lane, asked only when nothing was issued; `about` who and why.
+    Parameters: `lengths` counts the rows of each lane, asked only when nothing was issued; `about` who and why; `needs`
+    the queues that must be there to be taken from, the plan's unless they are given.
 
     Raises:
         MQError, SettingsError, LakeError: nothing was moved.
     """
     lanes = issued_lanes(run, order.plan)
+    queues = order.queues if needs is None else needs
     if lanes is None:
         lanes = list(lengths())
         if not any(lanes):
             return lanes  # nothing to act on: nothing to issue, nothing for the ledger
-        _issue(connection, order, lanes, about)
+        _issue(connection, order, queues, lanes, about)
         note_issued(run, order.plan, lanes)
     else:
         with connect(connection) as session:
-            MoverPort(session, order.queues)  # a queue that is gone is better told here than by every task
+            MoverPort(session, queues)  # a queue that is gone is better told here than by every task
     return lanes
 
 
-def _issue(connection: MqConnection, order: Order, lanes: Sequence[int], about: Mapping[str, Any]) -> None:
+def _issue(
+    connection: MqConnection, order: Order, queues: Sequence[str], lanes: Sequence[int], about: Mapping[str, Any]
+) -> None:
     for last_try in (False, True):
         try:
             with connect(connection) as session:
-                issue(MoverPort(session, order.queues), order.plan, lanes, about=about, now=utc_now)
+                issue(MoverPort(session, queues), order.plan, lanes, about=about, now=utc_now)
             return
         except OutcomeUnknown:
             if last_try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -23,7 +23,10 @@ from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of
 from mqops.mq.session import Session
 from mqops.mq.undo_port import TARGET_OPTIONS, UndoPort
+from mqops.mq.undo_sources import judge_sources
 from mqops.plan import PlanSummary
+from mqops.plan.preflight import worst_first
+from mqops.store import preflight as store
 from mqops.store import snapshot, undo
 from mqops.store.arrow import SNAPSHOT, write_parquet
 from mqops.store.files import make_folder, read_json
@@ -86,7 +89,10 @@ def plan_undo(
         remarks=todo.places.remarks(),
     )
     taken_from = {row["queue"] for row in rows if row["action"] == RETURN}
-    preflight(connection, folder, taken_from=taken_from, target_options=TARGET_OPTIONS, remarks=False)
+    checked = preflight(connection, folder, taken_from=taken_from, target_options=TARGET_OPTIONS, remarks=False)
+    with connect(connection) as session:
+        shut = judge_sources(session, sorted({row["queue"] for row in rows if row["action"] in {RESTORE, RETURN}}))
+        store.keep(folder, replace(checked, findings=worst_first((*shut, *checked.findings))))
     return plan
 
 
@@ -118,7 +124,7 @@ def carry_out(
             raise PlanChanged(f"Another undo of run {what.plan.run} was begun since this one was planned; plan it anew")
         port = partial(UndoPort, original=originals, now=now)
         told = {**(about or {}), "undoes": what.plan.run, "undoes_plan": what.plan.digest}
-        return act(connection, folder, unit_size=unit_size, approved=approved, about=told, port=port)
+        return act(connection, folder, unit_size=unit_size, approved=approved, about=told, port=port, needs=())
 
 
 def finish(connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE) -> list[RunSummary]:

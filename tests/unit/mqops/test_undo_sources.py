@@ -1,0 +1,138 @@
+"""An undo and a queue that does not give back its messages: the others' are put back, and later what is left."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+
+import pymqi
+import pytest
+from mq_support import DLQ, Manager, dead_letter
+from pymqi import CMQC
+
+from mqops.store.run import RunFolder
+from mqops.workflow.prove import prove
+from mqops.workflow.undo import carry_out, find_run, plan_undo
+
+BODIES = [("A", b"a1"), ("B", b"b1"), ("A", b"a2"), ("B", b"b2"), ("C", b"c1")]
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\nDEFINE QLOCAL(C)\n")
+
+
+@pytest.fixture
+def run(manager, mqops) -> str:
+    """A run that moved messages to three queues."""
+    manager.put(DLQ, [dead_letter(queue, body) for queue, body in BODIES])
+    return json.loads(mqops("dlq", "run", "--once", DLQ, "QM1", "--json", text="ACTION(RETRY)\n").stdout)["run"]
+
+
+def back(manager) -> list[bytes]:
+    return [body[172:] for body in manager.bodies(DLQ)]
+
+
+@contextmanager
+def to_itself(manager, queue: str):
+    """An application has the queue open for input, exclusively."""
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, queue, CMQC.MQOO_INPUT_EXCLUSIVE)
+        yield
+        handle.close()
+
+
+def test_a_queue_that_its_application_has_to_itself_is_told_and_holds_back_no_other(manager, mqops, run):
+    with to_itself(manager, "A"):
+        seen = json.loads(mqops("undo", run, "-m", "QM1", "--dry-run", "--json").stdout)["preflight"]["findings"]
+        assert [(one["severity"], one["destination"], one["what"]) for one in seen if one["severity"] == "problem"] == [
+            ("problem", "A", "MQOPEN for input fails: MQRC_OBJECT_IN_USE (2042); its messages stay there")
+        ]
+        done = mqops("undo", run, "-m", "QM1", "--yes", expect=1)
+        assert "problem: A: MQOPEN for input fails: MQRC_OBJECT_IN_USE (2042)" in done.stderr
+        assert "MQRC_OBJECT_IN_USE\n" in done.stdout
+        assert done.stdout.endswith("5 planned = 3 put back + 2 left + 0 gone: balances\n")
+        assert back(manager) == [b"b1", b"b2", b"c1"]
+        again = json.loads(mqops("undo", run, "-m", "QM1", "--yes", "--json", expect=1).stdout)
+        assert (again["actions"], again["reasons"]) == ({"RETURN": 2, "UNDONE": 3}, {"MQRC_OBJECT_IN_USE": 2})
+    last = json.loads(mqops("undo", run, "-m", "QM1", "--yes", "--json").stdout)
+    assert (last["actions"], last["moved"]) == ({"RETURN": 2, "UNDONE": 3}, 2)
+    assert back(manager) == [b"b1", b"b2", b"c1", b"a1", b"a2"]
+    assert manager.depth("A") == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("ALTER QLOCAL(A) GET(DISABLED)", "ALTER QLOCAL(A) GET(ENABLED)", "MQRC_GET_INHIBITED", 0),
+        ("CLEAR QLOCAL(A)\nDELETE QLOCAL(A)", "DEFINE QLOCAL(A)", "MQRC_UNKNOWN_OBJECT_NAME", 2),
+    ],
+    ids=["shut", "deleted"],
+)
+@pytest.mark.parametrize("unit_size", [1, 200])
+def test_a_queue_that_gives_nothing_since_the_plan_holds_back_no_other(manager, tmp_path, run, change, unit_size):
+    lake = tmp_path / "lake"
+    before, after, reason, gone = change
+    undone = find_run(lake, "QM1", run)
+    folder = RunFolder.at(lake, "QM1", "undo1")
+    plan = plan_undo(manager.connection, undone, folder)
+    manager.mqsc(before)
+    done = carry_out(manager.connection, folder, approved=plan.digest, unit_size=unit_size)
+    assert (done.moved, done.failed, done.backouts) == (3, 2, 1)
+    assert back(manager) == [b"b1", b"b2", b"c1"]
+    manager.mqsc(after)
+    summary = prove(manager.connection, folder)
+    assert (summary.moved, summary.left, summary.gone, summary.reasons) == (3, 2 - gone, gone, {reason: 2})
+    folder = RunFolder.at(lake, "QM1", "undo2")
+    plan = plan_undo(manager.connection, undone, folder)
+    assert plan.actions == ({"CONSUMED": 2, "UNDONE": 3} if gone else {"RETURN": 2, "UNDONE": 3})
+    assert carry_out(manager.connection, folder, approved=plan.digest).moved == 2 - gone
+    assert prove(manager.connection, folder).finished
+
+
+def test_an_undo_that_was_begun_is_finished_without_a_queue_that_is_shut_now(manager, mqops, tmp_path, run):
+    folder = RunFolder.at(tmp_path / "lake", "QM1", "undo1")
+    plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", run), folder)
+    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(2)")  # enough to issue, not to act
+    with pytest.raises(Exception, match="MQRC_Q_FULL"):
+        carry_out(manager.connection, folder, approved=plan.digest, unit_size=1)
+    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(9999)")
+    with to_itself(manager, "A"):
+        done = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
+    assert "undo undo1 was begun before and is finished now: 3 put back\n" in done
+    assert back(manager) == [b"b1", b"b2", b"c1"]
+
+
+def test_a_lack_of_authority_to_take_is_told_before_and_holds_back_no_other(manager, mqops, run):
+    manager.mqlite("user", "add", "QM1", "app", text="app's own\n")
+    authority = "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,SETALL)\n"
+    for queue, rights in ((DLQ, "GET,BROWSE,INQ,PUT,SETALL"), ("A", "BROWSE,INQ"), ("B", "GET,BROWSE,INQ")):
+        authority += f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD({rights})\n"
+    for queue, rights in (("C", "GET,BROWSE,INQ"), ("MQOPS.LEDGER", "GET,BROWSE,INQ,PUT,SETID,PASSALL,SETALL")):
+        authority += f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD({rights})\n"
+    manager.mqsc(authority)
+    connection = {"queue_manager": "QM1", "user": "app", "password": "app's own"}
+    done = mqops("undo", run, "-m", "QM1", "--yes", expect=1, MQOPS_CONNECTION=json.dumps(connection))
+    assert "problem: A: MQOPEN for input fails: MQRC_NOT_AUTHORIZED (2035)" in done.stderr
+    assert done.stdout.endswith("5 planned = 3 put back + 2 left + 0 gone: balances\n")
+    assert back(manager) == [b"b1", b"b2", b"c1"]
+
+
+def test_what_was_discarded_waits_while_its_queue_cannot_be_looked_at_for_it(manager, mqops):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run = json.loads(mqops("dlq", "run", "--once", DLQ, "QM1", "--json", text="ACTION(DISCARD)\n").stdout)["run"]
+    with to_itself(manager, DLQ):
+        done = json.loads(mqops("undo", run, "-m", "QM1", "--yes", "--json", expect=1).stdout)
+        assert (done["actions"], done["moved"], done["reasons"]) == ({"RESTORE": 1}, 0, {"MQRC_OBJECT_IN_USE": 1})
+    assert json.loads(mqops("undo", run, "-m", "QM1", "--yes", "--json").stdout)["moved"] == 1
+    assert back(manager) == [b"x"]
+
+
+def test_more_queues_than_are_kept_open_give_their_messages_in_one_unit_of_work(manager, tmp_path, run, monkeypatch):
+    monkeypatch.setattr("mqops.mq.undo_port.MOST_SOURCES", 2)
+    folder = RunFolder.at(tmp_path / "lake", "QM1", "undo1")
+    plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", run), folder)
+    done = carry_out(manager.connection, folder, approved=plan.digest)
+    assert (done.moved, done.units) == (5, 1)
+    assert back(manager) == [body for _queue, body in BODIES]
+    assert prove(manager.connection, folder).balanced
