@@ -38,7 +38,9 @@ rules.add_command(test)
 @click.option("--strict", is_flag=True, help="Refuse everything that IBM's own handler does not know.")
 @click.option("--backout", is_flag=True, help="The table is one for backout queues: FWDQ may be &ORIGQ.")
 @click.option(
-    "--qmgr", default=None, help="Warn of every FWDQ that does not exist on this queue manager ('': default)."
+    "--qmgr",
+    default=None,
+    help="Warn of every FWDQ that this queue manager has not, or that the table reads there ('': default).",
 )
 @click.option(
     "--runs",
@@ -80,12 +82,12 @@ def _from_outside(
     """What a queue manager and recorded runs say of a table, where they were named, and why they could not be asked."""
     if qmgr is None and runs is None:
         return [], []
-    from mqops.workflow.rules_check import missing_queues, unmatched_rules  # noqa: PLC0415
+    from mqops.workflow.rules_check import unmatched_rules, wrong_queues  # noqa: PLC0415
 
     found: list[Problem] = []
     missed: list[MqopsError] = []
     looks: list[Callable[[], list[Problem]]] = [
-        lambda: missing_queues(table, connection_to(qmgr.strip())) if qmgr is not None else [],
+        lambda: wrong_queues(table, connection_to(qmgr.strip()), backout=backout) if qmgr is not None else [],
         lambda: unmatched_rules(table, runs, backout=backout) if runs is not None else [],
     ]
     for look in looks:

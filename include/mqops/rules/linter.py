@@ -56,8 +56,13 @@ def _of_itself(one: Written, control: Control) -> Iterator[_Found]:
     yield from ((one.place, text) for text in unknown_numbers(rule))
     if rule.action == "IGNORE":
         yield one.action_place, "ACTION(IGNORE) leaves messages on the queue: forward them to a queue instead"
-    if control.inputq and rule.fwdq == control.inputq and rule.fwdqm in ("", control.inputqm):
+    if is_input(rule, control):
         yield one.action_place, comes_back(rule, "INPUTQ")
+
+
+def is_input(rule: Rule, control: Control) -> bool:
+    """Whether a rule forwards to the INPUTQ, as far as the table says it."""
+    return control.inputq != "" and rule.fwdq == control.inputq and rule.fwdqm in ("", control.inputqm)
 
 
 def comes_back(rule: Rule, what: str) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from mqops.errors import SettingsError
+from mqops.errors import MQError, SettingsError
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import cannot_be_put_to, queue_manager_name
+from mqops.mq.inquire import base_queue, cannot_be_put_to, dead_letter_queue, queue_manager_name
+from mqops.mq.session import Session
 from mqops.rules import Problem, Rule, Table, matches
 from mqops.rules.conditions import Answer, Question
+from mqops.rules.linter import comes_back, is_input
 from mqops.snapshot.answers import answers
 from mqops.store.run import RunFolder
 from mqops.workflow.fates import Recorded, pattern_fields
@@ -26,16 +28,20 @@ _NOT_THERE = {
 """Reason codes that say that a definition is missing or wrong."""
 
 
-def missing_queues(table: Table, connection: MqConnection) -> list[Problem]:
-    """A warning for each rule whose FWDQ (and FWDQM) the queue manager cannot put to; &-names are not looked at.
+def wrong_queues(table: Table, connection: MqConnection, *, backout: bool = False) -> list[Problem]:
+    """A warning for each rule whose FWDQ (and FWDQM) the queue manager cannot put to, or that is the queue which the
+    table reads; &-names are not looked at.
 
     It is opened as the handler opens it, for output, and closed again.
+
+    Parameters: `backout` whether the table is for backout queues, which are not known here.
 
     Raises:
         MQError: the queue manager cannot be reached.
     """
     with connect(connection) as session:
         name = queue_manager_name(session)
+        source = "" if backout else _read_queue(table, session, name)
         problems = []
         for rule in table.rules:
             if not rule.fwdq or rule.fwdq.startswith("&") or rule.fwdqm.startswith("&"):
@@ -45,7 +51,30 @@ def missing_queues(table: Table, connection: MqConnection) -> list[Problem]:
                 what = "does not exist" if error.reason in _NOT_THERE else "cannot be opened for output"
                 target = f"{rule.fwdq}@{rule.fwdqm}" if rule.fwdqm else rule.fwdq
                 problems.append(_problem(rule, f"FWDQ {target} {what} on {name}: {error.symbol} ({error.reason})"))
+            elif is_input(rule, table.control):
+                continue  # the linter says so
+            elif source and rule.fwdqm in ("", name) and _base(session, rule.fwdq) == source:
+                read = "INPUTQ" if table.control.inputq else "DEADQ"
+                problems.append(_problem(rule, comes_back(rule, f"{read} on {name}, {source}")))
         return problems
+
+
+def _read_queue(table: Table, session: Session, queue_manager: str) -> str:
+    """The queue that a table reads on a queue manager, of an alias its base queue; blank where it reads none there."""
+    if table.control.inputqm not in ("", queue_manager):
+        return ""
+    try:
+        return _base(session, table.control.inputq or dead_letter_queue(session))
+    except SettingsError:  # there is no DEADQ
+        return ""
+
+
+def _base(session: Session, queue: str) -> str:
+    """The base queue of an alias, as far as it may be known, else the name itself."""
+    try:
+        return base_queue(session, queue)
+    except MQError:
+        return queue
 
 
 def unmatched_rules(table: Table, folder: Path, *, backout: bool = False) -> list[Problem]:

@@ -163,6 +163,14 @@ def test_a_bad_message_is_a_usage_error(table, tmp_path, line, says):
     assert f"m.jsonl:2: {says}" in " ".join(result.output.split())
 
 
+def test_dlq_run_starts_without_comparing_rules(monkeypatch):
+    """What takes work is for `rules check`: the handler warns of nothing."""
+    monkeypatch.setattr("mqops.rules.parser.warnings_of", lambda *_: pytest.fail("the linter ran"))
+    result = mqops("dlq", "run", "DLQ", "NO.SUCH", "--once", stdin=TABLE)
+    assert "NO.SUCH" in result.output
+    assert "MQRC_Q_MGR_NAME_ERROR" in result.output
+
+
 def test_the_command_imports_nothing_heavy():
     code = (
         "import sys; from mqops.cli import main; import mqops.cli.rules, mqops.plan; "

@@ -237,3 +237,35 @@ def test_D14_a_queue_that_the_queue_manager_does_not_have(queue_manager, monkeyp
         (2, "FWDQ ALIAS does not exist on QM1: MQRC_UNKNOWN_ALIAS_BASE_Q (2082)"),
         (5, "FWDQ X@QM8 does not exist on QM1: MQRC_UNKNOWN_REMOTE_Q_MGR (2087)"),
     ]
+
+
+def test_D14_a_forward_to_the_queue_that_is_read_on_the_queue_manager(queue_manager):
+    queue_manager(
+        mqsc="DEFINE QLOCAL(DEAD) REPLACE\nDEFINE QLOCAL(OTHER)\nDEFINE QALIAS(DEAD.ALIAS) TARGET(DEAD)\n"
+        "DEFINE QALIAS(OTHER.ALIAS) TARGET(OTHER)\nALTER QMGR DEADQ(DEAD)\n"
+    )
+    rules = (
+        "DESTQ(A) ACTION(FWD) FWDQ(DEAD)\n"
+        "DESTQ(B) ACTION(FWD) FWDQ(DEAD.ALIAS) FWDQM(QM1)\n"
+        "DESTQ(C) ACTION(FWD) FWDQ(OTHER)\n"
+        "ACTION(FWD) FWDQ(OTHER.ALIAS)\n"
+    )
+
+    def read(target, which):
+        which_one = f"the queue that this table reads ({which})"
+        return f"FWDQ {target} is {which_one}: messages come back to it; forward them elsewhere"
+
+    dead = "DEADQ on QM1, DEAD"
+    assert check(rules, "--qmgr", "QM1") == [(1, read("DEAD", dead)), (2, read("DEAD.ALIAS@QM1", dead))]
+    assert check(rules, "--qmgr", "QM1", "--backout") == []
+    assert check(rules) == []
+    other = "INPUTQ on QM1, OTHER"
+    assert check(f"INPUTQ(OTHER)\n{rules}", "--qmgr", "QM1") == [
+        (4, read("OTHER", "INPUTQ")),
+        (5, read("OTHER.ALIAS", other)),
+    ]
+    assert check(f"INPUTQ(OTHER.ALIAS)\n{rules}", "--qmgr", "QM1") == [
+        (4, read("OTHER", other)),
+        (5, read("OTHER.ALIAS", "INPUTQ")),
+    ]
+    assert check(f"INPUTQM(QM2)\n{rules}", "--qmgr", "QM1") == []
