@@ -3,7 +3,9 @@
 Persistent messages of 1 KB on durable queues. Put: publisher confirms, awaited a unit at a time. Get: manual ack of a
 unit at a time, not more than a unit on the way. Redrive: RabbitMQ's dynamic shovel, acknowledging on confirm, from one
 queue through a headers exchange to 20 queues; here the pass that a rules table makes over a dead-letter queue, without
-observing and deciding. The clients are pika and pymqi. RabbitMQ is used where Debian's rabbitmq-server is installed.
+observing and deciding. The last line is that pass when the gets and puts of its messages are answered at once, by no
+queue manager: what is left is the pass itself, the ledger and the commits, and no queue manager behind pymqi can make
+it faster. The clients are pika and pymqi. RabbitMQ is used where Debian's rabbitmq-server is installed.
 """
 
 from __future__ import annotations
@@ -13,7 +15,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any, TypeAlias
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -22,15 +28,21 @@ import rabbitmq
 from bench_mqlite import PROCESSES, QUEUES, UNITS, fastest, together
 from bench_redrive import MESSAGES, ONE_BY_ONE, ROUNDS, best, folder, rate
 from mq_support import DLQ, Manager, create, dead_letter
+from pymqi import pymqe
 
+from mqops.mq.browse import browse
+from mqops.mq.connection import connect
 from mqops.rules import parse
 from mqops.workflow.act import act
 from mqops.workflow.dlq import Pass, plan_pass
+from mqwire.structures import MQMD_LAYOUT
 
 TARGETS = [f"TARGET.{number:02}" for number in range(20)]
 RULES = "ACTION(RETRY)\n"
 BODY = b"x" * 1024
 HEADER = 172  # bytes of the MQDLH, which the body is shorter by
+Answered: TypeAlias = Callable[[Manager], AbstractContextManager[object]]
+_IDS = slice(MQMD_LAYOUT.offset("msg_id"), MQMD_LAYOUT.offset("backout_count"))
 WORKER = "import sys; sys.path.insert(0, sys.argv[1]); import bench_rabbitmq as b; b.worker(*sys.argv[2:])"
 
 
@@ -108,15 +120,44 @@ def shovel(broker: rabbitmq.Broker, count: int) -> float:
         return result
 
 
-def redrive(manager: Manager, lake: Path, count: int) -> float:
-    """Messages a second from the dead-letter queue to 20 queues by a rule, 200 a unit of work."""
+def redrive(
+    manager: Manager,
+    lake: Path,
+    count: int,
+    answered: Callable[[Manager], AbstractContextManager[object]] | None = None,
+) -> float:
+    """Messages a second from the dead-letter queue to 20 queues by a rule, 200 a unit of work.
+
+    Parameters: `answered` makes what answers some of the calls instead of the queue manager.
+    """
     manager.put(DLQ, [dead_letter(TARGETS[n % len(TARGETS)], BODY[HEADER:]) for n in range(count)])
     what = Pass(connection=manager.connection, lake=lake, table=parse(RULES).table, text=RULES)
     run, _plan = plan_pass(what)
-    started = time.perf_counter()
-    summary = act(manager.connection, run)
+    with answered(manager) if answered else nullcontext():
+        started = time.perf_counter()
+        summary = act(manager.connection, run)
+        result = count / (time.perf_counter() - started)
     assert summary.moved == count
-    return count / (time.perf_counter() - started)
+    manager.mqsc("".join(f"CLEAR QLOCAL({name})\n" for name in (DLQ, *TARGETS)))
+    return result
+
+
+def at_once(manager: Manager) -> AbstractContextManager[object]:
+    """The gets and puts of the dead letters are answered by a look into a dictionary; all other calls are real."""
+    with connect(manager.connection) as session:
+        found = {got.md[_IDS]: (got.body, got.md) for got in browse(session, DLQ)}
+    real_get, real_put = pymqe.MQGET, pymqe.MQPUT
+
+    def get(connection: int, queue: int, md: bytes, gmo: bytes, length: int) -> Any:
+        if message := found.get(md[_IDS]):
+            body, descriptor = message
+            return body, descriptor, gmo, len(body), 0, 0
+        return real_get(connection, queue, md, gmo, length)
+
+    def put(connection: int, queue: int, md: bytes, pmo: bytes, body: bytes) -> Any:
+        return (md, pmo, 0, 0) if md[_IDS] in found else real_put(connection, queue, md, pmo, body)
+
+    return mock.patch.multiple(pymqe, MQGET=get, MQPUT=put)
 
 
 def main() -> None:
@@ -141,6 +182,8 @@ def main() -> None:
         theirs_redrive = best(lambda: shovel(broker, MESSAGES))
         ours_redrive = best(lambda: redrive(manager, path / "lake", MESSAGES))
         show(f"redrive of {MESSAGES} to {len(TARGETS)} queues", (theirs_redrive,), (ours_redrive,))
+        alone = best(lambda: redrive(manager, path / "lake", MESSAGES, at_once))
+        show("  gets and puts answered at once", (theirs_redrive,), (alone,))
 
 
 def show(name: str, theirs: tuple[float, ...], ours: tuple[float, ...]) -> None:
