@@ -11,6 +11,7 @@ from mqops.estate import Approval, AutoApprove
 
 Way = Literal["stop", "ask", "act"]
 MOVING = ACTED
+UNATTENDED = frozenset({"scheduled", "asset_triggered"})  # kinds of runs; every other one may carry a form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +26,8 @@ def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_
     """The way of a plan.
 
     Parameters: `messages` action → number of messages; `approval` the estate's policy; `dry_run` what the form says,
-    which counts for runs started by hand only (law 2); `by_hand` whether a person started the run; `doubts` how much
-    the pre-flight of its destinations found that a person has to look at.
+    which counts for runs started by hand only (law 2); `by_hand` whether anything but a schedule started the run;
+    `doubts` how much the pre-flight of its destinations found that a person has to look at.
 
     1. A dry run stops, and so does a plan that moves nothing.
     2. A run by hand asks, unless the estate requires no approval.

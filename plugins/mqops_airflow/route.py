@@ -10,7 +10,7 @@ from airflow.sdk import BaseBranchOperator
 
 from mqops.estate import Approval, AutoApprove
 from mqops_airflow.hook import MqHook
-from mqops_airflow.policy import judge
+from mqops_airflow.policy import UNATTENDED, judge
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -57,7 +57,7 @@ class PlanRouteOperator(BaseBranchOperator):
             messages=plan["actions"],
             approval=restored(self.approval),
             dry_run=bool(context["params"]["dry_run"]),
-            by_hand=context["dag_run"].run_type == "manual",
+            by_hand=context["dag_run"].run_type not in UNATTENDED,
             doubts=len(found.doubts),
         )
         self.log.info("Plan %s: %s (%s)", plan["digest"], verdict.way, verdict.why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqops.estate import Approval, AutoApprove
-from mqops_airflow.policy import judge
+from mqops_airflow.policy import UNATTENDED, judge
 
 ASK = Approval()
 NEVER = Approval(required=False)
@@ -52,3 +52,10 @@ def test_doubts_about_destinations_need_a_person() -> None:
     assert verdict.why == "5 messages wait for approval: the pre-flight found 2 problems"
     assert judge(**small, approval=NEVER, by_hand=False, doubts=2).way == "act"  # the estate asks nobody
     assert judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=2).way == "stop"
+
+
+def test_law2_only_what_nobody_starts_by_hand_is_not_dry_by_default() -> None:
+    from airflow.utils.types import DagRunType  # noqa: PLC0415
+
+    attended = {"manual", "operator_triggered", "asset_materialization", "backfill"}
+    assert {kind.value for kind in DagRunType if kind not in UNATTENDED} == attended
