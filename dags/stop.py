@@ -6,7 +6,6 @@ from airflow.sdk import DAG
 
 from mqops_airflow import params
 from mqops_airflow.documentation import STOP
-from mqops_airflow.pipeline import REQUESTER
 from mqops_airflow.retry import default_args
 from mqops_airflow.stop import StopOperator
 from mqops_airflow.workplace import estate_file
@@ -29,7 +28,7 @@ def build(names: list[str]) -> DAG:
             "why": params.why(),
         },
     ) as dag:
-        StopOperator(task_id="stop", requested_by=REQUESTER)
+        StopOperator(task_id="stop")
     return dag
 
 

@@ -8,7 +8,7 @@ from mqops.estate import MAX_UNIT_OF_WORK, Approval, QueueManager, four_eyes
 from mqops_airflow import params
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import UNDO
-from mqops_airflow.pipeline import APPROVER, DIGEST, REQUESTER, approve_task
+from mqops_airflow.pipeline import approve_task
 from mqops_airflow.retry import default_args
 from mqops_airflow.undo import UndoActOperator, UndoPlanOperator, UndoProveOperator, UndoRouteOperator
 from mqops_airflow.workplace import estate_file
@@ -43,13 +43,7 @@ def build(settings: dict[str, QueueManager]) -> DAG:
         plan = UndoPlanOperator(task_id="plan")
         route = UndoRouteOperator(task_id="route")
         approve = approve_task(FOLDER, approval)
-        act = UndoActOperator(
-            task_id="act",
-            folder=FOLDER,
-            digest=DIGEST,
-            requested_by=REQUESTER,
-            approved_by=APPROVER,
-        )
+        act = UndoActOperator(task_id="act", folder=FOLDER, four_eyes=approval.four_eyes)
         prove = UndoProveOperator(
             task_id="prove",
             check_task="plan",

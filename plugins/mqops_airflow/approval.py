@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 
-from mqops.errors import MqopsError, PlanChanged
+from mqops.errors import PlanChanged
+from mqops_airflow.permission import permitted, requester, verdict_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -17,35 +18,60 @@ if TYPE_CHECKING:
     from mqops.plan.preflight import Preflight
 
 
-class NotAllowed(MqopsError):
-    """The person who started the run approved it; let somebody else answer (clear this task to ask again)."""
-
-
 class PlanApprovalOperator(ApprovalOperator):
     """Asks for the approval of RUN/plan.json. No answer in time is a rejection; a rejection skips what comes behind.
 
-    The XCom `decision` says: the digest, approved or not, by whom.
+    The XCom `decision` says: the digest of the plan that was shown, approved or not, by whom. What was shown is in the
+    XCom `asked`, because the plan may be made anew while the task waits. A run asks about one plan only: Airflow keeps
+    the text of its first question, whatever the task has to ask when it is cleared.
 
     :param folder: the run's folder (templated).
-    :param route_task: task whose XCom `verdict` has the digest that act will insist on.
     :param four_eyes: whether the person who started the run may not approve it.
     """
 
     template_fields = (*ApprovalOperator.template_fields, "folder")
 
-    def __init__(self, *, folder: str, route_task: str, four_eyes: bool = False, **kwargs: Any) -> None:
+    def __init__(self, *, folder: str, four_eyes: bool = False, **kwargs: Any) -> None:
         super().__init__(subject="Approve the plan?", defaults=[self.REJECT], **kwargs)
         self.folder = folder
-        self.route_task = route_task
         self.four_eyes = four_eyes
 
     def execute(self, context: Context) -> Any:
+        """Ask.
+
+        Raises:
+            PlanChanged: the run has asked about another plan before, and that is the question people would see.
+        """
         from mqops_airflow import plan_text  # noqa: PLC0415
 
         plan = read_plan(self.folder)
         self.subject, self.body = plan_text.subject(plan), plan_text.body(plan, read_preflight(self.folder))
+        if plan.digest not in self._shown(context):
+            raise PlanChanged(
+                f"this run has asked about another plan, which Airflow would show again: start a new run to have plan "
+                f"{plan.digest} approved"
+            )
+        context["ti"].xcom_push(key="asked", value=plan.digest)
         self.log.info("%s Plan %s", self.subject, plan.digest)
         return super().execute(context)
+
+    def _shown(self, context: Context) -> str:
+        """Put the question; returns what Airflow shows: the body, or the one of the first time it was put."""
+        from airflow.sdk.execution_time import comms, task_runner  # noqa: PLC0415 - for running tasks only
+
+        question = comms.CreateHITLDetailPayload(
+            ti_id=context["ti"].id,
+            options=self.options,
+            subject=self.subject,
+            body=self.body,
+            defaults=self.defaults,
+            multiple=self.multiple,
+            params=self.serialized_params,
+            assigned_users=[],
+        )
+        kept = task_runner.SUPERVISOR_COMMS.send(question)
+        assert isinstance(kept, comms.HITLDetailRequestResult)
+        return kept.body or ""
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         if "error" not in event:
@@ -56,21 +82,18 @@ class PlanApprovalOperator(ApprovalOperator):
         """Note the decision.
 
         Raises:
-            NotAllowed: four eyes are required and it was the requester.
-            PlanChanged: the plan is not the one that was shown.
+            NotAllowed: it is an approval that permits nothing: by the requester, or the plan was made anew meanwhile.
         """
-        approved = self.APPROVE in event["chosen_options"]
-        answerer = name_of(event["responded_by_user"])
-        verdict = context["ti"].xcom_pull(task_ids=self.route_task, key="verdict")
-        digest = read_plan(self.folder).digest
-        if approved and digest != verdict["digest"]:
-            raise PlanChanged(f"the plan has digest {digest} now, asked was about {verdict['digest']}")
-        requester = context["dag_run"].triggering_user_name
-        if approved and self.four_eyes and answerer == requester:
-            raise NotAllowed(f"{answerer} started this run; the estate asks for another person's approval")
-        value = {"approved": approved, "by": answerer or "nobody (time-out)", "digest": digest}
+        value = {
+            "approved": self.APPROVE in event["chosen_options"],
+            "by": name_of(event["responded_by_user"]) or "nobody (time-out)",
+            "digest": context["ti"].xcom_pull(task_ids=self.task_id, key="asked"),
+        }
+        if value["approved"]:
+            permitted(verdict_of(context), value, requested_by=requester(context), four_eyes=self.four_eyes)
         context["ti"].xcom_push(key="decision", value=value)
-        self.log.info("Plan %s: %s by %s", digest, "approved" if approved else "rejected", value["by"])
+        answer = "approved" if value["approved"] else "rejected"
+        self.log.info("Plan %s: %s by %s", value["digest"], answer, value["by"])
 
 
 def read_plan(folder: str) -> PlanSummary:

@@ -17,11 +17,12 @@ discarded (DISCARD) or left (IGNORE), first matching rule first.
 | decide | makes the plan: one rule a message, counts, digest |
 | route | looks whether the destinations can take it all; dry runs and empty plans go to *prove*; {policy} |
 | approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
-| act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work |
+| act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work; refuses any other plan |
 | prove | planned = moved + discarded + left + gone, by the ledger and the queue; fails if not |
 
-A run started by hand is **dry** unless the form says otherwise. Nothing is lost if a task fails or is killed: clear it,
-and it goes on where it stopped. Messages that arrive after *observe* are not touched.
+A run is **dry** unless its form says otherwise or the schedule started it. Nothing is lost if a task fails or is
+killed: clear it, and it goes on where it stopped. Messages that arrive after *observe* are not touched. A run asks
+about one plan: where it was made anew since, start a new run. Marking *approve* as success approves nothing.
 """
 
 
@@ -97,11 +98,12 @@ A message (same MsgId and body) that was put back {replay_cap} times goes to `{q
 | decide | makes the plan: origin, rule, replays so far, digest |
 | route | looks whether the destinations can take it all; dry runs and empty plans go to *prove*; {policy} |
 | approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
-| act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work |
+| act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work; refuses any other plan |
 | prove | planned = moved + discarded + left + gone, by the ledger and the queues; fails if not |
 
-A run started by hand is **dry** unless the form says otherwise. The order of messages on a queue is kept where all of
-them go back; it is not where some wait on the queue already.
+A run is **dry** unless its form says otherwise or the schedule started it. A run asks about one plan: where it was made
+anew since, start a new run. Marking *approve* as success approves nothing. The order of messages on a queue is kept
+where all of them go back; it is not where some wait on the queue already.
 """
 
 
@@ -172,7 +174,8 @@ delivery to the sender), EXPIRED. PRESENT and UNDONE need nothing: nothing is un
 | act | does exactly what the plan says; cleared, it goes on where it stopped |
 | prove | planned = put back + left + gone, by the ledger and the queues; fails if not |
 
-The form takes the run's name in the lake. A run is **dry** unless the form says otherwise. `mqops undo RUN` does
+The form takes the run's name in the lake. A run is **dry** unless the form says otherwise. It asks about one plan:
+where that was made anew since, start a new run. Marking *approve* as success approves nothing. `mqops undo RUN` does
 the same.
 """
 

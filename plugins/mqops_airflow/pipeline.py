@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow.sdk import BaseOperator, TriggerRule
 
 from mqops.estate import Approval, dag_prefix
+from mqops_airflow.act import PlanActOperator
 from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.prove import ProveOperator
@@ -14,9 +15,6 @@ from mqops_airflow.workplace import spark_job
 
 CHECKED = "{{{{ ti.xcom_pull(task_ids='check')['{}'] }}}}".format
 FOLDER = CHECKED("folder")
-DIGEST = "{{ ti.xcom_pull(task_ids='route', key='verdict')['digest'] }}"
-REQUESTER = "{{ dag_run.triggering_user_name or dag_run.run_type.value }}"
-APPROVER = "{{ (ti.xcom_pull(task_ids='approve', key='decision') or {'by': 'the policy of the estate'})['by'] }}"
 
 
 def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitted: str) -> MqSparkSubmitOperator:
@@ -48,7 +46,6 @@ def approve_task(folder: str, approval: Approval) -> PlanApprovalOperator:
     return PlanApprovalOperator(
         task_id="approve",
         folder=folder,
-        route_task="route",
         four_eyes=approval.four_eyes,
         response_timeout=approval.timeout,
         retries=0,
@@ -97,18 +94,13 @@ def plan_and_act(
         ways={"stop": "prove", "ask": "approve", "act": "act"},
     )
     approve = approve_task(FOLDER, approval)
-    act = MqSparkSubmitOperator(
+    act = PlanActOperator(
         task_id="act",
         name=f"{prefix} act",
         application=spark_job("act"),
-        application_args=[
-            f"--run={FOLDER}",
-            f"--plan-digest={DIGEST}",
-            f"--unit-size={CHECKED('unit_size')}",
-            f"--requested-by={REQUESTER}",
-            f"--approved-by={APPROVER}",
-        ],
+        application_args=[f"--run={FOLDER}", f"--unit-size={CHECKED('unit_size')}"],
         summary=f"{FOLDER}/act.json",
+        four_eyes=approval.four_eyes,
         trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
         **submitted,
     )

@@ -19,7 +19,7 @@ FINAL = (
     "mqops.errors.PlanChanged",
     "mqops.errors.Stopped",
     "mqops.errors.Unbalanced",
-    "mqops_airflow.approval.NotAllowed",
+    "mqops_airflow.permission.NotAllowed",
     "mqops_airflow.prove.ActUnfinished",
 )
 AGAIN = (

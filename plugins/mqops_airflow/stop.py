@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from mqops_airflow.permission import requester
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -13,16 +14,7 @@ if TYPE_CHECKING:
 
 
 class StopOperator(BaseOperator):
-    """Stops what the form names, or lets it go on; the XCom says what is in force now. No queue manager is asked.
-
-    :param requested_by: who started the run (templated).
-    """
-
-    template_fields = ("requested_by",)
-
-    def __init__(self, *, requested_by: str, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.requested_by = requested_by
+    """Stops what the form names, or lets it go on; the XCom says what is in force now. No queue manager is asked."""
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.errors import SettingsError  # noqa: PLC0415
@@ -40,6 +32,6 @@ class StopOperator(BaseOperator):
             lifted = store.lift(place)
             self.log.info("%s may go on; it was stopped %s", what, lifted or "by nobody")
             return {"what": what, "stopped": None}
-        stopped = store.stop(place, store.Stop(by=self.requested_by, at=utc_now(), why=params["why"]))
+        stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"]))
         self.log.warning("%s is stopped %s", what, stopped)
         return {"what": what, "stopped": stopped.to_json()}

@@ -10,6 +10,7 @@ from airflow.sdk import BaseBranchOperator, BaseOperator
 from mqops.act.lanes import RESTORE, RETURN
 from mqops.estate import Approval
 from mqops_airflow.check import drained_leftovers, own_folder
+from mqops_airflow.permission import permission
 from mqops_airflow.policy import judge
 from mqops_airflow.prove import ProveOperator
 from mqops_airflow.reach import connection_for
@@ -67,34 +68,31 @@ class UndoRouteOperator(BaseBranchOperator):
 
 
 class UndoActOperator(BaseOperator):
-    """Acts on the approved plan of an undo; cleared or tried again, it goes on where it stopped.
+    """Acts on the plan of an undo that the run has permission for; cleared or tried again, it goes on where it stopped.
 
-    :param folder: the undo's folder (templated, as all that follow).
-    :param digest: of the plan that was approved.
-    :param requested_by: who started the run.
-    :param approved_by: who approved the plan.
+    :param folder: the undo's folder (templated).
+    :param four_eyes: whether the person who started the run may not be the one who approved it.
     """
 
-    template_fields = ("folder", "digest", "requested_by", "approved_by")
+    template_fields = ("folder",)
 
-    def __init__(self, *, folder: str, digest: str, requested_by: str, approved_by: str, **kwargs: Any) -> None:
+    def __init__(self, *, folder: str, four_eyes: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.folder = folder
-        self.digest = digest
-        self.requested_by = requested_by
-        self.approved_by = approved_by
+        self.four_eyes = four_eyes
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.store.run import RunFolder  # noqa: PLC0415
         from mqops.workflow.undo import carry_out  # noqa: PLC0415
 
         params = context["params"]
+        found = permission(context, four_eyes=self.four_eyes)
         summary = carry_out(
             connection_for(params["queue_manager"], estate_file()),
             RunFolder(Path(self.folder)),
-            approved=self.digest,
+            approved=found.digest,
             unit_size=params["unit_of_work"],
-            about={"requested_by": self.requested_by, "approved_by": self.approved_by},
+            about={"requested_by": found.requested_by, "approved_by": found.approved_by},
         )
         self.log.info("%d put back, %d failed, %d changed since", summary.moved, summary.failed, summary.absent)
         return summary.to_json()

@@ -43,8 +43,7 @@ def switch(dag_file: Any, estate: Path) -> Any:
     def run(**form: Any) -> Any:
         params = {name: dag.params.get_param(name).resolve(form.get(name, dag.params[name])) for name in dag.params}
         task: Any = dag.get_task("stop")
-        task.requested_by = "carol"
-        return task.execute({"params": params, "ti": SimpleNamespace()})
+        return task.execute({"params": params, "dag_run": SimpleNamespace(triggering_user_name="carol")})
 
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -55,6 +56,10 @@ def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
     assert (summary["balanced"], summary["finished"], summary["plan"]) == (True, True, digest)
     depths = {queue: manager.depth(queue) for queue in (DLQ, "BACK.AGAIN", "NEW.NAME", "REALLY.DEAD.QUEUE")}
     assert depths == {DLQ: 61, "BACK.AGAIN": 60, "NEW.NAME": 60, "REALLY.DEAD.QUEUE": 60}
+    (issued,) = [
+        entry for entry in LedgerFile(site.folder / "lake" / "QM1", str).entries() if entry["kind"] == "issued"
+    ]
+    assert (issued["about"]["requested_by"], issued["about"]["approved_by"]) == ("admin", "admin")
     wanted = [b"message %06d" % number for number in range(300) if number % 5 != 2]
     assert everything(manager) == sorted([*wanted, b"message that came later"])
     assert "planned 300 = moved 180 + discarded 60 + left 60 + gone 0" in site.log(result, "prove")
@@ -162,6 +167,11 @@ def test_four_eyes_and_a_rejection_move_nothing(site: Any) -> None:
     assert "NotAllowed: operator started this run; the estate asks for another person's approval" in site.log(
         result, "approve"
     )
+    # marking the task as success is no approval
+    operator.call("PATCH", f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/approve", json={"new_state": "success"})
+    result = operator.follow(dag_id, run_id)
+    assert (result.state, states(result)) == ("failed", "SSSSSFF")
+    assert "NotAllowed: nobody has approved plan" in site.log(result, "act")
     again = {"dry_run": False, "dag_run_id": run_id, "task_ids": ["approve"], "include_downstream": True}
     site.client.call("POST", f"/dags/{dag_id}/clearTaskInstances", json=again | {"only_failed": False})
     result = site.client.follow(dag_id, run_id, approve=lambda _question: False)
@@ -193,6 +203,8 @@ def test_scheduled_runs_act_under_the_policy_and_an_empty_queue_starts_no_jvm(si
     assert [(result.state, states(result)) for result in results] == [("success", "SSSSKSS"), ("success", "SKKKKKK")]
     assert "approved by the estate's policy" in site.log(results[0], "route")
     assert "Nothing to do" in site.log(results[1], "check")
+    last = json.loads((site.folder / "lake" / "SCHEDULED" / "anatomy" / f"{DLQ}.json").read_text())
+    assert (last["messages"], last["run"]) == (0, "")  # the next run tells its growth since then
     assert (manager.depth(DLQ), manager.depth("BACK.AGAIN")) == (0, 10)
 
 

@@ -1,0 +1,54 @@
+"""An Airflow for the tests that does what it is told line by line: calls of its API by a person, tasks run one by one.
+
+A line in is `["call", person, method, path, body]` or `["task", DAG, run, task, form]`, JSON; the line out, to the file
+descriptor that is the argument, is what the API answers, or the task's state. Nothing is scheduled: the order is the
+test's.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from airflow.api_fastapi.app import create_app, get_auth_manager
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from airflow.cli.cli_parser import get_parser
+from fastapi.testclient import TestClient
+
+
+def command(*arguments: str) -> None:
+    """A command of Airflow's command line, in this process."""
+    given = get_parser().parse_args(arguments)
+    given.func(given)
+
+
+class Told:
+    """Airflow, told what to do."""
+
+    def __init__(self) -> None:
+        command("dags", "reserialize")
+        self.client = TestClient(create_app(apps="core"))
+
+    def call(self, person: str, method: str, path: str, body: Any) -> Any:
+        token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=person, role="admin"))
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = self.client.request(method, f"/api/v2{path}", json=body, headers=headers)
+        return answer.raise_for_status().json() if answer.content else None
+
+    def task(self, dag: str, run: str, task: str, form: dict[str, Any]) -> str:
+        command("tasks", "test", dag, task, run, "--task-params", json.dumps(form))
+        state: str = self.call("anybody", "GET", f"/dags/{dag}/dagRuns/{run}/taskInstances/{task}", None)["state"]
+        return state
+
+
+def main() -> None:
+    told = Told()
+    with open(int(sys.argv[1]), "w", encoding="utf-8") as answers:
+        for line in sys.stdin:
+            what, *arguments = json.loads(line)
+            print(json.dumps(getattr(told, what)(*arguments)), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
