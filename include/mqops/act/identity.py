@@ -45,6 +45,10 @@ class PlanIdentity:
         """CorrelId of a lane's ticket."""
         return self._identifier("ticket", lane)
 
+    def resumed_id(self, at: str) -> bytes:
+        """What tells one line that says who went on with this plan from another."""
+        return self._identifier("resumed", at)
+
     def outcome_id(self, at: str, number: int) -> bytes:
         """What tells one line of outcomes seen at a time from another."""
         return self._identifier("outcome", at, number)

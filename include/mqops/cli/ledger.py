@@ -154,11 +154,13 @@ def _told(event: Mapping[str, Any]) -> tuple[str, ...]:
         )
     failed = f" failed: {event['reason']}" if event["reason"] else ""
     line = f"line {event['rule_line']} of {event['table_source']}, " if event["rule_line"] else ""
+    approved = f"approved: {event['approved_by'] or 'by nobody'}"
+    finished = f"; finished by {event['finished_by']}" if event["finished_by"] else ""
     return (
         f"{event['at']}  {event['queue_manager']}  {event['action']}{target}{failed}  run {event['run']}",
         f"    message   {event['msg_id']} of {event['queue'] or 'an unknown queue'}, body {event['body']}",
         f"    rule      {line}key {event['rule']}, table {event['table'] or 'unknown'}",
-        f"    asked     {event['requested_by'] or 'not recorded'}; approved: {event['approved_by'] or 'by nobody'}",
+        f"    asked     {event['requested_by'] or 'not recorded'}; {approved}{finished}",
         f"    plan      {event['plan']}, row {event['row']}",
         f"    unit      {event['unit']}, line {event['line']} of the ledger",
     )

@@ -66,7 +66,7 @@ def resume(*, run: str, queue_manager: str, finish: bool, unit_size: int, lake: 
             click.echo(f"{name} was stopped {lifted}; it may go on" if lifted else f"{name} was not stopped")
         return
     found = workflow.find_run(lake, run, queue_manager)
-    summary = workflow.finish(connection_to(queue_manager_of(found)), found, unit_size=unit_size)
+    summary = workflow.finish(connection_to(queue_manager_of(found)), found, unit_size=unit_size, who=this_user())
     show_json(summary.to_json()) if as_json else show_summary(summary)
 
 

@@ -61,7 +61,7 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
     user = this_user()
     if not dry_run:
         refuse_own(name, user, user, workflow="undo")
-    finished = [] if dry_run else finish(connection, undone, unit_size=unit_size)
+    finished = [] if dry_run else finish(connection, undone, unit_size=unit_size, who=user)
     folder = RunFolder.at(lake, name, new_run_key().replace("cli-", "undo-", 1))
     plan = plan_undo(connection, undone, folder)
     refused = any(action in REFUSED for action in plan.actions)

@@ -1,7 +1,8 @@
 """What became of messages, line by line of the ledger: one event for each message that a unit of work dealt with.
 
 Why it was done stands in another line, the one that says that the plan's tickets were issued: which table, who asked,
-who approved. It comes before the plan's other lines.
+who approved. It comes before the plan's other lines. Who went on with a plan that somebody else had begun stands in a
+line before those of what was done then.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Event:
     Parameters: `line` of the ledger, from 1, and its `hash`; `at` UTC time, ISO 8601; `outcome` "acted", "failed" for a
     try that failed with `reason` (MQRC name), or what was seen of it then (`mqops.ledger.outcome`); `unit` MsgId (hex)
     of the unit of work's marker; `row` of the plan; `rule` the key of the rule; `body` the first 32 hex digits of
-    the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved are blank where nobody was asked.
+    the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved are blank where nobody was asked,
+    who finished it where it was not begun by somebody else.
     """
 
     at: str
@@ -38,6 +40,7 @@ class Event:
     table: str
     requested_by: str
     approved_by: str
+    finished_by: str
     workflow: str
     run: str
     plan: str
@@ -64,6 +67,8 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator
         marker = Marker.from_json(entry)
         if marker.kind == "issued":
             about[marker.run, marker.plan] = marker.about
+        elif marker.kind == "resumed":
+            about[marker.run, marker.plan] = {**about.get((marker.run, marker.plan), {}), **marker.about}
         known = about.get((marker.run, marker.plan), {})
         for row, key, msg_id, action, rule, dest_q, dest_q_mgr, reason, body in marker.rows:
             yield Event(
@@ -80,6 +85,7 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator
                 table=_text(known, "table_digest"),
                 requested_by=_text(known, "requested_by"),
                 approved_by=_text(known, "approved_by"),
+                finished_by="" if marker.kind == "outcome" else _text(known, "finished_by"),
                 workflow=_text(known, "workflow"),
                 run=marker.run,
                 plan=marker.plan,

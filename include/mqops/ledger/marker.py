@@ -4,7 +4,8 @@ A marker: `{v, unit, run, plan, kind, lane, first, next, last, at, rows, absent}
 each unit of work), "failed" (at most one beside it) or "issued" (one for each plan, with `lanes` and `about`). A row is
 `[row, msg_key, msg_id hex, action, rule_key, dest_q, dest_q_mgr, reason or null, body digest]`, the last one the first
 32 hex digits of the body's SHA-256 (missing in old ledgers); `absent` are numbers of rows that were no longer there.
-Lines of kind "outcome" stand in the ledger only: what was later seen of their rows (`mqops.ledger.outcome`).
+Lines of two kinds stand in the ledger only: "outcome", what was later seen of their rows (`mqops.ledger.outcome`), and
+"resumed": who (`about`) went on with a plan that was begun, so that the plan's lines behind it are what was done then.
 `unit` is the MsgId of the marker in hex and stands first: the ledger recognises a line by it.
 """
 
@@ -18,7 +19,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from mqops.errors import LedgerBroken
 
 VERSION = 1
-Kind: TypeAlias = Literal["acted", "failed", "issued", "outcome"]
+Kind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed"]
 MarkerRow: TypeAlias = tuple[int, str, str, str, str, str, str, int | None, str]
 BODY_DIGITS = 32
 
@@ -27,8 +28,8 @@ BODY_DIGITS = 32
 class Marker:
     """What one unit of work did to the rows at positions [first, next) of a lane.
 
-    Parameters: `unit` MsgId in hex; `plan` digest; `last` whether the lane ends here; `at` UTC time, ISO 8601; `about`
-    and `lanes` (rows of each lane) only with kind "issued"; `outcome` only with that kind.
+    Parameters: `unit` MsgId in hex; `plan` digest; `last` whether the lane ends here; `at` UTC time, ISO 8601; `lanes`
+    (rows of each lane) only with kind "issued", `about` also with "resumed"; `outcome` only with that kind.
     """
 
     unit: str
@@ -53,6 +54,8 @@ class Marker:
         body["at"] = self.at
         if self.kind == "issued":
             return body | {"lanes": list(self.lanes), "about": dict(self.about)}
+        if self.kind == "resumed":
+            return body | {"about": dict(self.about)}
         if self.kind == "outcome":
             return body | {"outcome": self.outcome, "rows": self.rows}
         body |= {"lane": self.lane, "first": self.first, "next": self.next, "last": self.last}

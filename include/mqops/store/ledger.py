@@ -24,6 +24,7 @@ from mqops.store.files import FILE_MODE, lake_errors, make_folder, read_json
 _BLOCK = 1 << 20
 _START = 1000
 """Bytes in which a line's unit, run, plan and kind stand."""
+_WHY = (b'"kind":"issued"', b'"kind":"resumed"')
 
 
 class LedgerFile:
@@ -93,7 +94,7 @@ class LedgerFile:
         """
         wanted = text.encode()
         for number, line in enumerate(linked(self.lines()), start=1):
-            if wanted in line or b'"kind":"issued"' in line[:_START]:
+            if wanted in line or any(kind in line[:_START] for kind in _WHY):
                 yield read_line(number, line)
 
     def markers(self, *, plan: PlanIdentity | None = None, kind: Kind | None = None) -> Iterator[Marker]:

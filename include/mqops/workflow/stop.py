@@ -15,6 +15,7 @@ from mqops.store import undo as undos
 from mqops.store.files import read_json
 from mqops.store.run import RunFolder
 from mqops.workflow.act import act
+from mqops.workflow.finisher import note_finisher
 from mqops.workflow.prove import prove
 from mqops.workflow.tickets import issued_lanes, read_order
 
@@ -59,8 +60,12 @@ def acted_and_proved(
     return prove(connection, run)
 
 
-def finish(connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE) -> RunSummary:
+def finish(
+    connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
+) -> RunSummary:
     """Go on with a run that was begun and not ended. It was approved when it began.
+
+    Parameters: `who` finishes it, for the ledger.
 
     Raises:
         SettingsError: nothing of it was begun, so nobody may have approved it; or it is an undo.
@@ -69,6 +74,8 @@ def finish(connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT
     plan = PlanSummary.from_json(read_json(run.plan_json))
     if undos.kept(run) is not None:
         raise SettingsError(f"Run {run.run} is an undo: `mqops undo` of the run that it undoes finishes it")
-    if issued_lanes(run, read_order(run).plan) is None:
+    order = read_order(run)
+    if issued_lanes(run, order.plan) is None:
         raise SettingsError(f"Nothing of run {run.run} was begun: start a new run")
+    note_finisher(connection, order, who)
     return acted_and_proved(connection, run, unit_size=unit_size, approved=plan.digest)

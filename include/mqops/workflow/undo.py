@@ -39,6 +39,7 @@ from mqops.undo.decision import Done, Fate, fates
 from mqops.workflow.act import act
 from mqops.workflow.clock import utc, utc_now
 from mqops.workflow.decide import write_plan
+from mqops.workflow.finisher import note_finisher
 from mqops.workflow.places import Places, key_as_put, picture
 from mqops.workflow.preflight import preflight
 from mqops.workflow.prove import prove, reopened
@@ -127,8 +128,12 @@ def carry_out(
         return act(connection, folder, unit_size=unit_size, approved=approved, about=told, port=port, needs=())
 
 
-def finish(connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE) -> list[RunSummary]:
+def finish(
+    connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
+) -> list[RunSummary]:
     """Finish the undos of a run that were begun and not ended, as after a crash. They were approved when they began.
+
+    Parameters: `who` finishes them, for the ledger.
 
     Raises as `carry_out` and `prove`.
     """
@@ -138,6 +143,7 @@ def finish(connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT
     for plan, sums in begun.items():
         if sums.open_lanes:
             folder = RunFolder(run.path.parent / plan.run)
+            note_finisher(connection, read_order(folder), who)
             carry_out(connection, folder, approved=plan.digest, unit_size=unit_size)
             summaries.append(prove(connection, folder))
     return summaries

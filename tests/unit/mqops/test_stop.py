@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -150,6 +152,11 @@ def test_stop_and_resume_on_the_command_line(manager, lake):
     assert "was stopped by" in mqops("resume", run.run).stdout
     finished = mqops("resume", run.run, "--finish").stdout.splitlines()
     assert "10 planned = 10 moved + 0 discarded + 0 left + 0 gone: balances" in finished
+    who = f"{getpass.getuser()}@{socket.gethostname()}"
+    events = [json.loads(line) for line in mqops("ledger", "export").stdout.splitlines()]
+    assert [event["finished_by"] for event in events] == [""] * 4 + [who] * 6
+    assert f"; finished by {who}\n" in mqops("ledger", "show", events[-1]["msg_id"]).stdout
+    mqops("ledger", "verify")
     for command in ("stop", "resume"):
         refused = mqops(command, "-m", "QMTYPO", expect=1)
         assert refused.stderr == f"mqops: {lake} has nothing of queue manager QMTYPO: is it the lake of its runs?\n"

@@ -12,6 +12,7 @@ from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
 from mqops.errors import InProgress, LakeError, PlanChanged, SettingsError
+from mqops.ledger.history import events
 from mqops.mq.connection import connect
 from mqops.rules import parse
 from mqops.store.files import read_json, write_json
@@ -343,9 +344,11 @@ def test_an_undo_that_was_begun_is_finished_before_another_is_planned(manager, b
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(9999)")
     with pytest.raises(InProgress, match=f"Undo {folder.run} of run {run.run} was begun and is not finished"):
         bench.plan(run)
-    (summary,) = finish(manager.connection, run)
+    (summary,) = finish(manager.connection, run, who="carol@host")
     assert (summary.run, summary.moved, summary.finished) == (folder.run, 3, True)
-    assert finish(manager.connection, run) == []
+    assert finish(manager.connection, run, who="carol@host") == []
+    put_back = [one for one in events("QM1", LedgerFile(run.lake_folder, str).entries()) if one.run == folder.run]
+    assert [one.finished_by for one in put_back] == ["carol@host"] * 3
     assert bench.undo(run)[0] == {"UNDONE": 3}
     assert [body[172:] for body in manager.bodies(DLQ)] == [b"0", b"1", b"2"]
 
