@@ -56,7 +56,9 @@ def check(folder: Path, name: str, password: str) -> bool:
 
 
 def _hashed(password: str, salt: bytes, cost: int, block: int, parallel: int) -> str:
-    digest = hashlib.scrypt(password.encode(), salt=salt, n=cost, r=block, p=parallel, maxmem=256 * cost * block)
+    digest = hashlib.scrypt(
+        password.encode("utf-8", "surrogateescape"), salt=salt, n=cost, r=block, p=parallel, maxmem=256 * cost * block
+    )
     encoded = [base64.b64encode(part).decode() for part in (salt, digest)]
     return f"scrypt${cost},{block},{parallel}${encoded[0]}${encoded[1]}"
 

@@ -238,7 +238,10 @@ def inquire_queues(
     Raises:
         MQError: the command server refused.
     """
-    arguments: dict[int, Any] = {c.MQCA_Q_NAME: generic_name.encode(), c.MQIA_Q_TYPE: kind}
+    arguments: dict[int, Any] = {
+        c.MQCA_Q_NAME: generic_name.encode("utf-8", "surrogateescape"),
+        c.MQIA_Q_TYPE: kind,
+    }
     if selectors:
         arguments[c.MQIACF_Q_ATTRS] = [c.MQCA_Q_NAME, *selectors]
     try:

@@ -35,6 +35,13 @@ def test_MQCONN_has_no_password(home: object, how: str, name: str) -> None:
     Clerk(OWNER.encode()).manager.disconnect()
 
 
+def test_a_password_that_is_no_utf8_is_a_wrong_one(home: object) -> None:
+    make("QM1")
+    add_user(OWNER)
+    with refused(CMQC.MQRC_NOT_AUTHORIZED):
+        pymqi.QueueManager(None).connect_with_options("QM1", user=OWNER.encode(), password=b"\xff")
+
+
 @pytest.mark.parametrize("how", ["NONE", "OPTIONAL"])
 def test_MQCONN_runs_as_the_process_where_it_needs_no_password(home: object, how: str) -> None:
     make("QM1", "DEFINE QLOCAL(Q1)")
