@@ -141,34 +141,18 @@ def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
     """
     try:
         if queue_manager not in {"", queue_manager_name(session)}:
-            return _opened_for_puts(session, queue, queue_manager, f"it is a queue of queue manager {queue_manager}")
+            there = session.local_queue(queue, queue_manager)
+            return _local(session, there, f"it is a queue of queue manager {queue_manager}")
         base = base_queue(session, queue)
         with _opened(session, base, c.MQOT_Q) as handle:
             kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
         if kind == c.MQQT_REMOTE:
-            return _opened_for_puts(session, queue, "", "it is not a local queue")
+            return _local(session, session.local_queue(queue), "it is not a local queue")
         if kind != c.MQQT_LOCAL:
             return Landing("", "it is not a local queue")
         return _local(session, base, "it is a transmission queue")
     except MQError as error:
         return Landing("", str(error))
-
-
-def _opened_for_puts(session: Session, queue: str, queue_manager: str, why: str) -> Landing:
-    """The local queue that the queue manager itself puts to: of a name that leads to another one, a transmission queue.
-
-    IBM MQ, "MQOPEN option for resolving local queue names". Raises `MQError`.
-    """
-    import pymqi  # noqa: PLC0415
-
-    described = pymqi.OD(Version=c.MQOD_VERSION_4, ObjectName=queue.encode(), ObjectQMgrName=queue_manager.encode())
-    opened = pymqi.Queue(session.pymqi_manager)
-    try:
-        opened.open(described, c.MQOO_OUTPUT | c.MQOO_RESOLVE_LOCAL_Q | c.MQOO_FAIL_IF_QUIESCING)
-        opened.close()
-    except pymqi.MQMIError as error:
-        raise mq_error(error.comp, error.reason, verb="MQOPEN", object_name=queue) from None
-    return _local(session, _text(described.ResolvedQName), why)
 
 
 def _local(session: Session, queue: str, why: str) -> Landing:

@@ -20,6 +20,7 @@ FIRST_BUFFER = 32 * 1024
 """Bytes of the first buffer for a message of unknown length; it grows when a message does not fit."""
 
 _MD = MQMD_LAYOUT.pack({"version": c.MQMD_VERSION_2})
+_resolved = MQOD.reader("resolved_q_name")
 _IDS = MQMD_LAYOUT.offset("msg_id")
 _AFTER_IDS = MQMD_LAYOUT.offset("backout_count")
 _MD_HEAD, _MD_TAIL = _MD[:_IDS], _MD[_AFTER_IDS:]
@@ -87,6 +88,23 @@ class Session:
             MQError: with the object's name; MQRC_DYNAMIC_Q_NAME_ERROR for a model queue. What is no name at all, as
                 those that messages carry may be, is refused without a call.
         """
+        return self._open(name, options, queue_manager, alternate_user, kind)[0]
+
+    def local_queue(self, name: str, queue_manager: str = "") -> str:
+        """The local queue that puts to a name go to, a transmission queue where it leads to another queue manager.
+
+        IBM MQ, "MQOPEN option for resolving local queue names". Raises `MQError` as `open` for puts does.
+        """
+        options = c.MQOO_OUTPUT | c.MQOO_RESOLVE_LOCAL_Q | c.MQOO_FAIL_IF_QUIESCING
+        handle, described = self._open(name, options, queue_manager)
+        self.close(handle)
+        name_there: bytes = _resolved(described)[0]
+        return name_there.rstrip(b" \0").decode("latin-1")
+
+    def _open(
+        self, name: str, options: int, queue_manager: str, alternate_user: str = "", kind: int = c.MQOT_Q
+    ) -> tuple[int, bytes]:
+        """The handle, and the MQOD as the queue manager left it."""
         values = {
             "version": c.MQOD_VERSION_4,
             "object_type": kind,
@@ -102,10 +120,10 @@ class Session:
             raise mq_error(
                 c.MQCC_FAILED, _REFUSED[error.field], verb="MQOPEN", object_name=name or self.name, advice=advice
             ) from error
-        handle, _od, comp, reason = self._calls.MQOPEN(self._connection, od, options)
+        handle, od, comp, reason = self._calls.MQOPEN(self._connection, od, options)
         if comp == c.MQCC_FAILED:
             raise mq_error(comp, reason, verb="MQOPEN", object_name=name or self.name)
-        return int(handle)
+        return int(handle), od
 
     def close(self, handle: int, options: int = c.MQCO_NONE) -> None:
         """MQCLOSE. Raises `MQError`."""

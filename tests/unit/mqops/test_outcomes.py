@@ -29,6 +29,8 @@ from mqops.ledger.outcome import (
     absent,
     outcomes,
 )
+from mqops.mq.connection import connect
+from mqops.mq.inquire import landing_place
 from mqops.rules import parse
 from mqops.store import replays, tries
 from mqops.store.ledger import LedgerFile
@@ -284,6 +286,12 @@ DEFINE QALIAS(NEAR) TARGET(FAR)
 ALTER QMGR DEFXMITQ(XMIT)
 DEFINE QREMOTE(MYSELF) RQMNAME(QM1)
 """
+
+
+def test_what_is_no_name_of_a_queue_manager_leads_nowhere(manager):
+    with connect(manager.connection) as session:
+        for odd in ("\N{LATIN SMALL LETTER R WITH CARON}", "\udc80", "Q" * 49):
+            assert landing_place(session, "A", odd).why.startswith("MQOPEN on A failed: MQRC_OBJECT_Q_MGR_NAME_ERROR")
 
 
 def test_what_a_channel_has_in_its_unit_of_work_is_not_sent_on_yet(manager, bench):
