@@ -12,7 +12,7 @@ from mq_support import DLQ, dead_letter, until
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\nACTION(IGNORE)\n"
 READER = Path(__file__).with_name("dlq_reader.py")
-MESSAGES, MOST_GOT, PACE = 360, 90, 60
+MESSAGES, MOST_GOT, PACE = 360, 90, 30
 """PACE makes a pass last for seconds, so that all three are at work at the same time."""
 
 
