@@ -27,6 +27,7 @@ from mqops.store.run import RunFolder
 from mqops.store.stop import refuse_if_stopped
 from mqops.workflow.act import ROW_COLUMNS, LaneWorker, canary_lanes, make_row, phases, summarise
 from mqops.workflow.canary import StoppedGroups
+from mqops.workflow.finisher import note_finisher
 from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, read_order
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def act(
     """Act on a run's plan, or finish what an earlier execution began; writes RUN/act.json.
 
     Parameters: `unit_size` most messages a unit of work; `lanes` how many destinations are served side by side (the
-    first execution decides); `approved` digest of the approved plan; `about` who asked and who approved.
+    first execution decides); `approved` digest of the approved plan; `about` as for the plain one.
 
     Raises:
         PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
@@ -66,9 +67,9 @@ def act(
             plan = spark.read.parquet(str(run.plan))
         with told_by_spark(run.plan):
             check_rows(order, digest_of(plan))
-        lengths = issue_once(
-            connection, run, order, lambda: _lengths(plan, lanes, order.handling), about_plan(order, **(about or {}))
-        )
+        told = about_plan(order, **(about or {}))
+        lengths = issue_once(connection, run, order, lambda: _lengths(plan, lanes, order.handling), told)
+        note_finisher(connection, order, told.get("finished_by", ""))
         first = canary_lanes(lengths, order.handling)
         rows = _in_lanes(plan, len(lengths), order.handling)
         tasks = len(lengths)

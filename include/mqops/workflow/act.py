@@ -22,6 +22,7 @@ from mqops.store.run import RunFolder
 from mqops.store.stop import refuse_if_stopped
 from mqops.workflow.canary import StoppedGroups, decided, watch
 from mqops.workflow.clock import utc_now
+from mqops.workflow.finisher import note_finisher
 from mqops.workflow.throttle import Throttle
 from mqops.workflow.tickets import Order, about_plan, issue_once, plan_rows, read_order, unfinished_lanes
 
@@ -127,7 +128,8 @@ def act(
     """Act on a run's plan, or finish what an earlier execution began.
 
     Parameters: `unit_size` most messages a unit of work; `approved` digest of the approved plan; `about` who asked and
-    who approved; `port` as for `LaneWorker`; `needs` the queues without which nothing is done, the plan's unless given.
+    who approved, and who finishes (`finished_by`) what these began; `port` as for `LaneWorker`; `needs` the queues
+    without which nothing is done, the plan's unless given.
 
     Raises:
         PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
@@ -141,6 +143,7 @@ def act(
         rows = _rows(run, order)
         told = about_plan(order, **(about or {}))
         lanes = issue_once(connection, run, order, lambda: _lengths(rows, order.handling), told, needs=needs)
+        note_finisher(connection, order, told.get("finished_by", ""))
         by_lane = _dealt(rows, len(lanes), order.handling)
 
         def visit(unfinished: Sequence[int], stopped: StoppedGroups) -> list[LaneResult]:

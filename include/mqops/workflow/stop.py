@@ -15,7 +15,6 @@ from mqops.store import undo as undos
 from mqops.store.files import read_json
 from mqops.store.run import RunFolder
 from mqops.workflow.act import act
-from mqops.workflow.finisher import note_finisher
 from mqops.workflow.prove import prove
 from mqops.workflow.tickets import issued_lanes, read_order
 
@@ -77,5 +76,4 @@ def finish(
     order = read_order(run)
     if issued_lanes(run, order.plan) is None:
         raise SettingsError(f"Nothing of run {run.run} was begun: start a new run")
-    note_finisher(connection, order, who)
-    return acted_and_proved(connection, run, unit_size=unit_size, approved=plan.digest)
+    return acted_and_proved(connection, run, unit_size=unit_size, approved=plan.digest, about={"finished_by": who})

@@ -39,7 +39,6 @@ from mqops.undo.decision import Done, Fate, fates
 from mqops.workflow.act import act
 from mqops.workflow.clock import utc, utc_now
 from mqops.workflow.decide import write_plan
-from mqops.workflow.finisher import note_finisher
 from mqops.workflow.places import Places, key_as_put, picture
 from mqops.workflow.preflight import preflight
 from mqops.workflow.prove import prove, reopened
@@ -143,8 +142,7 @@ def finish(
     for plan, sums in begun.items():
         if sums.open_lanes:
             folder = RunFolder(run.path.parent / plan.run)
-            note_finisher(connection, read_order(folder), who)
-            carry_out(connection, folder, approved=plan.digest, unit_size=unit_size)
+            carry_out(connection, folder, approved=plan.digest, unit_size=unit_size, about={"finished_by": who})
             summaries.append(prove(connection, folder))
     return summaries
 

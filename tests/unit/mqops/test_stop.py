@@ -15,6 +15,7 @@ from act_support import after_commits, planned, proved
 from mq_support import DLQ, dead_letter
 
 from mqops.errors import LakeError, SettingsError, Stopped
+from mqops.ledger.history import events
 from mqops.rules import parse
 from mqops.store.files import read_json
 from mqops.store.ledger import LedgerFile
@@ -131,6 +132,24 @@ def test_only_what_was_begun_is_finished(manager, lake):
     assert find_run(lake, run.run, "QM2") == twin
 
 
+def test_who_finishes_is_whoever_really_went_on(manager, lake):
+    fill(manager)
+    run, _plan = planned(manager, lake)
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=4, port=stop_after(1, run.path))
+    with pytest.raises(Stopped):
+        finish(manager.connection, run, unit_size=2, who="refused@host")
+    lift(run.path)
+    carol = {"finished_by": "carol@host"}
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=2, about=carol, port=stop_after(2, run.path))
+    lift(run.path)
+    act(manager.connection, run, unit_size=2)  # as another try of the task
+    prove(manager.connection, run)
+    acted = [event for event in events("QM1", LedgerFile(run.lake_folder, str).entries()) if event.outcome == "acted"]
+    assert [event.finished_by for event in acted] == [""] * 4 + ["carol@host"] * 4 + [""] * 2
+
+
 def test_stop_and_resume_on_the_command_line(manager, lake):
     fill(manager)
     run, _plan = planned(manager, lake)
@@ -153,9 +172,9 @@ def test_stop_and_resume_on_the_command_line(manager, lake):
     finished = mqops("resume", run.run, "--finish").stdout.splitlines()
     assert "10 planned = 10 moved + 0 discarded + 0 left + 0 gone: balances" in finished
     who = f"{getpass.getuser()}@{socket.gethostname()}"
-    events = [json.loads(line) for line in mqops("ledger", "export").stdout.splitlines()]
-    assert [event["finished_by"] for event in events] == [""] * 4 + [who] * 6
-    assert f"; finished by {who}\n" in mqops("ledger", "show", events[-1]["msg_id"]).stdout
+    exported = [json.loads(line) for line in mqops("ledger", "export").stdout.splitlines()]
+    assert [event["finished_by"] for event in exported] == [""] * 4 + [who] * 6
+    assert f"; finished by {who}\n" in mqops("ledger", "show", exported[-1]["msg_id"]).stdout
     mqops("ledger", "verify")
     for command in ("stop", "resume"):
         refused = mqops(command, "-m", "QMTYPO", expect=1)
