@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from mqops.anatomy import told
 from mqops.errors import MqopsError
+from mqops.printable import printable
 from mqops_airflow.hook import MqHook
 
 if TYPE_CHECKING:
@@ -102,12 +103,13 @@ class ProveOperator(BaseOperator):
         for fate in summary.canaries:
             (self.log.warning if fate["why"] else self.log.info)(
                 "canaries of %s: %d moved, %d came back, %d failed, %d unread: %s",
-                *(fate[name] for name in ("unit_group", "moved", "back", "failed", "unread")),
+                printable(fate["unit_group"]),
+                *(fate[name] for name in ("moved", "back", "failed", "unread")),
                 fate["why"] or "the rest followed",
             )
         for why, count in summary.left_because.items():
-            self.log.warning("left: %d: %s", count, why)
+            self.log.warning("left: %d: %s", count, printable(why))
         for remark in summary.remarks:
-            self.log.warning("%s", remark)
+            self.log.warning("%s", printable(remark))
         for reason, count in summary.reasons.items():
             self.log.info("failed tries: %s %d", reason, count)

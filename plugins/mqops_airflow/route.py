@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseBranchOperator
 
 from mqops.estate import Approval, AutoApprove
+from mqops.printable import printable
 from mqops_airflow.hook import MqHook
 from mqops_airflow.policy import UNATTENDED, judge
 
@@ -72,7 +73,7 @@ class PlanRouteOperator(BaseBranchOperator):
 
         found = preflight(MqHook(self.mq_conn_id).get_conn(), RunFolder(Path(self.folder)))
         for line in (*shown(found.findings), *found.remarks):
-            self.log.warning("%s", line)
+            self.log.warning("%s", printable(line))
         self.log.info("Pre-flight of %d destinations: %d findings", found.destinations, len(found.findings))
         return found
 

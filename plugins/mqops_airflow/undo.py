@@ -9,6 +9,7 @@ from airflow.sdk import BaseBranchOperator, BaseOperator
 
 from mqops.act.lanes import RESTORE, RETURN
 from mqops.estate import Approval
+from mqops.printable import printable
 from mqops_airflow.check import drained_leftovers, own_folder
 from mqops_airflow.permission import permission
 from mqops_airflow.policy import judge
@@ -46,7 +47,7 @@ class UndoPlanOperator(BaseOperator):
             (self.log.info if action in {RESTORE, RETURN} else self.log.warning)("%s: %d messages", action, count)
         found = kept(folder)
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
-            self.log.warning("%s", remark)
+            self.log.warning("%s", printable(remark))
         told = {"folder": str(folder.path), "undoes": run.run, "run": plan.run, "digest": plan.digest}
         return told | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
 

@@ -244,7 +244,7 @@ def _of_coming_back(looked: Iterable[tuple[Demand, Destination]], taken_from: Co
                 severity="problem",
                 destination=demand.name,
                 what=f"{_told(demand, there.queue)}messages come back to the queue they are taken from",
-                remedy="Name another queue in the rule",
+                remedy="Name another queue (FWDQ) in a rule for them",
             )
 
 
