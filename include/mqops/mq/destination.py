@@ -12,7 +12,7 @@ from typing import Any
 
 from mqops.errors import LOST_CONNECTION, MQError
 from mqops.mq.inquire import (
-    base_queue,
+    base_queue_if_known,
     command,
     inquire_queues,
     queue_manager_attribute,
@@ -74,15 +74,7 @@ class Lookout:
         Raises:
             MQError: the connection is lost.
         """
-        return {self._base(queue) for queue in queues}
-
-    def _base(self, queue: str) -> str:
-        try:
-            return base_queue(self._session, queue)
-        except MQError as error:
-            if error.reason in LOST_CONNECTION:
-                raise
-            return queue
+        return {base_queue_if_known(self._session, queue) for queue in queues}
 
     def _refusal(self, demand: Demand, user: str) -> tuple[str, str] | None:
         """What opening for puts, as the mover does it, is refused with, and what to do; None where it works."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mqops.backout.origin import QueueDefinition
-from mqops.errors import MQError, SettingsError, mq_error
+from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
 from mqops.mq.session import Session
 from mqwire import constants as c
 
@@ -113,6 +113,17 @@ def base_queue(session: Session, queue: str) -> str:
     """
     with _opened(session, queue, c.MQOT_Q) as handle:
         return _base_of(session, handle) or queue
+
+
+def base_queue_if_known(session: Session, queue: str) -> str:
+    """As `base_queue`; the name itself also where nobody says what it stands for. Raises `MQError` for a lost
+    connection."""
+    try:
+        return base_queue(session, queue)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return queue
 
 
 def _base_of(session: Session, handle: int) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from mqops.errors import MQError, SettingsError
+from mqops.errors import SettingsError
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import base_queue, cannot_be_put_to, dead_letter_queue, queue_manager_name
+from mqops.mq.inquire import base_queue_if_known, cannot_be_put_to, dead_letter_queue, queue_manager_name
 from mqops.mq.session import Session
 from mqops.rules import Problem, Rule, Table, matches
 from mqops.rules.conditions import Answer, Question
@@ -53,7 +53,7 @@ def wrong_queues(table: Table, connection: MqConnection, *, backout: bool = Fals
                 problems.append(_problem(rule, f"FWDQ {target} {what} on {name}: {error.symbol} ({error.reason})"))
             elif is_input(rule, table.control):
                 continue  # the linter says so
-            elif source and rule.fwdqm in ("", name) and _base(session, rule.fwdq) == source:
+            elif source and rule.fwdqm in ("", name) and base_queue_if_known(session, rule.fwdq) == source:
                 read = "INPUTQ" if table.control.inputq else "DEADQ"
                 problems.append(_problem(rule, comes_back(rule, f"{read} on {name}, {source}")))
         return problems
@@ -64,17 +64,9 @@ def _read_queue(table: Table, session: Session, queue_manager: str) -> str:
     if table.control.inputqm not in ("", queue_manager):
         return ""
     try:
-        return _base(session, table.control.inputq or dead_letter_queue(session))
+        return base_queue_if_known(session, table.control.inputq or dead_letter_queue(session))
     except SettingsError:  # there is no DEADQ
         return ""
-
-
-def _base(session: Session, queue: str) -> str:
-    """The base queue of an alias, as far as it may be known, else the name itself."""
-    try:
-        return base_queue(session, queue)
-    except MQError:
-        return queue
 
 
 def unmatched_rules(table: Table, folder: Path, *, backout: bool = False) -> list[Problem]:
