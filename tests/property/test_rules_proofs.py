@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
 from mqops.rules import matches, parse
+from mqops.rules.candidates import Candidates
 from mqops.rules.covering import contradictions, covers, overlap
 from mqops.rules.keywords import PATTERN_KEYWORDS
 from mqops.rules.pattern_proofs import Proofs
@@ -97,3 +98,25 @@ def test_D14_what_is_proved_of_two_rules_holds_for_every_message(data):
         assert one or not (two and covered)
         assert met or not (one and two)
         assert not (two and empty)
+
+
+@st.composite
+def _tables(draw):
+    """Rules of a table, most of which ask of the same things."""
+    forms = draw(st.lists(st.sampled_from([*ONCE, "SIZE({})"]), min_size=1, max_size=3, unique=True))
+    rules = draw(st.lists(_rules(forms), min_size=2, max_size=8))
+    parsed = parse("* MQOPS EXTENSIONS\n" + "".join(f"{rule}\n" for rule in rules))
+    assume(parsed.table is not None)
+    return parsed.table.rules
+
+
+@given(_tables())
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+def test_D14_rules_that_are_no_candidates_neither_meet_nor_cover(rules):
+    candidates, proofs = Candidates(rules), Proofs()
+    for rule in rules:
+        met = [other for other in rules if overlap(other, rule, proofs)]
+        covering = [other for other in met if covers(other, rule, proofs)]
+        event(f"met: {len(met)} of {len(rules)}, candidates: {len(candidates.meeting(rule))}")
+        assert met == [one for one in candidates.meeting(rule) if one in met]
+        assert covering == [one for one in candidates.covering(rule) if one in covering]

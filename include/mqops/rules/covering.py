@@ -1,6 +1,7 @@
 """Proofs about two rules: that one matches whatever the other does, that a message may match both, or neither does.
 
 Conditions are compared question by question: numbers by their ranges, texts by `mqops.rules.pattern_proofs`.
+A pair of rules is a step of `Proofs`, and so is each question of extensions: what costs no proof is bounded, too.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class _Range(NamedTuple):
 
 def covers(first: Rule, second: Rule, proofs: Proofs) -> bool:
     """Whether it is proved that `first` matches every message `second` matches. Raises TooMuch."""
+    proofs.step()
     return _patterns_cover(first, second, proofs) and all(
         _answers_covered(question, first, second, proofs) for question in _questions(first)
     )
@@ -54,6 +56,7 @@ def _patterns_cover(first: Rule, second: Rule, proofs: Proofs) -> bool:
 
 def _answers_covered(question: Question, first: Rule, second: Rule, proofs: Proofs) -> bool:
     """Whether each answer that the second rule takes is one that the first takes."""
+    proofs.step()
     asked = _on(question, second)
     if _is_number(question):
         wider, narrower = _range(question, first), _range(question, second)
@@ -67,6 +70,7 @@ def _answers_covered(question: Question, first: Rule, second: Rule, proofs: Proo
 
 def overlap(first: Rule, second: Rule, proofs: Proofs) -> bool:
     """Whether a message may match both rules; if not, that is proved. Raises TooMuch."""
+    proofs.step()
     one, two = first.conditions(), second.conditions()
     for name in one.keys() & two.keys():
         keyword = PATTERN_KEYWORDS[name]
@@ -89,6 +93,7 @@ def contradictions(rule: Rule, proofs: Proofs) -> list[list[Condition]]:
 
 def _excluded(question: Question, asked: list[Condition], proofs: Proofs) -> bool:
     """Whether it is proved that no answer meets all conditions; of texts two at a time are looked at."""
+    proofs.step()
     if _is_number(question):
         return _met(question, asked).empty
     return not all(proofs.meet(str(one.value), str(two.value), None) for one, two in combinations(asked, 2))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
+from mqops.rules.candidates import Candidates
 from mqops.rules.covering import contradictions, covers, overlap
 from mqops.rules.keywords import MAX_NUMBER, PATTERN_KEYWORDS, Kind
 from mqops.rules.lines import Source
@@ -26,9 +28,13 @@ class Written:
     action_place: tuple[int, int]
 
 
-NOT_COMPARED = (
-    "from here on rules are not compared with others, with all these patterns that is too much work: what is never "
-    "reached, or hidden, is not said"
+NOT_REACHED_UNKNOWN = (
+    "from here on rules are not compared with those before them, with all these patterns that is too much work: what "
+    "is never reached is not said"
+)
+HIDDEN_UNKNOWN = (
+    "from here on rules are not compared with those behind them, with all these patterns that is too much work: what "
+    "IGNORE or DISCARD hides is not said"
 )
 _Found = tuple[tuple[int, int], str]
 """A place and a warning."""
@@ -37,17 +43,27 @@ _Found = tuple[tuple[int, int], str]
 def warnings_of(written: Sequence[Written], control: Control, source: Source) -> list[Problem]:
     """Every warning about a valid table, in no particular order.
 
-    Rules are compared with as much work as `Proofs` allows: a warning says where that was not enough.
+    Rules are compared with as much work as `Proofs` allows, once for what is never reached and once for what is
+    hidden: a warning says where that was not enough.
     """
     found = [one for rule in written for one in _of_itself(rule, control)]
-    proofs, at = Proofs(), written[0]
-    try:
-        found += _left_behind(written, proofs)
-        for position, at in enumerate(written):
-            found += _compared(at, written[:position], written[position + 1 :], proofs)
-    except TooMuch:
-        found.append((at.place, NOT_COMPARED))
+    found += _left_behind(written)
+    rules = [one.rule for one in written]
+    found += _as_far_as_possible(written, _Unreached(rules), NOT_REACHED_UNKNOWN)
+    found += _as_far_as_possible(written, _Hiding(rules), HIDDEN_UNKNOWN)
     return [source.problem(place, text) for place, text in found]
+
+
+def _as_far_as_possible(
+    written: Sequence[Written], compared: Callable[[Written], Iterator[_Found]], given_up: str
+) -> Iterator[_Found]:
+    """What is found of one rule after the other, until there are no more steps."""
+    for one in written:
+        try:
+            yield from compared(one)
+        except TooMuch:
+            yield one.place, given_up
+            return
 
 
 def _of_itself(one: Written, control: Control) -> Iterator[_Found]:
@@ -73,9 +89,12 @@ def comes_back(rule: Rule, what: str) -> str:
     )
 
 
-def _left_behind(written: Sequence[Written], proofs: Proofs) -> Iterator[_Found]:
-    """Messages that no rule takes, or none any more: only a RETRY is known to fail."""
-    everything = Rule(index=0, line=0, key="", patterns={}, action="IGNORE")
+def _left_behind(written: Sequence[Written]) -> Iterator[_Found]:
+    """Messages that no rule takes, or none any more: only a RETRY is known to fail.
+
+    Each rule is compared with one other, which asks nothing: that is little work, however many they are.
+    """
+    everything, proofs = Rule(index=0, line=0, key="", patterns={}, action="IGNORE"), Proofs(inf)
     catching = [one for one in written if covers(one.rule, everything, proofs)]
     if not catching:
         yield (
@@ -91,40 +110,79 @@ def _left_behind(written: Sequence[Written], proofs: Proofs) -> Iterator[_Found]
         )
 
 
-def _compared(one: Written, earlier: Sequence[Written], later: Sequence[Written], proofs: Proofs) -> Iterator[_Found]:
-    """What is to be said of a rule among the others; nothing of one that matches nothing."""
-    for asked in contradictions(one.rule, proofs):
-        shown = " ".join(f"{condition.question.keyword}({condition})" for condition in asked)
-        yield one.place, f"this rule matches nothing: no message is {shown}"
-        return
-    if text := _unreached(one.rule, [before.rule for before in earlier], proofs):
-        yield one.place, text
-    behind = [after.rule for after in later]
-    if one.rule.action == "IGNORE" and (lines := _partly_hidden(one.rule, behind, proofs)):
-        yield (
-            one.action_place,
-            f"IGNORE hides later rules: some messages that {lines} would take stay on the queue; put such a rule "
-            "before this one, or let this one match less",
-        )
-    retries = [rule for rule in behind if rule.action == "RETRY"]
-    if one.rule.action == "DISCARD" and (lines := _partly_hidden(one.rule, retries, proofs)):
-        yield (
-            one.action_place,
-            f"DISCARD before RETRY: some messages that {lines} would put again are discarded here without a try; put "
-            "such a rule before this one, or let this one match less",
-        )
+class _Unreached:
+    """What is to be said of a rule for those before it: IGNORE and DISCARD cannot fail, nothing goes on behind them.
+
+    A rule behind a FWD that covers it waits for that FWD to fail; behind a RETRY that is how tables are written.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._final = Candidates([rule for rule in rules if rule.action in ("IGNORE", "DISCARD")])
+        self._forwards = Candidates([rule for rule in rules if rule.action == "FWD"])
+        self._proofs = Proofs()
+
+    def __call__(self, one: Written) -> Iterator[_Found]:
+        """What is found, or that the rule matches nothing. Raises TooMuch."""
+        for asked in contradictions(one.rule, self._proofs):
+            shown = " ".join(f"{condition.question.keyword}({condition})" for condition in asked)
+            yield one.place, f"this rule matches nothing: no message is {shown}"
+            return
+        if before := self._first(self._final, one.rule):
+            yield (
+                one.place,
+                f"this rule is never reached: the rule on line {before.line} takes every message it matches",
+            )
+        elif before := self._first(self._forwards, one.rule):
+            yield (
+                one.place,
+                f"this rule is never reached unless the forward of the rule on line {before.line} fails: that one "
+                "takes every message it matches",
+            )
+
+    def _first(self, candidates: Candidates, rule: Rule) -> Rule | None:
+        """The first rule before this one that matches whatever it matches."""
+        earlier = (one for one in candidates.covering(rule) if one.index < rule.index)
+        return next((before for before in earlier if covers(before, rule, self._proofs)), None)
 
 
-def _partly_hidden(rule: Rule, later: Sequence[Rule], proofs: Proofs) -> str:
-    """The lines of the rules that a rule takes some messages from, though neither is a special case of the other."""
-    lines = [
-        str(one.line)
-        for one in later
-        if overlap(rule, one, proofs) and not covers(rule, one, proofs) and not covers(one, rule, proofs)
-    ]
-    if len(lines) > 1:
-        return f"the rules on lines {', '.join(lines[:-1])} and {lines[-1]}"
-    return f"the rule on line {lines[0]}" if lines else ""
+class _Hiding:
+    """What is to be said of a rule for those behind it: nothing of one that matches nothing."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._rules = Candidates(rules)
+        self._retries = Candidates([rule for rule in rules if rule.action == "RETRY"])
+        self._proofs = Proofs()
+
+    def __call__(self, one: Written) -> Iterator[_Found]:
+        """What is found. Raises TooMuch."""
+        action = one.rule.action
+        if action not in ("IGNORE", "DISCARD") or contradictions(one.rule, self._proofs):
+            return
+        if action == "IGNORE" and (lines := self._partly_hidden(one.rule, self._rules)):
+            yield (
+                one.action_place,
+                f"IGNORE hides later rules: some messages that {lines} would take stay on the queue; put such a rule "
+                "before this one, or let this one match less",
+            )
+        if action == "DISCARD" and (lines := self._partly_hidden(one.rule, self._retries)):
+            yield (
+                one.action_place,
+                f"DISCARD before RETRY: some messages that {lines} would put again are discarded here without a try; "
+                "put such a rule before this one, or let this one match less",
+            )
+
+    def _partly_hidden(self, rule: Rule, candidates: Candidates) -> str:
+        """The lines of later rules that a rule takes some messages from, unless one of the two is a special case."""
+        proofs = self._proofs
+        later = [one for one in candidates.meeting(rule) if one.index > rule.index]
+        lines = [
+            str(one.line)
+            for one in later
+            if overlap(rule, one, proofs) and not covers(rule, one, proofs) and not covers(one, rule, proofs)
+        ]
+        if len(lines) > 1:
+            return f"the rules on lines {', '.join(lines[:-1])} and {lines[-1]}"
+        return f"the rule on line {lines[0]}" if lines else ""
 
 
 _OPEN_RANGES: Mapping[str, tuple[tuple[int, int], ...]] = {
@@ -157,20 +215,3 @@ def unknown_numbers(rule: Rule) -> list[str]:
         elif value == _NEVER.get(name):
             found.append(f"{name}({value}): no message on a queue has this number: correct it, or remove the rule")
     return found
-
-
-def _unreached(rule: Rule, earlier: Sequence[Rule], proofs: Proofs) -> str:
-    """Why a rule is not reached: IGNORE and DISCARD cannot fail, so the search never goes on behind them.
-
-    A rule behind a FWD that covers it waits for that FWD to fail; behind a RETRY that is how tables are written.
-    """
-    for before in earlier:
-        if before.action in ("IGNORE", "DISCARD") and covers(before, rule, proofs):
-            return f"this rule is never reached: the rule on line {before.line} takes every message it matches"
-    for before in earlier:
-        if before.action == "FWD" and covers(before, rule, proofs):
-            return (
-                f"this rule is never reached unless the forward of the rule on line {before.line} fails: "
-                "that one takes every message it matches"
-            )
-    return ""

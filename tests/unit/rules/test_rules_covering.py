@@ -94,6 +94,32 @@ def test_proofs_end_where_there_are_no_more_steps():
         proofs.meet("A", "A", 48)
 
 
+def test_a_comparison_of_numbers_is_a_step():
+    one, two = parse("REASON(2053) ACTION(DISCARD)\nREASON(2085) ACTION(RETRY)\n").table.rules
+    proofs = Proofs(most_steps=2)
+    assert not covers(one, two, proofs)
+    assert not overlap(one, two, proofs)
+    with pytest.raises(TooMuch):
+        covers(one, two, proofs)
+    with pytest.raises(TooMuch):
+        overlap(one, two, proofs)
+
+
+APART = [
+    ("A" * 20 + "B*", "A" * 20 + "C*"),
+    ("*B" + "A" * 20, "*C" + "A" * 20),
+    ("A" * 20, "A" * 21 + "*"),
+    ("A*" + "?A" * 10 + "B", "A*" + "?A" * 10 + "C"),
+]
+
+
+@pytest.mark.parametrize(("one", "two"), APART)
+def test_letters_before_and_behind_wildcards_take_one_step(one, two):
+    for width in (48, None):
+        assert not Proofs(most_steps=1).meet(one, two, width)
+        assert not Proofs(most_steps=1).covers(one, two, width)
+
+
 RULES = [
     ("ACTION(DISCARD)", "DESTQ(A) ACTION(RETRY)", True),
     ("DESTQ(*) ACTION(DISCARD)", "REASON(1) ACTION(RETRY)", True),

@@ -157,12 +157,54 @@ def test_D14_a_forward_to_the_queue_that_is_read(control, action, warned):
     assert check(f"{control}\nACTION(FWD) {action}\n") == ([(2, message)] if warned else [])
 
 
-def test_D14_rules_are_compared_with_so_much_work_and_a_warning_says_where_it_ended():
+NOT_REACHED_UNKNOWN = "from here on rules are not compared with those before them, with all these patterns that is too"
+HIDDEN_UNKNOWN = "from here on rules are not compared with those behind them, with all these patterns that is too"
+
+
+def test_D14_rules_are_compared_with_those_behind_them_with_so_much_work():
     wild = [f"'{'*?A*?B' * 5}*{one}{'?*A' * 4}{two}*'" for one, two in product("ABCDEFGH", repeat=2)]
     table = "".join(f"DESTQ({pattern}) ACTION(IGNORE)\n" for pattern in wild)
     found = check(f"{table}{CATCH_ALL}")
-    assert [message.split(",")[0] for _, message in found].count("from here on rules are not compared with others") == 1
+    assert sum(message.startswith(HIDDEN_UNKNOWN) for _, message in found) == 1
     assert parse(table + CATCH_ALL, lint=False).warnings == ()
+
+
+def test_D14_rules_are_compared_with_those_before_them_with_so_much_work():
+    table = "".join(f"DESTQ(*A{n}.*) ACTION(DISCARD)\n" for n in range(750))
+    [(line, message)] = check(table + CATCH_ALL)
+    assert line > 600
+    assert message == f"{NOT_REACHED_UNKNOWN} much work: what is never reached is not said"
+
+
+def test_D14_a_rule_behind_900_of_other_queues_is_found_never_reached():
+    table = (
+        "".join(f"DESTQ(APP{n}.*) REASON(2053) ACTION(DISCARD)\n" for n in range(400))
+        + "".join(f"DESTQ(SVC{n}.*) REASON(2053) ACTION(RETRY) RETRY(3)\n" for n in range(500))
+        + "DESTQ(APP399.IN) REASON(2053) ACTION(RETRY)\n"
+    )
+    assert check(table + CATCH_ALL) == [
+        (901, "this rule is never reached: the rule on line 400 takes every message it matches")
+    ]
+
+
+def test_D14_a_rule_behind_5000_of_other_numbers_is_found_never_reached():
+    table = "".join(f"FEEDBACK({65536 + n}) ACTION(IGNORE)\n" for n in range(5000))
+    found = check(f"{table}FEEDBACK(65999) DESTQ(A) ACTION(RETRY)\n{CATCH_ALL}")
+    assert [one for one in found if not one[1].startswith("ACTION(IGNORE) leaves")] == [
+        (5001, "this rule is never reached: the rule on line 464 takes every message it matches")
+    ]
+
+
+def test_D14_what_is_never_reached_is_said_where_looking_for_what_is_hidden_is_too_much_work():
+    table = (
+        "".join(f"DESTQ(A{n}) APPLTYPE(6) ACTION(DISCARD)\n" for n in range(720))
+        + "".join(f"USERID(U{n}) APPLTYPE(7) ACTION(RETRY)\n" for n in range(720))
+        + "DESTQ(A7) APPLTYPE(6) ACTION(RETRY)\n"
+    )
+    (given_up, hidden), never = check(table + CATCH_ALL)
+    assert given_up < 720
+    assert hidden == f"{HIDDEN_UNKNOWN} much work: what IGNORE or DISCARD hides is not said"
+    assert never == (1441, "this rule is never reached: the rule on line 8 takes every message it matches")
 
 
 def test_D14_a_rule_that_matched_nothing_in_recorded_runs(tmp_path):
