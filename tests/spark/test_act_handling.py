@@ -123,6 +123,19 @@ def test_ORDER_with_spark_keeps_what_is_behind_a_failure(manager, spark, lake):
     assert counts(proof) == {"planned": 20, "moved": 12, "left": 8, "failed": 1}
 
 
+def test_behind_a_canary_with_spark_waits_what_another_rule_sends_there_with_its_key(manager, spark, lake):
+    text = EXTENDED + "REASON(7) ACTION(RETRY) ORDER(CORRELID)\nACTION(RETRY) ORDER(CORRELID)\n"
+    keys = [b"a".ljust(24, b"\0"), b"b".ljust(24, b"\0")]
+    manager.put(DLQ, [dead_letter("SHORT", b"x" * 11, reason=7, CorrelId=keys[0])])
+    manager.put(DLQ, [dead_letter("SHORT", b"%d" % n, CorrelId=keys[n % 2]) for n in range(20)])
+    run, _plan = planned(manager, lake, text, canary=1, canary_wait=0)
+    act(spark, manager.connection, run, unit_size=3)
+    assert manager.bodies("SHORT") == [b"%d" % n for n in range(1, 20, 2)]
+    proof = prove(manager.connection, run)
+    assert proof.left_because == {BEHIND: 10}
+    assert counts(proof) == {"planned": 21, "moved": 10, "left": 11, "failed": 1}
+
+
 MEMBER = CMQC.MQMF_MSG_IN_GROUP
 
 

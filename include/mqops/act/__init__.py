@@ -29,5 +29,6 @@ The protocol, which makes every unit of work happen exactly once whoever is kill
    keys are stuck is written into the ticket, so that it holds whoever comes next; where the destination is closed for
    good or has no room, or too many keys would stand there, the whole destination is.
 10. Canaries have lanes of their own, the second half of a plan's lanes, which are done first. What is decided about
-    them is noted before any other lane is begun (`mqops.workflow.canary`).
+    them, and which keys are stuck behind those that were not moved (9), is noted before any other lane is begun
+    (`mqops.workflow.canary`).
 """

@@ -77,7 +77,7 @@ class Mover:
     Parameters: `connect` gives the port, and a new one when the connection is lost; `plan` whose rows; `lane` number
     and its `length` in rows; `unit_size` most messages a unit of work; `now` gives the UTC time as ISO 8601; `clock`
     seconds of a clock that only goes on; `gate` is asked before each unit of work; `stopped` groups whose rows are
-    left, and why.
+    left, and why; `behind` what waits in vain (`place_in_order`) besides what the ticket says.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class Mover:
         clock: Callable[[], float],
         gate: Gate | None = None,
         stopped: Mapping[Group, str] | None = None,
+        behind: frozenset[str] = frozenset(),
     ) -> None:
         self._connect = connect
         self._port = connect()
@@ -103,7 +104,8 @@ class Mover:
         self._gate: Gate = gate or Open()
         self._stopped = stopped or {}
         self._closed = Closed(clock)
-        self._behind: frozenset[str] = frozenset()
+        self._from_outset = behind
+        self._behind = behind
         self._result = LaneResult(lane=lane)
 
     def run(self, rows: Iterable[Row]) -> LaneResult:
@@ -162,7 +164,7 @@ class Mover:
         if raw is None:
             return None
         ticket = Ticket.unpack(raw)
-        self._behind = frozenset(ticket.behind)
+        self._behind = self._from_outset.union(ticket.behind)
         return ticket.next
 
     def _give_up(self) -> None:
@@ -213,7 +215,7 @@ class Mover:
 
     def _hold_back(self, row: Row, done: _Done) -> None:
         """What comes later with the row's key waits behind it, or all that has a key at its destination."""
-        mine, whole = _place(row, row.order_key), _place(row, "")
+        mine, whole = place_in_order(row.unit_group, row.order_key), place_in_order(row.unit_group)
         if done.behind.isdisjoint((mine, whole)):
             shut = self._closed.for_good(row.target) or self._gate.refusal(row) or len(done.behind) >= MOST_KEYS
             done.behind.add(whole if shut else mine)
@@ -249,8 +251,10 @@ class Mover:
             return ""  # it has failed, with its reason
         if refused := self._gate.refusal(row):
             return refused
-        waits = behind and row.order_key and not behind.isdisjoint((_place(row, ""), _place(row, row.order_key)))
-        return BEHIND if waits else ""
+        if not (behind and row.order_key):
+            return ""
+        places = (place_in_order(row.unit_group), place_in_order(row.unit_group, row.order_key))
+        return "" if behind.isdisjoint(places) else BEHIND
 
     def _closed_to(self, row: Row) -> int:
         """Reason code why nothing is tried for the row now, 0 where it is. Touches no message."""
@@ -354,9 +358,9 @@ def _marker_row(row: Row, reason: int | None) -> MarkerRow:
     return (row.row, row.msg_key, row.msg_id.hex(), row.action, row.rule_key, row.dest_q, row.dest_q_mgr, reason, body)
 
 
-def _place(row: Row, key: str) -> str:
+def place_in_order(unit_group: str, order_key: str = "") -> str:
     """What stands in a ticket for an order key at a destination; for the whole destination without a key."""
-    return hashlib.sha256(f"{row.unit_group}\0{key}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{unit_group}\0{order_key}".encode()).hexdigest()[:16]
 
 
 def _cut(rows: Sequence[Row], size: int) -> list[Row]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
-from mqops.act.lanes import ACTED, DEFAULT_LANES, DEFAULT_UNIT_SIZE, PUTS, Group, Row
+from mqops.act.lanes import ACTED, DEFAULT_LANES, DEFAULT_UNIT_SIZE, PUTS, Row
 from mqops.act.mover import LaneResult
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection
@@ -26,7 +26,7 @@ from mqops.store.files import lake_errors, write_json
 from mqops.store.run import RunFolder
 from mqops.store.stop import refuse_if_stopped
 from mqops.workflow.act import ROW_COLUMNS, LaneWorker, canary_lanes, make_row, phases, summarise
-from mqops.workflow.canary import StoppedGroups
+from mqops.workflow.canary import Decision
 from mqops.workflow.finisher import note_finisher
 from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, read_order
 
@@ -84,10 +84,10 @@ def act(
             shares=tasks,
         )
 
-        def visit(unfinished: Sequence[int], stopped: StoppedGroups) -> list[LaneResult]:
+        def visit(unfinished: Sequence[int], decision: Decision) -> list[LaneResult]:
             chosen = rows.where(F.col("lane").isin(*unfinished))
             with told_by_spark(run.plan):
-                reports = chosen.mapInArrow(replace(task, stopped=dict(stopped)), RESULT).collect()
+                reports = chosen.mapInArrow(replace(task, decision=decision), RESULT).collect()
             return [LaneResult(**report.asDict()) for report in reports]
 
         def ahead() -> list[Row]:
@@ -165,7 +165,7 @@ def _in_lanes(plan: DataFrame, lanes: int, handling: Handling = AS_EVER) -> Data
 class ActTask:
     """What runs in a Spark task: all lanes of its partition, one after the other.
 
-    Parameters: `shares` tasks that share the pace; `stopped` groups whose rows are left, and why.
+    Parameters: `shares` tasks that share the pace; `decision` about the canaries that went before.
     """
 
     connection: MqConnection
@@ -173,14 +173,14 @@ class ActTask:
     lengths: tuple[int, ...]
     unit_size: int
     shares: int = 1
-    stopped: dict[Group, str] = field(default_factory=dict)
+    decision: Decision = field(default_factory=Decision)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
         names = [one.name for one in fields(LaneResult)]
         with LaneWorker(
-            self.connection, self.order, self.unit_size, shares=self.shares, stopped=self.stopped
+            self.connection, self.order, self.unit_size, shares=self.shares, decision=self.decision
         ) as worker:
             for lane, rows in groupby(_rows(batches), key=lambda pair: pair[0]):
                 report = worker.run(lane, self.lengths[lane], (row for _lane, row in rows))

@@ -20,7 +20,7 @@ from mqops.plan.handling import AS_EVER, Handling
 from mqops.store.files import write_json
 from mqops.store.run import RunFolder
 from mqops.store.stop import refuse_if_stopped
-from mqops.workflow.canary import StoppedGroups, decided, watch
+from mqops.workflow.canary import Decision, decided, watch
 from mqops.workflow.clock import utc_now
 from mqops.workflow.finisher import note_finisher
 from mqops.workflow.throttle import Throttle
@@ -44,15 +44,15 @@ ROW_COLUMNS = (
 PATIENCE = 10
 """Rounds without any progress, each with half a second's wait for a ticket, before somebody else's lanes are left."""
 PortMaker: TypeAlias = Callable[[Session, Sequence[str]], Port]
-Visit: TypeAlias = Callable[[Sequence[int], StoppedGroups], list[LaneResult]]
-"""Visits lanes once. Parameters: which lanes; groups whose rows are left, and why."""
+Visit: TypeAlias = Callable[[Sequence[int], Decision], list[LaneResult]]
+"""Visits lanes once. Parameters: which lanes; what was decided about the canaries before them."""
 
 
 class LaneWorker:
     """Does lanes on one connection, made when first needed and made anew when lost.
 
     Parameters: `port` makes the port of a session for the queues that the plan takes from; `shares` workers that may be
-    at work side by side; `stopped` groups whose rows are left, and why.
+    at work side by side; `decision` about the canaries that went before.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class LaneWorker:
         port: PortMaker = MoverPort,
         *,
         shares: int = 1,
-        stopped: Mapping[Group, str] | None = None,
+        decision: Decision | None = None,
     ) -> None:
         self._connection = connection
         self._order = order
         self._unit_size = unit_size
         self._make = port
         self._gate = Throttle(order.folder, order.handling, shares=shares)
-        self._stopped = stopped
+        self._decision = decision or Decision()
         self._session: Session | None = None
         self._port: Port | None = None
 
@@ -92,7 +92,8 @@ class LaneWorker:
             now=utc_now,
             clock=time.monotonic,
             gate=self._gate,
-            stopped=self._stopped,
+            stopped=self._decision.stopped,
+            behind=self._decision.behind,
         )
         return mover.run(rows)
 
@@ -146,8 +147,8 @@ def act(
         note_finisher(connection, order, told.get("finished_by", ""))
         by_lane = _dealt(rows, len(lanes), order.handling)
 
-        def visit(unfinished: Sequence[int], stopped: StoppedGroups) -> list[LaneResult]:
-            with LaneWorker(connection, order, unit_size, port, stopped=stopped) as worker:
+        def visit(unfinished: Sequence[int], decision: Decision) -> list[LaneResult]:
+            with LaneWorker(connection, order, unit_size, port, decision=decision) as worker:
                 return [worker.run(lane, lanes[lane], by_lane[lane]) for lane in unfinished]
 
         def ahead() -> list[Row]:
@@ -171,9 +172,9 @@ def phases(
         return rounds(connection, order, lanes, visit)
     watch(connection, order, ahead)
     results = rounds(connection, order, [length * (lane in first) for lane, length in enumerate(lanes)], visit)
-    stopped = decided(connection, order)
+    decision = decided(connection, order)
     others = [length * (lane not in first) for lane, length in enumerate(lanes)]
-    return results + rounds(connection, order, others, lambda unfinished, _none: visit(unfinished, stopped))
+    return results + rounds(connection, order, others, lambda unfinished, _none: visit(unfinished, decision))
 
 
 def rounds(connection: MqConnection, order: Order, lanes: Sequence[int], visit: Visit) -> list[LaneResult]:
@@ -191,7 +192,7 @@ def rounds(connection: MqConnection, order: Order, lanes: Sequence[int], visit: 
             raise InProgress(
                 f"Another process is at work on {len(unfinished)} lanes of run {order.plan.run}; act again later"
             )
-        visits = visit(unfinished, {})
+        visits = visit(unfinished, Decision())
         if any(result.state == "stopped" for result in visits):
             refuse_if_stopped(order.folder)  # unless somebody took it back meanwhile
         results += visits

@@ -11,8 +11,9 @@
    canaries that were taken from there, and those that the run itself put there. The MsgIds are looked for again and
    again, the bodies once, at the end: that reads the queues.
 4. A group is stopped when one of its canaries came back, could not be put, or when none of them was there any more.
-   Its other messages are left, with the reason; other groups go on. Whether canaries are still unread is told, and
-   stops nothing: the application may be slow.
+   Its other messages are left, with the reason; other groups go on, but for what would overtake a canary that could not
+   be put: messages with its order key for its destination are left, whatever rule sends them (rule 9 of `mqops.act`).
+   Whether canaries are still unread is told, and stops nothing: the application may be slow.
 5. The decision is written to RUN/canary.json in one step, before anything else moves, and never made anew. A process
    that dies before it is written waits again; one that dies after it goes by it. The run's lock is held throughout.
 """
@@ -21,14 +22,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 from mqops.act.lanes import Group, Row
+from mqops.act.mover import MOST_KEYS, place_in_order
 from mqops.act.port import Taken
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.ledger.account import Account, account
@@ -50,7 +52,6 @@ from mqops.workflow.tickets import Order
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
-StoppedGroups: TypeAlias = Mapping[Group, str]
 CAME_BACK = "canary came back"
 FAILED = "canary could not be put"
 NONE_THERE = "no canary was there to try"
@@ -66,7 +67,8 @@ class Canary:
     """One canary.
 
     Parameters: `msg_id` hex; `payload` SHA-256 of the body without MQDLH (hex), "" where it is empty; `landing` the
-    local queue where it lies once it is put, blank where it is not known, and `key_there` its identity as put.
+    local queue where it lies once it is put, blank where it is not known, and `key_there` its identity as put;
+    `order_key` what its rule's ORDER keeps in order, "" without.
     """
 
     row: int
@@ -80,6 +82,7 @@ class Canary:
     dest_q_mgr: str
     landing: str = ""
     key_there: str = ""
+    order_key: str = ""
 
     @property
     def group(self) -> Group:
@@ -99,6 +102,18 @@ class Fate:
     failed: int = 0
     unread: int = 0
     why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the other lanes go by: nothing is held back unless it says so.
+
+    Attributes: `stopped` groups whose rows are left, and why; `behind` the places (`place_in_order`) of canaries that
+    could not be put.
+    """
+
+    stopped: Mapping[Group, str] = field(default_factory=dict)
+    behind: frozenset[str] = frozenset()
 
 
 def watch(connection: MqConnection, order: Order, ahead: Callable[[], Sequence[Row]]) -> None:
@@ -123,8 +138,8 @@ def decided(
     *,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> StoppedGroups:
-    """Rules 3-5: the groups that are stopped, and why. Waits unless it is decided already.
+) -> Decision:
+    """Rules 3-5. Waits unless it is decided already.
 
     Raises:
         Stopped: somebody stopped the run while it waited.
@@ -142,9 +157,11 @@ def decided(
                 refuse_if_stopped(order.folder)
                 sleep(min(LOOK_AGAIN, max(0.0, end - now())))
             fates = look.fates(look.by_id() | look.by_body(), unread=True)
-        note |= {"decision": [asdict(fate) for fate in fates], "decided_at": utc_now()}
+        behind = _places(one for one in canaries if look.not_put(one))
+        note |= {"decision": [asdict(fate) for fate in fates], "behind": behind, "decided_at": utc_now()}
         _keep(order, note)
-    return {(fate["unit_group"], fate["rule_key"]): fate["why"] for fate in note["decision"] if fate["why"]}
+    stopped = {(fate["unit_group"], fate["rule_key"]): fate["why"] for fate in note["decision"] if fate["why"]}
+    return Decision(stopped=stopped, behind=frozenset(note.get("behind", ())))
 
 
 def kept(run: RunFolder) -> dict[str, Any]:
@@ -186,10 +203,19 @@ def _canaries(session: Session, run: RunFolder, rows: Sequence[Row]) -> list[Can
             dest_q_mgr=row.dest_q_mgr,
             landing=landings[row.dest_q, row.dest_q_mgr],
             key_there=key_there(row.msg_key, *original, strips_header=row.strips_header),
+            order_key=row.order_key,
         )
         for row in rows
         for original in [originals[row.queue, row.msg_key]]
     ]
+
+
+def _places(canaries: Iterable[Canary]) -> list[str]:
+    """The places of canaries with an order key; where that is too many, their whole destinations."""
+    keys = {(one.unit_group, one.order_key) for one in canaries if one.order_key}
+    if len(keys) > MOST_KEYS:
+        keys = {(unit_group, "") for unit_group, _key in keys}
+    return sorted(place_in_order(*key) for key in keys)
 
 
 def _payload(md: bytes, body: bytes) -> str:
@@ -351,9 +377,13 @@ class _Look:
             groups.setdefault(one.group, []).append(one)
         return [self._fate(group, ones, back, unread) for group, ones in sorted(groups.items())]
 
+    def not_put(self, one: Canary) -> bool:
+        """Whether a canary failed or was left."""
+        return one.row in self._sums.failed or one.row in self._sums.left
+
     def _fate(self, group: Group, ones: Sequence[Canary], back: set[int], unread: bool) -> Fate:
         moved = [one for one in ones if one.row in self._sums.acted]
-        failed = sum(one.row in self._sums.failed or one.row in self._sums.left for one in ones)
+        failed = sum(map(self.not_put, ones))
         came = sum(one.row in back for one in ones)
         why = CAME_BACK if came else FAILED if failed else "" if moved else NONE_THERE
         return Fate(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
+from mqops.act.mover import BEHIND
 from mqops.errors import PlanChanged, Stopped
 from mqops.ledger.marker import Marker
 from mqops.store.files import read_json, write_json
@@ -222,6 +225,68 @@ def test_a_group_goes_ahead_only_where_none_of_it_overtakes(manager, lake):
     run, _plan = planned(manager, lake, TWO_RULES, canary_wait=0)
     act(manager.connection, run)
     assert manager.bodies("A") == [b"0", b"5", b"1", b"2", b"3", b"4"]
+
+
+KEPT_IN_ORDER = EXTENDED + (
+    "REASON(MQRC_MSG_TOO_BIG_FOR_Q) ACTION(FWD) FWDQ(SHORT) HEADER(NO) ORDER(CORRELID)\n"
+    "REASON(MQRC_Q_FULL) ACTION(FWD) FWDQ(B) HEADER(NO) ORDER(CORRELID)\n"
+    "ACTION(FWD) FWDQ(SHORT) HEADER(NO) ORDER(CORRELID)\n"
+)
+
+
+def fill_behind_one_that_is_too_long(manager) -> None:
+    """By the last rule "same" has the key of the first message and its destination; the others have not both."""
+    too_long, full, other = CMQC.MQRC_MSG_TOO_BIG_FOR_Q, CMQC.MQRC_Q_FULL, CMQC.MQRC_PUT_INHIBITED
+    messages = [(b"K", b"x" * 99, too_long), (b"K", b"same", other), (b"K", b"elsewhere", full)]
+    messages += [(b"L", b"other key", other), (b"K", b"same", other)]
+    manager.mqsc("DEFINE QLOCAL(SHORT) MAXMSGL(20)\n")
+    manager.put(DLQ, [dead_letter("X", body, reason=why, CorrelId=key.ljust(24, b"\0")) for key, body, why in messages])
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--canary", "1", "--canary-wait", "0"), ("--canary", "9", "--canary-wait", "0")]
+)
+def test_behind_a_canary_that_cannot_be_put_waits_what_another_rule_sends_there_with_its_key(manager, mqops, options):
+    fill_behind_one_that_is_too_long(manager)
+    said = mqops("dlq", "run", "--once", DLQ, "QM1", "--json", *options, text=KEPT_IN_ORDER)
+    summary = json.loads(said.stdout)
+    assert [summary[name] for name in ("planned", "moved", "left", "failed", "balanced")] == [5, 2, 3, 1, True]
+    assert summary["left_because"] == {BEHIND: 2}
+    assert (manager.bodies("SHORT"), manager.bodies("B")) == ([b"other key"], [b"elsewhere"])
+    assert [body[172:] for body in manager.bodies(DLQ)] == [b"x" * 99, b"same", b"same"]
+
+
+def test_what_waits_behind_a_canary_waits_for_whoever_goes_on(manager, lake):
+    fill_behind_one_that_is_too_long(manager)
+    run, _plan = planned(manager, lake, KEPT_IN_ORDER, canary=1, canary_wait=0)
+
+    def stop_behind_the_canaries(_number: int) -> None:
+        if manager.bodies("SHORT"):
+            stop(run.path, Stop(by="carol", at="now"))
+
+    with pytest.raises(Stopped):
+        act(manager.connection, run, port=after_commits(stop_behind_the_canaries))
+    assert read_json(run.canary_json)["decision"]
+    assert (manager.bodies("SHORT"), manager.bodies("B")) == ([b"other key"], [b"elsewhere"])
+    assert manager.depth(DLQ) == 3
+    lift(run.path)
+    assert act(manager.connection, run).left == 2
+    proof = prove(manager.connection, run)
+    assert counts(proof) == {"planned": 5, "moved": 2, "left": 3, "failed": 1}
+    assert proof.left_because == {BEHIND: 2}
+
+
+def test_behind_more_canaries_than_keys_are_kept_all_with_a_key_wait_for_their_destination(manager, lake, monkeypatch):
+    monkeypatch.setattr("mqops.workflow.canary.MOST_KEYS", 3)
+    manager.mqsc("DEFINE QLOCAL(SHORT) MAXMSGL(20)\n")
+    messages = [(b"%d" % n, b"x" * 99, CMQC.MQRC_MSG_TOO_BIG_FOR_Q) for n in range(4)]
+    ones = (b"A", b"B", b"C", b"D", b"E", b"", b"0")  # four of them are canaries
+    messages += [(key, key, CMQC.MQRC_PUT_INHIBITED) for key in ones]
+    manager.put(DLQ, [dead_letter("X", body, reason=why, CorrelId=key.ljust(24, b"\0")) for key, body, why in messages])
+    run, _plan = planned(manager, lake, KEPT_IN_ORDER, canary=4, canary_wait=0)
+    act(manager.connection, run)
+    assert manager.bodies("SHORT") == [b"A", b"B", b"C", b"D", b""]
+    assert prove(manager.connection, run).left_because == {BEHIND: 2}
 
 
 def test_the_decision_is_made_once_whatever_happens_to_the_canaries_afterwards(manager, lake):
