@@ -18,6 +18,7 @@ from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
+    full_name,
     handling_options,
     read_table,
     rules_option,
@@ -48,7 +49,7 @@ Each pass is a run of its own in the lake. What runmqdlq says with AMQ numbers g
 each pass to standard output, with --json as one object a line.
 
 Exit codes: 0 it ended as WAIT or a signal said, whatever could not be put; 1 the table is not valid, the queue manager
-failed, a pass does not balance, or somebody stopped it (`mqops stop`); 2 usage.
+failed, a pass does not balance, canaries came back, or somebody stopped it (`mqops stop`); 2 usage.
 """
 
 
@@ -104,9 +105,14 @@ def run(
     manager. Every message is copied to the lake before anything is moved, and each pass is proved at its end.
 
     RETRYINT and WAIT of the table hold: a put that failed is tried again RETRYINT (60) seconds later, and what comes
-    meanwhile is dealt with at once; then it waits for messages, with WAIT(YES), the default, for ever, with WAIT(n) n
-    seconds, with WAIT(NO) not at all.
-    SIGTERM and Ctrl-C end it behind the unit of work it is in. For a single pass: --once.
+    meanwhile is dealt with at once (the other is left then, LATER in the plan); then it waits for messages, with
+    WAIT(YES), the default, until it is ended, with WAIT(n) n seconds, with WAIT(NO) not at all.
+    SIGTERM and Ctrl-C end it behind the unit of work it is in, and canaries that came back behind their pass. For a
+    single pass: --once.
+
+    What a rule puts back on the queue itself as it was is left from then on, until the handler is started again. Each
+    pass copies the whole queue: the more stays there, the less often it makes one, but every RETRYINT seconds if need
+    be.
     """
     if queue.startswith("?"):
         click.echo(ctx.get_help())
@@ -135,8 +141,8 @@ def run(
     try:
         if dry_run:
             show_dry_run(*plan_pass(what), as_json=as_json)
-        else:
-            _handle(what, once=once, as_json=as_json)
+        elif not _handle(what, once=once, as_json=as_json):
+            ctx.exit(1)
     except MQError as error:
         amq.say_error(error, connection.queue_manager)
         raise
@@ -175,7 +181,8 @@ class _Once:
             tell(line)
 
 
-def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
+def _handle(what: Pass, *, once: bool, as_json: bool) -> bool:
+    """Pass after pass; whether it ended as WAIT or a signal said."""
     from mqops.workflow.handler import Handler  # noqa: PLC0415
 
     with Ending() as ending:
@@ -190,11 +197,17 @@ def _handle(what: Pass, *, once: bool, as_json: bool) -> None:
             show_json(summary.to_json()) if as_json else show_summary(summary)
             amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
             amq.say_failures(handler.outcome.failures, partial(_next_try, handler, what.table, once=once))
+            for line, *name in sorted(set(handler.outcome.put_back.values())):
+                what.tell(
+                    f"what the rule at line {line} puts on {full_name(*name)} is on {handler.queue} again, as it was, "
+                    "and is left from now on; correct the rules table, and start it again"
+                )
             if ending.asked and not summary.finished and folder.issued_json.exists():
                 tell(f"{ending.asked}: `mqops resume {summary.run} --finish` does the rest")
         if not handler.passes:
             _show_nothing(handler, as_json=as_json)
         amq.say(8709, why=_why(handler, ending, until))
+        return not handler.over
 
 
 def _next_try(handler: Handler, table: Table, failure: Failure, *, once: bool) -> str:
@@ -213,6 +226,6 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
 
 
 def _why(handler: Handler, ending: Ending, until: str) -> str:
-    if ending.asked:
-        return f"{ending.asked} came; what is left is where it was, start it again to go on"
-    return f"{handler.over}, and start it again" if handler.over else until
+    if handler.over:
+        return f"{handler.over}, and start it again"
+    return f"{ending.asked} came; what is left is where it was, start it again to go on" if ending.asked else until

@@ -5,7 +5,9 @@
    it (action LATER, `mqops.workflow.later`). While there is such a message, or one that was left for the sake of
    another, the handler does not end.
 3. Meanwhile, and else until WAIT is over, it waits, browsing, for a message that the last pass has not left there, and
-   makes no run while none comes. Messages seldom come alone: the pass begins a second behind the first.
+   makes no run while none comes. Messages seldom come alone: the pass begins a second behind the first. Each pass
+   copies all that is on the queue to the lake, also what stays, so the deeper the queue the longer others are waited
+   for: five times as long as the last pass needed for what stayed, and RETRYINT at most.
 4. It ends WAIT seconds after the last pass that tried something or saw a message with an MQDLH for the first time;
    NO is 0 seconds, with YES it does not end by itself. A message without an MQDLH prolongs nothing.
 5. Every RETRYINT seconds it looks at the whole queue, so that a message is seen wherever it was put (D13), and tells of
@@ -14,8 +16,9 @@
    any, a pass comes every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
 7. What was left because its destination had no room (`--in-flight`) uses up no try and holds nobody past WAIT: until
    then a pass comes every RETRYINT seconds.
-8. Where canaries came back it ends: another pass would send others after them. It also ends where all that a pass did
-   was to put messages back on the queue itself as they were, which the next one would do, too.
+8. A message that a rule put back on the queue itself as it was is left from then on (action LATER, with no next try):
+   each pass would put it back again. It prolongs nothing, and another start of the handler deals with it again.
+9. Where canaries came back it ends: another pass would send others after them.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cache
 from typing import Protocol, TypeAlias
 
 from mqops.act.lanes import ACTED
@@ -39,7 +43,6 @@ from mqops.mq.inquire import dead_letter_queue, depth, landing_place, queue_mana
 from mqops.mq.session import Session
 from mqops.plan import PlanSummary
 from mqops.rules import Table
-from mqops.snapshot.decode import md_text
 from mqops.store import anatomy, tries
 from mqops.store.arrow import read_parquet
 from mqops.store.files import make_folder, read_json
@@ -51,34 +54,31 @@ from mqops.workflow.canary import FAILED as CANARY_FAILED
 from mqops.workflow.clock import utc, utc_now
 from mqops.workflow.decide import Past, read_messages
 from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.later import LATER
+from mqops.workflow.later import LATER, NEVER
 from mqops.workflow.throttle import is_for_room
 from mqops.workflow.tickets import read_order
-from mqwire import constants as c
-from mqwire.structures import MQMD_LAYOUT
+from mqops.workflow.waiting import Sight, Waiting
 
-Sight: TypeAlias = tuple[bytes, bytes, str, str]
-"""What tells a message from another without its body: MsgId, CorrelId, put date and time."""
 Failure: TypeAlias = tuple[int, str, str, int]
 """A try that failed: line of the rule, destination queue and queue manager, reason code."""
+Put: TypeAlias = tuple[int, str, str]
+"""Line of a rule, destination queue and queue manager."""
 
 FOREVER = float("inf")
 SLICE = 1.0
 """Seconds of one waiting MQGET, behind which it is looked whether to end."""
 GATHER = 1.0
-"""Seconds between a message that arrives and its pass (rule 3)."""
+"""Seconds between a message that arrives and its pass, at least (rule 3)."""
+PAUSE = 5
+"""Times that a pass needed for what stayed, between its end and the next one (rule 3)."""
 REVISIT = 10
 """Retry intervals between two passes over messages that change (rule 6)."""
 _CHANGES = ("AGE", "BACKOUT")
 """The questions of rules that a message may answer otherwise later."""
-_LOOK = (
-    c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_ACCEPT_TRUNCATED_MSG | c.MQGMO_PROPERTIES_FORCE_MQRFH2
-)
 _COLUMNS = [
     *("row", "msg_key", "msg_id", "correl_id", "put_date", "put_time"),
     *("action", "rule_line", "dest_q", "dest_q_mgr", "header"),
 ]
-_identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
 
 
 class Ending(Protocol):
@@ -103,8 +103,7 @@ class Outcome:
     queue's order; `failures` how many tries failed and how; `to_retry` how many of these messages have a rule
     left, `failed` which they are (msg_key) and `later` the messages that were left since their next try was not due;
     `untried` messages that were left and may go the next time; `without_room` those that were left because their
-    destination had no room; `acted` messages that were moved or discarded, `as_they_were` how many of them were put
-    on which destinations (queue, queue manager) with their MQDLH.
+    destination had no room; `put_back` the messages (msg_key) that are there again as they were, and what put them.
     """
 
     there: Counter[Sight] = field(default_factory=Counter)
@@ -115,8 +114,7 @@ class Outcome:
     later: frozenset[str] = frozenset()
     untried: int = 0
     without_room: int = 0
-    acted: int = 0
-    as_they_were: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    put_back: Mapping[str, Put] = field(default_factory=dict)
 
     def ids_in_error(self) -> list[str]:
         """The MsgIds, in hex, of the messages without a valid MQDLH."""
@@ -129,7 +127,7 @@ class Handler:
     Parameters: `what` a pass does; `ending` is asked all the time; `once` for a single pass, whatever the table says;
     `tell_errors` gets the MsgIds of messages without a valid MQDLH that are on the queue.
     Attributes: `queue` and `queue_manager` by their names; `outcome` of the last pass; `passes` so far; `over` why
-        there is to be no other (rule 8), "" while there may be.
+        there is to be no other (rule 9), "" while there may be.
 
     Raises:
         MqopsError: the queue cannot be browsed, the queue manager cannot be reached, or the lake cannot be written.
@@ -149,8 +147,10 @@ class Handler:
         self._once = once
         self._tell_errors = tell_errors
         self._interval = max(1, what.table.control.retryint)
-        self._useful = self._passed = time.monotonic()
+        self._useful = self._began = self._passed = time.monotonic()
+        self._copied = 0.0
         self._due: dict[str, float] = {}
+        self._put_back: frozenset[str] = frozenset()
         self._changes = any(question.keyword in _CHANGES for question in what.table.questions)
         self.over = ""
         self.passes = 0
@@ -174,9 +174,9 @@ class Handler:
 
     def plan(self) -> tuple[RunFolder, PlanSummary]:
         """The plan of the next pass. Raises as `plan_pass`."""
-        now = time.monotonic()
-        not_due = {key: due - now for key, due in self._due.items() if due > now}
-        return plan_pass(self._what, {key: _clock_time(left) for key, left in not_due.items()})
+        now = self._began = time.monotonic()
+        due = {key: _clock_time(at - now) for key, at in self._due.items() if at > now}
+        return plan_pass(self._what, dict.fromkeys(self._put_back, NEVER) | due)
 
     def carry_out(self, run: RunFolder, plan: PlanSummary) -> RunSummary:
         """Do it. A pass that was ended by the handler's end gives what it had done.
@@ -195,11 +195,13 @@ class Handler:
         if self._ending.asked and summary.finished:
             lift(run.path)  # the end came behind its last unit of work
         self._learn(run, summary)
+        self._copied = (self._passed - self._began) * self.outcome.there.total() / max(1, plan.rows)
         self.passes += 1
         return summary
 
     def _learn(self, run: RunFolder, summary: RunSummary) -> None:
-        before, self.outcome = self.outcome.there, outcome_of(run, self._what.table)
+        with connect(self._what.connection) as session:
+            before, self.outcome = self.outcome.there, outcome_of(run, self._what.table, _returns(session, self.queue))
         in_error = set(self.outcome.in_error)
         is_new = any(sight not in before and sight not in in_error for sight in self.outcome.there)
         if is_new or summary.moved or summary.discarded or summary.failed:
@@ -208,19 +210,9 @@ class Handler:
         due = self._passed + self._what.table.control.retryint
         waiting = {key: at for key, at in self._due.items() if key in self.outcome.later}
         self._due = waiting | dict.fromkeys(self.outcome.failed, due)
+        self._put_back = (self._put_back & self.outcome.later).union(self.outcome.put_back)
         if CAME_BACK in summary.left_because:
             self.over = "canaries came back, and the rest was left; look why the application refuses them"
-        elif not self.outcome.failures and self._goes_round():
-            self.over = f"all that was done was to put messages back on {self.queue} itself; correct the rules table"
-
-    def _goes_round(self) -> bool:
-        """Whether all messages that were acted on are on the queue again as they were."""
-        places = self.outcome.as_they_were
-        if not places or sum(places.values()) != self.outcome.acted:
-            return False
-        with connect(self._what.connection) as session:
-            own = landing_place(session, self.queue, "").queue
-            return bool(own) and all(landing_place(session, *place).queue == own for place in places)
 
     def _is_filled(self) -> bool:
         with connect(self._what.connection) as session:
@@ -233,9 +225,9 @@ class Handler:
             tell_at = time.monotonic() + self._interval
             again_at = self._again_at()
             while True:
-                waiting = _Waiting(session, handle, self.queue, self.outcome.there)
+                waiting = Waiting(session, handle, self.queue, self.outcome.there)
                 if waiting.sees_new(lambda: bool(self._ending.asked) or time.monotonic() >= again_at):
-                    return self._gathered()
+                    return self._gathered(again_at)
                 if again_at > time.monotonic() >= tell_at:
                     self._tell_errors([sight[0].hex() for sight in self.outcome.in_error if sight in waiting.seen])
                     tell_at = time.monotonic() + self._interval
@@ -245,15 +237,20 @@ class Handler:
                     if self._ending.asked or self._left() <= 0:
                         return False
                     if waiting.gets_new(left):
-                        return self._gathered()
+                        return self._gathered(again_at)
                 if time.monotonic() >= again_at:
                     self._refuse_if_stopped()
                     return True
 
-    def _gathered(self) -> bool:
-        """A message came: let others come, too (rule 3)."""
-        if self.passes:
-            self._ending.sleep(GATHER)
+    def _gathered(self, again_at: float) -> bool:
+        """A message came: let others come, too (rule 3), until there is a pass in any case."""
+        if not self.passes:
+            return True
+        rested = self._passed + min(self._interval, PAUSE * self._copied)
+        until = max(time.monotonic() + GATHER, min(rested, again_at))
+        while (left := until - time.monotonic()) > 0 and not self._ending.asked:
+            self._refuse_if_stopped()
+            self._ending.sleep(min(left, SLICE))
         return True
 
     def _again_at(self) -> float:
@@ -283,74 +280,36 @@ class Handler:
             )
 
 
-class _Waiting:
-    """A look at the whole queue, and a wait behind its last message.
+def _returns(session: Session, home: str) -> Callable[[str, str], bool]:
+    """Whether what is put to a name of a queue and of a queue manager lies on `home` again."""
 
-    Parameters: `known` messages that may be there and are not new.
+    @cache
+    def landing(queue: str, queue_manager: str) -> str:
+        return landing_place(session, queue, queue_manager).queue
+
+    return lambda queue, queue_manager: landing(queue, queue_manager) == landing(home, "") != ""
+
+
+def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]) -> Outcome:
+    """What a pass left behind, by its plan and its ledger.
+
+    Parameters: `returns` whether a destination (queue, queue manager) is the queue itself. Raises `MqopsError`.
     """
-
-    def __init__(self, session: Session, handle: int, queue: str, known: Counter[Sight]) -> None:
-        self._session = session
-        self._handle = handle
-        self._queue = queue
-        self._known = Counter(known)
-        self._depth = self._deep()
-        self.seen: set[Sight] = set()
-
-    def sees_new(self, ended: Callable[[], bool]) -> bool:
-        """Browse from the first message to the last one, or to a new one."""
-        options = _LOOK | c.MQGMO_BROWSE_FIRST
-        while not ended():
-            sight = self._next(options, 0)
-            if sight is None:
-                return False
-            if self._is_new(sight):
-                return True
-            options = _LOOK | c.MQGMO_BROWSE_NEXT
-        return False
-
-    def gets_new(self, seconds: float) -> bool:
-        """Wait for a message behind the last one."""
-        sight = self._next(_LOOK | c.MQGMO_BROWSE_NEXT, max(1, int(seconds * 1000)))
-        return sight is not None and self._is_new(sight)
-
-    def is_deeper(self) -> bool:
-        """Whether more messages are there than when it began: one may have come before others that are there."""
-        return self._depth >= 0 and self._deep() > self._depth
-
-    def _deep(self) -> int:
-        """Current depth; an alias has none of its own (`depth`)."""
-        own = int(self._session.inquire(self._handle, c.MQIA_CURRENT_Q_DEPTH))
-        return own if own >= 0 else depth(self._session, self._queue)
-
-    def _next(self, options: int, wait_ms: int) -> Sight | None:
-        got = self._session.get(self._handle, options, wait_ms=wait_ms, room=0, name=self._queue)
-        if got is None:
-            return None
-        msg_id, correl_id, put_date, put_time = _identity(got.md)
-        return msg_id, correl_id, md_text(put_date), md_text(put_time)
-
-    def _is_new(self, sight: Sight) -> bool:
-        self.seen.add(sight)
-        self._known[sight] -= 1
-        return self._known[sight] < 0
-
-
-def outcome_of(run: RunFolder, table: Table) -> Outcome:
-    """What a pass left behind, by its plan and its ledger. Raises `MqopsError`."""
     sums = account(LedgerFile(run.lake_folder, utc_now).markers(plan=read_order(run).plan))
     there: Counter[Sight] = Counter()
     in_error: list[Sight] = []
     failures: Counter[Failure] = Counter()
     failed: dict[str, Failure] = {}
     later: set[str] = set()
-    as_they_were: Counter[tuple[str, str]] = Counter()
+    put_back: dict[str, Put] = {}
     for batch in read_parquet(run.plan, _COLUMNS):
         for row in batch.to_pylist():
-            if row["row"] in sums.acted:
-                as_they_were[row["dest_q"], row["dest_q_mgr"]] += row["action"] == "FWD" and row["header"]
-                continue
             sight = (row["msg_id"], row["correl_id"], row["put_date"], row["put_time"])
+            if row["row"] in sums.acted:
+                if row["action"] == "FWD" and row["header"] and returns(row["dest_q"], row["dest_q_mgr"]):
+                    there[sight] += 1
+                    put_back[row["msg_key"]] = (row["rule_line"], row["dest_q"], row["dest_q_mgr"])
+                continue
             there[sight] += 1
             if row["action"] == "ERROR":
                 in_error.append(sight)
@@ -371,8 +330,7 @@ def outcome_of(run: RunFolder, table: Table) -> Outcome:
         later=frozenset(later),
         untried=untried,
         without_room=without_room,
-        acted=len(sums.acted),
-        as_they_were=+as_they_were,
+        put_back=put_back,
     )
 
 

@@ -365,19 +365,93 @@ def test_messages_that_were_backed_out_meanwhile_are_looked_at_again(manager, st
     handler.until(lambda: manager.bodies("A"))
 
 
-@pytest.mark.parametrize("wait", ["NO", "YES"])
+def put_back(handler: Invocation) -> int:
+    """How often it put something."""
+    return sum(len(marker.rows) for marker in LedgerFile(handler.lake / "QM1", str).markers(kind="acted"))
+
+
+def of_round(line: int, name: str) -> str:
+    return (
+        f"mqops: what the rule at line {line} puts on {name} is on {DLQ} again, as it was, and is left from now on; "
+        "correct the rules table, and start it again\n"
+    )
+
+
 @pytest.mark.parametrize("target", [DLQ, "DLQ.ALIAS"])
-def test_it_ends_where_it_would_put_messages_back_on_its_queue_for_ever(manager, started, wait, target):
+def test_what_is_put_back_on_its_queue_is_left_from_then_on_and_others_go_on(manager, started, target):
     manager.mqsc(f"DEFINE QALIAS(DLQ.ALIAS) TARGET({DLQ})\n")
     manager.put(DLQ, [dead_letter("A", b"goes"), dead_letter("B", b"round")])
-    handler = started(f"RETRYINT(1) WAIT({wait})\nDESTQ(A) ACTION(RETRY)\nACTION(FWD) FWDQ({target})\n")
+    handler = started(f"RETRYINT(1)\nDESTQ(A) ACTION(RETRY)\nACTION(FWD) FWDQ({target})\n")
+    handler.until(lambda: "balances" in handler.out)
+    manager.put(DLQ, [dead_letter("A", b"goes, too")])
+    handler.until(lambda: handler.out.count("balances") == 2)
+    handler.process.send_signal(signal.SIGTERM)
+    assert handler.ended().count(of_round(3, target)) == 1
+    assert (manager.bodies("A"), manager.depth(DLQ)) == ([b"goes", b"goes, too"], 1)
+    assert LATER.format(1) in handler.out
+    assert "messages that a rule put back on this queue as they were are left (LATER)\n" in handler.out
+    assert (len(handler.runs), put_back(handler)) == (2, 3)
+    again = started(f"WAIT(NO)\nACTION(FWD) FWDQ({target})\n")
+    again.ended()
+    assert put_back(again) == 4  # another start deals with it anew
+
+
+@pytest.mark.parametrize("wait", ["NO", "1"])
+def test_what_is_put_back_prolongs_no_wait_and_holds_up_no_try(manager, started, wait):
+    manager.put(DLQ, [dead_letter("SHUT", b"x"), dead_letter(DLQ, b"odd")])
+    handler = started(f"RETRYINT(1) WAIT({wait})\nDESTQ(SHUT) ACTION(RETRY) RETRY(3)\nACTION(FWD) FWDQ(&DESTQ)\n")
     handler.ended()
-    assert handler.texts(8709) == [
-        f"the dead-letter queue handler ends: all that was done was to put messages back on {DLQ} itself; correct the "
-        "rules table, and start it again"
-    ]
-    assert len(handler.runs) == 2  # the first did something else, too
-    assert (manager.bodies("A"), manager.depth(DLQ)) == ([b"goes"], 1)
+    assert handler.texts(8709) == [f"the dead-letter queue handler ends: WAIT({wait})"]
+    assert [len(marker.rows) for marker in failed_tries(handler)] == [1] * 4  # three of its rule, one of the last
+    assert (len(handler.runs), put_back(handler), manager.depth(DLQ)) == (4, 1, 2)
+    assert handler.err.count(of_round(3, DLQ)) == 1
+
+
+def test_one_that_is_put_back_while_a_try_is_to_be_repeated_does_not_end_it(manager, started):
+    manager.put(DLQ, [dead_letter("SHUT", b"waits")])
+    table = "RETRYINT(600) WAIT(YES)\nDESTQ(SHUT) ACTION(RETRY) RETRY(5)\nACTION(FWD) FWDQ(&DESTQ) HEADER(YES)\n"
+    handler = started(table)
+    handler.until(lambda: "balances" in handler.out)
+    for number, dest_q in enumerate((DLQ, DLQ, "A"), start=2):
+        manager.put(DLQ, [dead_letter(dest_q, b"%d" % number)])
+        handler.until(lambda number=number: handler.out.count("balances") == number)
+    assert [body[172:] for body in manager.bodies("A")] == [b"4"]
+    assert LATER.format(3) in handler.out
+    handler.process.send_signal(signal.SIGTERM)
+    assert handler.ended().count(of_round(3, DLQ)) == 1
+    assert (len(failed_tries(handler)), put_back(handler), manager.depth(DLQ)) == (1, 3, 3)
+    assert len(handler.runs) == 4
+
+
+def test_what_was_put_back_holds_back_nobody_with_its_order_key(manager, started):
+    key = {"CorrelId": b"k".ljust(24, b"\0")}
+    manager.put(DLQ, [dead_letter("SHORT", b"too long" * 2, **key)])
+    rules = f"DESTQ(SHORT) ACTION(RETRY) ORDER(CORRELID)\nACTION(FWD) FWDQ({DLQ})\n"
+    handler = started(f"* MQOPS EXTENSIONS\nRETRYINT(1)\n{rules}")
+    handler.until(lambda: handler.out.count("balances") == 2)
+    manager.put(DLQ, [dead_letter("SHORT", b"behind", **key)])
+    handler.until(lambda: manager.bodies("SHORT"))
+    assert manager.depth(DLQ) == 1
+
+
+def test_the_more_stays_the_longer_it_lets_messages_gather(manager, started):
+    """A pass copies what stays, too: it does so for a sixth of the time at most."""
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(10000)\n")
+    manager.put(DLQ, [dead_letter("SHUT", os.urandom(500)) for _ in range(2500)])
+    handler = started("RETRYINT(900)\nDESTQ(SHUT) ACTION(RETRY) RETRY(5)\nACTION(FWD) FWDQ(A) HEADER(NO)\n")
+    handler.until(lambda: "balances" in handler.out)
+    manager.put(DLQ, [dead_letter("NOWHERE", b"x")])
+    handler.until(lambda: handler.out.count("balances") == 2)
+    first, second = (handler.lake / "QM1" / "runs" / run for run in handler.runs)
+    begun, ended = begin_of(first), (first / "summary.json").stat().st_mtime
+    assert begin_of(second) - ended > 5 * (ended - begun)
+    assert manager.bodies("A") == [b"x"]
+
+
+def begin_of(run: Path) -> float:
+    """When a run began, by its key: seconds since the epoch."""
+    at = run.name.removeprefix("cli-").split("Z")[0]
+    return datetime.strptime(at, "%Y-%m-%dT%H%M%S-%f").replace(tzinfo=UTC).timestamp()
 
 
 def test_messages_put_back_without_their_header_are_no_reason_to_end(manager, started):
@@ -415,7 +489,7 @@ def test_canaries_that_came_back_end_it(manager, started):
     handler = started(RETRY, "--canary", "1", "--canary-wait", "60")
     handler.until(lambda: manager.bodies("A"))
     send_back(manager, "A")
-    handler.ended()
+    handler.ended(1)
     assert handler.texts(8709)[0].endswith(
         "canaries came back, and the rest was left; look why the application refuses them, and start it again"
     )
