@@ -163,9 +163,11 @@ UNDO = """
 Puts back what a run moved and discarded, byte for byte, with all context and the lifetime that is left, on the queue it
 was taken from. A discarded message comes from its copy in the lake (RESTORE); a moved one is taken from where it went
 and put back in the same unit of work (RETURN). What cannot be proved to be absent elsewhere is refused and counted:
-CONSUMED (no longer where it went), HIDDEN (a unit of work of somebody else may have it: try again when that has ended),
-UNPROVABLE (it went where nobody can look), CONFIRMS (taking it would confirm its delivery to the sender), EXPIRED,
-PARTED (others of its MQ group cannot be put back). PRESENT and UNDONE need nothing: nothing is undone twice.
+CONSUMED (no longer where it went), HIDDEN (a unit of work of somebody else may have it, or the queue it was taken from,
+which nobody can look at now: try again when that has ended), UNPROVABLE (it went where nobody can look), CONFIRMS
+(taking it would confirm its delivery to the sender), EXPIRED, PARTED (others of its MQ group cannot be put back).
+PRESENT and UNDONE need nothing: nothing is undone twice. A queue that is shut or gone holds back its own
+messages alone.
 
 | task | does |
 |---|---|

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ MEANING = {
     "PRESENT": "on its queue already",
     "UNDONE": "put back by an earlier undo",
     "CONSUMED": "refused: no longer where it went",
-    "HIDDEN": "refused: a unit of work of somebody else may have it; try again when that has ended",
+    "HIDDEN": "refused: a unit of work, or a queue that cannot be read, may have it; try again when that has ended",
     "UNPROVABLE": "refused: it went where nobody can look",
     "CONFIRMS": "refused: taking it would confirm its delivery to the sender",
     "EXPIRED": "refused: its lifetime is over",
@@ -83,7 +84,7 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
         told = {"actions": plan.actions, "finished": [one.run for one in finished]}
         show_json(summary.to_json() | told)
     else:
-        _show_summary(summary)
+        _show_summary(summary, told=plan.remarks)
     sys.exit(int(undo_failed))
 
 
@@ -98,11 +99,12 @@ def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary]) -> None:
         show_line(remark)
 
 
-def _show_summary(summary: RunSummary) -> None:
+def _show_summary(summary: RunSummary, *, told: Sequence[str]) -> None:
     for reason, count in summary.reasons.items():
         click.echo(f"{count:8}  could not be put: {reason}")
     for remark in summary.remarks:
-        show_line(remark)
+        if remark not in told:
+            show_line(remark)
     click.echo(
         f"{summary.planned} planned = {summary.moved} put back + {summary.left} left + {summary.gone} gone: balances"
     )

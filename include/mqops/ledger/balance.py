@@ -5,12 +5,13 @@
 3. Messages with the same identity stand for each other: of k such rows not acted on, as many are left as there are
    such messages on the queue, those not counted that were forwarded to the very same queue.
 4. A message on the queue that no planned row accounts for has arrived later or, if it was moved, returned.
+5. On a queue that nobody can look at, every row not acted on counts as left: nothing proves its message gone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
@@ -49,6 +50,7 @@ class _Books:
 
     tallies: dict[tuple[str, int | None, str, str], _Tally] = field(default_factory=dict)
     on_queue: Counter[Place] = field(default_factory=Counter)
+    unseen: Set[str] = frozenset()
     moved: set[Place] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     unknown: set[int] = field(default_factory=set)
@@ -62,13 +64,15 @@ def balance(
     on_queue: Mapping[Place, int],
     *,
     reason_names: Mapping[int, str],
+    unseen: Set[str] = frozenset(),
 ) -> RunSummary:
     """Balance a run.
 
     Parameters: `empty` the summary with its names filled in; `rows` gives the plan's rows, twice; `on_queue` says how
-    many of which messages are there now; `reason_names` reason code → MQRC name.
+    many of which messages are there now; `reason_names` reason code → MQRC name; `unseen` queues that nobody can look
+    at.
     """
-    books = _Books(on_queue=Counter(on_queue), problems=list(account.problems))
+    books = _Books(on_queue=Counter(on_queue), unseen=unseen, problems=list(account.problems))
     books.unknown = set(account.acted) | set(account.failed) | set(account.left)
     if any(dest_q in empty.queue.split(",") for _key, _action, dest_q in account.acted.values()):
         _leave_out_forwarded_to_itself(books, account, rows())
@@ -124,6 +128,8 @@ def _enter(books: _Books, row: PlannedRow, account: Account) -> None:
             tally.moved += 1
             if dest_q != row.queue:
                 books.moved.add((row.queue, key))
+    elif row.queue in books.unseen:
+        tally.left += 1
     elif books.on_queue[row.queue, row.msg_key] > 0:
         books.on_queue[row.queue, row.msg_key] -= 1
         tally.left += 1

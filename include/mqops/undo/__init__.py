@@ -11,7 +11,8 @@ the mover's, with the tickets, markers and proof that every run has.
    (RETURN), so it is never in two places. It is known by MsgId, CorrelId, put date and time and the digest of the body
    that was put there, without MQDLH where the run took it off.
 4. What cannot be proved to be absent elsewhere is refused and counted, never put: CONSUMED is no longer where it went;
-   HIDDEN is not seen there, but may be in a unit of work of somebody else (an undo made later sees it, or not);
+   HIDDEN is not seen, but may be in a unit of work of somebody else, or on its own queue while nobody can look there
+   (it is shut, gone, not allowed), which holds for a discarded one too (an undo made later sees it, or not);
    UNPROVABLE went where nobody can look (another queue manager, a transmission queue, a queue that is gone or shut).
 5. CONFIRMS is refused too: getting it would send the sender a confirmation of delivery (MQRO_COD) that is not true. And
    so is PARTED, which is where it went while others of its MQ group are refused: it stays with whoever has those.
@@ -26,7 +27,8 @@ the mover's, with the tickets, markers and proof that every run has.
    and put date and time are its own. Only where it stands in the queue is new, and its backout count is 0.
 10. An undo is not undone: what it put back is a message like any other, for the rules.
 11. A queue that gives nothing when it is to be taken from (it is shut or in use, gone, or not allowed) holds back its
-    own messages alone: they stay, recorded as failed with the reason, and a later undo tries them again.
+    own messages alone: they stay, recorded as failed with the reason, and a later undo tries them again. Nor does it
+    hold back the proof: while nobody can look there, what was not put back counts as left, not as gone.
 """
 
 WORKFLOW = "undo"

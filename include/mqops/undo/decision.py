@@ -66,7 +66,7 @@ def fates(
     """What is to be done about each message, in the order given.
 
     Parameters: `undone` rows that an earlier undo put back; `on_queues` how many of which messages are where now;
-    `hidden` queues of which units of work of others may hide messages.
+    `hidden` queues that may have more than is seen: units of work of others hide it, or nobody can look there.
     """
     there = Counter(on_queues)
     actions = ["UNDONE" if one.row in undone else _action(one, there, now, hidden) for one in done]
@@ -89,8 +89,15 @@ def _action(one: Done, there: Counter[Place], now: datetime, hidden: Set[str]) -
     if there[home] > 0:
         there[home] -= 1
         return "PRESENT"
+    return _not_seen(one, now, hidden)
+
+
+def _not_seen(one: Done, now: datetime, hidden: Set[str]) -> str:
+    """What is to be done about a message that is seen neither where it went nor on its queue."""
+    if one.discarded and remaining(one.expiry, one.seen_at, now) is None:
+        return "EXPIRED"
+    if hidden & {one.there, one.queue}:
+        return "HIDDEN"
     if one.discarded:
-        return RESTORE if remaining(one.expiry, one.seen_at, now) is not None else "EXPIRED"
-    if not one.there:
-        return "UNPROVABLE"
-    return "HIDDEN" if hidden & {one.there, one.queue} else "CONSUMED"
+        return RESTORE
+    return "CONSUMED" if one.there else "UNPROVABLE"

@@ -44,8 +44,9 @@ class Places:
         return place
 
     def note(self, queue: str, why: str) -> None:
-        """Remember that a queue cannot be looked at."""
-        self._known[queue, ""] = Landing("", why)
+        """Remember that a queue cannot be looked at, if that is not known of it as a destination."""
+        if all((name, at.why) != (queue, why) for (name, _manager), at in self._known.items()):
+            self._known[queue, ""] = Landing("", why)
 
     def remarks(self) -> tuple[str, ...]:
         """Why nobody can look, a line a destination."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from mqops.act.identity import PlanIdentity
+from mqops.act.scope import SOURCE
 from mqops.anatomy import brief
 from mqops.errors import LOST_CONNECTION, InProgress, MQError, SettingsError, Unbalanced
 from mqops.ledger.account import Account, account
@@ -22,7 +23,7 @@ from mqops.mq.inquire import depth, has_uncommitted, queue_manager_name
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of
 from mqops.mq.session import Session
-from mqops.store import anatomy
+from mqops.store import anatomy, undo
 from mqops.store.arrow import read_parquet
 from mqops.store.files import write_json
 from mqops.store.ledger import LedgerFile
@@ -52,7 +53,8 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
     """Prove what became of a run's plan; writes summary.json. May be repeated at any time.
 
     A message that is not on its queue is gone, unless the unit of work of somebody else hides it: what seems gone is
-    looked for once more when none does. Where that does not come to be soon, a remark says so.
+    looked for once more when none does. Where that does not come to be soon, a remark says so. The proof of an undo
+    passes over a queue that nobody can look at, with a remark (rule 11 of `mqops.undo`).
 
     Raises:
         Unbalanced: the ledger, the plan and the queue contradict each other; summary.json says how.
@@ -65,9 +67,10 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
     with run.lock(), connect(connection) as session:
 
         def balanced() -> RunSummary:
-            sums, on_queue = _still_picture(session, ledger, run, order)
+            sums, on_queue, unseen = _still_picture(session, ledger, run, order)
             empty = _empty(order, ledger.head(), now())
-            return balance(empty, lambda: _planned(run), sums, on_queue, reason_names=_names(sums))
+            told = replace(empty, remarks=(*empty.remarks, *unseen.values()))
+            return balance(told, lambda: _planned(run), sums, on_queue, reason_names=_names(sums), unseen=set(unseen))
 
         summary = balanced()
         if summary.gone:
@@ -80,16 +83,16 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
 
 def _still_picture(
     session: Session, ledger: LedgerFile, run: RunFolder, order: Order
-) -> tuple[Account, Counter[Place]]:
-    """The ledger's account and the queue's messages, of a time when nobody acted on the plan."""
+) -> tuple[Account, Counter[Place], dict[str, str]]:
+    """The ledger's account and what `_on_queues` sees, of a time when nobody acted on the plan."""
     drain(session, ledger, run, order.plan)
     for _ in range(PICTURES):
         sums = account(ledger.markers(plan=order.plan))
         _nobody_at_work(session, order, sums)
-        on_queue = _on_queues(session, order.queues)
+        on_queue, unseen = _on_queues(session, order)
         _nobody_at_work(session, order, sums)
         if not drain(session, ledger, run, order.plan):
-            return sums, on_queue
+            return sums, on_queue, unseen
     raise InProgress(f"Run {order.plan.run} is being acted on by another process; wait for it to end and prove again")
 
 
@@ -168,13 +171,24 @@ def _nobody_at_work(session: Session, order: Order, sums: Account) -> None:
         )
 
 
-def _on_queues(session: Session, queues: Iterable[str]) -> Counter[Place]:
-    """(queue, msg_key) → number of such messages there. An empty queue is not browsed."""
+def _on_queues(session: Session, order: Order) -> tuple[Counter[Place], dict[str, str]]:
+    """(queue, msg_key) → number of such messages there; queue → the remark that an undo passed it over.
+
+    An empty queue is not browsed.
+    """
+    passes = SOURCE if undo.kept(order.folder) else frozenset()
     found: Counter[Place] = Counter()
-    for queue in queues:
-        if depth(session, queue):
-            found.update((queue, key_of(got.md, got.body)) for got in browse(session, queue))
-    return found
+    unseen: dict[str, str] = {}
+    for queue in order.queues:
+        try:
+            if depth(session, queue):
+                found.update(Counter((queue, key_of(got.md, got.body)) for got in browse(session, queue)))
+        except MQError as error:
+            if error.reason not in passes:
+                raise
+            why = f"{error.verb}: {error.symbol}"
+            unseen[queue] = f"{queue} was not looked at ({why}): what was not put back counts as left"
+    return found, unseen
 
 
 def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], RunSummary]) -> RunSummary:

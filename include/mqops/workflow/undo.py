@@ -13,7 +13,7 @@ from typing import Any
 
 from mqops.act.identity import PlanIdentity
 from mqops.act.lanes import DEFAULT_UNIT_SIZE, DISCARDS, RESTORE, RETURN
-from mqops.errors import InProgress, MQError, PlanChanged, SettingsError, TransientMQError
+from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
 from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place
 from mqops.ledger.marker import Marker
@@ -130,7 +130,9 @@ def carry_out(
 def finish(
     connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
 ) -> list[RunSummary]:
-    """Finish the undos of a run that were begun and not ended, as after a crash. They were approved when they began.
+    """Finish the undos of a run that were begun and not ended or not proved, as after a crash.
+
+    They were approved when they began.
 
     Parameters: `who` finishes them, for the ledger.
 
@@ -140,9 +142,10 @@ def finish(
         begun = undos_of(session, LedgerFile(run.lake_folder, utc_now), read_order(run).plan)
     summaries = []
     for plan, sums in begun.items():
+        folder = RunFolder(run.path.parent / plan.run)
         if sums.open_lanes:
-            folder = RunFolder(run.path.parent / plan.run)
             carry_out(connection, folder, approved=plan.digest, unit_size=unit_size, about={"finished_by": who})
+        if sums.open_lanes or not folder.summary_json.exists():
             summaries.append(prove(connection, folder))
     return summaries
 
@@ -233,33 +236,48 @@ def _fates(session: Session, todo: _Todo, undone: set[int], now: datetime) -> It
     done = [todo.done[number] for number in sorted(todo.done)]
     wanted = {place for one in done for place in ((one.queue, one.msg_key), (one.there, one.key_there)) if place[0]}
     proof = {one.queue for one in done if one.discarded}
-    found = {
-        queue: _look(session, queue, wanted, whole=queue in proof) for queue in sorted({name for name, _ in wanted})
-    }
+    looks = _Looks(session, wanted, todo.places)
+    for queue in sorted({name for name, _ in wanted}):
+        looks.at(queue, whole=queue in proof)
     decided = partial(fates, done, undone=undone, now=now)
-    consumed = [one for one, fate in decided(on_queues=_all(found)) if fate.action == "CONSUMED"]
-    hidden = set()
+    first = decided(on_queues=looks.all(), hidden=looks.hidden)
+    consumed = [one for one, fate in first if fate.action == "CONSUMED"]
     for queue in sorted({name for one in consumed for name in (one.there, one.queue)} - proof):
         try:
-            found[queue] = _look(session, queue, wanted, whole=True)
-        except TransientMQError:
-            raise
+            looks.at(queue, whole=True)
         except InProgress:
-            hidden.add(queue)
-        except MQError as error:
-            hidden.add(queue)
-            todo.places.note(queue, str(error))
-    return decided(on_queues=_all(found), hidden=hidden)
+            looks.hidden.add(queue)
+    return decided(on_queues=looks.all(), hidden=looks.hidden)
 
 
-def _look(session: Session, queue: str, wanted: Set[Place], *, whole: bool) -> Counter[Place]:
-    """How many of the messages that matter are on a queue (`whole` as in `picture`)."""
-    keys = picture(session, queue, lambda got: key_of(got.md, got.body), whole=whole)
-    return Counter(place for key in keys if (place := (queue, key)) in wanted)
+@dataclass(slots=True)
+class _Looks:
+    """How many of the messages that matter are on which queue, and the queues that may have more than is seen."""
 
+    session: Session
+    wanted: Set[Place]
+    places: Places
+    found: dict[str, Counter[Place]] = field(default_factory=dict)
+    hidden: set[str] = field(default_factory=set)
 
-def _all(found: Mapping[str, Counter[Place]]) -> Counter[Place]:
-    return sum(found.values(), Counter())
+    def at(self, queue: str, *, whole: bool) -> None:
+        """Look at a queue (`whole` as in `picture`). One that cannot be read hides what is on it, and no other's.
+
+        Raises:
+            InProgress: units of work of others hide messages.
+            MQError: the connection is to blame, or what passes by itself; look again.
+        """
+        try:
+            keys = picture(self.session, queue, lambda got: key_of(got.md, got.body), whole=whole)
+        except PermanentMQError as error:
+            self.hidden.add(queue)
+            self.places.note(queue, str(error))
+        else:
+            self.found[queue] = Counter(place for key in keys if (place := (queue, key)) in self.wanted)
+
+    def all(self) -> Counter[Place]:
+        """What is on all of them."""
+        return sum(self.found.values(), Counter())
 
 
 def _rows(todo: _Todo, found: Iterable[tuple[Done, Fate]]) -> Iterator[dict[str, Any]]:

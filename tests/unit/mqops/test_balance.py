@@ -90,6 +90,14 @@ def test_a_plan_that_nobody_acted_on_is_not_finished():
     assert prove([row(0, "IGNORE")], [], ["k0"]).finished
 
 
+def test_law5_what_was_not_acted_on_is_left_on_a_queue_that_nobody_can_look_at():
+    rows = [row(0), row(1), row(2, "CONSUMED", line=None), row(3)._replace(queue="SEEN")]
+    markers = [issued(3), marker(0, 3, done(0)), marker(0, 3, done(1, reason=2016), kind="failed")]
+    summary = balance(EMPTY, lambda: rows, account(markers), {}, reason_names={}, unseen={"DLQ"})
+    assert totals(summary) == (1, 0, 2, 1)
+    assert (summary.arrived, summary.balanced) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("markers", "problem"),
     [

@@ -454,3 +454,22 @@ def test_equal_messages_may_be_there_as_often_as_the_run_left_them():
     assert [fate for _one, fate in found] == [
         *(Fate("PRESENT"), Fate(RESTORE, 1), Fate(RESTORE, 2), Fate("UNDONE")),
     ]
+
+
+def test_what_a_queue_may_have_that_nobody_can_look_at_is_hidden():
+    def done(row: int, *, home: str = "SHUT", there: str = "", discarded: bool = False, expiry: int = -1) -> Done:
+        keys = {"queue": home, "msg_key": f"k{row}", "there": there, "key_there": f"t{row}"}
+        return Done(row=row, discarded=discarded, expiry=expiry, seen_at=NOW, report=0, together=row, **keys)
+
+    rows = {
+        "RETURN": done(0, there="A"),
+        "HIDDEN": done(1, there="A"),
+        "RESTORE": done(2, home="SEEN", discarded=True),
+        "EXPIRED": done(3, discarded=True, expiry=0),
+        "CONSUMED": done(4, home="SEEN", there="A"),
+        "UNPROVABLE": done(5, home="SEEN"),
+        "UNDONE": done(6, discarded=True),
+    }
+    more = [done(7, discarded=True), done(8)]
+    found = fates([*rows.values(), *more], undone={6}, on_queues={("A", "t0"): 1}, now=NOW, hidden={"SHUT"})
+    assert [fate.action for _one, fate in found] == [*rows, "HIDDEN", "HIDDEN"]

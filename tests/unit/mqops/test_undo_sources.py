@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from pathlib import Path
 
 import pymqi
 import pytest
+from act_support import taken
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.model import RunSummary
+from mqops.rules import parse
+from mqops.store.files import read_json
 from mqops.store.run import RunFolder
+from mqops.workflow.act import act
+from mqops.workflow.decide import decide
+from mqops.workflow.observe import observe
 from mqops.workflow.prove import prove
 from mqops.workflow.undo import carry_out, find_run, plan_undo
 
@@ -64,15 +72,15 @@ def test_a_queue_that_its_application_has_to_itself_is_told_and_holds_back_no_ot
 @pytest.mark.parametrize(
     "change",
     [
-        ("ALTER QLOCAL(A) GET(DISABLED)", "ALTER QLOCAL(A) GET(ENABLED)", "MQRC_GET_INHIBITED", 0),
-        ("CLEAR QLOCAL(A)\nDELETE QLOCAL(A)", "DEFINE QLOCAL(A)", "MQRC_UNKNOWN_OBJECT_NAME", 2),
+        ("ALTER QLOCAL(A) GET(DISABLED)", "ALTER QLOCAL(A) GET(ENABLED)", "MQRC_GET_INHIBITED", "MQGET", 0),
+        ("CLEAR QLOCAL(A)\nDELETE QLOCAL(A)", "DEFINE QLOCAL(A)", "MQRC_UNKNOWN_OBJECT_NAME", "MQOPEN", 2),
     ],
     ids=["shut", "deleted"],
 )
 @pytest.mark.parametrize("unit_size", [1, 200])
 def test_a_queue_that_gives_nothing_since_the_plan_holds_back_no_other(manager, tmp_path, run, change, unit_size):
     lake = tmp_path / "lake"
-    before, after, reason, gone = change
+    before, after, reason, verb, gone = change
     undone = find_run(lake, "QM1", run)
     folder = RunFolder.at(lake, "QM1", "undo1")
     plan = plan_undo(manager.connection, undone, folder)
@@ -80,9 +88,13 @@ def test_a_queue_that_gives_nothing_since_the_plan_holds_back_no_other(manager, 
     done = carry_out(manager.connection, folder, approved=plan.digest, unit_size=unit_size)
     assert (done.moved, done.failed, done.backouts) == (3, 2, 1)
     assert back(manager) == [b"b1", b"b2", b"c1"]
+    summary = prove(manager.connection, folder)
+    assert (summary.moved, summary.left, summary.gone, summary.reasons) == (3, 2, 0, {reason: 2})
+    assert summary.remarks == (f"A was not looked at ({verb}: {reason}): what was not put back counts as left",)
+    assert RunSummary.from_json(read_json(folder.summary_json)) == summary
     manager.mqsc(after)
     summary = prove(manager.connection, folder)
-    assert (summary.moved, summary.left, summary.gone, summary.reasons) == (3, 2 - gone, gone, {reason: 2})
+    assert (summary.left, summary.gone, summary.remarks) == (2 - gone, gone, ())
     folder = RunFolder.at(lake, "QM1", "undo2")
     plan = plan_undo(manager.connection, undone, folder)
     assert plan.actions == ({"CONSUMED": 2, "UNDONE": 3} if gone else {"RETURN": 2, "UNDONE": 3})
@@ -101,6 +113,80 @@ def test_an_undo_that_was_begun_is_finished_without_a_queue_that_is_shut_now(man
         done = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
     assert "undo undo1 was begun before and is finished now: 3 put back\n" in done
     assert back(manager) == [b"b1", b"b2", b"c1"]
+
+
+def test_an_undo_that_was_killed_before_its_proof_is_proved_by_the_next_though_a_queue_is_shut(
+    manager, mqops, tmp_path, run
+):
+    folder = RunFolder.at(tmp_path / "lake", "QM1", "undo1")
+    plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", run), folder)
+    manager.mqsc("ALTER QLOCAL(A) GET(DISABLED)")
+    carry_out(manager.connection, folder, approved=plan.digest)
+    told = f"run undo1 was begun and is not finished: `mqops undo {run} -m QM1` finishes it"
+    assert told in mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(IGNORE)\n").stderr
+    mqops("undo", run, "-m", "QM1", "--dry-run", expect=1)
+    assert not folder.summary_json.exists()
+    done = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
+    assert "undo undo1 was begun before and is finished now: 3 put back\n" in done
+    assert RunSummary.from_json(read_json(folder.summary_json)).left == 2
+    assert done.count("A@QM1 cannot be looked at: MQGET on A failed: MQRC_GET_INHIBITED (2016)") == 1
+    assert "begun before" not in mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
+    assert "undo1" not in mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(IGNORE)\n").stderr
+
+
+HOMES = ("HOME1", "HOME2")
+
+
+def run_over(manager: Manager, lake: Path, text: str) -> str:
+    """A run that takes two messages from each of two queues, those of the first for A, those of the second for B."""
+    manager.mqsc("".join(f"DEFINE QLOCAL({queue})\n" for queue in HOMES))
+    for home, queue in zip(HOMES, "AB", strict=True):
+        manager.put(home, [dead_letter(queue, b"%s%d" % (queue.encode(), number)) for number in (1, 2)])
+    run = RunFolder.at(lake, "QM1", "run")
+    observe(manager.connection, run, HOMES)
+    parsed = parse(text)
+    assert parsed.table
+    decide(run, parsed.table, text=text, source="")
+    act(manager.connection, run)
+    assert prove(manager.connection, run).finished
+    return run.run
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("ALTER QLOCAL(HOME2) GET(DISABLED)", "ALTER QLOCAL(HOME2) GET(ENABLED)", "MQGET on HOME2"),
+        ("DELETE QLOCAL(HOME2)", "DEFINE QLOCAL(HOME2)", "MQOPEN on HOME2"),
+    ],
+    ids=["shut", "deleted"],
+)
+@pytest.mark.parametrize(
+    "what", [("ACTION(RETRY)\n", "RETURN"), ("ACTION(DISCARD)\n", "RESTORE")], ids=["moved", "discarded"]
+)
+def test_a_home_that_cannot_be_looked_at_holds_back_no_other(manager, mqops, tmp_path, what, change):
+    (table, action), (shut, opened, reason) = what, change
+    run = run_over(manager, tmp_path / "lake", table)
+    if action == "RETURN":
+        assert len(taken(manager, "B")) == 2
+    manager.mqsc(shut)
+    done = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
+    assert f"2  {action}: " in done
+    assert "2  HIDDEN: refused: " in done
+    assert done.count(f"HOME2 cannot be looked at: {reason} failed: ") == 1
+    assert [body[172:] for body in manager.bodies("HOME1")] == [b"A1", b"A2"]
+    manager.mqsc(opened)
+    later = json.loads(mqops("undo", run, "-m", "QM1", "--yes", "--json", expect=int(action == "RETURN")).stdout)
+    rest = {"CONSUMED": 2} if action == "RETURN" else {"RESTORE": 2}
+    assert later["actions"] == {"UNDONE": 2} | rest
+    assert manager.depth("HOME2") == (0 if action == "RETURN" else 2)
+
+
+def test_what_is_found_where_it_went_is_put_back_on_a_home_that_gives_nothing(manager, mqops, tmp_path):
+    run = run_over(manager, tmp_path / "lake", "ACTION(RETRY)\n")
+    manager.mqsc("ALTER QLOCAL(HOME2) GET(DISABLED)")
+    done = json.loads(mqops("undo", run, "-m", "QM1", "--yes", "--json").stdout)
+    assert (done["actions"], done["moved"]) == ({"RETURN": 4}, 4)
+    assert (manager.depth("HOME1"), manager.depth("HOME2")) == (2, 2)
 
 
 def test_a_lack_of_authority_to_take_is_told_before_and_holds_back_no_other(manager, mqops, run):
