@@ -14,14 +14,14 @@ class Account:
     """The sum of a plan's markers.
 
     Attributes: `acted` row → (msg_key, action, destination queue); `failed` row → reason code of its failed try; `left`
-    row → why it was not tried;
-    `lengths` rows of each lane, empty while nothing was issued; `done` how far each lane is dealt with; `problems` what
-    cannot be, in words.
+    row → why it was not tried; `absent` rows whose message was not to be seen; `lengths` rows of each lane, empty while
+    nothing was issued; `done` how far each lane is dealt with; `problems` what cannot be, in words.
     """
 
     acted: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     failed: dict[int, int] = field(default_factory=dict)
     left: dict[int, str] = field(default_factory=dict)
+    absent: set[int] = field(default_factory=set)
     lengths: tuple[int, ...] = ()
     done: dict[int, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -45,6 +45,7 @@ def account(markers: Iterable[Marker]) -> Account:
             ranges.append((marker.lane, marker.first, marker.next))
             _add_acted(result, marker)
             result.left.update((row, why) for why, rows in marker.left.items() for row in rows)
+            result.absent.update(marker.absent)
         elif marker.kind == "failed":
             result.failed.update({row[0]: row[7] or 0 for row in marker.rows})
     _check_tiles(result, sorted(ranges))

@@ -509,6 +509,20 @@ def test_what_had_no_room_goes_with_a_later_pass(manager, started):
     assert sorted(found + manager.bodies("A")) == bodies
 
 
+def test_what_an_application_held_and_backed_out_is_dealt_with(manager, started):
+    manager.put("A", [({}, b"takes the room")])
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    handler = started(f"WAIT(YES)\n{RETRY}", "--in-flight", "1", "--patience", "600")
+    handler.until(lambda: list(handler.lake.glob("QM1/runs/*/issued.json")))  # planned; it waits for room
+    with manager.connected() as connection:
+        pymqi.Queue(connection, DLQ).get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        pymqi.Queue(connection, "A").get()
+        handler.until(lambda: list(handler.lake.glob("QM1/runs/*/summary.json")))
+        connection.backout()
+    handler.until(lambda: manager.depth("A"))
+    assert manager.bodies("A") == [b"x"]
+
+
 @pytest.mark.parametrize(("wait", "passes"), [("NO", {1}), ("4", {2, 3, 4})])
 def test_what_has_no_room_holds_nobody_past_wait(manager, started, wait, passes):
     manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(8)])
