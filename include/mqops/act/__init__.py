@@ -27,7 +27,8 @@ The protocol, which makes every unit of work happen exactly once whoever is kill
 8. Rows of one MQ group (`Row.bundle`) stand together in their lane and go in one unit of work or not at all.
 9. Rows with an order key (a rule's ORDER) never overtake one of the same key and destination that was not moved. Which
    keys are stuck is written into the ticket, so that it holds whoever comes next; where the destination is closed for
-   good or has no room, or too many keys would stand there, the whole destination is.
+   good or has no room, or too many keys would stand there, the whole destination is. A message that is not seen,
+   because it is gone or in a unit of work of somebody else, holds back nobody.
 10. Canaries have lanes of their own, the second half of a plan's lanes, which are done first. What is decided about
     them, and which keys are stuck behind those that were not moved (9), is noted before any other lane is begun
     (`mqops.workflow.canary`).
