@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from mqops.printable import printable
+
 if TYPE_CHECKING:
     from mqops.rules.conditions import Condition, Question
 
@@ -33,7 +35,7 @@ class Problem:
 
     def render(self, kind: str = "") -> str:
         """Three lines: where and what (`kind` stands before it), the line itself, a caret under the place."""
-        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in self.text)
+        shown = printable(self.text)
         return f"{self.line}:{self.column}: {kind}{self.message}\n    {shown}\n    {' ' * (self.column - 1)}^"
 
 
