@@ -356,7 +356,7 @@ def load(path: str | Path) -> EstateFile:
         raise SettingsError(f"estate file {path} cannot be read: {error}") from error
     estate, document = parse(text, source=str(path))
     if estate is None:
-        raise SettingsError("\n".join(map(str, document.problems)))
+        raise SettingsError(*map(str, document.problems))
     return EstateFile(path, estate, document)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 
 from mqops.errors import PlanChanged
+from mqops.printable import printable
 from mqops_airflow.permission import permitted, requester, verdict_of
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class PlanApprovalOperator(ApprovalOperator):
                 f"{plan.digest} approved"
             )
         context["ti"].xcom_push(key="asked", value=plan.digest)
-        self.log.info("%s Plan %s", self.subject, plan.digest)
+        self.log.info("%s Plan %s", printable(self.subject), printable(plan.digest))
         return super().execute(context)
 
     def _shown(self, context: Context) -> str:
@@ -93,7 +94,7 @@ class PlanApprovalOperator(ApprovalOperator):
             permitted(verdict_of(context), value, requested_by=requester(context), four_eyes=self.four_eyes)
         context["ti"].xcom_push(key="decision", value=value)
         answer = "approved" if value["approved"] else "rejected"
-        self.log.info("Plan %s: %s by %s", value["digest"], answer, value["by"])
+        self.log.info("Plan %s: %s by %s", printable(value["digest"]), answer, printable(value["by"]))
 
 
 def read_plan(folder: str) -> PlanSummary:

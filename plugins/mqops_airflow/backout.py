@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mqops.printable import printable
 from mqops_airflow.check import CheckOperator, asked, drained_leftovers, end_here, own_folder, valid_table
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file, lake
@@ -38,10 +39,10 @@ class BackoutCheckOperator(CheckOperator):
                 quarantine=section.quarantine,
             )
         for remark in surveyed.setting.remarks():
-            self.log.warning("%s", remark)
+            self.log.warning("%s", printable(remark))
         for queue, depth in surveyed.depths.items():
             named_by = ", ".join(surveyed.setting.named_by[queue]) or "no queue"
-            self.log.info("%s: %d messages; named as BOQNAME by %s", queue, depth, named_by)
+            self.log.info("%s: %d messages; named as BOQNAME by %s", printable(queue), depth, printable(named_by))
         self.log.info("%d markers of earlier runs drained", drained)
         found = {
             "queue": ",".join(surveyed.filled),

@@ -8,6 +8,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
 
 from mqops.errors import RulesError, SettingsError
+from mqops.printable import printable
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import run_key, unused
 from mqops_airflow.workplace import estate_file, lake
@@ -56,7 +57,7 @@ class DlqCheckOperator(CheckOperator):
             queue = self._queue(session, named)
             drained = drained_leftovers(session, lake(estate), self.queue_manager, self.log)
             messages = depth(session, queue)
-        self.log.info("%s: %d messages; %d markers of earlier runs drained", queue, messages, drained)
+        self.log.info("%s: %d messages; %d markers of earlier runs drained", printable(queue), messages, drained)
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
@@ -128,7 +129,8 @@ def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = Fal
     parsed = parse(text, source=path.name, origins=origins)
     for level, problems in (("warning", parsed.warnings), ("error", parsed.errors)):
         for problem in problems:
-            getattr(log, level)("%s:%s", path.name, problem.render())
+            for line in f"{path.name}:{problem.render()}".split("\n"):
+                getattr(log, level)("%s", printable(line))
     if parsed.table is None:
         places = ", ".join(f"{problem.line}:{problem.column}" for problem in parsed.errors)
         raise RulesError(f"{path.name} is not valid: {len(parsed.errors)} errors, at {places}; see the lines above")
@@ -162,7 +164,7 @@ def drained_leftovers(session: Session, lake_folder: Path, queue_manager: str, l
 
     found = drain_leftovers(session, lake_folder, queue_manager)
     for line in found.to_finish():
-        log.warning("%s (or clear its task act)", line)
+        log.warning("%s (or clear its task act)", printable(line))
     for line in found.passed_over():
-        log.warning("%s", line)
+        log.warning("%s", printable(line))
     return found.lines

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 
 from mqops.errors import Unbalanced
+from mqops.printable import printable
 from mqops_airflow.check import CheckOperator, end_here, own_folder
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file, lake
@@ -43,9 +44,9 @@ class ExpiryCheckOperator(CheckOperator):
                 all_filled=params["all_filled"],
             )
         for queue in chosen.inhibited:
-            self.log.warning("%s is not looked at: GET(DISABLED)", queue)
+            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         for queue, why in chosen.why.items():
-            self.log.info("%s: %s", queue, why)
+            self.log.info("%s: %s", printable(queue), printable(why))
         self.log.info("%d of %d queues are worth a scan", len(chosen.why), chosen.looked_at)
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
         if not chosen.why:
@@ -87,7 +88,10 @@ class RefreshExpiryOperator(BaseOperator):
         connection = connection_for(params["queue_manager"], estate)
         summary = refresh(connection, lake(estate), params["name"])
         self.log.info(
-            "%s NAME(%s) on %s: done by %s", "TYPE(EXPIRY)", params["name"], summary.queue_manager, summary.by
+            "TYPE(EXPIRY) NAME(%s) on %s: done by %s",
+            printable(params["name"]),
+            printable(summary.queue_manager),
+            printable(summary.by),
         )
         return tell(self, context, summary)
 
@@ -101,7 +105,9 @@ def tell(operator: BaseOperator, context: Context, summary: ExpirySummary) -> di
     for scan in summary.queues:
         operator.log.info(
             "%s: there %d = discarded %d + left %d + in flight %d; next expires %s%s",
-            *(scan.queue, scan.there, scan.discarded, scan.left, scan.in_flight, scan.next_expiry or "none"),
+            printable(scan.queue),
+            *(scan.there, scan.discarded, scan.left, scan.in_flight),
+            printable(scan.next_expiry or "none"),
             "" if scan.exact else " (others were at work meanwhile: about)",
         )
     operator.log.info("All: there %d = discarded %d + left %d", summary.found, summary.done, summary.left)

@@ -15,7 +15,7 @@ GROUPS_SHOWN = 60
 def subject(plan: PlanSummary) -> str:
     """One line: what is to be approved."""
     moving = sum(count for action, count in plan.actions.items() if action in MOVING)
-    return f"{plan.queue_manager}: act on {moving:,} of {plan.rows:,} messages of {plan.queue}?"
+    return printable(f"{plan.queue_manager}: act on {moving:,} of {plan.rows:,} messages of {plan.queue}?")
 
 
 def body(plan: PlanSummary, found: Preflight | None = None) -> str:

@@ -61,7 +61,7 @@ class ProveOperator(BaseOperator):
         self._tell(summary)
         for earlier in look_back(self.connection(context), run):
             found = ", ".join(f"{count} {outcome}" for outcome, count in earlier.outcomes.items())
-            self.log.info("messages of run %s: %s", earlier.run, found or "none can be told of")
+            self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "none can be told of"))
         value = summary.to_json()
         acted = states.get(self.act_task)
         context["ti"].xcom_push(key="return_value", value=value)
@@ -90,8 +90,8 @@ class ProveOperator(BaseOperator):
         for rule in summary.rules:
             self.log.info(
                 "rule line %s %s: planned %d = moved %d + discarded %d + left %d + gone %d; failed tries %d",
-                rule.rule_line or "-",
-                rule.action,
+                printable(rule.rule_line or "-"),
+                printable(rule.action),
                 *(rule.planned, rule.moved, rule.discarded, rule.left, rule.gone, rule.failed),
             )
         self.log.info(
@@ -99,17 +99,17 @@ class ProveOperator(BaseOperator):
             *(summary.planned, summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
         )
         for line in told(summary.anatomy):
-            self.log.info("%s", line)
+            self.log.info("%s", printable(line))
         for fate in summary.canaries:
             (self.log.warning if fate["why"] else self.log.info)(
                 "canaries of %s: %d moved, %d came back, %d failed, %d unread: %s",
                 printable(fate["unit_group"]),
                 *(fate[name] for name in ("moved", "back", "failed", "unread")),
-                fate["why"] or "the rest followed",
+                printable(fate["why"] or "the rest followed"),
             )
         for why, count in summary.left_because.items():
             self.log.warning("left: %d: %s", count, printable(why))
         for remark in summary.remarks:
             self.log.warning("%s", printable(remark))
         for reason, count in summary.reasons.items():
-            self.log.info("failed tries: %s %d", reason, count)
+            self.log.info("failed tries: %s %d", printable(reason), count)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 
 from mqops.errors import SettingsError
+from mqops.printable import printable
 from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops_airflow.check import CheckOperator, end_here, own_folder
@@ -40,7 +41,7 @@ class QualityCheckOperator(CheckOperator):
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, params["queues"])
         for queue in choice.inhibited:
-            self.log.warning("%s is not looked at: GET(DISABLED)", queue)
+            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         messages = sum(choice.depths.values())
         self.log.info("%d messages on %d queues, %d queues are empty", messages, len(choice.depths), choice.empty)
         found = {
@@ -108,7 +109,13 @@ class QualityReportOperator(BaseOperator):
         """The summary in the log: a line an expectation that is not met, a line a queue."""
         for severity in SEVERITIES:
             for check in summary.not_met(severity):
-                getattr(self.log, LEVELS[severity])("%s", describe(check))
+                getattr(self.log, LEVELS[severity])("%s", printable(describe(check)))
         for queue in summary.queues:
-            self.log.info("%s: found %d = good %d + with findings %d", queue.queue, queue.found, queue.done, queue.left)
-        self.log.info("Which message failed what: %s; Data Docs: %s", summary.failures, summary.docs)
+            self.log.info(
+                "%s: found %d = good %d + with findings %d",
+                printable(queue.queue),
+                *(queue.found, queue.done, queue.left),
+            )
+        self.log.info(
+            "Which message failed what: %s; Data Docs: %s", printable(summary.failures), printable(summary.docs)
+        )

@@ -61,7 +61,7 @@ class PlanRouteOperator(BaseBranchOperator):
             by_hand=context["dag_run"].run_type not in UNATTENDED,
             doubts=len(found.doubts),
         )
-        self.log.info("Plan %s: %s (%s)", plan["digest"], verdict.way, verdict.why)
+        self.log.info("Plan %s: %s (%s)", printable(plan["digest"]), printable(verdict.way), printable(verdict.why))
         value = {"way": verdict.way, "why": verdict.why, "digest": plan["digest"]}
         context["ti"].xcom_push(key="verdict", value=value)
         return self.ways[verdict.way]

@@ -14,7 +14,7 @@ LONGEST = 80
 def run_key(dag_id: str, run_id: str) -> str:
     """A name that tells the run and is unlike every other run's."""
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{dag_id}.{run_id}")[:LONGEST].strip(".-")
-    return f"{readable}-{hashlib.sha256(f'{dag_id} {run_id}'.encode()).hexdigest()[:8]}"
+    return f"{readable or 'run'}-{hashlib.sha256(f'{dag_id} {run_id}'.encode()).hexdigest()[:8]}"
 
 
 def unused(lake: Path, queue_manager: str, key: str) -> RunFolder:

@@ -26,6 +26,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import Asset
 
 from mqops import errors
+from mqops.printable import printable
 from mqops_airflow.hook import MqHook, existing_connection
 
 if TYPE_CHECKING:
@@ -86,14 +87,14 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         if self.once and Path(self.summary).exists():
-            self.log.info("Kept %s of an earlier try", self.summary)
+            self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
             self._submit()
         summary = json.loads(Path(self.summary).read_text(encoding="utf-8"))
         shown = {key: summary[key] for key in self.shown or summary}
         for key, value in shown.items():
             if isinstance(value, (str, int, float)):
-                self.log.info("%s: %s", key, value)
+                self.log.info("%s: %s", printable(key), printable(value))
         if self.asset is not None:
             context["outlet_events"][self.asset].extra = shown
         return shown

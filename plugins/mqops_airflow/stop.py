@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from mqops.printable import printable
 from mqops_airflow.permission import requester
 from mqops_airflow.workplace import estate_file, lake
 
@@ -30,8 +31,8 @@ class StopOperator(BaseOperator):
         what = f"run {key}" if key else f"all acting on {params['queue_manager']}"
         if params["do"] == "resume":
             lifted = store.lift(place)
-            self.log.info("%s may go on; it was stopped %s", what, lifted or "by nobody")
+            self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
             return {"what": what, "stopped": None}
         stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"]))
-        self.log.warning("%s is stopped %s", what, stopped)
+        self.log.warning("%s is stopped %s", printable(what), printable(stopped))
         return {"what": what, "stopped": stopped.to_json()}

@@ -44,7 +44,9 @@ class UndoPlanOperator(BaseOperator):
         folder = own_folder(context, lake_folder, name)
         plan = plan_undo(connection, run, folder)
         for action, count in sorted(plan.actions.items()):
-            (self.log.info if action in {RESTORE, RETURN} else self.log.warning)("%s: %d messages", action, count)
+            (self.log.info if action in {RESTORE, RETURN} else self.log.warning)(
+                "%s: %d messages", printable(action), count
+            )
         found = kept(folder)
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
             self.log.warning("%s", printable(remark))
@@ -62,7 +64,7 @@ class UndoRouteOperator(BaseBranchOperator):
         plan = context["ti"].xcom_pull(task_ids="plan")
         dry_run = bool(context["params"]["dry_run"])
         verdict = judge(messages=plan["actions"], approval=Approval(), dry_run=dry_run, by_hand=True)
-        self.log.info("Plan %s: %s (%s)", plan["digest"], verdict.way, verdict.why)
+        self.log.info("Plan %s: %s (%s)", printable(plan["digest"]), printable(verdict.way), printable(verdict.why))
         value = {"way": verdict.way, "why": verdict.why, "digest": plan["digest"]}
         context["ti"].xcom_push(key="verdict", value=value)
         return "approve" if verdict.way == "ask" else "prove"

@@ -348,19 +348,31 @@ def test_a_second_run_replaces_the_first(spark: Any, make_run: MakeRun, tmp_path
     assert QualitySummary.from_json(stored) == summary
 
 
-def test_a_regular_expression_that_java_refuses_is_told_by_its_line(
-    spark: Any, make_run: MakeRun, tmp_path: Path
-) -> None:
-    path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?P<a>A)'}")
-    with pytest.raises(SettingsError, match=r"s\.yaml:3: r\.regex: is not a regular expression to Java"):
-        checked(spark, make_run([message(1)]), path)
+def test_regular_expressions_are_matched_by_re2_and_not_by_java(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    """`(?P<name>...)` is RE2's and not Java's; `(a+)+$` on this text would keep Java busy for ever."""
+    slow = "a" * 47 + "!"
+    run = make_run([message(1, reply_to_q=slow), message(2, reply_to_q="GOOD"), message(3)])
+    path = suite(
+        tmp_path,
+        "{id: good, expect: column_values_to_match_regex, column: reply_to_q, regex: '^(?P<word>[A-Z]*)$'}",
+        "{id: slow, expect: column_values_to_match_regex, column: reply_to_q, regex: '^(a+)+$'}",
+        "{id: not, expect: column_values_to_not_match_regex, column: reply_to_q, regex: '(a+)+!$'}",
+    )
+    found = failures(spark, checked(spark, run, path))
+    assert sorted((row["expectation"], row["observed"]) for row in found) == [
+        ("good", slow),
+        ("not", slow),
+        ("slow", ""),
+        ("slow", "GOOD"),
+        ("slow", slow),
+    ]
 
 
 def test_what_gx_cannot_evaluate_is_an_error_not_a_failed_check(
     spark: Any, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mqops.quality.validation.check_regexes", lambda rows, suite: None)
-    path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?P<a>A)'}")
+    monkeypatch.setattr("mqops.quality.arguments.problem_of", lambda pattern: "")
+    path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?=A)'}")
     with pytest.raises(MqopsError, match=r"Great Expectations could not evaluate s\.r: "):
         checked(spark, make_run([message(1)]), path)
 

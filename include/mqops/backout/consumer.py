@@ -44,6 +44,7 @@ from mqops.errors import LOST_CONNECTION, MQError, MqopsError, SettingsError, mq
 from mqops.mq.inquire import base_queue, dead_letter_queue, queue_manager_name, queue_state
 from mqops.mq.mover_port import key_of
 from mqops.mq.session import MATCH_BOTH, Got, Session
+from mqops.printable import printable
 from mqops.report import Report, exception_report
 from mqwire import constants as c
 from mqwire.structures import MQMD
@@ -174,7 +175,7 @@ class PoisonAwareConsumer:
                 if not self._mark or error.reason not in NOT_OFFERED:
                     raise
                 self._mark = 0
-                log.info("MQGMO_MARK_SKIP_BACKOUT is not offered (%s)", error.symbol)
+                log.info("MQGMO_MARK_SKIP_BACKOUT is not offered (%s)", printable(error.symbol))
 
     def _done(self, got: Got, md: MQMD) -> Handled:
         try:
@@ -229,7 +230,7 @@ class PoisonAwareConsumer:
         """UOW2: the message leaves its queue for one other place, or is reinstated."""
         handled = self._place(got, count, limits, since, error)
         self._session.commit()
-        log.warning("Message %s %s, reason %d", handled.msg_id.hex(), handled.what, handled.reason)
+        log.warning("Message %s %s, reason %d", handled.msg_id.hex(), printable(handled.what), handled.reason)
         return handled
 
     def _place(self, got: Got, count: int, limits: Limits, since: float, error: Exception | None) -> Handled:

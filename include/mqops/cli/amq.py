@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mqops.cli.outcome import show_line
 from mqops.cli.passes import full_name
+from mqops.command import command
 from mqops.errors import MQError
 from mqops.mq.ledger_queue import NAME as LEDGER
 from mqwire.names import reason_name
@@ -70,7 +71,8 @@ def say_in_error(queue: str, msg_ids: Sequence[str]) -> None:
         say(8721, queue=queue, msg_id=msg_id)
     if len(msg_ids) > MOST:
         more = len(msg_ids) - MOST
-        show_line(f"    and {more} more without a valid MQDLH: `mqops dlq anatomy {queue}` counts them", err=True)
+        look = command("mqops", "dlq", "anatomy", queue)
+        show_line(f"    and {more} more without a valid MQDLH: `{look}` counts them", err=True)
 
 
 def say_failures(failures: Mapping[Failure, int], remedy: Callable[[Failure], str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from mqops.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, label, openmetrics, told_since
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_text
 
 _COLUMNS = (*AGES, OLDER, UNKNOWN)
 
@@ -37,10 +37,10 @@ def anatomy(*, queue: str, queue_manager: str, folder: Path | None, form: str, l
     if as_json or form == "json":
         show_json({"queues": [one.to_json() for one in queues]})
     elif form == "openmetrics":
-        click.echo(openmetrics(queues), nl=False)
+        show_text(openmetrics(queues).removesuffix("\n"))
     else:
         for one in queues:
-            click.echo("\n".join(_table(one)))
+            show_text("\n".join(_table(one)))
 
 
 def _looked(queue_manager: str, queue: str, lake: Path) -> list[QueueAnatomy]:

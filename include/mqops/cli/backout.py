@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import (
     dry_run_option,
     handling_options,
@@ -89,8 +89,8 @@ def run(
             show_json(empty)
             return
         for remark in found.setting.remarks():
-            click.echo(remark)
-        click.echo(f"nothing to do: {', '.join(found.depths) or 'no backout queues'}")
+            show_line(remark)
+        show_line(f"nothing to do: {', '.join(found.depths) or 'no backout queues'}")
         return
     if dry_run:
         show_dry_run(folder, plan, as_json=as_json)

@@ -15,7 +15,7 @@ from mqops.cli.act import act
 from mqops.cli.anatomy import anatomy
 from mqops.cli.ending import Ending
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import (
     dry_run_option,
     full_name,
@@ -31,6 +31,7 @@ from mqops.cli.passes import (
     unit_size_option,
     warn_of,
 )
+from mqops.command import command
 from mqops.errors import MQError, RulesError, SettingsError
 from mqops.model import RunSummary
 
@@ -203,7 +204,7 @@ def _handle(what: Pass, *, once: bool, as_json: bool) -> bool:
                     "and is left from now on; correct the rules table, and start it again"
                 )
             if ending.asked and not summary.finished and folder.issued_json.exists():
-                tell(f"{ending.asked}: `mqops resume {summary.run} --finish` does the rest")
+                tell(f"{ending.asked}: `{command('mqops', 'resume', summary.run, '--finish')}` does the rest")
         if not handler.passes:
             _show_nothing(handler, as_json=as_json)
         amq.say(8709, why=_why(handler, ending, until))
@@ -222,7 +223,7 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
         nothing = RunSummary(run="", workflow="dlq", queue_manager=handler.queue_manager, queue=handler.queue, plan="")
         show_json(nothing.to_json())
     else:
-        click.echo(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
+        show_line(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
 
 
 def _why(handler: Handler, ending: Ending, until: str) -> str:

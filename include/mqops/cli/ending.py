@@ -7,8 +7,7 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-import click
-
+from mqops.cli.outcome import show_text
 from mqops.cli.passes import this_user
 from mqops.errors import LakeError
 from mqops.store.run import RunFolder
@@ -62,4 +61,4 @@ class Ending:
         try:
             stop(self._run.path, Stop(by=this_user(), at=utc_now(), why=self.asked))
         except LakeError as error:  # it may come in the middle of a call to the queue manager: nothing is raised
-            click.echo(f"mqops: {error}", err=True)
+            show_text(f"mqops: {error}", err=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from mqops.cli.outcome import show_json, show_line
 from mqops.errors import SettingsError
 from mqops.estate import EstateFile, as_plain, parse
 
@@ -26,11 +26,11 @@ def check(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Check the estate FILE (default: the project's): every error with file, line and field."""
     problems, plain = examine(file)
     if as_json:
-        click.echo(json.dumps({"ok": not problems, "estate": plain, "errors": problems}))
+        show_json({"ok": not problems, "estate": plain, "errors": problems})
     else:
         for problem in problems:
-            click.echo(problem)
-        click.echo(f"{file}: {len(problems)} errors" if problems else f"{file}: valid")
+            show_line(problem)
+        show_line(f"{file}: {len(problems)} errors" if problems else f"{file}: valid")
     ctx.exit(1 if problems else 0)
 
 

@@ -53,11 +53,11 @@ def verify(*, queue_managers: tuple[str, ...], lake: Path, as_json: bool) -> Non
     if as_json:
         show_json({"ok": ok, "ledgers": results})
     for result in [] if as_json else results:
-        click.echo(f"{result['queue_manager']}: {result['lines']} lines, {result['error'] or 'unbroken'}")
+        show_line(f"{result['queue_manager']}: {result['lines']} lines, {result['error'] or 'unbroken'}")
         if result["torn"]:
-            click.echo(f"{result['queue_manager']}: {result['torn']} bytes of a half-written last line: {_TORN}")
+            show_line(f"{result['queue_manager']}: {result['torn']} bytes of a half-written last line: {_TORN}")
     if not results and not as_json:
-        click.echo(f"{lake}: no ledgers")
+        show_line(f"{lake}: no ledgers")
     sys.exit(0 if ok else 1)
 
 
@@ -123,9 +123,9 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
         for line in _told(event):
             show_line(line)
     if not found and not as_json:
-        click.echo(f"no ledger in {lake} knows a message {msg_id}")
+        show_line(f"no ledger in {lake} knows a message {msg_id}")
     for line in broken:
-        click.echo(f"mqops: {line}", err=True)
+        show_line(f"mqops: {line}", err=True)
     sys.exit(0 if found and not broken else 1)
 
 
@@ -217,11 +217,11 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
         name = queue_manager_name(session)
         found = drain_leftovers(session, lake, name, orphans=orphans)
     for line in found.told():
-        click.echo(f"mqops: {line}", err=True)
+        show_line(f"mqops: {line}", err=True)
     if as_json:
         show_json({"queue_manager": name, "lines": found.lines})
     else:
-        click.echo(f"{name}: {found.lines} lines added")
+        show_line(f"{name}: {found.lines} lines added")
 
 
 @ledger.command("outcomes")
@@ -248,11 +248,11 @@ def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) ->
 
 
 def _show_outcomes(summary: OutcomeSummary) -> None:
-    click.echo(f"{summary.run} moved {summary.moved} messages; looked at {summary.looked_at}")
+    show_line(f"{summary.run} moved {summary.moved} messages; looked at {summary.looked_at}")
     for outcome, count in summary.outcomes.items():
-        click.echo(f"{count:8}  {outcome}: {MEANING[outcome]}")
+        show_line(f"{count:8}  {outcome}: {MEANING[outcome]}")
     if summary.untold:
-        click.echo(f"{summary.untold:8}  cannot be told now: hidden by units of work of others, or out of reach")
+        show_line(f"{summary.untold:8}  cannot be told now: hidden by units of work of others, or out of reach")
     for remark in summary.remarks:
         show_line(remark)
-    click.echo(f"{summary.changed} changed since the last look, {summary.open} may still change")
+    show_line(f"{summary.changed} changed since the last look, {summary.open} may still change")

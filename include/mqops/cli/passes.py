@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import pwd
-import shlex
 import socket
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
@@ -13,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from mqops.anatomy import told
-from mqops.cli.outcome import show_json, show_line
+from mqops.cli.outcome import show_json, show_line, show_text
+from mqops.command import command as command_line
 from mqops.errors import RulesError
 from mqops.model import RunSummary
 from mqops.plan import PlanSummary
@@ -113,9 +113,9 @@ def read_table(
     parsed = parse(text, source=source_of(file), origins=origins, strict=strict, lint=False)
     if parsed.table is None:
         for problem in parsed.errors:
-            click.echo(problem.render(f"AMQ{problem.number}: " if numbers and problem.number else ""), err=True)
+            show_text(problem.render(f"AMQ{problem.number}: " if numbers and problem.number else ""), err=True)
         problems = [{"line": one.line, "column": one.column, "message": one.message} for one in parsed.errors]
-        raise RulesError(f"the rules table has {len(problems)} errors; nothing was done", problems)
+        raise RulesError(f"the rules table has {len(problems)} errors; nothing was done", problems=problems)
     return parsed.table, text
 
 
@@ -150,8 +150,8 @@ def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
     """What carries out exactly this plan, "" where nothing does."""
     if not plan.requested_by:
         return ""
-    words = ["mqops", "dlq", "act", run.run, "-m", plan.queue_manager, "--approve", plan.digest]
-    return shlex.join([*words, "--lake", str(run.lake_folder.parent.resolve())])
+    words = ("mqops", "dlq", "act", run.run, "-m", plan.queue_manager, "--approve", plan.digest)
+    return command_line(*words, "--lake", run.lake_folder.parent.resolve())
 
 
 def show_plan(plan: PlanSummary, found: Preflight | None, command: str) -> None:

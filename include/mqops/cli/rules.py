@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import click
 
-from mqops.cli.outcome import connection_to, error_document, show_json
+from mqops.cli.outcome import connection_to, error_document, show_json, show_text
 from mqops.cli.rules_snapshot import diff, test
 from mqops.cli.tables import check_document, parsed_from, tell, text_from, with_warnings
 from mqops.errors import MqopsError
@@ -72,7 +72,7 @@ def check(
     else:
         tell(parsed)
     for error in missed:
-        click.echo(f"mqops: {error}", err=True)
+        show_text(f"mqops: {error}", err=True)
     sys.exit(2 if missed else 0 if parsed.table else 1)
 
 
@@ -115,16 +115,16 @@ def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: b
     table = parsed.table
     if table is None:
         if as_json:
-            click.echo(json.dumps(check_document(parsed), ensure_ascii=True))
+            show_json(check_document(parsed))
         else:
             tell(parsed)
         ctx.exit(1)
     for number, message in _messages(messages, table.questions):
         found = matching(table, message)
         if as_json:
-            click.echo(json.dumps({"matches": [_match(rule) for rule in found]}))
+            show_json({"matches": [_match(rule) for rule in found]})
         else:
-            click.echo(_account(number, found))
+            show_text(_account(number, found))
 
 
 def _messages(file: IO[bytes], questions: Sequence[Question]) -> Iterator[tuple[int, Mapping[str, Answer]]]:

@@ -77,7 +77,7 @@ def test(*, table: IO[bytes], folder: Path, file: Path, write: bool, junit: Path
     (rules,) = valid_tables([table], origins=snapshot.of_backout_queues, as_json=as_json)
     if write:
         _record(file, snapshot, rules, table.name)
-        show_json({"ok": True, "written": str(file)}) if as_json else click.echo(f"{file}: written")
+        show_json({"ok": True, "written": str(file)}) if as_json else show_line(f"{file}: written")
         return
     results = check(expectations_in(_text_of(file), source=str(file)), snapshot.seen(rules))
     if junit:
@@ -124,11 +124,11 @@ def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> lis
 def _show(found: RulesDiff) -> None:
     for change in found.changes:
         show_line(f"{change.messages:8}  {change.old} -> {change.new}  ({_details(change)})")
-        click.echo(
+        show_line(
             f"          {', '.join(change.message_ids)}{', ...' if len(change.message_ids) < change.messages else ''}"
         )
     total = sum(change.bytes for change in found.changes)
-    click.echo(f"{found.changed} of {found.messages} messages change fate, {total} bytes")
+    show_line(f"{found.changed} of {found.messages} messages change fate, {total} bytes")
 
 
 def _details(change: Change) -> str:

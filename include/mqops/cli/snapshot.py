@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 
 
 @click.command()
@@ -32,5 +32,5 @@ def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: P
         show_json({"folder": str(run.path), **summary.to_json()})
         return
     for queue in summary.queues:
-        click.echo(f"{queue.messages:8}  {queue.queue}: {queue.bytes} bytes, {queue.without_dlh} without an MQDLH")
-    click.echo(str(run.snapshot))
+        show_line(f"{queue.messages:8}  {queue.queue}: {queue.bytes} bytes, {queue.without_dlh} without an MQDLH")
+    show_line(str(run.snapshot))

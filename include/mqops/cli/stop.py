@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import show_summary, this_user, unit_size_option
+from mqops.command import command
 from mqops.errors import SettingsError
 from mqops.store import stop as store
 from mqops.workflow.clock import utc_now
@@ -37,7 +38,8 @@ def stop(*, run: str, queue_manager: str, why: str, lake: Path, as_json: bool) -
     if as_json:
         show_json({"stopped": name, **stopped.to_json()})
     else:
-        click.echo(f"{name} is stopped {stopped}; to go on: mqops resume {run or f'-m {queue_manager}'}")
+        resume_it = command("mqops", "resume", *([run] if run else ["-m", queue_manager.strip()]))
+        show_line(f"{name} is stopped {stopped}; to go on: {resume_it}")
 
 
 @click.command()
@@ -63,7 +65,7 @@ def resume(*, run: str, queue_manager: str, finish: bool, unit_size: int, lake: 
         if as_json:
             show_json({"resumed": name, "was_stopped": lifted.to_json() if lifted else None})
         else:
-            click.echo(f"{name} was stopped {lifted}; it may go on" if lifted else f"{name} was not stopped")
+            show_line(f"{name} was stopped {lifted}; it may go on" if lifted else f"{name} was not stopped")
         return
     found = workflow.find_run(lake, run, queue_manager)
     summary = workflow.finish(connection_to(queue_manager_of(found)), found, unit_size=unit_size, who=this_user())

@@ -90,21 +90,21 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
 
 def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary]) -> None:
     for one in finished:
-        click.echo(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
-    click.echo(f"{run} acted on {plan.rows} messages; undo {plan.run}, plan {plan.digest}")
+        show_line(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
+    show_line(f"{run} acted on {plan.rows} messages; undo {plan.run}, plan {plan.digest}")
     for action, meaning in MEANING.items():
         if plan.actions.get(action):
-            click.echo(f"{plan.actions[action]:8}  {action}: {meaning}")
+            show_line(f"{plan.actions[action]:8}  {action}: {meaning}")
     for remark in plan.remarks:
         show_line(remark)
 
 
 def _show_summary(summary: RunSummary, *, told: Sequence[str]) -> None:
     for reason, count in summary.reasons.items():
-        click.echo(f"{count:8}  could not be put: {reason}")
+        show_line(f"{count:8}  could not be put: {reason}")
     for remark in summary.remarks:
         if remark not in told:
             show_line(remark)
-    click.echo(
+    show_line(
         f"{summary.planned} planned = {summary.moved} put back + {summary.left} left + {summary.gone} gone: balances"
     )

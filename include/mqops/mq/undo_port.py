@@ -15,6 +15,7 @@ from mqops.act.scope import SOURCE
 from mqops.errors import MQError, PlanChanged
 from mqops.mq.mover_port import BROWSE_OPTIONS, OPEN_OPTIONS, MoverPort, key_of
 from mqops.mq.session import MATCH_BOTH, Session
+from mqops.printable import printable
 from mqops.undo.decision import remaining
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
@@ -59,7 +60,7 @@ class UndoPort(MoverPort):
         """See `Port`. A lack of authority is told with what is lacking: other workflows do without it."""
         reason = super().open_target(target)
         if reason == c.MQRC_NOT_AUTHORIZED:
-            _log.warning("%s", self._lack_of_authority(target.queue))
+            _log.warning("%s", printable(self._lack_of_authority(target.queue)))
         return reason
 
     def _lack_of_authority(self, queue: str) -> str:

@@ -100,8 +100,8 @@ def valid_table(text: str, source: str, *, origins: bool = False) -> Table:
     """The table of a text (`origins` as in `parse`). Raises RulesError with every error of it."""
     parsed = parse(text, source=source, origins=origins, lint=False)
     if parsed.table is None:
-        problems = "\n".join(f"{source}:{problem.render()}" for problem in parsed.errors)
-        raise RulesError(f"The rules table is not valid ({len(parsed.errors)} errors):\n{problems}")
+        lines = [line for problem in parsed.errors for line in f"{source}:{problem.render()}".split("\n")]
+        raise RulesError(f"The rules table is not valid ({len(parsed.errors)} errors):", *lines)
     return parsed.table
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mqops import errors
 from mqops.errors import LakeError, MqopsError
+from mqops.printable import printable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,4 +98,4 @@ def known_error(error: BaseException) -> tuple[str, str] | None:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or "no text").splitlines()[0]
+    return printable((str(error).strip() or "no text").splitlines()[0])

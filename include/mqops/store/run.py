@@ -11,6 +11,7 @@ from pathlib import Path
 import filelock
 
 from mqops.errors import InProgress, SettingsError
+from mqops.run_key import GRAMMAR, is_run_key
 from mqops.store.files import lake_errors, make_folder
 
 LOCK_WAIT = 5
@@ -26,15 +27,17 @@ class RunFolder:
 
     @classmethod
     def at(cls, lake: Path, queue_manager: str, run: str) -> RunFolder:
-        """The folder of a run. Characters a file name should not have become `_`.
+        """The folder of a run. Characters of the queue manager's name that no file name should have become `_`.
 
         Raises:
-            SettingsError: the queue manager or the run has no name.
+            SettingsError: the queue manager has no name, or `run` cannot be the key of a run.
         """
-        parts = [_NOT_IN_A_NAME.sub("_", name) for name in (queue_manager, run)]
-        if not all(part.strip(".") for part in parts):
-            raise SettingsError("A run needs the name of its queue manager and a key of its own")
-        return cls(lake / parts[0] / "runs" / parts[1])
+        folder = _NOT_IN_A_NAME.sub("_", queue_manager)
+        if not folder.strip("."):
+            raise SettingsError("A run needs the name of its queue manager")
+        if not is_run_key(run):
+            raise SettingsError(f"{run!r} is not the key of a run, which is {GRAMMAR}")
+        return cls(lake / folder / "runs" / run)
 
     @classmethod
     def planned(cls, lake: Path, queue_manager: str, run: str) -> RunFolder:

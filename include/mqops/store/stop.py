@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mqops.command import command
 from mqops.errors import LakeError, Stopped
 from mqops.store.files import lake_errors, make_folder, read_json, write_json
 from mqops.store.run import RunFolder
@@ -89,13 +90,17 @@ def is_stopped(run: RunFolder) -> bool:
 
 def refuse_if_stopped(run: RunFolder) -> None:
     """Raise `Stopped` with who stopped it and how to go on."""
-    for folder, what, name in (
-        (run.path, f"Run {run.run}", f"`mqops resume {run.run}`"),
-        (run.lake_folder, f"All acting on {run.lake_folder.name}", f"`mqops resume -m {run.lake_folder.name}`"),
+    for folder, what, resume in (
+        (run.path, f"Run {run.run}", command("mqops", "resume", run.run)),
+        (
+            run.lake_folder,
+            f"All acting on {run.lake_folder.name}",
+            command("mqops", "resume", "-m", run.lake_folder.name),
+        ),
     ):
         found = stop_in(folder)
         if found is not None:
             raise Stopped(
                 f"{what} was stopped {found}. What was done is in the ledger, everything else is where it was. "
-                f"To go on: {name}, then clear the task act, or `mqops resume {run.run} --finish`"
+                f"To go on: `{resume}`, then clear the task act, or `{command('mqops', 'resume', run.run, '--finish')}`"
             )

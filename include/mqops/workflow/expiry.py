@@ -114,7 +114,7 @@ def _since(scan: QueueScan, depths: Mapping[str, int]) -> QueueScan:
 
 def lake_folder(lake: Path, queue_manager: str) -> Path:
     """LAKE/<queue manager>."""
-    return RunFolder.at(lake, queue_manager, "-").lake_folder
+    return RunFolder.at(lake, queue_manager, "any").lake_folder
 
 
 def finish(run: RunFolder, queue_manager: str, scans: Iterable[QueueScan]) -> ExpirySummary:

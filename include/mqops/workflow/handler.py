@@ -34,6 +34,7 @@ from typing import Protocol, TypeAlias
 from mqops.act.lanes import ACTED
 from mqops.act.mover import BEHIND
 from mqops.act.part import GROUP_TOO_LARGE
+from mqops.command import command
 from mqops.errors import Stopped
 from mqops.ledger.account import Account, account
 from mqops.model import RunSummary
@@ -276,7 +277,8 @@ class Handler:
         if found is not None:
             raise Stopped(
                 f"All acting on {self.queue_manager} was stopped {found}. What was done is in the ledger, everything "
-                f"else is where it was. To go on: `mqops resume -m {self.queue_manager}`, and start this again"
+                f"else is where it was. To go on: `{command('mqops', 'resume', '-m', self.queue_manager)}`, and start "
+                "this again"
             )
 
 

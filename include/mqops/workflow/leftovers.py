@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.act.identity import PlanIdentity
+from mqops.command import command
 from mqops.errors import InProgress, LakeError, MQError
 from mqops.mq.ledger_queue import NAME, LedgerQueue
 from mqops.mq.session import Session
+from mqops.printable import printable
+from mqops.run_key import is_run_key
 from mqops.store import undo
 from mqops.store.files import read_json
 from mqops.store.ledger import LedgerFile
@@ -29,7 +32,8 @@ class Leftovers:
 
     Attributes: `lines` added to the ledger; `unfinished` runs that were begun, are not finished or not proved, and that
     nobody is at work on; `elsewhere` the keys of the runs whose markers stay where they are, their plans not being in
-    `lake`; `queue_manager` on whose ledger queue they are.
+    `lake`; `foreign` how many names of runs there were that cannot be keys of runs: nothing is done with them;
+    `queue_manager` on whose ledger queue they are.
     """
 
     lake: Path
@@ -37,6 +41,7 @@ class Leftovers:
     lines: int = 0
     unfinished: tuple[RunFolder, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    foreign: int = 0
 
     def told(self) -> Iterator[str]:
         """All that is to be told, a line for each run."""
@@ -47,18 +52,23 @@ class Leftovers:
         """A line for each unfinished run, with the command that finishes it."""
         for run in self.unfinished:
             undone = undo.kept(run)
-            name = run.lake_folder.name
-            command = f"undo {undone.plan.run}" if undone else f"resume {run.run} --finish"
-            yield f"run {run.run} was begun and is not finished: `mqops {command} -m {name}` finishes it"
+            words = ("undo", undone.plan.run) if undone else ("resume", run.run, "--finish")
+            finish = command("mqops", *words, "-m", run.lake_folder.name)
+            yield f"run {run.run} was begun and is not finished: `{finish}` finishes it"
 
     def passed_over(self) -> Iterator[str]:
         """A line for each run whose markers stay, with the commands that record them."""
         for run in self.elsewhere:
-            drain_command = f"mqops ledger drain -m {self.queue_manager}"
+            words = ("mqops", "ledger", "drain", "-m", self.queue_manager)
             yield (
                 f"markers of run {run} on {NAME} belong to another lake, {self.lake} does not have its plan: "
-                f"`{drain_command} --lake` of that run records them, `{drain_command} --orphan {run}` where its lake "
-                "is gone"
+                f"`{command(*words, '--lake')}` of that run records them, `{command(*words, '--orphan', run)}` where "
+                "its lake is gone"
+            )
+        if self.foreign:
+            yield (
+                f"{self.foreign} runs are named on {NAME} whose keys mqops never makes: they are no markers, "
+                "and stay where they are: look who may put on that queue"
             )
 
 
@@ -79,7 +89,9 @@ def drain_leftovers(session: Session, lake: Path, queue_manager: str, *, orphans
     marked = dict.fromkeys(queue.plans())
     queue.close()
     lines, unfinished, elsewhere = 0, [], []
-    for plan in dict.fromkeys([*marked, *sorted(begun, key=lambda one: one.run)]):
+    named = dict.fromkeys([*marked, *sorted(begun, key=lambda one: one.run)])
+    ours = [plan for plan in named if is_run_key(plan.run)]
+    for plan in ours:
         folder = RunFolder.at(lake, queue_manager, plan.run)
         ledger = LedgerFile(folder.lake_folder, utc_now)
         if not _has_plan(folder, plan):
@@ -101,6 +113,7 @@ def drain_leftovers(session: Session, lake: Path, queue_manager: str, *, orphans
         lines=lines,
         unfinished=tuple(unfinished),
         elsewhere=tuple(dict.fromkeys(elsewhere)),
+        foreign=len(named) - len(ours),
     )
 
 
@@ -127,4 +140,4 @@ def settle_leftovers(session: Session, lake: Path, queue_manager: str, tell: Cal
             raise
         return
     for line in found.told():
-        tell(line)
+        tell(printable(line))

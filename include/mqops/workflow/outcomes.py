@@ -25,6 +25,7 @@ from mqops.mq.inquire import depth
 from mqops.mq.mover_port import key_of, without_dlh
 from mqops.mq.session import Got, Session
 from mqops.mq.transmitted import without_xqh
+from mqops.printable import printable
 from mqops.store import undo
 from mqops.store.bodies import rows_with
 from mqops.store.files import read_json, write_json
@@ -101,7 +102,9 @@ def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], dat
         try:
             summaries.append(look(connection, earlier, deepest=BACK_DEPTH, now=now))
         except MqopsError as error:
-            _log.warning("Cannot tell what became of the messages of run %s: %s", earlier.run, error)
+            _log.warning(
+                "Cannot tell what became of the messages of run %s: %s", printable(earlier.run), printable(error)
+            )
     return summaries
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from mqops.act.identity import PlanIdentity
 from mqops.act.lanes import DEFAULT_UNIT_SIZE, DISCARDS, RESTORE, RETURN
+from mqops.command import command
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
 from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place
@@ -178,7 +179,7 @@ def _refuse_unfinished(plan: PlanIdentity, earlier: Mapping[PlanIdentity, Accoun
         if sums.open_lanes:
             raise InProgress(
                 f"Undo {one.run} of run {plan.run} was begun and is not finished: let it end, clear its task act, or "
-                f"finish it with `mqops undo {plan.run}`"
+                f"finish it with `{command('mqops', 'undo', plan.run)}`"
             )
 
 
