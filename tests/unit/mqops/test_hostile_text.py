@@ -69,7 +69,7 @@ def test_fields_of_an_mqdlh_forge_no_line_no_group_and_no_command(manager, mqops
     table = "ACTION(RETRY) RETRY(2)\n"
     planned = mqops_here("dlq", "run", DLQ, "QM1", "--dry-run", text=table)
     done = mqops_here("dlq", "run", "--once", DLQ, "QM1", text=table)
-    looked = mqops_here("dlq", "anatomy", "-m", "QM1")
+    looked = mqops_here("dlq", "anatomy", DLQ, "QM1")
     for text in (planned.stdout, planned.stderr, done.stdout, done.stderr, looked.stdout):
         assert all(line.isprintable() for line in text.split("\n"))
         assert "::group::" not in text
