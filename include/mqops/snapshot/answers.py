@@ -30,8 +30,12 @@ def columns_for(questions: Iterable[Question]) -> list[str]:
 def answers(questions: Sequence[Question], message: Mapping[str, Any]) -> dict[str, Answer]:
     """Key of each question → the answer of a message (column → value), None where there is none."""
     found: dict[str, Answer] = dict.fromkeys(question.key for question in questions)
+    properties: Mapping[str, str] | None = None
     for question in questions:
-        if question.keyword != "BODY":
+        if question.keyword == "PROP":
+            properties = json.loads(message["properties"] or "{}") if properties is None else properties
+            found[question.key] = properties.get(question.subject)
+        elif question.keyword != "BODY":
             found[question.key] = _answer(question, message)
     body = [question for question in questions if question.keyword == "BODY"]
     if body and message["text_kind"] is not None:
@@ -61,9 +65,6 @@ def _answer(question: Question, message: Mapping[str, Any]) -> Answer:
         return _age(message)
     if question.keyword == "SIZE":
         return int(message["body_length"]) - (MQDLH_LAYOUT.size if message["dlh_encoding"] is not None else 0)
-    if question.keyword == "PROP":
-        found: Answer = json.loads(message["properties"] or "{}").get(question.subject)
-        return found
     number: int = message[QUESTION_COLUMNS[question.keyword][0]]
     return number
 

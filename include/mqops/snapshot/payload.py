@@ -6,27 +6,31 @@
    replaced. `text_decoded` is null where the bytes from `text_offset` on are that text in UTF-8 already, as they are
    in most messages: it is not kept twice.
 3. A property is an element without elements in it of any MQRFH2 folder, named `folder.name`; the first of a name
-   counts, and one that is nil is none. They are kept as a JSON object of texts. A folder that is not valid: none.
+   counts, and one that is nil is none. They are kept as a JSON object of texts. None are kept where a folder is not
+   valid, or their names have more than `MOST_NAMES` characters. Each folder is parsed once.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from mqops.rules.documents import kind_of
 from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
 from mqwire.folder import Element, jms_destination
-from mqwire.headers import Chain, walk
+from mqwire.headers import Chain, Header, walk
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH_LAYOUT
 
 BINARY_FORMATS = frozenset({c.MQFMT_ADMIN, c.MQFMT_EVENT, c.MQFMT_PCF, c.MQFMT_TRIGGER})
 ASCII_CCSIDS = frozenset({819, 1208, 437, 850, 923, 1252, 367})
 """CCSIDs whose bytes up to X'7F' are ASCII."""
+MOST_NAMES = 1 << 20
+"""Characters of the names of a message's properties: names of elements that stand around many are repeated in each."""
+_Folders: TypeAlias = tuple[Element, ...]
 
 
 class Payload(NamedTuple):
@@ -61,12 +65,13 @@ def payload_of(described: Described, dead: Described | None, body: bytes) -> Pay
     except WireError:
         return Payload()
     kind, text = _text(chain, body)
+    parsed = [_folders(header) for header in chain.headers if isinstance(header.value, MQRFH2)]
     return Payload(
-        jms_destination=_jms_destination(chain),
+        jms_destination=jms_destination(parsed[0] or ()) if parsed else None,
         text_offset=chain.payload_offset if kind else None,
         text_kind=kind,
         text_decoded=text,
-        properties=_properties(chain),
+        properties=_properties(parsed),
     )
 
 
@@ -85,27 +90,28 @@ def _text(chain: Chain, body: bytes) -> tuple[str | None, str | None]:
     return kind, text if kind and text.encode() != raw else None
 
 
-def _jms_destination(chain: Chain) -> str | None:
-    header = chain.first("MQRFH2")
-    if header is None or not isinstance(header.value, MQRFH2):
-        return None
+def _folders(header: Header) -> _Folders | None:
+    """The folders of an MQRFH2; None where one is not valid."""
+    assert isinstance(header.value, MQRFH2)
     try:
-        return jms_destination(header.value.elements(header.encoding))
+        return header.value.elements(header.encoding)
     except WireError:
         return None
 
 
-def _properties(chain: Chain) -> str | None:
-    """Rule 3."""
+def _properties(parsed: Sequence[_Folders | None]) -> str | None:
+    """Rule 3. Parameters: `parsed` the folders of each MQRFH2."""
     found: dict[str, str] = {}
-    try:
-        for header in chain.headers:
-            if isinstance(header.value, MQRFH2):
-                for folder in header.value.elements(header.encoding):
-                    for name, value in _leaves(folder, folder.name):
-                        found.setdefault(name, value)
-    except WireError:
-        return None
+    characters = 0
+    for folders in parsed:
+        if folders is None:
+            return None
+        for folder in folders:
+            for name, value in _leaves(folder, folder.name):
+                characters += len(name)
+                if characters > MOST_NAMES:
+                    return None
+                found.setdefault(name, value)
     return json.dumps(found, ensure_ascii=False) if found else None
 
 

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from mqops.rules import Rule, Table
 from mqops.rules.conditions import Condition
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
-from mqops.rules.pattern import Shape, shape_of
+from mqops.rules.pattern import Shape, glob_regex, shape_of
 from mqops.spark.conditions import holds
 
 SHARED = 3
@@ -143,28 +143,10 @@ def _glob(column: Column, pattern: str) -> Column:
         least = len(first) + wildcards.count("?")
         length = F.length(column)
         return column.startswith(F.lit(first)) & (length >= least if "*" in wildcards else length == least)
-    regex = column.rlike(glob_regex(pattern, one=".", end=r"\z"))
+    regex = column.rlike(glob_regex(pattern))
     if first:
         return column.startswith(F.lit(first)) & regex
     if last:
         return column.endswith(F.lit(last)) & regex
     longest = max(re.split(r"[*?]+", pattern), key=len)
     return column.contains(F.lit(longest)) & regex if longest else regex
-
-
-def glob_regex(pattern: str, *, one: str, end: str) -> str:
-    """A Java regular expression for a pattern.
-
-    Every piece between asterisks takes the first place it fits, for good (an atomic group): a later place never helps
-    the pieces behind it. So the time is bounded by the length of the field, whatever the pattern. The last piece is
-    tied to the end instead.
-    """
-    first, *pieces = [_piece(piece, one) for piece in re.split(r"\*+", pattern)]
-    if not pieces:
-        return rf"(?s)\A{first}{end}"
-    *inner, last = pieces
-    return rf"(?s)\A{first}{''.join(f'(?>.*?{piece})' for piece in inner)}.*{last}{end}"
-
-
-def _piece(piece: str, one: str) -> str:
-    return "".join(one if c == "?" else c if c.isalnum() or c == " " else f"\\x{{{ord(c):x}}}" for c in piece)
