@@ -234,6 +234,13 @@ def test_E13_data_too_short_for_the_field(application: Application) -> None:
     assert application.get("Q1")[1] == b"XQH short"
 
 
+def test_E13_data_that_are_no_MQXQH_stay_as_they_are(application: Application) -> None:
+    body = b"DLH " + bytes(116) + b"R   " + bytes(500)
+    application.put("Q1", body, Expiry=1000, Format=CMQC.MQFMT_XMIT_Q_HEADER)
+    expire()
+    assert application.get("Q1")[1] == body
+
+
 @pytest.mark.parametrize(("inner", "outer"), [(0, 100), (-5, 100), (100, -1), (-1, 100), (1_000_000_000, 100)])
 def test_E14_inconsistent_expiries_are_refused(application: Application, inner: int, outer: int) -> None:
     run_mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)")

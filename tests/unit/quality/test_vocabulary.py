@@ -86,6 +86,8 @@ def test_conditions_in_sql() -> None:
     assert sql_of(()) is None
     assert (literal(True), literal(-1), literal(0.5)) == ("true", "-1", "0.5")
     assert like("A*") == "A%"
+    several = Condition(column="queue", operator="like", value="*.A?*")
+    assert sql_of((several,)) == r"queue RLIKE '(?s)\\A(?>.*?\\x{2e}A.).*\\z'"
 
 
 def test_queues_in_sql() -> None:
