@@ -50,7 +50,7 @@ full: crash
 		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
 	@$(ENV) MQOPS_SPARK_CLUSTER=1 python -m pytest tests/e2e/test_spark_cluster.py
 	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest tests/crash/test_mqlite_load.py
-	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest \
+	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest -o faulthandler_timeout=7200 \
 		tests/property/test_message_fuzz.py tests/property/test_parser_fuzz.py
 	@$(ENV) MQOPS_RULES_PAIRS=100000 python -m pytest tests/property/test_rules_language.py
 
