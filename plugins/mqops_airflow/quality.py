@@ -73,10 +73,7 @@ def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:
 class QualitySubmitOperator(MqSparkSubmitOperator):
     """Submits a job that reads the lake only: it gets no credentials."""
 
-    def _environment(self) -> dict[str, str]:
-        environment = super()._environment()
-        environment.pop("MQOPS_CONNECTION", None)
-        return environment
+    needs_queue_manager = False
 
 
 class QualityReportOperator(BaseOperator):

@@ -94,6 +94,14 @@ def test_everything_set() -> None:
         (small("lake: lake", "lake: ''"), ["e.yaml:1: lake: String should have at least 1 character (found '')"]),
         (small("lake: lake", "lake: 7"), ["e.yaml:1: lake: must be text (found 7); put it in quotes"]),
         ("lake: a\nqueue_managers: {}\n", ["e.yaml:2: queue_managers: must not be empty"]),
+        (
+            small("lake: lake", "lake: lake\njob_environment: [HTTPS_PROXY, AIRFLOW_CONN_*]"),
+            ["e.yaml:2: job_environment.1: must not name a variable of Airflow or mqops: jobs do not get them"],
+        ),
+        (
+            small("lake: lake", "lake: lake\njob_environment: ['*']"),
+            ["e.yaml:2: job_environment.0: must be the name of an environment variable, or its beginning and *"],
+        ),
         ("lake: a\nqueue_managers: QM1\n", ["e.yaml:2: queue_managers: must be a block of keys (found 'QM1')"]),
         (small("QM1:", "QM 1:"), ["e.yaml:3: queue_managers.QM 1: is not an MQ name: at most 48 of the characters"]),
         (small("QM1:", "17:"), ["e.yaml:3: queue_managers.17: must be text (found 17); put it in quotes"]),

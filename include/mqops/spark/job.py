@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mqops import errors
 from mqops.errors import LakeError, MqopsError
+from mqops.spark.private import UMASK, scratch, scratch_parent, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,15 +24,40 @@ _RAISED = re.compile(r"^(?:[\w.]*\.)?errors\.(\w+): (.+)$", re.MULTILINE)
 
 
 def session(name: str) -> SparkSession:
-    """A Spark session. Master and resources are the submitter's; what correctness or privacy needs is set here."""
+    """A Spark session. Master and resources are the submitter's; what correctness or privacy needs is set here.
+
+    Raises:
+        LakeError: Spark's temporary folder cannot be made.
+    """
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     return (
         SparkSession.builder.appName(name)
+        .config(map=_private_start())
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "2000")
         .getOrCreate()
     )
+
+
+def _private_start() -> dict[str, Any]:
+    """Start Java in a private temporary folder, where this process has none yet; returns the settings for privacy.
+
+    Nothing is started in a process that spark-submit started: who submitted it has seen to both.
+    """
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+
+    if SparkContext._gateway is not None or {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys():
+        return {}
+    until_exit = ExitStack()
+    place = until_exit.enter_context(scratch(scratch_parent(os.environ.get("MQOPS_LAKE"), os.environ)))
+    atexit.register(until_exit.close)
+    os.umask(UMASK)
+    os.environ.update(place.environment(os.environ))
+    SparkContext._ensure_initialized()
+    given = SparkConf()
+    wanted = settings(given.get("spark.master", "local[*]"))
+    return {key: value for key, value in wanted.items() if not given.contains(key)}
 
 
 def run(main: Callable[[Sequence[str]], None]) -> int:
