@@ -291,6 +291,54 @@ def test_only_the_client_with_the_digest_is_unpacked(tmp_path: Path, right: bool
     assert (done.returncode == 0, (target / "licence").exists()) == (right, right), done.stderr
 
 
+SPARK = ("spark-master", "spark-worker-1", "spark-worker-2")
+SPARK_CONF = "/run/secrets/spark_conf"
+
+
+def made_spark_conf(folder: Path) -> dict[str, str]:
+    """The Spark properties that make_secrets.py makes."""
+    made_in(folder, "--accept-mq-licence")
+    return dict(line.split() for line in (folder / MADE / "spark.conf").read_text().splitlines())
+
+
+def test_spark_lets_in_who_knows_the_secret_and_encrypts(tmp_path: Path) -> None:
+    made = made_spark_conf(tmp_path / "one")
+    assert (made["spark.authenticate"], made["spark.network.crypto.enabled"]) == ("true", "true")
+    assert made["spark.network.crypto.saslFallback"] == made["spark.master.rest.enabled"] == "false"
+    assert re.fullmatch(r"[0-9a-f]{64}", made["spark.authenticate.secret"])
+    assert made_spark_conf(tmp_path / "two")["spark.authenticate.secret"] != made["spark.authenticate.secret"]
+
+
+def test_the_cluster_and_the_drivers_have_the_secret_and_nobody_else() -> None:
+    assert {name for name, service in SERVICES.items() if "spark_conf" in service.get("secrets", ())} == {
+        *SPARK,
+        "scheduler",
+    }
+    assert COMPOSE["secrets"]["spark_conf"] == {"file": f"{MADE}spark.conf"}
+    assert SERVICES["scheduler"]["environment"]["MQOPS_SPARK_PROPERTIES"] == SPARK_CONF
+    for name in SPARK:
+        arguments = command(name)
+        assert arguments[arguments.index("--properties-file") + 1] == SPARK_CONF
+
+
+@pytest.mark.parametrize("name", SPARK)
+def test_the_pages_of_spark_are_for_inside_the_container_only(name: str) -> None:
+    """The web page listens on SPARK_LOCAL_IP; what master and workers say to each other on --host."""
+    assert SERVICES[name]["environment"]["SPARK_LOCAL_IP"] == "127.0.0.1"
+    assert "ports" not in SERVICES[name]
+    arguments = command(name)
+    assert arguments[arguments.index("--host") + 1] in (SERVICES[name]["hostname"], "$$HOSTNAME")
+
+
+def test_each_container_of_spark_has_a_name_of_its_own() -> None:
+    assert len({SERVICES[name]["hostname"] for name in SPARK}) == len(SPARK)
+
+
+@pytest.mark.parametrize("name", SPARK)
+def test_what_spark_writes_is_for_its_user_only(name: str) -> None:
+    assert SERVICES[name]["command"][2].startswith("umask 077 && exec spark-class ")
+
+
 def test_no_secret_stands_in_the_file() -> None:
     text = (ROOT / "docker-compose.yml").read_text()
     assert not re.search(r"(?i)(password|secret_key|fernet_key|jwt_secret)\s*[:=]\s*['\"]?[A-Za-z0-9+/_-]{8,}", text)
