@@ -199,6 +199,8 @@ def show_summary(summary: RunSummary) -> None:
         show_line(f"{count:8}  tries failed with {reason}")
     for why, count in summary.left_because.items():
         show_line(f"{count:8}  left: {why}")
+    for why, count in summary.gone_because.items():
+        show_line(f"{count:8}  gone: {why}")
     for fate in summary.canaries:
         show_line(told_canaries(fate))
     for remark in summary.remarks:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TypeVar
 
 from mqops.ledger.marker import Marker
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -15,7 +19,8 @@ class Account:
 
     Attributes: `acted` row → (msg_key, action, destination queue); `failed` row → reason code of its failed try; `left`
     row → why it was not tried; `absent` rows whose message was not to be seen; `lengths` rows of each lane, empty while
-    nothing was issued; `done` how far each lane is dealt with; `problems` what cannot be, in words.
+    nothing was issued; `done` how far each lane is dealt with; `silent` number of rows in these parts of the lanes that
+    no marker names; `problems` what cannot be, in words.
     """
 
     acted: dict[int, tuple[str, str, str]] = field(default_factory=dict)
@@ -24,6 +29,7 @@ class Account:
     absent: set[int] = field(default_factory=set)
     lengths: tuple[int, ...] = ()
     done: dict[int, int] = field(default_factory=dict)
+    silent: int = 0
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -36,29 +42,58 @@ def account(markers: Iterable[Marker]) -> Account:
     """Add up the markers of one plan, each given once, in any order."""
     result = Account()
     ranges: list[tuple[int, int, int]] = []
+    unnamed: Counter[tuple[int, int]] = Counter()
     for marker in markers:
         if marker.kind == "issued":
             if result.lengths:
                 result.problems.append("the tickets of the plan were issued twice")
             result.lengths = marker.lanes
-        elif marker.kind == "acted":
-            ranges.append((marker.lane, marker.first, marker.next))
-            _add_acted(result, marker)
-            result.left.update((row, why) for why, rows in marker.left.items() for row in rows)
-            result.absent.update(marker.absent)
-        elif marker.kind == "failed":
-            result.failed.update({row[0]: row[7] or 0 for row in marker.rows})
+        elif marker.kind in {"acted", "failed"}:
+            unit = (marker.lane, marker.first)
+            if marker.kind == "acted":
+                ranges.append((*unit, marker.next))
+                unnamed[unit] += marker.next - marker.first
+            unnamed[unit] -= _add(result, marker)
     _check_tiles(result, sorted(ranges))
-    for name, rows in (("failed", result.failed.keys()), ("left", result.left.keys())):
-        result.problems += [f"row {row} was both acted on and recorded as {name}" for row in result.acted.keys() & rows]
+    _check_names(result, unnamed)
     return result
 
 
-def _add_acted(result: Account, marker: Marker) -> None:
-    for row, key, _msg_id, action, _rule, dest_q, *_rest in marker.rows:
-        if row in result.acted:
-            result.problems.append(f"row {row} was acted on twice")
-        result.acted[row] = (key, action, dest_q)
+def _add(result: Account, marker: Marker) -> int:
+    """Enter the rows of a unit of work; returns how many there are."""
+    if marker.kind == "failed":
+        failed = {row[0]: row[7] or 0 for row in marker.rows}
+        _enter(result, "failed", result.failed, failed)
+        return len(failed)
+    acted = {row[0]: (row[1], row[3], row[5]) for row in marker.rows}
+    left = {row: why for why, rows in marker.left.items() for row in rows}
+    absent = set(marker.absent)
+    _enter(result, "acted on", result.acted, acted)
+    _enter(result, "left", result.left, left)
+    result.problems += [f"row {row} was recorded as absent twice" for row in sorted(absent & result.absent)]
+    result.absent |= absent
+    return len(acted) + len(left) + len(absent)
+
+
+def _enter(result: Account, name: str, book: dict[int, T], rows: dict[int, T]) -> None:
+    result.problems += [f"row {row} was recorded as {name} twice" for row in sorted(rows.keys() & book.keys())]
+    book.update(rows)
+
+
+def _check_names(result: Account, unnamed: Counter[tuple[int, int]]) -> None:
+    """The markers of a unit of work name each row of its range once, and each row stands in one unit of work."""
+    for (lane, first), rows in sorted(unnamed.items()):
+        if rows:
+            what = f"do not name {rows} of its rows" if rows > 0 else f"name {-rows} rows more than it has"
+            result.problems.append(f"lane {lane}: the markers of the unit of work at position {first} {what}")
+    result.silent = sum(rows for rows in unnamed.values() if rows > 0)
+    books: dict[str, Set[int]] = {
+        **{"acted on": result.acted.keys(), "failed": result.failed.keys()},
+        **{"left": result.left.keys(), "absent": result.absent},
+    }
+    for (one, rows_of_one), (other, rows_of_other) in combinations(books.items(), 2):
+        both = sorted(rows_of_one & rows_of_other)
+        result.problems += [f"row {row} was recorded as {one} and as {other}" for row in both]
 
 
 def _check_tiles(result: Account, ranges: list[tuple[int, int, int]]) -> None:

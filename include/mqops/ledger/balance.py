@@ -1,11 +1,23 @@
 """The arithmetic of a run's proof (DESIGN law 5): planned = moved + discarded + left + gone, per queue and rule.
 
-1. A planned row that a marker lists as acted on is moved (RETRY, FWD) or discarded (DISCARD, EXPIRE).
-2. Any other planned row whose message is on the queue is left; one whose message is not there is gone.
-3. Messages with the same identity stand for each other: of k such rows not acted on, as many are left as there are
-   such messages on the queue, those not counted that were forwarded to the very same queue.
-4. A message on the queue that no planned row accounts for has arrived later or, if it was moved, returned.
-5. On a queue that nobody can look at, every row not acted on counts as left: nothing proves its message gone.
+Every planned row is counted from evidence of what became of it. `unexplained` counts the rows without any, and a run
+that has one does not balance. The numbers below say in which order the evidence is asked for.
+
+1. A marker lists the row as acted on: it is moved (RETRY, FWD, RESTORE, RETURN) or discarded (DISCARD, EXPIRE).
+2. Its message was seen on the queue: it is left. Messages with the same identity stand for each other: of k such rows
+   not acted on, as many are left as there are such messages, those not counted that were forwarded to the same queue.
+3. Nobody can look at the queue: it is left, because nothing proves that its message is gone.
+4. A marker lists the row as absent: it is gone. Its message was not there when its turn came, and the look that proves
+   the run did not find it either.
+5. The look did not find a message that this run did not touch: it is gone, somebody else took it. That is so of a row
+   that a marker lists as failed or left, of one without an action, and of one that no lane has reached yet.
+6. Any other row is unexplained: its lane was dealt with, no marker names it, and its message is not on the queue.
+   While markers are silent about rows that were dealt with (`Account.silent`), nobody knows which rows a lane has not
+   reached: rule 5 then holds for none of these.
+7. A message on the queue that no planned row accounts for has arrived later or, if it was moved, returned.
+8. Markers and plan must agree besides: each row of the plan once, no other row, the same message and action, tickets
+   for as many rows as have an action, no row in two units of work or in one under two headings. What does not agree is
+   a problem, and a run with a problem does not balance, whatever its sums are.
 """
 
 from __future__ import annotations
@@ -21,6 +33,9 @@ from mqops.model import RuleBalance, RunSummary
 
 Place: TypeAlias = tuple[str, str]
 """A queue and the msg_key of a message on it."""
+ABSENT = "not on the queue when its turn came"
+NOT_FOUND = "not on the queue when the run was proved"
+"""What the evidence is that a message is gone, for `RunSummary.gone_because`."""
 
 
 class PlannedRow(NamedTuple):
@@ -41,6 +56,7 @@ class _Tally:
     discarded: int = 0
     left: int = 0
     gone: int = 0
+    unexplained: int = 0
     failed: int = 0
 
 
@@ -54,6 +70,8 @@ class _Books:
     moved: set[Place] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
     unknown: set[int] = field(default_factory=set)
+    on_the_way: bool = False
+    gone: Counter[str] = field(default_factory=Counter)
     to_act: int = 0
 
 
@@ -73,7 +91,8 @@ def balance(
     at.
     """
     books = _Books(on_queue=Counter(on_queue), unseen=unseen, problems=list(account.problems))
-    books.unknown = set(account.acted) | set(account.failed) | set(account.left)
+    books.unknown = set(account.acted).union(account.failed, account.left, account.absent)
+    books.on_the_way = not account.silent and (not account.lengths or bool(account.open_lanes))
     if any(dest_q in empty.queue.split(",") for _key, _action, dest_q in account.acted.values()):
         _leave_out_forwarded_to_itself(books, account, rows())
     for row in rows():
@@ -84,6 +103,7 @@ def balance(
             f"the plan has {books.to_act} rows to act on, tickets for {sum(account.lengths)} were issued"
         )
     rules = _rules(books)
+    books.problems += [_unexplained(rule) for rule in rules if rule.unexplained]
     returned = sum(count for place, count in books.on_queue.items() if place in books.moved)
     totals = {name: sum(getattr(rule, name) for rule in rules) for name in _Tally.__dataclass_fields__}
     failed = Counter(account.failed.values())
@@ -97,6 +117,7 @@ def balance(
         finished=not account.open_lanes and sum(account.lengths) == books.to_act,
         reasons={reason_names.get(code, str(code)): count for code, count in sorted(failed.items())},
         left_because=dict(sorted(left.items())),
+        gone_because=dict(sorted(books.gone.items())),
         problems=tuple(books.problems),
         balanced=not books.problems and all(_adds_up(rule) for rule in rules),
     )
@@ -114,27 +135,52 @@ def _enter(books: _Books, row: PlannedRow, account: Account) -> None:
     tally = books.tallies.setdefault((row.queue, row.rule_line, row.rule_key, row.action), _Tally())
     tally.planned += 1
     books.to_act += row.action in ACTED
-    books.unknown.discard(row.row)
     if row.row in account.failed:
         tally.failed += 1
     acted = account.acted.get(row.row)
     if acted is not None:
-        key, action, dest_q = acted
-        if (key, action) != (row.msg_key, row.action):
-            books.problems.append(f"row {row.row}: the ledger says {action} of another message than the plan")
-        if action in DISCARDS:
-            tally.discarded += 1
-        else:
-            tally.moved += 1
-            if dest_q != row.queue:
-                books.moved.add((row.queue, key))
+        _enter_acted(books, row, tally, acted)
     elif row.queue in books.unseen:
         tally.left += 1
     elif books.on_queue[row.queue, row.msg_key] > 0:
         books.on_queue[row.queue, row.msg_key] -= 1
         tally.left += 1
-    else:
+    elif why := _why_gone(books, row, account):
         tally.gone += 1
+        books.gone[why] += 1
+    else:
+        tally.unexplained += 1
+    books.unknown.discard(row.row)
+
+
+def _enter_acted(books: _Books, row: PlannedRow, tally: _Tally, acted: tuple[str, str, str]) -> None:
+    key, action, dest_q = acted
+    if row.row not in books.unknown:
+        books.problems.append(f"row {row.row} stands twice in the plan")
+    if (key, action) != (row.msg_key, row.action):
+        books.problems.append(f"row {row.row}: the ledger says {action} of another message than the plan")
+    if action in DISCARDS:
+        tally.discarded += 1
+    else:
+        tally.moved += 1
+        if dest_q != row.queue:
+            books.moved.add((row.queue, key))
+
+
+def _why_gone(books: _Books, row: PlannedRow, account: Account) -> str:
+    """The evidence that somebody else took a message which is not on its queue (rules 4 and 5), "" without any."""
+    if row.row in account.absent:
+        return ABSENT
+    named = row.row in account.failed or row.row in account.left
+    return NOT_FOUND if named or row.action not in ACTED or books.on_the_way else ""
+
+
+def _unexplained(rule: RuleBalance) -> str:
+    line = f"rule line {rule.rule_line}" if rule.rule_line else "no rule"
+    return (
+        f"{rule.queue}, {line}, {rule.action}: {rule.unexplained} of {rule.planned} planned messages are unexplained: "
+        "they are not on the queue, and no marker says what became of them"
+    )
 
 
 def _rules(books: _Books) -> tuple[RuleBalance, ...]:

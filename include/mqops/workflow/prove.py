@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -36,6 +36,8 @@ from mqwire.names import reason_name
 
 LOOKS, LOOK_AGAIN = 5, 0.2
 """How often it is asked whether units of work still hide what seems gone, and the seconds between."""
+MOST_TOLD = 10
+"""Problems that the error of an unbalanced run names."""
 _ROW_COLUMNS = ["row", "queue", "msg_key", "action", "rule_line", "rule_key"]
 
 
@@ -52,8 +54,9 @@ class Reopened:
 def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = utc_now) -> RunSummary:
     """Prove what became of a run's plan; writes summary.json. May be repeated at any time.
 
-    A message that is not on its queue is gone, unless the unit of work of somebody else hides it: what seems gone is
-    looked for once more when none does. Where that does not come to be soon, a remark says so. The proof of an undo
+    What is not on its queue any more and what explains that is `mqops.ledger.balance`'s. The unit of work of somebody
+    else can hide a message: what seems gone is looked for once more when none does. Where that does not come to be
+    soon, a remark says so. The proof of an undo
     passes over a queue that nobody can look at, with a remark (rule 11 of `mqops.undo`).
 
     Raises:
@@ -73,12 +76,18 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
             return balance(told, lambda: _planned(run), sums, on_queue, reason_names=_names(sums), unseen=set(unseen))
 
         summary = balanced()
-        if summary.gone:
+        if summary.gone or summary.unexplained:
             summary = _looked_again(session, summary, balanced)
     write_json(run.summary_json, summary.to_json())
     if not summary.balanced:
-        raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(summary.problems)}")
+        raise _unbalanced(order, summary.problems)
     return summary
+
+
+def _unbalanced(order: Order, problems: Sequence[str]) -> Unbalanced:
+    """The error with the first problems: a ledger that is wrong can have one for each row."""
+    more = f"; and {len(problems) - MOST_TOLD} more" if len(problems) > MOST_TOLD else ""
+    return Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(problems[:MOST_TOLD])}{more}")
 
 
 def _still_picture(
@@ -125,7 +134,7 @@ def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
             raise SettingsError(f"Run {order.plan.run} is one of {order.queue_manager}, this is {name}")
         sums = settled(session, ledger, run, order)
         if sums.problems:
-            raise Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(sums.problems)}")
+            raise _unbalanced(order, sums.problems)
         yield Reopened(order=order, ledger=ledger, session=session, sums=sums)
 
 
@@ -196,12 +205,13 @@ def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], 
 
     Where one does, or nobody can ask, a remark says so.
     """
-    queues = sorted({rule.queue for rule in summary.rules if rule.gone})
+    queues = sorted({rule.queue for rule in summary.rules if rule.gone or rule.unexplained})
     before = {queue: _doubt(session, queue, LOOKS) for queue in queues}
     again = balanced()
     doubts = {queue: before[queue] or _doubt(session, queue, 1) for queue in queues}
-    gone = {queue: sum(rule.gone for rule in again.rules if rule.queue == queue) for queue in queues}
-    told = (f"{queue}: {gone[queue]} gone, but {doubts[queue]}" for queue in queues if gone[queue] and doubts[queue])
+    gone = {queue: sum(rule.gone + rule.unexplained for rule in again.rules if rule.queue == queue) for queue in queues}
+    what = "gone or unexplained" if again.unexplained else "gone"
+    told = (f"{queue}: {gone[queue]} {what}, but {doubts[queue]}" for queue in queues if gone[queue] and doubts[queue])
     return replace(again, remarks=(*again.remarks, *told))
 
 
