@@ -41,6 +41,19 @@ def test_E02_what_remains_is_returned(application: Application) -> None:
     assert 900 < md.Expiry < 1000
 
 
+def test_E02_is_greater_than_zero_to_the_very_end(application: Application) -> None:
+    opened, seen = application.open("Q1"), set()
+    for _ in range(20):  # until it was looked at in the last tenth of a second
+        application.put("Q1", Expiry=2)
+        with refused(CMQC.MQRC_NO_MSG_AVAILABLE):
+            while True:
+                seen.add(application.get(opened, CMQC.MQGMO_BROWSE_FIRST)[0].Expiry)
+        if 1 in seen:
+            break
+    assert 1 in seen
+    assert min(seen) == 1
+
+
 def test_E02_counts_down_on_a_transmission_queue(application: Application) -> None:
     run_mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)\nDEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2)")
     application.put("R", Expiry=1000)

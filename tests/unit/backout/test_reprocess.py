@@ -91,6 +91,16 @@ def test_P08_put_back_on_the_queue_that_names_the_backout_queue(manager, work):
     )
 
 
+@pytest.mark.parametrize("propctl", ["NONE", "ALL", "COMPAT", "V6COMPAT", "FORCE"])
+def test_P08_a_message_with_properties_is_put_back_byte_for_byte_whatever_PROPCTL_says(manager, work, propctl):
+    manager.put("PAY.BOQ", [(RFH2, jms("queue:///PAY")), ({"Format": "MQSTR"}, b"plain")])
+    manager.mqsc(f"ALTER QLOCAL(PAY.BOQ) PROPCTL({propctl})")
+    summary = work()
+    assert (summary.planned, summary.moved, summary.balanced) == (2, 2, True)
+    assert manager.bodies("PAY") == [jms("queue:///PAY"), b"plain"]
+    assert [md["Format"].strip() for md, _body in manager.messages("PAY")] == [b"MQHRF2", b"MQSTR"]
+
+
 def test_P08_shared_backout_queue_origin_from_rfh2_else_ambiguous(manager, work):
     manager.put(
         "SHARED.BOQ",

@@ -167,7 +167,7 @@ def test_a_group_larger_than_MAXUMSGS_is_left_and_others_go(manager, lake):
     assert proof.left_because == {GROUP_TOO_LARGE: 30}
 
 
-def test_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key(manager, lake):
+def test_P05_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key_and_says_so(manager, lake):
     def keyed(key: bytes, body: bytes):
         return dead_letter("SHORT", body, CorrelId=key.ljust(24, b"\0") if key else bytes(24))
 
