@@ -152,6 +152,18 @@ def test_a_ledger_line_written_anew_with_its_own_valid_hash_is_seen_at_the_next(
         assert "Line 3 of the ledger does not follow the one before" in told.output, command
 
 
+def test_a_ledger_line_with_another_number_is_seen(manager, plan, mqops_here):
+    run, _summary = plan
+    act(manager.connection, run, unit_size=2)
+    prove(manager.connection, run)
+    path = LedgerFile(run.lake_folder, str).path
+    first, second, third = path.read_bytes().splitlines(keepends=True)
+    text = third.replace(b',"seq":3,', b',"seq":9,').rpartition(b',"hash":"')[0]
+    path.write_bytes(first + second + text + b',"hash":"' + hashlib.sha256(text).hexdigest().encode() + b'"}\n')
+    told = mqops_here("ledger", "verify", "QM1", expect=1)
+    assert "Line 3 of the ledger does not follow the one before" in told.output
+
+
 @contextmanager
 def somebody_at_work(manager: Manager, run: RunFolder, lane: int = 0) -> Iterator[None]:
     """While another connection has a lane's ticket, as a worker in the middle of a unit of work."""
