@@ -1,8 +1,8 @@
-# run: everything end to end. up/down: Airflow with its UI. test: every check. bench, crash, full: the long ones.
+# run: everything end to end. up/down: Airflow with its UI. test: every check. bench, crash, full, mutants: the long ones.
 PYTHON ?= python3
 ENV = . build/env.sh &&
 
-.PHONY: run up down test lint spec bench bench-million crash full lock setup clean
+.PHONY: run up down test lint spec mutants bench bench-million crash full lock setup clean
 
 setup:
 	@$(PYTHON) include/setup/install.py
@@ -33,6 +33,9 @@ lint: setup
 
 spec: setup
 	@$(ENV) python tests/spec_table.py
+
+mutants: setup
+	@$(ENV) python tests/mutants.py $(FILES)
 
 bench: setup
 	@$(ENV) python tests/bench/run.py
