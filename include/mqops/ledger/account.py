@@ -108,8 +108,3 @@ def _check_tiles(result: Account, ranges: list[tuple[int, int, int]]) -> None:
         length = result.lengths[lane] if lane < len(result.lengths) else 0
         if reached > length:
             result.problems.append(f"lane {lane}: {reached} positions were dealt with, {length} were issued")
-
-
-def reasons(result: Account) -> Counter[int]:
-    """Reason code → number of failed tries."""
-    return Counter(result.failed.values())

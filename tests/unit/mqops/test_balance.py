@@ -137,8 +137,12 @@ def test_law5_what_nothing_explains_is_unexplained_and_does_not_balance(markers)
     assert summary.unexplained >= 1
     assert summary.planned == summary.moved + summary.gone + summary.unexplained
     assert not summary.balanced
-    told = f"DLQ, rule line 1, RETRY: {summary.unexplained} of 3 planned messages are unexplained: "
-    assert any(problem.startswith(told) for problem in summary.problems), summary.problems
+    assert summary.problems[-1] == (
+        f"DLQ, rule line 1, RETRY: {summary.unexplained} of 3 planned messages are unexplained: "
+        "they are not on the queue, and no marker says what became of them"
+    )
+    without_rule = prove([row(0, line=None)], [issued(1), marker(0, 1)])
+    assert without_rule.problems[-1].startswith("DLQ, no rule, RETRY: 1 of 1 planned messages are unexplained")
 
 
 def test_law5_the_sums_alone_make_a_run_unbalanced():
