@@ -18,19 +18,20 @@ from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
 from mqops.act.identity import PlanIdentity
-from mqops.errors import InProgress, PlanChanged, Stopped, TransientMQError, Unbalanced
+from mqops.errors import InProgress, PlanChanged, SettingsError, Stopped, TransientMQError, Unbalanced
 from mqops.ledger.marker import Marker, is_ticket
 from mqops.mq.ledger_queue import NAME
 from mqops.mq.mover_port import MoverPort
 from mqops.plan import PlanSummary
 from mqops.rules import parse
-from mqops.store.files import read_json
+from mqops.store.files import read_json, write_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqops.store.stop import Stop, lift, stop
 from mqops.workflow import prove as proving
 from mqops.workflow.act import act
 from mqops.workflow.dlq import Pass, plan_pass
+from mqops.workflow.outcomes import look
 from mqops.workflow.prove import prove
 from mqops.workflow.undo import carry_out as carry_out_undo
 from mqops.workflow.undo import plan_undo
@@ -285,3 +286,38 @@ def test_law2_rows_that_were_changed_since_the_plan_was_made_are_not_acted_on(ma
     refused = mqops_here("dlq", "act", run.run, "--approve", summary.digest, "-m", "QM1", "--json", expect=1)
     assert json.loads(refused.stdout)["error"]["code"] == "PlanChanged"
     assert (manager.depth("A"), manager.depth(DLQ)) == (0, 4)
+
+
+def test_law1_nobody_acts_beside_a_worker_that_has_the_ticket(manager, plan, monkeypatch):
+    run, _summary = plan
+    stopped_after(manager, run, 1)
+    monkeypatch.setattr("mqops.workflow.act.PATIENCE", 1)
+    refused = rf"Another process is at work on 1 lanes of run {run.run}; act again later"
+    with somebody_at_work(manager, run), pytest.raises(InProgress, match=refused):
+        act(manager.connection, run)
+    assert (manager.depth("A"), manager.depth(DLQ)) == (1, 3)
+    assert act(manager.connection, run).moved == 3
+
+
+def test_a_run_is_looked_into_on_its_own_queue_manager_only(manager, plan, queue_manager, lake):
+    run, _summary = plan
+    act(manager.connection, run)
+    other = queue_manager(name="QM2")
+    refused = f"Run {run.run} is one of QM1, this is QM2"
+    with pytest.raises(SettingsError, match=refused):
+        look(other.connection, run)
+    with pytest.raises(SettingsError, match=refused):
+        plan_undo(other.connection, run, RunFolder.at(lake, "QM1", "undo1"))
+
+
+def test_law4_nothing_is_undone_where_the_snapshot_lacks_a_message(manager, plan, mqops_here):
+    run, _summary = plan
+    act(manager.connection, run)
+    (part,) = run.snapshot.glob("*.parquet")
+    pq.write_table(pq.read_table(part).slice(1), part)
+    observed = read_json(run.observe_json)
+    write_json(run.observe_json, observed | {"files": {part.name: part.stat().st_size}})
+    refused = mqops_here("undo", "--yes", run.run, "-m", "QM1", "--json", expect=1)
+    error = json.loads(refused.stdout)["error"]
+    assert (error["code"], "lacks 1 of the messages of its plan" in error["message"]) == ("LakeError", True)
+    assert (manager.depth("A"), manager.depth(DLQ)) == (4, 0)
