@@ -165,6 +165,11 @@ def test_law5_the_sums_alone_make_a_run_unbalanced():
         ([issued(2), issued(2)], "the tickets of the plan were issued twice"),
         ([issued(3)], "the plan has 2 rows to act on, tickets for 3 were issued"),
         ([issued(2), marker(0, 2, done(7))], "row 7 is in the ledger and not in the plan"),
+        (
+            [issued(2), marker(0, 2, absent=[0]), marker(0, 2, done(9, reason=2053), kind="failed")],
+            "row 9 is in the ledger and not in the plan",
+        ),
+        ([issued(2), marker(0, 2, left=[0, 6])], "row 6 is in the ledger and not in the plan"),
         ([issued(2), marker(0, 2, absent=[8, 0])], "row 8 is in the ledger and not in the plan"),
         ([issued(2), marker(0, 2, done(0, key="x"))], "row 0: the ledger says RETRY of another message than the plan"),
         ([issued(2), marker(0, 2, done(0, "FWD"))], "row 0: the ledger says FWD of another message than the plan"),
