@@ -193,6 +193,12 @@ def test_airflow_can_write_its_passwords_file() -> None:
     assert not [name for name in ("scheduler", "dag-processor", "triggerer") if folder in mounted(name)]
 
 
+def test_connections_are_tested_only_where_somebody_asks_for_it() -> None:
+    for name in ("api-server", "scheduler"):
+        setting = SERVICES[name]["environment"]["AIRFLOW__CORE__TEST_CONNECTION"]
+        assert setting == "${MQOPS_TEST_CONNECTION:-Disabled}"
+
+
 def test_the_copy_of_the_passwords_is_made_anew_and_airflow_opens_it(tmp_path: Path) -> None:
     """The composed command on folders of this machine, twice as after a second `docker compose up`."""
     secret, made = tmp_path / "airflow_passwords", tmp_path / "passwords.json"
