@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
 
+from mqops import form_files
 from mqops.errors import RulesError, SettingsError
+from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.reach import connection_for
-from mqops_airflow.run_folder import run_key, unused
+from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -19,36 +21,39 @@ if TYPE_CHECKING:
 
     from mqops.mq.session import Session
     from mqops.rules import Table
-    from mqops.store.run import RunFolder
 
 
 class CheckOperator(BaseOperator, SkipMixin):
     """The first task of a workflow on one queue manager, which may end the run (`end_here`).
 
     :param queue_manager: name in the estate.
+    :param four_eyes: whether the person who starts a run may not approve it.
     """
 
     inherits_from_skipmixin = True
 
-    def __init__(self, *, queue_manager: str, **kwargs: Any) -> None:
+    def __init__(self, *, queue_manager: str, four_eyes: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.queue_manager = queue_manager
+        self.four_eyes = four_eyes
 
 
 class DlqCheckOperator(CheckOperator):
     """Checks settings, rules table, queue manager and lake; drains left-over markers; makes the run's folder.
 
-    An empty queue ends the run here: everything behind is skipped. The XCom says where the run keeps its files and what
-    the form asked for, in the words of the Spark jobs' arguments.
+    An empty queue ends the run here: everything behind is skipped. RUN/handed_on.json says what the form asked for, in
+    the words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
+        if self.four_eyes:
+            must_tell_people_apart(context)
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.inquire import depth  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
         settings = estate.estate.queue_managers[self.queue_manager]
-        rules = estate.rules(params["rules_file"])
+        rules = form_files.table(estate, params["rules_file"])
         table = valid_table(rules, self.queue_manager, self.log)
         connection = connection_for(self.queue_manager, estate)
         named = params["queue"] or (settings.dlq_rules.queue if settings.dlq_rules else "") or table.control.inputq
@@ -61,8 +66,7 @@ class DlqCheckOperator(CheckOperator):
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
             return end_here(self, context, found)
-        folder = own_folder(context, lake(estate), self.queue_manager)
-        return found | asked(params) | {"folder": str(folder.path)}
+        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found | asked(params))
 
     def _queue(self, session: Session, named: str) -> str:
         """The queue to work on, which can be read, and the ledger queue beside it, which is there.
@@ -90,16 +94,6 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
     from mqops.workflow.clock import utc_now  # noqa: PLC0415
 
     anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
-
-
-def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> RunFolder:
-    """Make the run's own folder.
-
-    Raises:
-        LakeError: the disk refuses.
-    """
-    run = context["dag_run"]
-    return unused(lake_folder, queue_manager, run_key(run.dag_id, run.run_id)).create()
 
 
 def end_here(operator: BaseOperator, context: Context, found: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 
 from mqops.errors import Unbalanced
-from mqops_airflow.check import CheckOperator, end_here, own_folder
+from mqops_airflow.check import CheckOperator, end_here
 from mqops_airflow.reach import connection_for
+from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class ExpiryCheckOperator(CheckOperator):
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
         if not chosen.why:
             return end_here(self, context, found)
-        return found | {"folder": str(own_folder(context, lake(estate), self.queue_manager).path)}
+        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found)
 
 
 class ExpiryReportOperator(BaseOperator):

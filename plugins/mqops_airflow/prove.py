@@ -12,6 +12,7 @@ from mqops.anatomy import told
 from mqops.errors import MqopsError
 from mqops.printable import printable
 from mqops_airflow.hook import MqHook
+from mqops_airflow.run_folder import handed_on
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -32,18 +33,18 @@ class ProveOperator(BaseOperator):
 
     :param mq_conn_id: Airflow connection of type `mq`.
     :param asset: asset whose event gets the summary as extra.
-    :param check_task: task whose XCom says where the run's folder is. No template: there may be none to render.
+    :param queue_manager: name in the estate. The run's folder is no template: there may be none to render.
     :param plan_task: task that makes the plan.
     :param act_task: task that moves.
     """
 
     def __init__(
-        self, *, mq_conn_id: str, asset: Asset, check_task: str, plan_task: str, act_task: str, **kwargs: Any
+        self, *, mq_conn_id: str, asset: Asset, queue_manager: str, plan_task: str, act_task: str, **kwargs: Any
     ) -> None:
         super().__init__(outlets=[asset], **kwargs)
         self.mq_conn_id = mq_conn_id
         self.asset = asset
-        self.check_task = check_task
+        self.queue_manager = queue_manager
         self.plan_task = plan_task
         self.act_task = act_task
 
@@ -55,8 +56,7 @@ class ProveOperator(BaseOperator):
         states = self._states(context)
         if states.get(self.plan_task) != "success":
             raise AirflowFailException(f"nothing was planned (task {self.plan_task}), so nothing was moved")
-        folder = context["ti"].xcom_pull(task_ids=self.check_task)["folder"]
-        run = RunFolder(Path(folder))
+        run = RunFolder(Path(handed_on(context["dag_run"], self.name(context))["folder"]))
         summary = prove(self.connection(context), run)
         self._tell(summary)
         for earlier in look_back(self.connection(context), run):
@@ -72,6 +72,10 @@ class ProveOperator(BaseOperator):
             )
         context["outlet_events"][self.asset].extra = value
         return value
+
+    def name(self, context: Context) -> str:
+        """The queue manager."""
+        return self.queue_manager
 
     def connection(self, context: Context) -> MqConnection:
         """How to reach the queue manager."""

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
 
+from mqops import form_files
 from mqops.errors import SettingsError
 from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
-from mqops_airflow.check import CheckOperator, end_here, own_folder
+from mqops_airflow.check import CheckOperator, end_here
 from mqops_airflow.reach import connection_for
+from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.spark import MqSparkSubmitOperator
 from mqops_airflow.workplace import estate_file, lake
 
@@ -27,8 +29,8 @@ LEVELS = {"critical": "error", "warning": "warning", "info": "info"}
 class QualityCheckOperator(CheckOperator):
     """Checks suites, queue manager and queues; makes the run's folder. All of it without a JVM and without GX.
 
-    Where no queue has a message the run ends here: everything behind is skipped. The XCom says where the run keeps its
-    files and what is to be looked at, in the words of the Spark jobs' arguments.
+    Where no queue has a message the run ends here: everything behind is skipped. RUN/handed_on.json says what is to
+    be looked at, in the words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -52,18 +54,18 @@ class QualityCheckOperator(CheckOperator):
         }
         if not messages:
             return end_here(self, context, found)
-        return found | {"folder": str(own_folder(context, lake(estate), self.queue_manager).path)}
+        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found)
 
 
 def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:
     """The files of suites, which are valid.
 
     Raises:
-        SettingsError: with every error of every suite.
+        SettingsError: a form may not name one of them; or with every error of every suite.
     """
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
-    paths = [estate.suite(name) for name in names]
+    paths = [form_files.suite(estate, name) for name in names]
     load_suites(paths)
     if any("," in str(path) for path in paths):
         raise SettingsError(f"a suite's path must not have a comma: {', '.join(map(str, paths))}")

@@ -92,7 +92,11 @@ def test_settings_of_the_estate_reach_the_dag(dag_file: Any, estate_folder: Path
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("*/15 * * * *", False, 1)
     assert (dag.params["unit_of_work"], dag.params["queue"], dag.params["rules_file"]) == (50, "MY.DLQ", "qm1.rules")
     approve = dag.get_task("approve")
-    assert (approve.response_timeout, approve.four_eyes, approve.defaults) == (timedelta(minutes=90), True, ["Reject"])
+    assert (approve.response_timeout, approve.approval["four_eyes"], approve.defaults) == (
+        timedelta(minutes=90),
+        True,
+        ["Reject"],
+    )
     assert dag.get_task("route").approval["auto_approve"] == {"actions": ["RETRY", "FWD"], "max_messages": 20}
     assert dag.get_task("observe")._conn_id == "spark_everywhere"
     assert "at most 20 messages with only RETRY, FWD" in dag.doc_md
