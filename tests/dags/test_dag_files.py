@@ -152,6 +152,13 @@ def test_the_form_checks_its_fields(dag_file: Any, field: str, good: list[Any], 
             param.resolve(value)
 
 
+def test_the_form_offers_the_tables_that_it_may_name(dag_file: Any, estate_folder: Path) -> None:
+    (estate_folder / "rules").mkdir()
+    (estate_folder / "rules" / "more.rules").write_text("ACTION(RETRY)\n")
+    (dag,) = dags_of(dag_file("dlq_rules")).values()
+    assert dag.params.get_param("rules_file").schema["examples"] == ["qm1.rules", "rules/more.rules"]
+
+
 def test_schedules_can_be_held_back(dag_file: Any, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (estate_folder / "estate.yaml").write_text(FULL)
     monkeypatch.setenv("MQOPS_SCHEDULES", "off")
