@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from mqops_airflow.permission import requester
+from mqops_airflow.four_eyes import requester
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
