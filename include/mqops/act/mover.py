@@ -77,7 +77,8 @@ class Mover:
     Parameters: `connect` gives the port, and a new one when the connection is lost; `plan` whose rows; `lane` number
     and its `length` in rows; `unit_size` most messages a unit of work; `now` gives the UTC time as ISO 8601; `clock`
     seconds of a clock that only goes on; `gate` is asked before each unit of work; `stopped` groups whose rows are
-    left, and why; `behind` what waits in vain (`place_in_order`) besides what the ticket says.
+    left, and why; `behind` what waits in vain (`place_in_order`) besides what the ticket says; `reached` the position
+    that the lane has in the ledger.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Mover:
         gate: Gate | None = None,
         stopped: Mapping[Group, str] | None = None,
         behind: frozenset[str] = frozenset(),
+        reached: int = 0,
     ) -> None:
         self._connect = connect
         self._port = connect()
@@ -106,6 +108,8 @@ class Mover:
         self._closed = Closed(clock)
         self._from_outset = behind
         self._behind = behind
+        self._reached = reached
+        self._at: int | None = None
         self._result = LaneResult(lane=lane)
 
     def run(self, rows: Iterable[Row]) -> LaneResult:
@@ -147,6 +151,7 @@ class Mover:
         After a commit of unknown outcome the next try looks whether the ticket is there, and where it says to go on.
         """
         if error.reason in LOST_CONNECTION and lost <= MOST_RECONNECTS:
+            self._at = None
             self._port = self._connect()
             return None
         self._give_up()
@@ -160,12 +165,24 @@ class Mover:
         return None
 
     def _take_ticket(self) -> int | None:
-        raw = self._port.take_ticket(self._plan.ticket(self._lane), wait_ms=TICKET_WAIT)
-        if raw is None:
+        correl_id = self._plan.ticket(self._lane)
+        ticket = self._port.take_ticket(correl_id, wait_ms=TICKET_WAIT, fits=self._is_current)
+        if ticket is None:
             return None
-        ticket = Ticket.unpack(raw)
         self._behind = self._from_outset.union(ticket.behind)
+        self._at = ticket.next
         return ticket.next
+
+    def _is_current(self, ticket: Ticket) -> bool:
+        """Whether a ticket stands where the lane stands; if not, it is a copy of an earlier one (rule 11)."""
+        if (ticket.run, ticket.plan, ticket.lane) != (self._plan.run, self._plan.digest, self._lane):
+            return False
+        if self._at is not None:
+            return ticket.next == self._at
+        if not self._reached <= ticket.next < self._length:
+            return False
+        used = (self._plan.marker_id(self._lane, ticket.next, "acted"), self._plan.last_id(self._lane))
+        return not any(map(self._port.has_marker, used))
 
     def _give_up(self) -> None:
         try:
@@ -208,6 +225,7 @@ class Mover:
                     self._hold_back(row, done)
         self._record(part, done)
         self._port.commit()
+        self._at = part.next
         self._behind = frozenset(done.behind)
         self._closed.close(part.closed)
         self._gate.done(done.acted + self._tried_in_vain(part, done))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from mqops.act.lanes import Row, Target
+from mqops.ledger.marker import Ticket
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which costs a microsecond for each message
@@ -31,8 +33,8 @@ class CannotTake(Exception):
 class Port(Protocol):
     """All calls are part of the current unit of work. Every method raises `MQError` for what is not said here."""
 
-    def take_ticket(self, correl_id: bytes, *, wait_ms: int) -> bytes | None:
-        """Get the ticket with this CorrelId; None where there is none to be had within `wait_ms` milliseconds."""
+    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
+        """Get the first ticket with this CorrelId that `fits`; None on timeout, after `wait_ms` milliseconds."""
 
     def put_ticket(self, correl_id: bytes, body: bytes) -> None:
         """Put a ticket."""

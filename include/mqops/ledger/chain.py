@@ -1,8 +1,9 @@
 """The hash chain: how a line of the ledger is written, and how all lines are checked.
 
 A line is a JSON object on one line: the marker's keys, then `seq` (from 1), `recorded_at`, `prev` (the hash of the line
-before; 64 zeros for the first) and at its very end `hash`. The hash is the SHA-256 of the line's bytes up to `,"hash"`,
-so it covers the line before as well, and checking needs no second way to write JSON.
+before; 64 zeros for the first), `hash`, and at its very end `key` and `hmac`. The hash is the SHA-256 of the line up to
+`,"hash"`, so it covers the line before as well, and checking needs no second way to write JSON. The HMAC covers the
+hash (`mqops.ledger.seal`). Lines that an earlier version wrote, before there was a key, end with their hash.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mqops.errors import LedgerBroken
 from mqops.ledger.marker import Marker
+from mqops.ledger.seal import LINE, BadSignature, Seal
+from mqops.ledger.seal import verify as verify_signature
 
 GENESIS = "0" * 64
 _RESTORE = "restore it from a copy, and keep this one for the inquiry"
-_TAIL = len(',"hash":""}') + 64
 _END = re.compile(
-    rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"[^"]*","prev":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"}\n\Z'
+    rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"[^"]*","prev":"([0-9a-f]{64})"(,"hash":"([0-9a-f]{64})"'
+    rb'(?:,"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})")?}\n)\Z'
 )
 _LONGEST_END = 512
 """Bytes at the end of a line in which all of that stands."""
@@ -43,12 +46,24 @@ class Proof:
     head: Head
 
 
-def write_line(head: Head, marker: Marker, recorded_at: str) -> tuple[bytes, Head]:
-    """The line that follows `head`, with its line feed, and the new head."""
+class _Link(NamedTuple):
+    """The end of a line: its number, hash, the hash of the line before, and its signature, blank where it has none."""
+
+    seq: int
+    prev: str
+    hash: str
+    key: str
+    hmac: str
+
+
+def write_line(head: Head, marker: Marker, recorded_at: str, seal: Seal) -> tuple[bytes, Head]:
+    """The line that follows `head`, signed, with its line feed, and the new head. Raises `SettingsError`: no key."""
     body = marker.to_json() | {"seq": head.seq + 1, "recorded_at": recorded_at, "prev": head.hash}
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
     digest = hashlib.sha256(text).hexdigest()
-    return text + b',"hash":"' + digest.encode() + b'"}\n', Head(seq=head.seq + 1, hash=digest)
+    key = seal.newest()
+    signed = f',"hash":"{digest}","key":"{key.id}","hmac":"{key.hmac(LINE, digest.encode())}"}}\n'
+    return text + signed.encode(), Head(seq=head.seq + 1, hash=digest)
 
 
 def head_of(line: bytes) -> Head:
@@ -57,18 +72,24 @@ def head_of(line: bytes) -> Head:
     Raises:
         LedgerBroken: it is not a line of a ledger, or its hash is wrong.
     """
-    return _link(line)[1]
+    end = _link(line)
+    return Head(seq=end.seq, hash=end.hash)
 
 
-def _link(line: bytes) -> tuple[str, Head]:
-    """The hash of the line before, as a line has it, and the head after it. Nothing but its end is read (`head_of`)."""
+def is_signed(line: bytes) -> bool:
+    """Whether a line has a signature, which is not checked. Raises as `head_of`."""
+    return bool(_link(line).key)
+
+
+def _link(line: bytes) -> _Link:
+    """What stands at the end of a line, its hash checked. Nothing but its end is read (`head_of`)."""
     found = _END.search(line[-_LONGEST_END:])
     if found is None:
         raise LedgerBroken("The last line of the ledger is not one that mqops wrote")
-    seq, prev, digest = (part.decode() for part in found.groups())
-    if hashlib.sha256(memoryview(line)[: -_TAIL - 1]).hexdigest() != digest:
+    seq, prev, end, digest, key, signature = found.groups()
+    if hashlib.sha256(memoryview(line)[: -len(end)]).hexdigest() != digest.decode():
         raise LedgerBroken("The last line of the ledger has been changed: its hash is wrong")
-    return prev, Head(seq=int(seq), hash=digest)
+    return _Link(int(seq), prev.decode(), digest.decode(), (key or b"").decode(), (signature or b"").decode())
 
 
 def unit_of(line: bytes) -> str:
@@ -76,33 +97,53 @@ def unit_of(line: bytes) -> str:
     return line[9:57].decode("ascii", "replace")
 
 
-def linked(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Check a ledger line by line, without reading what the lines say, and give each line.
+def linked(lines: Iterable[bytes], seal: Seal) -> Iterator[bytes]:
+    """Check a ledger line by line, hash and signature, without reading what the lines say, and give each line.
+
+    Parameters: `seal` whose `signed_from` says from which line on there has to be a signature.
 
     Raises:
         LedgerBroken: naming the first line that is not what was written.
     """
-    head = Head()
+    before = GENESIS
+    signed_from = seal.signed_from
     for number, line in enumerate(lines, start=1):
         try:
-            prev, after = _link(line)
+            end = _link(line)
         except LedgerBroken as error:
             raise damaged(number) from error
-        if prev != head.hash or after.seq != number:
+        if end.prev != before or end.seq != number:
             raise LedgerBroken(
                 f"Line {number} of the ledger does not follow the one before: lines were removed or added"
             )
-        head = after
+        _check_signature(number, end, seal, signed_from)
+        before = end.hash
         yield line
 
 
-def verify(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Check a ledger line by line and give each as its JSON object.
+def _check_signature(number: int, end: _Link, seal: Seal, signed_from: int) -> None:
+    """Raise `LedgerBroken` unless a line is signed by a key of the list.
+
+    A line before `signed_from` is of the time before there was a key, or of a key that is lost: it need not be.
+    """
+    required = number >= signed_from if signed_from else bool(end.key)
+    if not required and (not end.key or seal.find(end.key) is None):
+        return
+    try:
+        if not end.key:
+            raise BadSignature("not signed")
+        verify_signature(seal, LINE, end.hash.encode(), end.key, end.hmac)
+    except BadSignature as error:
+        raise LedgerBroken(f"Line {number} of the ledger was not written by a holder of its key: {error}") from None
+
+
+def verify(lines: Iterable[bytes], seal: Seal) -> Iterator[dict[str, Any]]:
+    """Check a ledger line by line, as `linked` does, and give each as its JSON object.
 
     Raises:
         LedgerBroken: naming the first line that is not what was written.
     """
-    for number, line in enumerate(linked(lines), start=1):
+    for number, line in enumerate(linked(lines, seal), start=1):
         yield read_line(number, line)
 
 

@@ -4,6 +4,8 @@ A marker: `{v, unit, run, plan, kind, lane, first, next, last, at, rows, absent}
 each unit of work), "failed" (at most one beside it) or "issued" (one for each plan, with `lanes` and `about`). A row is
 `[row, msg_key, msg_id hex, action, rule_key, dest_q, dest_q_mgr, reason or null, body digest]`, the last one the first
 32 hex digits of the body's SHA-256 (missing in old ledgers); `absent` are numbers of rows that were no longer there.
+On the queue it is signed (`mqops.ledger.seal`) and fits a schema (`mqops.ledger.schema`).
+
 Lines of two kinds stand in the ledger only: "outcome", what was later seen of their rows (`mqops.ledger.outcome`), and
 "resumed": who (`about`) went on with a plan that was begun, so that the plan's lines behind it are what was done then.
 `unit` is the MsgId of the marker in hex and stands first: the ledger recognises a line by it.
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from mqops.errors import LedgerBroken
+from mqops.ledger import schema
 
 VERSION = 1
 Kind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed"]
@@ -29,7 +32,8 @@ class Marker:
     """What one unit of work did to the rows at positions [first, next) of a lane.
 
     Parameters: `unit` MsgId in hex; `plan` digest; `last` whether the lane ends here; `at` UTC time, ISO 8601; `lanes`
-    (rows of each lane) only with kind "issued", `about` also with "resumed"; `outcome` only with that kind.
+    (rows of each lane) only with kind "issued", `about` also with "resumed"; `outcome` only with that kind; `put` who
+    put the message, as the queue manager says in its MQMD: in the ledger only, never part of the message.
     """
 
     unit: str
@@ -47,9 +51,13 @@ class Marker:
     lanes: tuple[int, ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
     outcome: str = ""
+    put: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The body as a JSON object, `unit` first."""
+        """The body as a JSON object, `unit` first; in the ledger with `put`."""
+        return self._body() | ({"put": dict(self.put)} if self.put else {})
+
+    def _body(self) -> dict[str, Any]:
         body: dict[str, Any] = {"unit": self.unit, "v": VERSION, "run": self.run, "plan": self.plan, "kind": self.kind}
         body["at"] = self.at
         if self.kind == "issued":
@@ -92,9 +100,10 @@ class Marker:
                 lanes=tuple(int(rows) for rows in body.get("lanes", ())),
                 about=dict(body.get("about", {})),
                 outcome=str(body.get("outcome", "")),
+                put=dict(body.get("put", {})),
             )
-        except (KeyError, TypeError, ValueError) as error:
-            raise LedgerBroken(f"A message on the ledger queue is not a marker: {error!r}") from error
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+            raise LedgerBroken(f"This is not a marker: {type(error).__name__}") from error
 
     @classmethod
     def unpack(cls, raw: bytes) -> Marker:
@@ -103,13 +112,10 @@ class Marker:
         Raises:
             LedgerBroken: the body is not one.
         """
-        try:
-            body = json.loads(raw)
-        except ValueError as error:
-            raise LedgerBroken("A message on the ledger queue is not JSON") from error
-        if not isinstance(body, dict):
-            raise LedgerBroken("A message on the ledger queue is not a JSON object")
-        return cls.from_json(body)
+        found = unpack(raw)
+        if not isinstance(found, Marker):
+            raise LedgerBroken("A message on the ledger queue is a ticket, not a marker")
+        return found
 
 
 def _row(row: Sequence[Any]) -> MarkerRow:
@@ -142,17 +148,27 @@ class Ticket:
         Raises:
             LedgerBroken: the body is not one.
         """
-        try:
-            body = json.loads(raw)
-            return cls(
-                run=body["run"],
-                plan=body["plan"],
-                lane=int(body["lane"]),
-                next=int(body["next"]),
-                behind=tuple(map(str, body.get("behind", ()))),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise LedgerBroken(f"A message on the ledger queue is not a ticket: {error!r}") from error
+        found = unpack(raw)
+        if not isinstance(found, Ticket):
+            raise LedgerBroken("A message on the ledger queue is a marker, not a ticket")
+        return found
+
+
+def unpack(raw: bytes) -> Marker | Ticket:
+    """The marker or the ticket in a message body, without its signature.
+
+    Raises:
+        LedgerBroken: the body is neither.
+    """
+    try:
+        body = schema.check(raw)
+    except LedgerBroken as error:
+        raise LedgerBroken(f"A message on the ledger queue is neither marker nor ticket: {error}") from None
+    del body["v"]
+    if body["kind"] == "ticket":
+        del body["kind"]
+        return Ticket(**body)
+    return Marker(**body)
 
 
 def is_ticket(raw: bytes) -> bool:

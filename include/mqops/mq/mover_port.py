@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from hashlib import sha256
 
@@ -11,6 +11,8 @@ from mqops.act.identity import message_key
 from mqops.act.lanes import Row, Target
 from mqops.act.port import Taken
 from mqops.errors import LOST_CONNECTION, MQError
+from mqops.ledger.marker import Ticket
+from mqops.ledger.seal import Seal
 from mqops.mq.inquire import depth, landing_place
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.report_sender import send_expiration_report
@@ -45,22 +47,22 @@ def key_of(md: bytes, body: bytes) -> str:
 class MoverPort:
     """`mqops.act.port.Port` on a session.
 
-    Parameters: `queues` to take from; they are opened on construction, with the ledger queue. Raises `MQError`: where
-    nothing can be taken from one of them, the run ends.
+    Parameters: `queues` to take from; they are opened on construction, with the ledger queue; `seal` the keys of the
+    ledger. Raises `MQError`: where nothing can be taken from one of them, the run ends.
     """
 
     target_options = TARGET_OPTIONS
 
-    def __init__(self, session: Session, queues: Iterable[str]) -> None:
+    def __init__(self, session: Session, queues: Iterable[str], seal: Seal) -> None:
         self._session = session
-        self._ledger = LedgerQueue(session)
+        self._ledger = LedgerQueue(session, seal)
         self._sources = OrderedDict((queue, session.open(queue, OPEN_OPTIONS)) for queue in queues)
         self._targets: OrderedDict[Target, int] = OrderedDict()
         self._places: dict[tuple[str, str], str] = {}
 
-    def take_ticket(self, correl_id: bytes, *, wait_ms: int) -> bytes | None:
+    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
         """See `Port`."""
-        return self._ledger.take(correl_id, wait_ms=wait_ms)
+        return self._ledger.take_ticket(correl_id, wait_ms=wait_ms, fits=fits)
 
     def put_ticket(self, correl_id: bytes, body: bytes) -> None:
         """See `Port`."""
@@ -72,7 +74,7 @@ class MoverPort:
 
     def has_marker(self, msg_id: bytes) -> bool:
         """See `Port`."""
-        return self._ledger.look(msg_id=msg_id) is not None
+        return self._ledger.marker(msg_id) is not None
 
     def open_target(self, target: Target) -> int:
         """See `Port`."""

@@ -13,6 +13,7 @@ from mqops.act.lanes import RESTORE, Row, Target
 from mqops.act.port import CannotTake, Taken
 from mqops.act.scope import SOURCE
 from mqops.errors import MQError, PlanChanged
+from mqops.ledger.seal import Seal
 from mqops.mq.mover_port import BROWSE_OPTIONS, OPEN_OPTIONS, MoverPort, key_of
 from mqops.mq.session import MATCH_BOTH, Session
 from mqops.undo.decision import remaining
@@ -37,8 +38,8 @@ _set_expiry = MQMD_LAYOUT.writer("expiry")
 class UndoPort(MoverPort):
     """`MoverPort` that puts originals (rules 2, 3, 6, 9 and 11 of `mqops.undo`).
 
-    Parameters: `queues` to take from, each opened when it is needed; `original` gives the copy that belongs to a row's
-    number; `now` the time.
+    Parameters: `queues` to take from, each opened when it is needed; `seal` the keys of the ledger; `original` gives
+    the copy that belongs to a row's number; `now` the time.
     """
 
     target_options = TARGET_OPTIONS
@@ -47,11 +48,12 @@ class UndoPort(MoverPort):
         self,
         session: Session,
         _queues: Iterable[str],
+        seal: Seal,
         *,
         original: Callable[[int], Original],
         now: Callable[[], datetime],
     ) -> None:
-        super().__init__(session, ())
+        super().__init__(session, (), seal)
         self._original = original
         self._now = now
 

@@ -28,7 +28,7 @@ from mqops.store.stop import refuse_if_stopped
 from mqops.workflow.act import ROW_COLUMNS, LaneWorker, canary_lanes, make_row, phases, summarise
 from mqops.workflow.canary import Decision
 from mqops.workflow.finisher import note_finisher
-from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, read_order
+from mqops.workflow.tickets import Order, about_plan, check_rows, issue_once, reached_in_ledger, read_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,6 +82,7 @@ def act(
             lengths=tuple(lengths),
             unit_size=unit_size,
             shares=tasks,
+            reached=reached_in_ledger(order),
         )
 
         def visit(unfinished: Sequence[int], decision: Decision) -> list[LaneResult]:
@@ -165,7 +166,8 @@ def _in_lanes(plan: DataFrame, lanes: int, handling: Handling = AS_EVER) -> Data
 class ActTask:
     """What runs in a Spark task: all lanes of its partition, one after the other.
 
-    Parameters: `shares` tasks that share the pace; `decision` about the canaries that went before.
+    Parameters: `shares` tasks that share the pace; `decision` about the canaries that went before; `reached` as for
+    `LaneWorker`. The ledger's key is not in it: the task reads it from the lake.
     """
 
     connection: MqConnection
@@ -174,13 +176,19 @@ class ActTask:
     unit_size: int
     shares: int = 1
     decision: Decision = field(default_factory=Decision)
+    reached: Mapping[int, int] = field(default_factory=dict)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
         names = [one.name for one in fields(LaneResult)]
         with LaneWorker(
-            self.connection, self.order, self.unit_size, shares=self.shares, decision=self.decision
+            self.connection,
+            self.order,
+            self.unit_size,
+            shares=self.shares,
+            decision=self.decision,
+            reached=self.reached,
         ) as worker:
             for lane, rows in groupby(_rows(batches), key=lambda pair: pair[0]):
                 report = worker.run(lane, self.lengths[lane], (row for _lane, row in rows))

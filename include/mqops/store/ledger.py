@@ -16,10 +16,13 @@ from typing import Any
 import filelock
 
 from mqops.act.identity import PlanIdentity
-from mqops.errors import LedgerBroken
-from mqops.ledger.chain import Head, Proof, head_of, linked, read_line, unit_of, verify, write_line
+from mqops.errors import LedgerBroken, SettingsError
+from mqops.ledger.chain import Head, Proof, head_of, is_signed, linked, read_line, unit_of, verify, write_line
 from mqops.ledger.marker import Kind, Marker
+from mqops.ledger.seal import Seal
 from mqops.store.files import FILE_MODE, lake_errors, make_folder, read_json
+from mqops.store.keys import KeyRing
+from mqops.store.set_aside import SetAside, set_aside
 
 _BLOCK = 1 << 20
 _START = 1000
@@ -36,29 +39,74 @@ class LedgerFile:
     def __init__(self, lake_folder: Path, now: Callable[[], str]) -> None:
         self.folder = lake_folder / "ledger"
         self.path = self.folder / "ledger.jsonl"
+        self.keys = KeyRing(lake_folder)
         self._now = now
 
     @contextmanager
-    def writer(self) -> Iterator[LedgerWriter]:
-        """Hold the ledger's lock and add lines. Waits for whoever holds it.
-
-        Raises:
-            LakeError: the file cannot be opened or written.
-            LedgerBroken: its last line is not one that mqops wrote.
-        """
+    def lock(self) -> Iterator[None]:
+        """Hold the ledger's lock. Waits for the process that holds it. Raises `LakeError`."""
         make_folder(self.folder)
         with lake_errors(self.path):
             lock = filelock.FileLock(self.folder / "ledger.lock", mode=FILE_MODE)
             lock.acquire()
         try:
+            yield
+        finally:
+            lock.release()
+
+    def make_key(self) -> None:
+        """Make the ledger's first key where it has none. Raises as `writer`."""
+        if not self.keys.exists():
+            with self.lock():
+                self._make_key()
+
+    def _make_key(self) -> None:
+        """As `make_key`; the lock is held."""
+        if self.keys.exists():
+            return
+        last, number = b"", 0
+        for number, last in enumerate(self.lines(), start=1):  # noqa: B007 - both are needed behind the loop
+            pass
+        if last and is_signed(last):
+            raise SettingsError(
+                f"The lines of {self.path} are signed, and the key file {self.keys.path} is gone: put it back from a "
+                f"copy; `mqops ledger rekey {self.folder.parent.name}` makes a new one where there is no copy"
+            )
+        self.keys.make(number + 1, self._now())
+
+    def unsigned(self) -> int:
+        """How many lines, from the first, need no signature: all where there is no key. Raises `SettingsError`."""
+        signed_from = self.keys.signed_from
+        return signed_from - 1 if signed_from else sum(1 for _ in self.lines())
+
+    def rekey(self, *, revoke: bool = False) -> str:
+        """Add a key, which signs from now on, and give its id. A key file that is gone is made anew.
+
+        Parameters: `revoke` as for `KeyRing.add`. Raises `LakeError`, `SettingsError`.
+        """
+        with self.lock():
+            if self.keys.exists():
+                return self.keys.add(self._now(), revoke=revoke)
+            self.keys.make(sum(1 for _ in self.lines()) + 1, self._now())
+            return self.keys.newest().id
+
+    @contextmanager
+    def writer(self) -> Iterator[LedgerWriter]:
+        """Hold the ledger's lock and add lines. Waits for the process that holds it.
+
+        Raises:
+            LakeError: the file cannot be opened or written.
+            LedgerBroken: its last line is not one that mqops wrote.
+            SettingsError: its lines are signed, and the key file is gone or not private.
+        """
+        with self.lock():
+            self._make_key()
             with lake_errors(self.path):
                 descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR, FILE_MODE)
             try:
-                yield LedgerWriter(self.path, descriptor, self._now)
+                yield LedgerWriter(self.path, descriptor, self._now, self.keys)
             finally:
                 os.close(descriptor)
-        finally:
-            lock.release()
 
     def lines(self) -> Iterator[bytes]:
         """All complete lines; what a crash left half-written at the end is not one."""
@@ -93,7 +141,7 @@ class LedgerFile:
             LedgerBroken: naming the first line that was changed, whether it is one of these or not.
         """
         wanted = text.encode()
-        for number, line in enumerate(linked(self.lines()), start=1):
+        for number, line in enumerate(linked(self.lines(), self.keys), start=1):
             if wanted in line or any(kind in line[:_START] for kind in _WHY):
                 yield read_line(number, line)
 
@@ -123,7 +171,7 @@ class LedgerFile:
         Raises:
             LedgerBroken: naming the first line that was changed.
         """
-        return verify(self.lines())
+        return verify(self.lines(), self.keys)
 
     def proofs(self) -> list[Proof]:
         """What the queue manager's runs say of the ledger's end when their summaries or outcomes were written.
@@ -142,8 +190,9 @@ class LedgerFile:
 class LedgerWriter:
     """Adds lines to a ledger whose lock is held."""
 
-    def __init__(self, path: Path, descriptor: int, now: Callable[[], str]) -> None:
+    def __init__(self, path: Path, descriptor: int, now: Callable[[], str], seal: Seal) -> None:
         self._path = path
+        self._seal = seal
         self._descriptor = descriptor
         self._now = now
         self._units: set[str] = set()
@@ -159,7 +208,7 @@ class LedgerWriter:
         for marker in markers:
             if marker.unit in self._units or marker.unit in units:
                 continue
-            line, head = write_line(head, marker, self._now())
+            line, head = write_line(head, marker, self._now(), self._seal)
             lines.append(line)
             units.add(marker.unit)
         if lines:
@@ -167,6 +216,10 @@ class LedgerWriter:
             self.head = head
             self._units |= units
         return len(lines)
+
+    def set_aside(self, messages: Iterable[SetAside]) -> None:
+        """Keep messages that are not markers of this lake; returns when they are on disk. Raises `LakeError`."""
+        set_aside(self._path.parent.parent, messages, self._now())
 
     def _append(self, content: bytes) -> None:
         end = os.lseek(self._descriptor, 0, os.SEEK_END)

@@ -15,6 +15,8 @@ from mqops.store.files import lake_errors, make_folder
 
 LOCK_WAIT = 5
 """Other runs hold a run's lock only while they drain what it left on the ledger queue, which is soon done."""
+LANE_WAIT = 0.5
+"""Seconds to wait for a lane that another process works on, as long as for its ticket."""
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._+=:@-]")
 
 
@@ -161,5 +163,24 @@ class RunFolder:
                 raise InProgress(f"Another process acts on run {self.run}; wait for it to end") from error
         try:
             yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def lane_lock(self, lane: int) -> Iterator[bool]:
+        """Hold a lane while it is worked on; gives False, and holds nothing, where another process has it.
+
+        Raises:
+            LakeError: the lock file cannot be made.
+        """
+        lock = filelock.FileLock(self.path / f"lane-{lane}.lock", mode=0o600)
+        with lake_errors(self.path):
+            try:
+                lock.acquire(timeout=LANE_WAIT)
+            except filelock.Timeout:
+                yield False
+                return
+        try:
+            yield True
         finally:
             lock.release()

@@ -6,25 +6,36 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from mqops.act.lanes import ACTED, DEFAULT_UNIT_SIZE, PUTS, Group, Row, lane_of
 from mqops.act.mover import LaneResult, Mover
 from mqops.act.port import Port
 from mqops.errors import InProgress
+from mqops.ledger.seal import Seal
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect, open_session
 from mqops.mq.mover_port import MoverPort
 from mqops.mq.session import Session
 from mqops.plan.handling import AS_EVER, Handling
 from mqops.store.files import write_json
+from mqops.store.keys import KeyRing
 from mqops.store.run import RunFolder
 from mqops.store.stop import refuse_if_stopped
 from mqops.workflow.canary import Decision, decided, watch
 from mqops.workflow.clock import utc_now
 from mqops.workflow.finisher import note_finisher
 from mqops.workflow.throttle import Throttle
-from mqops.workflow.tickets import Order, about_plan, issue_once, plan_rows, read_order, unfinished_lanes
+from mqops.workflow.tickets import (
+    Order,
+    about_plan,
+    issue_once,
+    plan_rows,
+    reached_in_ledger,
+    read_order,
+    unfinished_lanes,
+)
 
 ROW_COLUMNS = (
     *("row", "queue", "msg_key", "msg_id", "correl_id", "body_length", "action", "rule_key"),
@@ -43,7 +54,7 @@ ROW_COLUMNS = (
 """What acting reads of a plan."""
 PATIENCE = 10
 """Rounds without any progress, each with half a second's wait for a ticket, before somebody else's lanes are left."""
-PortMaker: TypeAlias = Callable[[Session, Sequence[str]], Port]
+PortMaker: TypeAlias = Callable[[Session, Sequence[str], Seal], Port]
 Visit: TypeAlias = Callable[[Sequence[int], Decision], list[LaneResult]]
 """Visits lanes once. Parameters: which lanes; what was decided about the canaries before them."""
 
@@ -52,7 +63,7 @@ class LaneWorker:
     """Does lanes on one connection, made when first needed and made anew when lost.
 
     Parameters: `port` makes the port of a session for the queues that the plan takes from; `shares` workers that may be
-    at work side by side; `decision` about the canaries that went before.
+    at work side by side; `decision` about the canaries that went before; `reached` lane → its position in the ledger.
     """
 
     def __init__(
@@ -64,6 +75,7 @@ class LaneWorker:
         *,
         shares: int = 1,
         decision: Decision | None = None,
+        reached: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
         self._connection = connection
         self._order = order
@@ -71,6 +83,8 @@ class LaneWorker:
         self._make = port
         self._gate = Throttle(order.folder, order.handling, shares=shares)
         self._decision = decision or Decision()
+        self._reached = reached
+        self._seal = KeyRing(order.folder.lake_folder)
         self._session: Session | None = None
         self._port: Port | None = None
 
@@ -81,7 +95,11 @@ class LaneWorker:
         self._drop()
 
     def run(self, lane: int, length: int, rows: Iterable[Row]) -> LaneResult:
-        """Act on a lane (see `Mover.run`)."""
+        """Act on a lane (see `Mover.run`), unless another process does."""
+        with self._order.folder.lane_lock(lane) as is_ours:
+            return self._run(lane, length, rows) if is_ours else LaneResult(lane=lane)
+
+    def _run(self, lane: int, length: int, rows: Iterable[Row]) -> LaneResult:
         ports = self._ports()
         mover = Mover(
             lambda: next(ports),
@@ -94,6 +112,7 @@ class LaneWorker:
             gate=self._gate,
             stopped=self._decision.stopped,
             behind=self._decision.behind,
+            reached=self._reached.get(lane, 0),
         )
         return mover.run(rows)
 
@@ -108,7 +127,7 @@ class LaneWorker:
 
     def _connect(self) -> Port:
         self._session = open_session(self._connection)
-        return self._make(self._session, self._order.queues)
+        return self._make(self._session, self._order.queues, self._seal)
 
     def _drop(self) -> None:
         if self._session is not None:
@@ -145,10 +164,11 @@ def act(
         told = about_plan(order, **(about or {}))
         lanes = issue_once(connection, run, order, lambda: _lengths(rows, order.handling), told, needs=needs)
         note_finisher(connection, order, told.get("finished_by", ""))
+        reached = reached_in_ledger(order)
         by_lane = _dealt(rows, len(lanes), order.handling)
 
         def visit(unfinished: Sequence[int], decision: Decision) -> list[LaneResult]:
-            with LaneWorker(connection, order, unit_size, port, decision=decision) as worker:
+            with LaneWorker(connection, order, unit_size, port, decision=decision, reached=reached) as worker:
                 return [worker.run(lane, lanes[lane], by_lane[lane]) for lane in unfinished]
 
         def ahead() -> list[Row]:

@@ -298,12 +298,12 @@ def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, Got]]) -> Co
 
 def _account(session: Session, order: Order) -> Account:
     """What the plan's markers say, on the ledger queue and in the ledger."""
-    queue = LedgerQueue(session)
+    ledger = LedgerFile(order.folder.lake_folder, utc_now)
+    queue = LedgerQueue(session, ledger.keys)
     try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
         waiting = [marker for marker in queue.markers() if (marker.run, marker.plan) == _names(order)]
     finally:
         queue.close()
-    ledger = LedgerFile(order.folder.lake_folder, utc_now)
     return account({one.unit: one for one in chain(waiting, ledger.markers(plan=order.plan))}.values())
 
 

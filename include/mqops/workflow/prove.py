@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -16,22 +16,25 @@ from mqops.ledger.account import Account, account
 from mqops.ledger.balance import Place, PlannedRow, balance
 from mqops.ledger.chain import Head
 from mqops.ledger.marker import Marker
+from mqops.ledger.received import Kind, Stranger, plan_of, put_by, receive
+from mqops.ledger.seal import Seal
 from mqops.model import RunSummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import depth, has_uncommitted, queue_manager_name
 from mqops.mq.ledger_queue import LedgerQueue
 from mqops.mq.mover_port import key_of
-from mqops.mq.session import Session
+from mqops.mq.session import Got, Session
 from mqops.store import anatomy, undo
 from mqops.store.arrow import read_parquet
 from mqops.store.files import write_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
+from mqops.store.set_aside import SetAside, remark
 from mqops.workflow.canary import fates_of, unseen_by
 from mqops.workflow.clock import utc_now
 from mqops.workflow.places import PICTURES
-from mqops.workflow.tickets import Order, issued_lanes, note_issued, read_order, waiting_lanes
+from mqops.workflow.tickets import Order, issued_lanes, note_issued, read_order, refuse_unsigned, waiting_lanes
 from mqwire.names import reason_name
 
 LOOKS, LOOK_AGAIN = 5, 0.2
@@ -132,20 +135,25 @@ def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
 def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: PlanIdentity) -> int:
     """Move a plan's markers from the ledger queue to the ledger; returns the number of lines added.
 
-    A marker is committed off the queue when its line is on disk. That tickets were issued is noted in the run's folder
-    before the marker that says so can go (`run` None: the run's lake is gone, so that it can not be resumed anyway).
+    A marker is committed off the queue when its line is on disk; a message that is not a marker of this lake, when it
+    is set aside (`mqops.store.set_aside`). That tickets were issued is noted in the run's folder before the marker that
+    says so can go (`run` None: the run's lake is gone, so that it can not be resumed anyway).
 
     Raises:
         MqopsError: call again; nothing is recorded twice.
     """
     added = 0
-    queue = LedgerQueue(session)
+    if run is not None:
+        refuse_unsigned(run, plan, ledger)
+    queue = LedgerQueue(session, ledger.keys)
     try:
         if run is not None:
             _note_issue(queue, run, plan)
         with ledger.writer() as writer:
-            while markers := queue.take_markers(plan):
+            while batch := queue.take_batch(plan.markers()):
+                markers, strangers = sorted_out(batch, ledger.keys)
                 added += writer.add(markers)
+                writer.set_aside(strangers)
                 session.commit()
     finally:
         queue.close()
@@ -155,14 +163,29 @@ def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: Pla
 def _note_issue(queue: LedgerQueue, run: RunFolder, plan: PlanIdentity) -> None:
     if issued_lanes(run, plan) is not None:
         return
-    body = queue.look(msg_id=plan.issued_id())
-    if body is not None:
-        note_issued(run, plan, Marker.unpack(body).lanes)
+    marker = queue.marker(plan.issued_id())
+    if marker is not None:
+        note_issued(run, plan, marker.lanes)
+
+
+def sorted_out(batch: Iterable[Got], seal: Seal) -> tuple[list[Marker], list[SetAside]]:
+    """The markers among messages of the ledger queue, each with who put it, and the others."""
+    markers: list[Marker] = []
+    strangers: list[SetAside] = []
+    for got in batch:
+        try:
+            found = receive(got.md, got.body, seal)
+            if not isinstance(found, Marker):
+                raise Stranger(Kind.COPIED, "a ticket with the CorrelId of markers", plan_of(found))
+            markers.append(replace(found, put=put_by(got.md)))
+        except Stranger as stranger:
+            strangers.append(SetAside(md=got.md, body=got.body, stranger=stranger))
+    return markers, strangers
 
 
 def _nobody_at_work(session: Session, order: Order, sums: Account) -> None:
     """A lane is finished, or its ticket lies on the queue, or somebody has it."""
-    waiting = set(waiting_lanes(session, order.plan, sums.lengths))
+    waiting = set(waiting_lanes(session, order.folder, order.plan, sums))
     taken = [lane for lane in sums.open_lanes if lane not in waiting]
     if taken:
         raise InProgress(
@@ -236,7 +259,11 @@ def _empty(order: Order, head: Head, at: str) -> RunSummary:
         queue_manager=order.queue_manager,
         queue=",".join(order.queues),
         plan=order.plan.digest,
-        remarks=(*order.document.get("remarks", ()), *unseen_by(order.folder, order.plan.digest)),
+        remarks=(
+            *order.document.get("remarks", ()),
+            *unseen_by(order.folder, order.plan.digest),
+            *filter(None, [remark(order.folder.lake_folder, run=order.plan.run)]),
+        ),
         canaries=fates_of(order.folder, order.plan.digest),
         anatomy=tuple(brief(queue) for queue in anatomy.kept(order.folder)),
         ledger_seq=head.seq,

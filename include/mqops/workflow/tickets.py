@@ -8,15 +8,17 @@ from typing import Any
 
 from mqops.act.identity import PlanIdentity
 from mqops.act.issue import issue
-from mqops.errors import LakeError, OutcomeUnknown, PlanChanged
+from mqops.errors import LakeError, OutcomeUnknown, PlanChanged, SettingsError
+from mqops.ledger.account import Account, account
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.ledger_queue import LedgerQueue
+from mqops.mq.ledger_queue import NAME, LedgerQueue
 from mqops.mq.mover_port import MoverPort
 from mqops.mq.session import Session
 from mqops.plan import COLUMNS, plan_digest, row_digest
 from mqops.plan.handling import Handling, covered
 from mqops.store.arrow import read_parquet
 from mqops.store.files import missing_files, read_json, write_json
+from mqops.store.keys import KeyRing
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
 from mqops.workflow.clock import utc_now
@@ -102,7 +104,27 @@ def issued_lanes(run: RunFolder, plan: PlanIdentity) -> list[int] | None:
 
 def note_issued(run: RunFolder, plan: PlanIdentity, lanes: Sequence[int]) -> None:
     """Note it. From then on the marker that says so may be drained. Raises `LakeError`."""
-    write_json(run.issued_json, {"run": plan.run, "plan": plan.digest, "lanes": list(lanes)})
+    write_json(run.issued_json, {"run": plan.run, "plan": plan.digest, "lanes": list(lanes), "signed": True})
+
+
+def refuse_unsigned(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> None:
+    """Refuse a plan that an earlier version began and did not finish: its messages on the ledger queue are not signed.
+
+    Raises `SettingsError`.
+    """
+    if not run.issued_json.exists() or read_json(run.issued_json).get("signed"):
+        return
+    sums = account(ledger.markers(plan=plan))
+    if not sums.lengths or sums.open_lanes:
+        raise SettingsError(
+            f"Run {plan.run} was begun by a version of mqops that did not sign its messages on {NAME}. Finish it with "
+            "that version; nothing of it was touched"
+        )
+
+
+def reached_in_ledger(order: Order) -> dict[int, int]:
+    """Lane → the position up to which the ledger has it. Raises `LedgerBroken`, `LakeError`."""
+    return account(LedgerFile(order.folder.lake_folder, utc_now).markers(plan=order.plan)).done
 
 
 def issue_once(
@@ -122,6 +144,9 @@ def issue_once(
     Raises:
         MQError, SettingsError, LakeError: nothing was moved.
     """
+    ledger = LedgerFile(run.lake_folder, utc_now)
+    ledger.make_key()
+    refuse_unsigned(run, order.plan, ledger)
     lanes = issued_lanes(run, order.plan)
     queues = order.queues if needs is None else needs
     if lanes is None:
@@ -132,17 +157,18 @@ def issue_once(
         note_issued(run, order.plan, lanes)
     else:
         with connect(connection) as session:
-            MoverPort(session, queues)  # a queue that is gone is better told here than by every task
+            MoverPort(session, queues, ledger.keys)  # a queue that is gone is better told here than by every task
     return lanes
 
 
 def _issue(
     connection: MqConnection, order: Order, queues: Sequence[str], lanes: Sequence[int], about: Mapping[str, Any]
 ) -> None:
+    seal = KeyRing(order.folder.lake_folder)
     for last_try in (False, True):
         try:
             with connect(connection) as session:
-                issue(MoverPort(session, queues), order.plan, lanes, about=about, now=utc_now)
+                issue(MoverPort(session, queues, seal), order.plan, lanes, about=about, now=utc_now)
             return
         except OutcomeUnknown:
             if last_try:
@@ -151,27 +177,37 @@ def _issue(
 
 def unfinished_lanes(session: Session, run: RunFolder, plan: PlanIdentity, lanes: Sequence[int]) -> list[int]:
     """The lanes whose last marker is neither on the ledger queue nor in the ledger. Raises `MQError`, `LakeError`."""
-    recorded = LedgerFile(run.lake_folder, utc_now).units()
-    ledger = LedgerQueue(session)
+    file = LedgerFile(run.lake_folder, utc_now)
+    recorded = file.units()
+    queue = LedgerQueue(session, file.keys)
     try:
         return [
             lane
             for lane, rows in enumerate(lanes)
-            if rows and plan.last_id(lane).hex() not in recorded and ledger.look(msg_id=plan.last_id(lane)) is None
+            if rows and plan.last_id(lane).hex() not in recorded and queue.marker(plan.last_id(lane)) is None
         ]
     finally:
-        ledger.close()
+        queue.close()
 
 
-def waiting_lanes(session: Session, plan: PlanIdentity, lanes: Sequence[int]) -> list[int]:
-    """The lanes whose ticket lies on the ledger queue: not finished, and nobody at work on them. Raises `MQError`."""
-    ledger = LedgerQueue(session)
+def waiting_lanes(session: Session, run: RunFolder, plan: PlanIdentity, sums: Account) -> list[int]:
+    """The open lanes whose ticket lies on the ledger queue where the lane stands: nobody is at work on them.
+
+    Raises `MQError`, `LakeError`.
+    """
+    queue = LedgerQueue(session, KeyRing(run.lake_folder))
     try:
-        return [
-            lane for lane, rows in enumerate(lanes) if rows and ledger.look(correl_id=plan.ticket(lane)) is not None
-        ]
+        return [lane for lane in sums.open_lanes if _is_idle(queue, run, plan, lane, sums.done.get(lane, 0))]
     finally:
-        ledger.close()
+        queue.close()
+
+
+def _is_idle(queue: LedgerQueue, run: RunFolder, plan: PlanIdentity, lane: int, position: int) -> bool:
+    """Whether a lane's ticket is there and no process holds the lane: the ticket may be a copy (rule 11)."""
+    if not queue.has_ticket(plan, lane, position):
+        return False
+    with run.lane_lock(lane) as is_free:
+        return is_free
 
 
 def about_plan(order: Order, **more: Any) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def undos_of(session: Session, ledger: LedgerFile, plan: PlanIdentity) -> dict[P
 
     Raises `MQError`, `LedgerBroken`.
     """
-    queue = LedgerQueue(session)
+    queue = LedgerQueue(session, ledger.keys)
     try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
         waiting = list(queue.markers())
     finally:
