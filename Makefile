@@ -48,6 +48,7 @@ full: crash
 		tests/unit/backout/test_consumer.py tests/unit/expiry/test_scan.py
 	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest \
 		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
+	@$(ENV) MQOPS_LEDGER_FUZZ=1000000 python -m pytest tests/property/test_ledger_fuzz.py
 	@$(ENV) MQOPS_SPARK_CLUSTER=1 python -m pytest tests/e2e/test_spark_cluster.py
 	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest tests/crash/test_mqlite_load.py
 	@$(ENV) MQOPS_RULES_PAIRS=100000 python -m pytest tests/property/test_rules_language.py
