@@ -19,7 +19,7 @@ from mqops.act.mover import BEHIND, Mover
 from mqops.errors import MQError
 from mqops.ledger.account import account
 from mqops.ledger.balance import PlannedRow, balance
-from mqops.ledger.marker import Marker, is_ticket
+from mqops.ledger.marker import Marker
 from mqops.model import RunSummary
 from mqwire.constants import MQRC_GET_INHIBITED, MQRC_Q_FULL
 
@@ -129,7 +129,7 @@ def work(manager, rows, trouble, *, unit_size, limit, gate=None, clock=None):
         try:
             issue(connect(), PLAN, [len(rows)], about={}, now=lambda: "now")
             Mover(connect, PLAN, lane=0, length=len(rows), **about).run(rows)
-            if not any(is_ticket(message.body) for message in manager.ledger):
+            if not any(message.key == "ticket" for message in manager.ledger):
                 return
         except (memory.Death, MQError):
             pass

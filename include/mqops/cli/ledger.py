@@ -19,7 +19,7 @@ from mqops.ledger.outcome import MEANING, OutcomeSummary
 from mqops.store.files import read_json
 from mqops.store.ledger import LedgerFile
 from mqops.store.run import RunFolder
-from mqops.store.set_aside import remark
+from mqops.store.set_aside import counts, remark
 from mqops.workflow.clock import utc_now
 
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
@@ -213,7 +213,7 @@ def export(*, queue_managers: tuple[str, ...], run: str, since: datetime | None,
     "orphans",
     multiple=True,
     metavar="RUN",
-    help="Record also those of this run, whose lake is gone for good; may be repeated.",
+    help="Take also the markers of this run, whose lake is gone for good; may be repeated.",
 )
 @lake_option
 @json_option
@@ -224,7 +224,11 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
     A run that is being acted on or proved drains its own. Runs that were begun and are not finished are named.
 
     So are the runs that are not in this lake. Their markers stay: without them the run could not be proved, resumed or
-    undone in its own lake. --orphan RUN records them where that lake does not exist any more.
+    undone in its own lake. Where that lake does not exist any more, --orphan RUN records the markers that a key of this
+    lake signed (its key can be added to keys.json) and sets the others aside.
+
+    A message that is not a marker or a ticket of this lake is set aside: kept in LAKE/QMGR/ledger/set_aside.jsonl and
+    never recorded.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
@@ -234,9 +238,9 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
         name = queue_manager_name(session)
         found = drain_leftovers(session, lake, name, orphans=orphans)
     for line in found.told():
-        click.echo(f"mqops: {line}", err=True)
+        show_line(f"mqops: {line}", err=True)
     if as_json:
-        show_json({"queue_manager": name, "lines": found.lines})
+        show_json({"queue_manager": name, "lines": found.lines, "set_aside": dict(counts(lake / name))})
     else:
         click.echo(f"{name}: {found.lines} lines added")
 

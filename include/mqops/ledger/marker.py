@@ -169,8 +169,3 @@ def unpack(raw: bytes) -> Marker | Ticket:
         del body["kind"]
         return Ticket(**body)
     return Marker(**body)
-
-
-def is_ticket(raw: bytes) -> bool:
-    """Whether a body on the ledger queue is a ticket and not a marker."""
-    return b'"kind":"ticket"' in raw[:64]
