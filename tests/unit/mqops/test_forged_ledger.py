@@ -226,7 +226,8 @@ def test_law1_an_old_ticket_does_not_begin_a_stopped_lane_anew(manager, lake, is
     for message in [*stale, current]:  # the old ones come first
         put(manager, *message)
     lift(run.path)
-    act(manager.connection, run, unit_size=2)
+    rest = act(manager.connection, run, unit_size=2)
+    assert (rest.moved, rest.absent, rest.units) == (2, 0, 1)
     assert proved(manager, run) == {"planned": 6, "moved": 6}
     assert sorted(manager.bodies("A")) == [b"%d" % n for n in range(6)]
     entries = list(LedgerFile(run.lake_folder, str).entries())
