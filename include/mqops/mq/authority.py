@@ -51,7 +51,7 @@ def who_may_put(session: Session, queue: str) -> list[Grant]:
     for row in rows:
         if c.MQCACF_ENTITY_NAME not in row:
             continue
-        entity = (row[c.MQCACF_ENTITY_NAME], _KINDS.get(row.get(c.MQIACF_ENTITY_TYPE), "entity"))
+        entity = (row[c.MQCACF_ENTITY_NAME], _KINDS.get(int(row.get(c.MQIACF_ENTITY_TYPE, 0)), "entity"))
         profile = str(row.get(c.MQCACF_AUTH_PROFILE_NAME, ""))
         if entity not in best or _specificity(profile) < _specificity(best[entity][0]):
             best[entity] = (profile, set(row.get(c.MQIACF_AUTHORIZATION_LIST, ())))
