@@ -139,7 +139,7 @@ class Approval(Section):
 
 
 class Handling(Section):
-    """How plans are carried out, unless a run's form says otherwise (`mqops.plan.handling`).
+    """How plans are carried out, unless a run's form says otherwise (`mqops.decide.core.pacing`).
 
     Attributes:
         canary: messages of each destination and rule that go first; 0: none.

@@ -40,7 +40,7 @@ class RunSummary:
     snapshot; `finished` whether every row with an action was dealt with; `reasons` MQRC name → failed tries;
     `left_because` why → messages that were not tried (a canary came back ...); `remarks` what the workflow found
     besides (misconfigured queues ...); `canaries` what became of those of each destination and rule
-    (`mqops.workflow.canary.Fate`); `anatomy` what its dead-letter queues were made of (`mqops.anatomy.brief`);
+    (`mqops.act.canary.Fate`); `anatomy` what its dead-letter queues were made of (`mqops.observe.core.anatomy.brief`);
     `ledger_seq` and `ledger_head` number and hash of the ledger's last line when the run was proved, 0 and blank where
     it had none, or an earlier version proved it.
     """
@@ -132,3 +132,16 @@ class ActSummary:
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueDefinition:
+    """What the definition of a queue says. `kind` is MQQT_* in words; `base` an alias's target; blanks where unset."""
+
+    name: str
+    kind: str = "local"
+    base: str = ""
+    threshold: int = 0
+    backout_queue: str = ""
+    put_allowed: bool = True
+    depth: int = 0

@@ -20,12 +20,12 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
 
-from mqops.act.identity import PlanIdentity
-from mqops.ledger.account import account
-from mqops.store.arrow import read_parquet
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.clock import utc_now
+from mqops.clock import utc_now
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.account import account
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.file import LedgerFile
 from mqops_demo import airflow, airflow_home, airflow_processes, estate, workflows
 from mqops_demo.airflow_client import AirflowClient, RunResult
 from mqwire.names import reason_name

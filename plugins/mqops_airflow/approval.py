@@ -14,8 +14,8 @@ from mqops_airflow.permission import permitted, requester, verdict_of
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.plan import PlanSummary
-    from mqops.plan.preflight import Preflight
+    from mqops.decide.core import PlanSummary
+    from mqops.decide.core.preflight import Preflight
 
 
 class PlanApprovalOperator(ApprovalOperator):
@@ -98,16 +98,16 @@ class PlanApprovalOperator(ApprovalOperator):
 
 def read_plan(folder: str) -> PlanSummary:
     """The run's plan. Raises `LakeError`."""
-    from mqops.plan import PlanSummary  # noqa: PLC0415
-    from mqops.store.files import read_json  # noqa: PLC0415
+    from mqops.decide.core import PlanSummary  # noqa: PLC0415
+    from mqops.lake.files import read_json  # noqa: PLC0415
 
     return PlanSummary.from_json(read_json(Path(folder) / "plan.json"))
 
 
 def read_preflight(folder: str) -> Preflight | None:
     """The pre-flight of the run's plan, None where none was made. Raises `LakeError`."""
-    from mqops.store.preflight import kept  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
+    from mqops.decide.preflight_record import kept  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
 
     return kept(RunFolder(Path(folder)))
 

@@ -20,9 +20,9 @@ class BackoutCheckOperator(CheckOperator):
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.decide import backout_setting as backout  # noqa: PLC0415
+        from mqops.deciders.backout import survey  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.store import backout  # noqa: PLC0415
-        from mqops.workflow.backout import survey  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
         section = estate.estate.queue_managers[self.queue_manager].backout_reprocess

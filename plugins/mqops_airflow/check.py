@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
+    from mqops.lake.run import RunFolder
     from mqops.mq.session import Session
     from mqops.rules import Table
-    from mqops.store.run import RunFolder
 
 
 class CheckOperator(BaseOperator, SkipMixin):
@@ -85,9 +85,9 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
     Raises:
         LakeError: the disk refuses.
     """
-    from mqops.store import anatomy  # noqa: PLC0415 - loads pyarrow
-    from mqops.store.run import RunFolder  # noqa: PLC0415
-    from mqops.workflow.clock import utc_now  # noqa: PLC0415
+    from mqops.clock import utc_now  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
+    from mqops.observe import anatomy  # noqa: PLC0415 - loads pyarrow
 
     anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
 
@@ -158,7 +158,7 @@ def drained_leftovers(session: Session, lake_folder: Path, queue_manager: str, l
 
     Runs that were begun and are not finished are named in the log, and those that are not in this lake.
     """
-    from mqops.workflow.leftovers import drain_leftovers  # noqa: PLC0415
+    from mqops.prove.recovery import drain_leftovers  # noqa: PLC0415
 
     found = drain_leftovers(session, lake_folder, queue_manager)
     for line in found.to_finish():

@@ -16,7 +16,7 @@ from mqops_airflow.workplace import estate_file, lake
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.expiry.outcome import ExpirySummary
+    from mqops.expiry.core.outcome import ExpirySummary
 
 
 class ExpiryCheckOperator(CheckOperator):
@@ -30,8 +30,8 @@ class ExpiryCheckOperator(CheckOperator):
         self.recheck = recheck
 
     def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.expiry.scan import candidates  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.workflow.expiry import candidates  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
         with connect(connection_for(self.queue_manager, estate)) as session:
@@ -68,8 +68,8 @@ class ExpiryReportOperator(BaseOperator):
         self.asset = asset
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.expiry.outcome import ExpirySummary  # noqa: PLC0415
-        from mqops.store.files import read_json  # noqa: PLC0415
+        from mqops.expiry.core.outcome import ExpirySummary  # noqa: PLC0415
+        from mqops.lake.files import read_json  # noqa: PLC0415
 
         summary = ExpirySummary.from_json(read_json(Path(self.folder) / "expiry.json"))
         value = tell(self, context, summary)
@@ -81,7 +81,7 @@ class RefreshExpiryOperator(BaseOperator):
     """REFRESH QMGR TYPE(EXPIRY) by the form's queue manager and name, or the same by scan (E18)."""
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.workflow.expiry import refresh  # noqa: PLC0415 - loads the MQ library
+        from mqops.expiry.scan import refresh  # noqa: PLC0415 - loads the MQ library
 
         params, estate = context["params"], estate_file()
         connection = connection_for(params["queue_manager"], estate)

@@ -165,7 +165,7 @@ def unit_of_work(default: int, maximum: int) -> Param:
 
 
 def handling(default: Handling) -> dict[str, Param]:
-    """How the plan is carried out; what a rule asks for comes besides (`mqops.plan.handling`)."""
+    """How the plan is carried out; what a rule asks for comes besides (`mqops.decide.core.pacing`)."""
     return {
         "canary": _count(
             default.canary,

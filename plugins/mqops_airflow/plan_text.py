@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mqops.plan import PlanCount, PlanSummary
-from mqops.plan.preflight import MOST_SHOWN, SEVERITIES, Preflight
+from mqops.decide.core import PlanCount, PlanSummary
+from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight
 from mqops.printable import printable
 from mqops_airflow.policy import MOVING
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from mqops.act.lanes import ACTED
+from mqops.actions import ACTED
 from mqops.estate import Approval, AutoApprove
 
 Way = Literal["stop", "ask", "act"]

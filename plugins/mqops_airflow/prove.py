@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowFailException
 
-from mqops.anatomy import told
 from mqops.errors import MqopsError
+from mqops.observe.core.anatomy import told
 from mqops.printable import printable
 from mqops_airflow.hook import MqHook
 
@@ -48,9 +48,9 @@ class ProveOperator(BaseOperator):
         self.act_task = act_task
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.store.run import RunFolder  # noqa: PLC0415
-        from mqops.workflow.outcomes import look_back  # noqa: PLC0415
-        from mqops.workflow.prove import prove  # noqa: PLC0415
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
+        from mqops.prove.outcomes import look_back  # noqa: PLC0415
+        from mqops.prove.prove import prove  # noqa: PLC0415
 
         states = self._states(context)
         if states.get(self.plan_task) != "success":

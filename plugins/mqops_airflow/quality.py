@@ -94,7 +94,7 @@ class QualityReportOperator(BaseOperator):
         self.asset = asset
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.store.files import read_json  # noqa: PLC0415
+        from mqops.lake.files import read_json  # noqa: PLC0415
 
         summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
         self._tell(summary)

@@ -16,7 +16,7 @@ from mqops_airflow.policy import UNATTENDED, judge
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.plan.preflight import Preflight
+    from mqops.decide.core.preflight import Preflight
 
 
 class PlanRouteOperator(BaseBranchOperator):
@@ -67,9 +67,9 @@ class PlanRouteOperator(BaseBranchOperator):
         return self.ways[verdict.way]
 
     def _preflight(self) -> Preflight:
-        from mqops.plan.preflight import shown  # noqa: PLC0415
-        from mqops.store.run import RunFolder  # noqa: PLC0415
-        from mqops.workflow.preflight import preflight  # noqa: PLC0415 - loads the MQ library
+        from mqops.decide.core.preflight import shown  # noqa: PLC0415
+        from mqops.decide.preflight import preflight  # noqa: PLC0415 - loads the MQ library
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
 
         found = preflight(MqHook(self.mq_conn_id).get_conn(), RunFolder(Path(self.folder)))
         for line in (*shown(found.findings), *found.remarks):

@@ -6,7 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
-from mqops.store.run import RunFolder
+from mqops.lake.run import RunFolder
 
 LONGEST = 80
 

@@ -17,10 +17,10 @@ class StopOperator(BaseOperator):
     """Stops what the form names, or lets it go on; the XCom says what is in force now. No queue manager is asked."""
 
     def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.clock import utc_now  # noqa: PLC0415
         from mqops.errors import SettingsError  # noqa: PLC0415
-        from mqops.store import stop as store  # noqa: PLC0415
-        from mqops.store.run import RunFolder  # noqa: PLC0415
-        from mqops.workflow.clock import utc_now  # noqa: PLC0415
+        from mqops.lake import stop as store  # noqa: PLC0415
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
 
         params, key = context["params"], context["params"]["run"]
         folder = RunFolder.at(lake(estate_file()), params["queue_manager"], key or "any")

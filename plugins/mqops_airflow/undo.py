@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseBranchOperator, BaseOperator
 
-from mqops.act.lanes import RESTORE, RETURN
+from mqops.actions import RESTORE, RETURN
 from mqops.estate import Approval
 from mqops.printable import printable
 from mqops_airflow.check import drained_leftovers, own_folder
@@ -30,10 +30,10 @@ class UndoPlanOperator(BaseOperator):
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.decide.core.preflight import shown  # noqa: PLC0415
+        from mqops.decide.preflight_record import kept  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.plan.preflight import shown  # noqa: PLC0415
-        from mqops.store.preflight import kept  # noqa: PLC0415
-        from mqops.workflow.undo import find_run, plan_undo  # noqa: PLC0415
+        from mqops.undo.in_process import find_run, plan_undo  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
         name, lake_folder = params["queue_manager"], lake(estate)
@@ -83,8 +83,8 @@ class UndoActOperator(BaseOperator):
         self.four_eyes = four_eyes
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.store.run import RunFolder  # noqa: PLC0415
-        from mqops.workflow.undo import carry_out  # noqa: PLC0415
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
+        from mqops.undo.in_process import carry_out  # noqa: PLC0415
 
         params = context["params"]
         found = permission(context, four_eyes=self.four_eyes)

@@ -15,11 +15,11 @@ import pymqi
 import pytest
 from mq_support import DLQ, Manager, create, dead_letter
 
-from mqops.plan import PlanSummary
+from mqops.decide.core import PlanSummary
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.rules import parse
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
 
 HERE = Path(__file__).parent
 ESTATE = """\

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mqops.plan import PlanCount, PlanSummary, RuleCount, Sample
-from mqops.plan.preflight import Finding, Preflight
+from mqops.decide.core import PlanCount, PlanSummary, RuleCount, Sample
+from mqops.decide.core.preflight import Finding, Preflight
 from mqops_airflow import plan_text
 
 SAMPLE = Sample(

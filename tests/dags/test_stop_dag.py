@@ -10,8 +10,8 @@ import pytest
 from airflow.sdk import DAG
 
 from mqops.errors import SettingsError, Stopped
-from mqops.store.run import RunFolder
-from mqops.store.stop import is_stopped, refuse_if_stopped
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import is_stopped, refuse_if_stopped
 
 ESTATE = """\
 lake: lake

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mqops.act.lanes import Row, Target
-from mqops.act.port import CannotTake, Taken
+from mqops.act.core.lanes import Row, Target
+from mqops.act.core.port import CannotTake, Taken
 from mqops.errors import OutcomeUnknown, TransientMQError
 from mqwire import constants as c
 

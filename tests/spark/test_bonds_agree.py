@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pymqi import CMQC
 
+from mqops.decide.in_process import decide
+from mqops.decide.spark.decide import Request
+from mqops.decide.spark.decide import decide as decide_with_spark
 from mqops.rules import parse
-from mqops.spark.decide import Request
-from mqops.spark.decide import decide as decide_with_spark
-from mqops.workflow.decide import decide
 
 sys.path.insert(0, str(Path(__file__).parent))
 from dead_letters import dead, headless

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 
 from mqops.cli import main
 from mqops.errors import LakeError, MqopsError, SettingsError
+from mqops.lake.run import RunFolder
+from mqops.observe import snapshot as snapshots
+from mqops.observe.core.decode import row_maker
 from mqops.quality.check import Place, check
 from mqops.quality.failures import FAILURES, read_failures
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualityFailed, QualitySummary, verdict
-from mqops.snapshot.decode import row_maker
-from mqops.store import snapshot as snapshots
-from mqops.store.run import RunFolder
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.folder import folder
@@ -129,7 +129,7 @@ def make_run(spark: Any, tmp_path: Path) -> MakeRun:
     """A function (rows, run=...) → the folder of a run with the snapshot of these messages."""
 
     def make(rows: list[Row], run: str = "run-1", queues: tuple[str, ...] = (IN, DLQ)) -> RunFolder:
-        from mqops.spark.schema import SNAPSHOT  # noqa: PLC0415
+        from mqops.observe.spark.schema import SNAPSHOT  # noqa: PLC0415
 
         at = RunFolder.at(tmp_path / "lake", "QM1", run)
         snapshots.begin(at)

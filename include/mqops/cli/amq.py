@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from mqops.cli.outcome import show_line
 from mqops.cli.passes import full_name
 from mqops.errors import MQError
-from mqops.mq.ledger_queue import NAME as LEDGER
+from mqops.ledger.queue import NAME as LEDGER
 from mqwire.names import reason_name
 
 if TYPE_CHECKING:
-    from mqops.workflow.handler import Failure
+    from mqops.deciders.handler import Failure
 
 TEXTS: Mapping[int, str] = {
     8708: "the dead-letter queue handler has started to process INPUTQ({queue}) of {queue_manager} ({until})",

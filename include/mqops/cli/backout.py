@@ -24,7 +24,7 @@ from mqops.cli.passes import (
 )
 
 if TYPE_CHECKING:
-    from mqops.plan.handling import Handling
+    from mqops.decide.core.pacing import Handling
 
 
 @click.group()
@@ -65,7 +65,7 @@ def run(
     the queue it was backed out from, DESTQ and &ORIGQ are that queue, REASON is 0. A message whose origin is ambiguous
     stays unless a rule names a queue for it.
     """
-    from mqops.workflow.backout import BackoutPass, carry_out, plan_pass  # noqa: PLC0415
+    from mqops.deciders.backout import BackoutPass, carry_out, plan_pass  # noqa: PLC0415
 
     table, text = read_table(rules_file, origins=True)
     what = BackoutPass(

@@ -35,11 +35,11 @@ from mqops.errors import MQError, RulesError, SettingsError
 from mqops.model import RunSummary
 
 if TYPE_CHECKING:
+    from mqops.decide.core.pacing import Handling
+    from mqops.deciders.dead_letters import Pass
+    from mqops.deciders.handler import Failure, Handler
     from mqops.mq.connection import MqConnection
-    from mqops.plan.handling import Handling
     from mqops.rules import Table
-    from mqops.workflow.dlq import Pass
-    from mqops.workflow.handler import Failure, Handler
 
 EPILOG = """\
 It acts at once and asks nobody: `--dry-run` rehearses it, and names the `mqops dlq act` that carries out what was
@@ -117,7 +117,7 @@ def run(
     if queue.startswith("?"):
         click.echo(ctx.get_help())
         return
-    from mqops.workflow.dlq import Pass, plan_pass  # noqa: PLC0415
+    from mqops.deciders.dead_letters import Pass, plan_pass  # noqa: PLC0415
 
     password = _password(user)
     try:
@@ -183,7 +183,7 @@ class _Once:
 
 def _handle(what: Pass, *, once: bool, as_json: bool) -> bool:
     """Pass after pass; whether it ended as WAIT or a signal said."""
-    from mqops.workflow.handler import Handler  # noqa: PLC0415
+    from mqops.deciders.handler import Handler  # noqa: PLC0415
 
     with Ending() as ending:
         handler = Handler(what, ending, once=once, tell_errors=lambda ids: amq.say_in_error(handler.queue, ids))

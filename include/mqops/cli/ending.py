@@ -10,16 +10,16 @@ from typing import Any
 import click
 
 from mqops.cli.passes import this_user
+from mqops.clock import utc_now
 from mqops.errors import LakeError
-from mqops.store.run import RunFolder
-from mqops.store.stop import Stop, stop
-from mqops.workflow.clock import utc_now
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, stop
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Ending:
-    """`mqops.workflow.handler.Ending` by signals, while it is entered. A second signal ends the process at once.
+    """`mqops.deciders.handler.Ending` by signals, while it is entered. A second signal ends the process at once.
 
     Attributes: `asked` the signal's name, "" while none came.
     """

@@ -11,7 +11,7 @@ from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import dry_run_option, show_dry_run, show_summary, this_user, unit_size_option
 from mqops.estate import duration
-from mqops.expiry.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
+from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 
 queue_manager_option = click.option(
     "--queue-manager", "-m", default="", help="The queue manager; else the default one."
@@ -38,7 +38,7 @@ def scan(
 
     The queue manager discards what has expired and sends the reports that were asked for.
     """
-    from mqops.workflow.expiry import run_scan  # noqa: PLC0415
+    from mqops.expiry.scan import run_scan  # noqa: PLC0415
 
     found, summary = run_scan(
         connection_to(queue_manager),
@@ -67,7 +67,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
 
     It has to look at every message, and so the queue manager discards what has expired, as at any look.
     """
-    from mqops.workflow.expiry import run_scan  # noqa: PLC0415
+    from mqops.expiry.scan import run_scan  # noqa: PLC0415
 
     _found, summary = run_scan(
         connection_to(queue_manager), lake, queues or ("*",), recheck=timedelta(0), all_filled=True
@@ -105,7 +105,7 @@ def age_out(
     Who asked for an expiration report gets it. The run keeps copies: `mqops undo RUN` puts them back. What --dry-run
     plans, `mqops dlq act` carries out.
     """
-    from mqops.workflow.age_out import carry_out, plan_age_out  # noqa: PLC0415
+    from mqops.deciders.age_out import carry_out, plan_age_out  # noqa: PLC0415
 
     try:
         limit = duration(older_than)

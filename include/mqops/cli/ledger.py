@@ -12,14 +12,14 @@ from typing import Any
 import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
+from mqops.clock import utc_now
 from mqops.errors import LakeError, LedgerBroken
-from mqops.ledger.chain import Proof, held
-from mqops.ledger.history import COLUMNS, Event, events, is_since
-from mqops.ledger.outcome import MEANING, OutcomeSummary
-from mqops.store.files import read_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.clock import utc_now
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.chain import Proof, held
+from mqops.ledger.core.history import COLUMNS, Event, events, is_since
+from mqops.ledger.file import LedgerFile
+from mqops.prove.core.outcome import MEANING, OutcomeSummary
 
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
 
@@ -211,7 +211,7 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.workflow.leftovers import drain_leftovers  # noqa: PLC0415
+    from mqops.prove.recovery import drain_leftovers  # noqa: PLC0415
 
     with connect(connection_to(queue_manager)) as session:
         name = queue_manager_name(session)
@@ -238,7 +238,7 @@ def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) ->
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.workflow.outcomes import find_run, look  # noqa: PLC0415
+    from mqops.prove.outcomes import find_run, look  # noqa: PLC0415
 
     connection = connection_to(queue_manager.strip())
     with connect(connection) as session:

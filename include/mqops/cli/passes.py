@@ -12,17 +12,17 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from mqops.anatomy import told
 from mqops.cli.outcome import show_json, show_line
+from mqops.decide.core import PlanSummary
+from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Handling
+from mqops.decide.core.preflight import Preflight, shown
 from mqops.errors import RulesError
 from mqops.model import RunSummary
-from mqops.plan import PlanSummary
-from mqops.plan.handling import DEFAULT_PATIENCE, DEFAULT_WAIT, Handling
-from mqops.plan.preflight import Preflight, shown
+from mqops.observe.core.anatomy import told
 from mqops.rules import Table, parse
 
 if TYPE_CHECKING:
-    from mqops.store.run import RunFolder
+    from mqops.lake.run import RunFolder
 
 rules_option = click.option(
     "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table; else standard input."
@@ -121,7 +121,7 @@ def read_table(
 
 def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
     """What would be done, and what the pre-flight of it found."""
-    from mqops.store.preflight import kept  # noqa: PLC0415
+    from mqops.decide.preflight_record import kept  # noqa: PLC0415
 
     found = kept(run)
     command = _carry_out_command(run, plan)
@@ -134,7 +134,7 @@ def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
 
 def warn_of(run: RunFolder) -> None:
     """What the pre-flight doubts, on standard error, before anything is moved."""
-    from mqops.store.preflight import kept  # noqa: PLC0415
+    from mqops.decide.preflight_record import kept  # noqa: PLC0415
 
     found = kept(run)
     for line in shown(found.doubts) if found else ():
@@ -181,7 +181,7 @@ def show_plan(plan: PlanSummary, found: Preflight | None, command: str) -> None:
 
 
 def told_canaries(fate: Mapping[str, Any]) -> str:
-    """What became of a group's canaries (`mqops.workflow.canary.Fate`), in a line."""
+    """What became of a group's canaries (`mqops.act.canary.Fate`), in a line."""
     counts = f"{fate['canaries']} canaries, {fate['back']} came back, {fate['failed']} failed, {fate['unread']} unread"
     outcome = f"stopped: {fate['why']}" if fate["why"] else "the rest followed"
     return f"{fate['unit_group']}: {counts}: {outcome}"

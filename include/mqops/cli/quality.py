@@ -95,8 +95,8 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
 
     loaded = load_suites(suites)
     place = Place.of(snapshot, folder=out, docs=docs)
-    from mqops.spark.job import session  # noqa: PLC0415 - a JVM only for what is worth one
-    from mqops.workflow.clock import utc_now  # noqa: PLC0415
+    from mqops.clock import utc_now  # noqa: PLC0415
+    from mqops.spark_job import session  # noqa: PLC0415 - a JVM only for what is worth one
 
     return check(session("mqops quality"), place, loaded, now=utc_now())
 

@@ -13,12 +13,12 @@ import click
 from mqops.cli.outcome import connection_to, error_document, show_json
 from mqops.cli.rules_snapshot import diff, test
 from mqops.cli.tables import check_document, parsed_from, tell, text_from, with_warnings
+from mqops.decide.core.answers import body_answers
 from mqops.errors import MqopsError
 from mqops.rules import Problem, Rule, Table, matching, parse
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import kind_of
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
-from mqops.snapshot.answers import body_answers
 
 _FILE = click.File("rb")
 
@@ -82,7 +82,7 @@ def _from_outside(
     """What a queue manager and recorded runs say of a table, where they were named, and why they could not be asked."""
     if qmgr is None and runs is None:
         return [], []
-    from mqops.workflow.rules_check import unmatched_rules, wrong_queues  # noqa: PLC0415
+    from mqops.decide.rules_check import unmatched_rules, wrong_queues  # noqa: PLC0415
 
     found: list[Problem] = []
     missed: list[MqopsError] = []

@@ -15,8 +15,8 @@ from mqops.errors import SettingsError
 from mqops.rules import Table
 
 if TYPE_CHECKING:
-    from mqops.workflow.fates import Recorded
-    from mqops.workflow.rules_diff import Change, RulesDiff
+    from mqops.decide.on_snapshot import Recorded
+    from mqops.decide.rules_diff import Change, RulesDiff
 
 _TABLE = click.File("rb")
 snapshot_option = click.option(
@@ -40,8 +40,8 @@ def diff(*, old: IO[bytes], new: IO[bytes], folder: Path, as_json: bool) -> None
     A fate is what is done with a message now: the action, its destination, HEADER and PUTAUT. Tries that had failed
     when the snapshot was taken count. Exit 0: no message changes; 1: some do; 2: usage, or a table is not valid.
     """
-    from mqops.workflow.fates import Recorded  # noqa: PLC0415
-    from mqops.workflow.rules_diff import rules_diff  # noqa: PLC0415
+    from mqops.decide.on_snapshot import Recorded  # noqa: PLC0415
+    from mqops.decide.rules_diff import rules_diff  # noqa: PLC0415
 
     snapshot = Recorded.of(folder)
     before, after = valid_tables([old, new], origins=snapshot.of_backout_queues, as_json=as_json)
@@ -69,9 +69,9 @@ def test(*, table: IO[bytes], folder: Path, file: Path, write: bool, junit: Path
 
     Exit 0: every expectation is met; 1: one is not; 2: usage, or the table or the file is not valid.
     """
+    from mqops.decide.on_snapshot import Recorded  # noqa: PLC0415
     from mqops.expect.check import check  # noqa: PLC0415
     from mqops.expect.file import expectations_in  # noqa: PLC0415
-    from mqops.workflow.fates import Recorded  # noqa: PLC0415
 
     snapshot = Recorded.of(folder)
     (rules,) = valid_tables([table], origins=snapshot.of_backout_queues, as_json=as_json)

@@ -18,11 +18,11 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 @known_errors
 def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: Path, as_json: bool) -> None:
     """Copy every message of QUEUES (none: the dead-letter queue), whole, to Parquet files in the lake."""
+    from mqops.deciders.dead_letters import new_run_key  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
-    from mqops.workflow.dlq import new_run_key  # noqa: PLC0415
-    from mqops.workflow.observe import observe  # noqa: PLC0415
+    from mqops.observe.in_process import observe  # noqa: PLC0415
 
     connection = connection_to(queue_manager)
     with connect(connection) as session:

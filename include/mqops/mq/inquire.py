@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mqops.backout.origin import QueueDefinition
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
+from mqops.model import QueueDefinition
 from mqops.mq.session import Session
 from mqwire import constants as c
 

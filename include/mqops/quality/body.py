@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 from xml.parsers import expat
 
-from mqops.snapshot.payload import BINARY_FORMATS
+from mqops.observe.core.payload import BINARY_FORMATS
 from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError

@@ -11,8 +11,8 @@ import pytest
 from mq_support import DLQ, Manager
 from pymqi import CMQC
 
-from mqops.backout.consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareConsumer, PoisonStuck
 from mqops.errors import MQError
+from mqops.poison_consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareConsumer, PoisonStuck
 from mqwire.headers import split_dlh
 from mqwire.structures import MQDLH
 

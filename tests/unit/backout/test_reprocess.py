@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.backout.consumer import PoisonAwareConsumer
 from mqops.cli import main
+from mqops.decide import preflight_record as preflight
+from mqops.deciders.backout import BackoutPass, carry_out, plan_pass
 from mqops.errors import SettingsError, TransientMQError
+from mqops.lake.parquet import read_parquet
 from mqops.mq.connection import MqConnection
+from mqops.poison_consumer import PoisonAwareConsumer
 from mqops.rules import parse
-from mqops.store import preflight
-from mqops.store.arrow import read_parquet
-from mqops.workflow.backout import BackoutPass, carry_out, plan_pass
 from mqwire.rfh2 import MQRFH2
 
 QUEUES = """\

@@ -13,7 +13,7 @@ from mq_support import DLQ, Manager
 from pymqi import CMQC
 
 from mqops.cli import main
-from mqops.expiry.age_out import too_old
+from mqops.expiry.core.age_out import too_old
 from mqwire.structures import MQDLH
 
 MQSC = """\

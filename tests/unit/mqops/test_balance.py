@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from mqops.act.identity import PlanIdentity
-from mqops.ledger.account import account
-from mqops.ledger.balance import PlannedRow, balance
-from mqops.ledger.marker import Marker
-from mqops.ledger.tries import count_tries
+from mqops.ledger.core.account import account
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.tries import count_tries
 from mqops.model import RunSummary
+from mqops.prove.core.balance import PlannedRow, balance
 
 PLAN = PlanIdentity(run="r", digest="d")
 EMPTY = RunSummary(run="r", workflow="dlq", queue_manager="QM", queue="DLQ", plan="d")

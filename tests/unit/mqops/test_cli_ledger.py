@@ -11,11 +11,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from mqops.act.identity import PlanIdentity
 from mqops.cli import main
-from mqops.ledger.history import COLUMNS
-from mqops.ledger.marker import Marker
-from mqops.store.ledger import LedgerFile
+from mqops.ledger.core.history import COLUMNS
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
 
 ABOUT = {"queue": "DLQ", "table_digest": "7a" * 32, "requested_by": "alice", "approved_by": "bob", "workflow": "dlq"}
 

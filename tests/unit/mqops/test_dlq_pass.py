@@ -13,17 +13,17 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.act.in_process import act
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
 from mqops.errors import LakeError, PermanentMQError, PlanChanged, SettingsError, TransientMQError
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.files import read_json, write_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.act import act
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.observe import observe
-from mqops.workflow.prove import prove
 
 QUEUES = """\
 DEFINE QLOCAL(A)

@@ -8,11 +8,11 @@ import pytest
 from act_support import EXTENDED, after_commits, counts, planned, taken
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.act.mover import BEHIND
-from mqops.ledger.account import account
-from mqops.ledger.marker import Marker, is_ticket
-from mqops.workflow.act import act
-from mqops.workflow.prove import prove
+from mqops.act.core.mover import BEHIND
+from mqops.act.in_process import act
+from mqops.ledger.core.account import account
+from mqops.ledger.core.marker import Marker, is_ticket
+from mqops.prove.prove import prove
 
 QUEUES = "DEFINE QLOCAL(ORDERS) MAXDEPTH(1)\nDEFINE QLOCAL(ASIDE)\n"
 

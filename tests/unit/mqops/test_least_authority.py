@@ -14,15 +14,17 @@ from mq_support import DLQ, Manager, create, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqlite import authority
+from mqops.decide.preflight_record import kept
+from mqops.deciders import age_out, backout
+from mqops.deciders import dead_letters as dlq
 from mqops.errors import PermanentMQError
+from mqops.expiry.scan import run_scan
+from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.preflight import kept
-from mqops.store.run import RunFolder
-from mqops.workflow import age_out, backout, dlq, undo
-from mqops.workflow.expiry import run_scan
-from mqops.workflow.prove import prove
+from mqops.undo import in_process as undo
 
 ACCESS = Path(__file__).resolve().parents[3] / "include" / "docker" / "qm1_access.mqsc"
 RECORDS = [line for line in ACCESS.read_text(encoding="utf-8").splitlines() if line.startswith("SET AUTHREC")]

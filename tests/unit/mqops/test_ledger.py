@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqops.act.identity import PlanIdentity
 from mqops.errors import LakeError, LedgerBroken
-from mqops.ledger.marker import Marker, Ticket, is_ticket
-from mqops.store.ledger import LedgerFile
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker, Ticket, is_ticket
+from mqops.ledger.file import LedgerFile
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
 

@@ -8,9 +8,9 @@ import shutil
 import pytest
 from mq_support import DLQ, dead_letter
 
-from mqops.ledger.chain import Head, write_line
-from mqops.ledger.marker import Marker
-from mqops.store.ledger import LedgerFile
+from mqops.ledger.core.chain import Head, write_line
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 

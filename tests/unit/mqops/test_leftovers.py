@@ -15,16 +15,16 @@ import pytest
 from act_support import after_commits, planned
 from mq_support import DLQ, Manager, dead_letter, until
 
+from mqops.act.in_process import act
+from mqops.deciders.stop import finish
 from mqops.errors import MqopsError
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import connect
-from mqops.mq.ledger_queue import LedgerQueue
-from mqops.store.files import read_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.store.stop import Stop, lift, stop
-from mqops.workflow.act import act
-from mqops.workflow.leftovers import drain_leftovers
-from mqops.workflow.stop import finish
+from mqops.prove.recovery import drain_leftovers
 
 TABLE = "WAIT(NO)\nDESTQ(SHUT) ACTION(RETRY)\nDESTQ(SHUT) ACTION(FWD) FWDQ(DEAD)\nACTION(RETRY)\n"
 

@@ -11,19 +11,20 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.act.in_process import act
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
 from mqops.errors import InProgress, LakeError, PlanChanged, SettingsError
-from mqops.ledger.history import events
+from mqops.expiry.core.lifetime import remaining
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.history import events
+from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.files import read_json, write_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.undo.decision import RESTORE, RETURN, Done, Fate, fates, remaining
-from mqops.workflow.act import act
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.prove import prove
-from mqops.workflow.undo import carry_out as carry_out_undo
-from mqops.workflow.undo import find_run, finish, plan_undo
+from mqops.undo.core.decision import RESTORE, RETURN, Done, Fate, fates
+from mqops.undo.in_process import carry_out as carry_out_undo
+from mqops.undo.in_process import find_run, finish, plan_undo
 
 QUEUES = """\
 DEFINE QLOCAL(A)

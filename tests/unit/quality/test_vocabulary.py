@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 from mqops.quality.columns import COLUMNS, WITHHELD, Source, of_source, problem_columns
 from mqops.quality.suite import Check
 from mqops.quality.validation import expectation_of, quiet_import
 from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Takes
 from mqops.quality.where import Condition, like, literal, queues_sql, sql_of
-from mqops.snapshot.columns import SNAPSHOT_COLUMNS
 
 README = (Path(__file__).parents[3] / "include" / "expectations" / "README.md").read_text()
 SAMPLE = {
