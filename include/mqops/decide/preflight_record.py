@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mqops.actions import RESTORE, RETURN
+from mqops.actions import PUTS, RESTORE, RETURN
 from mqops.decide import backout_setting as backout
 from mqops.decide.core.preflight import Demand, Preflight
 from mqops.lake.files import read_json, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.replays import PUTS
 from mqops.ledger.file import LedgerFile
 from mqwire.constants import MQDLH_LENGTH_1
 

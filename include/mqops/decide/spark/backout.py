@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from mqops.actions import PUTS
 from mqops.backout.core.decision import NOWHERE, to_quarantine
 from mqops.backout.core.origin import JMS_QUEUE, Setting
 from mqops.decide.spark.schema import PLAN
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.replays import PUTS
 
 _REPLAYS = "msg_key string, replays int"
 
