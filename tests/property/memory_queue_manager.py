@@ -135,6 +135,9 @@ class MemoryPort:
         self.opened.add(target)
         return 0
 
+    def refuses(self, _target: Target) -> str:
+        return ""
+
     def depth(self, target: Target) -> int | None:
         self._call()
         return len(self.manager.targets[target.queue].messages)

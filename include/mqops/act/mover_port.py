@@ -10,10 +10,11 @@ from hashlib import sha256
 from mqops.act.core.lanes import Row, Target
 from mqops.act.core.port import Taken
 from mqops.act.report_sender import send_expiration_report
+from mqops.decide.core.protected import is_protected
 from mqops.errors import LOST_CONNECTION, MQError
 from mqops.ledger.core.identity import message_key
 from mqops.ledger.queue import LedgerQueue
-from mqops.mq.inquire import depth, landing_place
+from mqops.mq.inquire import depth, landing_place, resolved
 from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, Got, Session
 from mqops.observe.core.decode import has_native_dlh
 from mqwire import constants as c
@@ -28,6 +29,11 @@ BROWSE_OPTIONS = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROP
 PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_PASS_ALL_CONTEXT | c.MQPMO_FAIL_IF_QUIESCING
 MOST_TARGETS = 64
 """Targets kept open at a time; a connection has MAXHANDS of them."""
+
+TO_TRANSMISSION_QUEUE = "its destination is a transmission queue: only the queue manager puts there"
+BY_ALIAS = "its destination is an alias of the protected queue"
+UNSEEN = "whether its destination is a transmission queue cannot be seen: mqops needs authority to inquire it (INQ)"
+"""Why messages are left (`MoverPort.refuses`)."""
 
 _identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
 _data_description = MQMD_LAYOUT.reader("encoding", "coded_char_set_id", "format")
@@ -56,6 +62,7 @@ class MoverPort:
         self._sources = OrderedDict((queue, session.open(queue, OPEN_OPTIONS)) for queue in queues)
         self._targets: OrderedDict[Target, int] = OrderedDict()
         self._places: dict[tuple[str, str], str] = {}
+        self._refused: dict[Target, str] = {}
 
     def take_ticket(self, correl_id: bytes, *, wait_ms: int) -> bytes | None:
         """See `Port`."""
@@ -88,6 +95,24 @@ class MoverPort:
         except MQError as error:
             return error.reason
         return 0
+
+    def refuses(self, target: Target) -> str:
+        """See `Port`; rule 3 of `mqops.decide.core.protected`. A name that leads nowhere is told by `open_target`."""
+        if target not in self._refused:
+            self._refused[target] = self._refusal(target)
+        return self._refused[target]
+
+    def _refusal(self, target: Target) -> str:
+        try:
+            there = resolved(self._session, target.queue, target.queue_manager)
+        except MQError as error:
+            if error.reason in LOST_CONNECTION:
+                raise
+            return UNSEEN if error.reason == c.MQRC_NOT_AUTHORIZED else ""
+        if there.direct:
+            return TO_TRANSMISSION_QUEUE
+        leads_elsewhere = is_protected(there.queue) and not is_protected(target.queue)
+        return f"{BY_ALIAS} {there.queue}" if leads_elsewhere else ""
 
     def depth(self, target: Target) -> int | None:
         """See `Port`."""

@@ -8,15 +8,18 @@ from datetime import UTC, datetime
 
 from mqops.act.core.port import Taken
 from mqops.act.core.scope import Scope, scope_of
+from mqops.actions import OF_NOBODY
 from mqops.backout.core.disposal import dead_letter_header, dead_lettered
+from mqops.decide.core.protected import is_protected
 from mqops.errors import MQError, SettingsError
-from mqops.mq.inquire import dead_letter_queue, queue_manager_name
+from mqops.mq.inquire import dead_letter_queue, queue_manager_name, resolved
 from mqops.mq.session import Session
 from mqops.report import Report, expiration_report
 from mqwire import constants as c
 from mqwire.structures import MQMD
 
 OPEN_OPTIONS = c.MQOO_OUTPUT | c.MQOO_PASS_IDENTITY_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
+REPORT_OPTIONS = OPEN_OPTIONS | c.MQOO_ALTERNATE_USER_AUTHORITY
 PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_PASS_IDENTITY_CONTEXT | c.MQPMO_FAIL_IF_QUIESCING
 APPLICATION = "mqops"
 APPL_TYPE = c.MQAT_WINDOWS_NT if os.name == "nt" else c.MQAT_UNIX
@@ -36,7 +39,7 @@ def send_expiration_report(session: Session, source: int, taken: Taken) -> int:
     report = expiration_report(md, taken.body, queue_manager=queue_manager_name(session))
     if report is None:
         return 0
-    reason = _put(session, source, report.queue, report.md.pack(), report.body, queue_manager=report.queue_manager)
+    reason = _put_report(session, source, report, md.user_identifier)
     if not reason or scope_of(reason) in {Scope.EVERYTHING, Scope.TOO_MUCH}:
         return reason
     persistent = report.md.persistence == c.MQPER_PERSISTENT
@@ -60,9 +63,32 @@ def _dead_letter(session: Session, source: int, report: Report, reason: int) -> 
     return _put(session, source, queue, *dead_lettered(report.md.pack(), report.body, header))
 
 
-def _put(session: Session, source: int, queue: str, md: bytes, body: bytes, *, queue_manager: str = "") -> int:
+def _put_report(session: Session, source: int, report: Report, user: str) -> int:
+    """Put a report where the message asked for it, by the authority of the user in the message's descriptor, as the
+    queue manager does. A protected queue (`mqops.decide.core.protected`) and a transmission queue get none."""
     try:
-        handle = session.open(queue, OPEN_OPTIONS, queue_manager=queue_manager)
+        there = resolved(session, report.queue, report.queue_manager)
+    except MQError as error:
+        return error.reason
+    if there.direct or is_protected(report.queue) or is_protected(there.queue):
+        return c.MQRC_NOT_AUTHORIZED
+    return _put(
+        session,
+        source,
+        report.queue,
+        report.md.pack(),
+        report.body,
+        queue_manager=report.queue_manager,
+        user=user or OF_NOBODY,
+    )
+
+
+def _put(
+    session: Session, source: int, queue: str, md: bytes, body: bytes, *, queue_manager: str = "", user: str = ""
+) -> int:
+    options = REPORT_OPTIONS if user else OPEN_OPTIONS
+    try:
+        handle = session.open(queue, options, queue_manager=queue_manager, alternate_user=user)
     except MQError as error:
         return error.reason
     reason = session.put(handle, md, body, PUT_OPTIONS, context=source)

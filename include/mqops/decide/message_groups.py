@@ -18,6 +18,7 @@ from mqops.decide.core.message_groups import (
     left,
     order_key,
 )
+from mqops.decide.core.protected import PROTECTED, is_protected, rules_that_ask_messages
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.core.columns import BOUND
@@ -68,7 +69,8 @@ def _whole_groups_in_order(
 def _settled(
     run: RunFolder, table: Table, rows: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], Place | None]]:
-    """Rules 1 and 2, and the place of each row in the order."""
+    """Rules 1 and 2 and `mqops.decide.core.protected`, and the place of each row in the order."""
+    asking = rules_that_ask_messages(table)
     rules = {rule.key: rule for rule in table.rules if rule.max_replay or rule.order}
     before = puts_before(run) if any(rule.max_replay for rule in rules.values()) else {}
     named = any(rule.order not in ("", "CORRELID", "GROUPID") for rule in rules.values())
@@ -82,6 +84,8 @@ def _settled(
         place = (row["unit_group"], key) if key else _before(row, waits, message)
         if rule is not None and rule.max_replay and before.get(row["msg_key"], 0) >= rule.max_replay:
             settled |= left(REPLAYED)
+        elif row["action"] in PUTS and row["rule_key"] in asking and is_protected(row["dest_q"]):
+            settled |= left(PROTECTED)
         yield settled, place
 
 

@@ -15,7 +15,7 @@ from mqops.act.core.port import CannotTake, Port, Taken
 from mqops.act.core.rate_limiter import Gate, Open
 from mqops.act.core.scope import Scope, scope_of
 from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE, Part
-from mqops.actions import DISCARDS, EXPIRE
+from mqops.actions import DISCARDS, EXPIRE, PUTS
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged, mq_error
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import BODY_DIGITS, Kind, Marker, MarkerRow, Ticket
@@ -251,6 +251,8 @@ class Mover:
         if self._closed.for_good(row.target):
             return ""  # it has failed, with its reason
         if refused := self._gate.refusal(row):
+            return refused
+        if row.action in PUTS and (refused := self._port.refuses(row.target)):
             return refused
         if not (behind and row.order_key):
             return ""

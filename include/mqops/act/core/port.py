@@ -46,6 +46,9 @@ class Port(Protocol):
     def open_target(self, target: Target) -> int:
         """Have a handle for the target; returns 0 or the reason code of the MQOPEN."""
 
+    def refuses(self, target: Target) -> str:
+        """Why nothing may be put on the target, whatever the queue manager would say; "" if it may."""
+
     def depth(self, target: Target) -> int | None:
         """How many messages stand on the target's queue now; None where that cannot be told (it is remote ...)."""
 

@@ -26,6 +26,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from mqops.actions import TAKES
+from mqops.decide.core.protected import PROTECTED
 from mqops.rules import Rule, Table
 
 REPLAYED, SPLIT, INCOMPLETE, BEHIND = "REPLAYED", "SPLIT", "INCOMPLETE", "BEHIND"
@@ -89,6 +90,8 @@ def remarks(actions: Mapping[str, int], used_up: Mapping[int, int]) -> tuple[str
     have used up its tries.
     """
     texts = {
+        PROTECTED: "are left: their destination is a queue SYSTEM.* or MQOPS.*, which no message may choose; "
+        "a rule that names the queue itself (FWDQ) puts them there",
         REPLAYED: "are left: earlier runs put them as often as MAXREPLAY allows",
         SPLIT: "are left: the table sends messages of their group to different places",
         INCOMPLETE: "are left: others of their group are not in the plan",

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
+from mqops.decide.core.protected import is_protected
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH
 
@@ -193,6 +194,12 @@ def _of_one(demand: Demand, there: Destination) -> Iterator[Finding]:
 
 def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
     told = _told(demand, queue)
+    if is_protected(queue.name) and not is_protected(demand.queue) and not there.remote:
+        yield (
+            "problem",
+            f"it is an alias of {queue.name}, a protected queue: these messages will be left",
+            "Name the queue itself (FWDQ) in a rule, if they are really to go there",
+        )
     if not queue.put_allowed:
         yield "problem", f"{told}PUT(DISABLED)", f"ALTER QLOCAL({queue.name}) PUT(ENABLED)"
     header = MQ_MSG_HEADER_LENGTH if there.remote else 0
@@ -208,8 +215,8 @@ def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator
     elif queue.transmission:
         yield (
             "problem",
-            "it is a transmission queue",
-            "Name the remote queue: its channel refuses messages put like this",
+            "it is a transmission queue: only the queue manager puts there, so these messages will be left",
+            "Name the remote queue, or the queue and its queue manager, in a rule for them",
         )
     elif not queue.open_input:
         yield "warning", f"{told}nobody has it open for input", "Is the application up?"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from mqops.actions import PUTS, TAKES
 from mqops.decide.core.message_groups import BEHIND, COLUMNS, INCOMPLETE, NO_ID, REPLAYED, SPLIT, left
+from mqops.decide.core.protected import PREFIXES, PROTECTED, rules_that_ask_messages
 from mqops.decide.spark.schema import PLAN
 from mqops.lake.run import RunFolder
 from mqops.observe.core.columns import BOUND
@@ -60,6 +63,8 @@ def bound(
         plan = _with_place(plan, ordering, waits)
     if capping and puts is not None:
         plan = _changed(plan.join(puts, "msg_key", "left"), _is_capped(capping), REPLAYED)
+    if asking := rules_that_ask_messages(table):
+        plan = _changed(plan, _is_protected(asking), PROTECTED)
     if has_groups:
         members = snapshot.where(_is_bound()).select("position", *COLUMNS)
         outside = members.join(messages.select("queue", "position"), ["queue", "position"], "left_anti")
@@ -83,6 +88,12 @@ def _is_capped(rules: Sequence[Rule]) -> Column:
     for rule in rules:
         most = F.when(F.col("rule_key") == rule.key, F.lit(rule.max_replay)).otherwise(most)
     return _puts() & F.coalesce(F.coalesce("puts", F.lit(0)) >= most, F.lit(False))
+
+
+def _is_protected(asking: Collection[str]) -> Column:
+    """Rule 1 of `mqops.decide.core.protected`. Parameters: `asking` keys of the rules whose messages name the queue."""
+    protected = [F.col("dest_q").startswith(prefix) for prefix in PREFIXES]
+    return _puts() & F.coalesce(F.col("rule_key").isin(*asking), F.lit(False)) & reduce(or_, protected)
 
 
 def _order_key(rules: Sequence[Rule], of_rule: str) -> Column:
