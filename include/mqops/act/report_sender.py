@@ -19,7 +19,7 @@ from mqwire import constants as c
 from mqwire.structures import MQMD
 
 OPEN_OPTIONS = c.MQOO_OUTPUT | c.MQOO_PASS_IDENTITY_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
-REPORT_OPTIONS = OPEN_OPTIONS | c.MQOO_ALTERNATE_USER_AUTHORITY
+USER_OPTIONS = c.MQOO_OUTPUT | c.MQOO_ALTERNATE_USER_AUTHORITY | c.MQOO_FAIL_IF_QUIESCING
 PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_PASS_IDENTITY_CONTEXT | c.MQPMO_FAIL_IF_QUIESCING
 APPLICATION = "mqops"
 APPL_TYPE = c.MQAT_WINDOWS_NT if os.name == "nt" else c.MQAT_UNIX
@@ -64,31 +64,27 @@ def _dead_letter(session: Session, source: int, report: Report, reason: int) -> 
 
 
 def _put_report(session: Session, source: int, report: Report, user: str) -> int:
-    """Put a report where the message asked for it, by the authority of the user in the message's descriptor, as the
-    queue manager does. A protected queue (`mqops.decide.core.protected`) and a transmission queue get none."""
+    """Put a report where the message asked for it, if the user in the message's descriptor may put there: the queue
+    manager puts its own reports by that user's authority.
+
+    A protected queue (`mqops.decide.core.protected`) and a transmission queue get no report.
+    """
     try:
         there = resolved(session, report.queue, report.queue_manager)
+        if there.direct or is_protected(report.queue) or is_protected(there.queue):
+            return c.MQRC_NOT_AUTHORIZED
+        may_put = session.open(
+            report.queue, USER_OPTIONS, queue_manager=report.queue_manager, alternate_user=user or OF_NOBODY
+        )
+        session.close(may_put)
     except MQError as error:
         return error.reason
-    if there.direct or is_protected(report.queue) or is_protected(there.queue):
-        return c.MQRC_NOT_AUTHORIZED
-    return _put(
-        session,
-        source,
-        report.queue,
-        report.md.pack(),
-        report.body,
-        queue_manager=report.queue_manager,
-        user=user or OF_NOBODY,
-    )
+    return _put(session, source, report.queue, report.md.pack(), report.body, queue_manager=report.queue_manager)
 
 
-def _put(
-    session: Session, source: int, queue: str, md: bytes, body: bytes, *, queue_manager: str = "", user: str = ""
-) -> int:
-    options = REPORT_OPTIONS if user else OPEN_OPTIONS
+def _put(session: Session, source: int, queue: str, md: bytes, body: bytes, *, queue_manager: str = "") -> int:
     try:
-        handle = session.open(queue, options, queue_manager=queue_manager, alternate_user=user)
+        handle = session.open(queue, OPEN_OPTIONS, queue_manager=queue_manager)
     except MQError as error:
         return error.reason
     reason = session.put(handle, md, body, PUT_OPTIONS, context=source)

@@ -43,6 +43,8 @@ DEFINE CHANNEL(QM1.QM2) CHLTYPE(SDR) CONNAME('localhost(1)') XMITQ(QM2)
 DEFINE QREMOTE(REMOTE) RNAME(A) RQMNAME(QM2)
 STOP CHANNEL(QM1.QM2)
 SET AUTHREC PROFILE(B) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT)
+SET AUTHREC PROFILE(REPORTS) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT)
+SET AUTHREC PROFILE(SHUT) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT)
 """
 RULES = """\
 DESTQ(A) ACTION(RETRY)
@@ -123,7 +125,13 @@ def backed_out(site: Site) -> object:
 
 def aged_out(site: Site) -> object:
     """One report is sent; the other one's queue is shut, so it goes to the dead-letter queue."""
-    asks = {"PutDate": "20200101", "PutTime": "12000000", "Report": CMQC.MQRO_EXPIRATION, "MsgType": 8}
+    asks = {
+        "PutDate": "20200101",
+        "PutTime": "12000000",
+        "Report": CMQC.MQRO_EXPIRATION,
+        "MsgType": 8,
+        "UserIdentifier": "alice",
+    }
     messages = [({**asks, "ReplyToQ": queue}, b"offer") for queue in ("REPORTS", "SHUT")]
     site.manager.put("OFFERS", messages, options=ALL_CONTEXT)
     before = site.manager.depth(DLQ)
