@@ -19,8 +19,10 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.core.chain import Proof, held
 from mqops.ledger.core.history import COLUMNS, Event, events, is_since
 from mqops.ledger.file import LedgerFile
+from mqops.printable import printable
 from mqops.prove.core.outcome import MEANING, OutcomeSummary
 
+_FORMULA = frozenset("=+-@")
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
 
 
@@ -186,7 +188,14 @@ def export(*, queue_managers: tuple[str, ...], run: str, since: datetime | None,
         for event in events(name, LedgerFile(lake / name, utc_now).entries()):
             if (run and event.run != run) or (since and not is_since(event.at, since)):
                 continue
-            writer.writerow(event.to_json()) if form == "csv" else show_json(event.to_json())
+            writer.writerow(_cells(event.to_json())) if form == "csv" else show_json(event.to_json())
+
+
+def _cells(event: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the CSV export. A spreadsheet takes a text that begins like a formula for one: an apostrophe stands
+    before it. Names come from messages, so control characters become U+FFFD. The JSON lines have every text exactly."""
+    texts = {name: printable(value) for name, value in event.items() if isinstance(value, str)}
+    return {**event, **{name: f"'{text}" if text[:1] in _FORMULA else text for name, text in texts.items()}}
 
 
 @ledger.command()

@@ -144,9 +144,8 @@ def test_E15_a_report_that_cannot_be_sent_is_dead_lettered_if_it_is_persistent(m
     ],
 )
 def test_E15_no_report_goes_where_the_putter_may_not_put(manager, age_out, queue):
-    manager.mqsc(
-        f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL('clerk') AUTHADD({'INQ' if queue == 'PRIVATE' else 'PUT'})"
-    )
+    right = "INQ" if queue == "PRIVATE" else "PUT"
+    manager.mqsc(f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL('clerk') AUTHADD({right})")
     asks = {"Report": FULL | CMQC.MQRO_PASS_CORREL_ID, "CorrelId": b"C" * 24, "ReplyToQ": queue, "Persistence": 1}
     put_old(manager, "A", (asks, b"forged"))
     assert of_result(age_out("A", "--json"))["discarded"] == 1

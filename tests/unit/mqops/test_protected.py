@@ -1,7 +1,9 @@
-"""A message on a dead-letter queue names its own destination. What it may not choose, through `mqops dlq run`."""
+"""What a message on a dead-letter queue may not do: send itself where it likes, or harm who reads its names."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 
 import pytest
@@ -93,3 +95,12 @@ def test_what_will_be_left_is_told_before_anybody_approves(manager, mqops_here):
     assert "problem: QM2@QM1: it is a transmission queue: only the queue manager puts there" in plan
     assert "problem: INNOCENT@QM1: it is an alias of MQOPS.LEDGER, a protected queue" in plan
     assert "PROTECTED" in plan
+
+
+@pytest.mark.parametrize("name", ['=HYPERLINK("//evil","x")', "@SUM(A1)", "+1+cmd|x", "-2", "A\nB\x1b[2J"])
+def test_a_spreadsheet_takes_no_name_of_a_message_for_a_formula(manager, mqops_here, name):
+    manager.put(DLQ, [dead_letter(name, b"x")])
+    assert run(mqops_here)["failed"] == 1
+    (row,) = csv.DictReader(io.StringIO(mqops_here("ledger", "export", "--format", "csv").stdout))
+    assert row["dest_q"] == ("A\ufffdB\ufffd[2J" if name[0] == "A" else f"'{name}")
+    assert json.loads(mqops_here("ledger", "export").stdout)["dest_q"] == name
