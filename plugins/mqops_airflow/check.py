@@ -69,12 +69,14 @@ class DlqCheckOperator(CheckOperator):
 
         Raises:
             MQError: one of them is not there or not allowed.
-            SettingsError: no queue is named and the queue manager has no DEADQ.
+            SettingsError: no queue is named and the queue manager has no DEADQ; or nothing may be taken from it.
         """
+        from mqops.act.sources import check_source  # noqa: PLC0415
         from mqops.mq.browse import OPEN_OPTIONS  # noqa: PLC0415
         from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415
 
         queue = named or dead_letter_queue(session)
+        check_source(session, queue)
         session.close(session.open(queue, OPEN_OPTIONS))
         return queue
 

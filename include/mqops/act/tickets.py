@@ -8,6 +8,7 @@ from typing import Any
 
 from mqops.act.core.issue import issue
 from mqops.act.mover_port import MoverPort
+from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.decide.core import COLUMNS, plan_digest, row_digest
 from mqops.decide.core.pacing import Handling, covered
@@ -120,8 +121,14 @@ def issue_once(
         note_issued(run, order.plan, lanes)
     else:
         with connect(connection) as session:
+            _check_sources(session, queues)
             MoverPort(session, queues)  # a queue that is gone is better told here than by every task
     return lanes
+
+
+def _check_sources(session: Session, queues: Sequence[str]) -> None:
+    for queue in queues:
+        check_source(session, queue)
 
 
 def _issue(
@@ -130,6 +137,7 @@ def _issue(
     for last_try in (False, True):
         try:
             with connect(connection) as session:
+                _check_sources(session, queues)
                 issue(MoverPort(session, queues), order.plan, lanes, about=about, now=utc_now)
             return
         except OutcomeUnknown:

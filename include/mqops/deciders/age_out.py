@@ -10,6 +10,7 @@ from typing import Any
 
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.act.in_process import act
+from mqops.act.sources import check_source
 from mqops.actions import EXPIRE
 from mqops.decide.core import PlanSummary
 from mqops.decide.in_process import COPIED, NO_RULE, write_plan
@@ -21,10 +22,9 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import inquire_queues, queue_manager_name
+from mqops.mq.inquire import queue_manager_name
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
-from mqwire.constants import MQIA_USAGE, MQUS_TRANSMISSION
 
 
 def plan_age_out(
@@ -48,8 +48,7 @@ def plan_age_out(
         for name in names:
             if name.startswith(("SYSTEM.", "MQOPS.")):
                 raise SettingsError(f"{name} is not for discarding by age")
-            if any(row[MQIA_USAGE] == MQUS_TRANSMISSION for row in inquire_queues(session, name, (MQIA_USAGE,))):
-                raise SettingsError(f"{name} is a transmission queue: its messages are their channel's")
+            check_source(session, name)
     run = RunFolder.at(lake, queue_manager, new_run_key())
     observe(connection, run, names)
     text = f"older than {limit}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
+from mqops.act.sources import check_source
 from mqops.backout.core.origin import Setting, backout_queues, setting
 from mqops.decide import backout_setting as backout
 from mqops.decide.core import PlanSummary
@@ -70,6 +71,8 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
             raise mq_error(
                 c.MQCC_FAILED, c.MQRC_UNKNOWN_OBJECT_NAME, verb="MQCMD_INQUIRE_Q", object_name=f"{queue} of {name}"
             )
+    for queue in queues:
+        check_source(session, queue)
     apart = {_dead_letter_queue(session), quarantine, LEDGER}
     chosen = tuple(queues) or tuple(queue for queue in backout_queues(definitions) if queue not in apart)
     where = setting(definitions, queue_manager=name, queues=chosen, replay_cap=replay_cap, quarantine=quarantine)

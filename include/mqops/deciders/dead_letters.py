@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
+from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.pacing import AS_EVER, Handling
@@ -62,6 +63,7 @@ def plan_pass(what: Pass, not_due: Mapping[str, str] = MappingProxyType({})) -> 
     with connect(what.connection) as session:
         name = queue_manager_name(session)
         queue = what.queue or dead_letter_queue(session)
+        check_source(session, queue)
         settle_leftovers(session, what.lake, name, what.tell)
     run = RunFolder.at(what.lake, name, new_run_key())
     observe(what.connection, run, [queue])

@@ -43,6 +43,12 @@ def queue_manager_attribute(session: Session, selector: int) -> int | str:
         return session.inquire(handle, selector)
 
 
+def queue_attribute(session: Session, queue: str, selector: int) -> int | str:
+    """An attribute of a queue, MQIA_* or MQCA_*, by MQINQ. Raises `MQError`."""
+    with _opened(session, queue, c.MQOT_Q) as handle:
+        return session.inquire(handle, selector)
+
+
 def queue_manager_name(session: Session) -> str:
     """The name of the queue manager that answers. Raises `MQError`."""
     return str(queue_manager_attribute(session, c.MQCA_Q_MGR_NAME))

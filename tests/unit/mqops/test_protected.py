@@ -11,6 +11,7 @@ from mq_support import DLQ, create, dead_letter
 
 QUEUES = """\
 DEFINE QLOCAL(A)
+DEFINE QLOCAL(SYSTEM.MINE)
 DEFINE QLOCAL(REPAIR)
 DEFINE QALIAS(INNOCENT) TARGET(MQOPS.LEDGER)
 DEFINE QLOCAL(MQOPS.PARKED)
@@ -104,3 +105,25 @@ def test_a_spreadsheet_takes_no_name_of_a_message_for_a_formula(manager, mqops_h
     (row,) = csv.DictReader(io.StringIO(mqops_here("ledger", "export", "--format", "csv").stdout))
     assert row["dest_q"] == ("A\ufffdB\ufffd[2J" if name[0] == "A" else f"'{name}")
     assert json.loads(mqops_here("ledger", "export").stdout)["dest_q"] == name
+
+
+@pytest.mark.parametrize(
+    ("queue", "why"),
+    [
+        ("MQOPS.LEDGER", "holds the records of mqops"),
+        ("INNOCENT", "(an alias of MQOPS.LEDGER) holds the records"),
+        ("SYSTEM.MINE", "is a queue of the queue manager"),
+        ("QM2", "is a transmission queue"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", [("dlq", "run", "--once"), ("backout", "run", "-m", "QM1", "--quarantine", "MQOPS.PARKED")]
+)
+def test_no_workflow_takes_messages_from_queues_that_are_not_for_that(manager, mqops_here, command, queue, why):
+    if command[0] == "backout" and queue == "INNOCENT":
+        why = "MQRC_UNKNOWN_OBJECT_NAME"  # it knows local queues only
+    manager.put("REMOTE" if queue == "QM2" else queue, [({}, b"stays")])
+    arguments = (queue, "QM1") if command[0] == "dlq" else (queue,)
+    done = mqops_here(*command, *arguments, text="ACTION(FWD) FWDQ(REPAIR)\n", expect=1)
+    assert why in done.output
+    assert manager.bodies("REPAIR") == []
