@@ -1,8 +1,8 @@
-# run: everything end to end. up/down: Airflow with its UI. test: every check. bench, crash, full: the long ones.
+# run: everything end to end. up/down: Airflow with its UI. test: every check. bench, crash, full, mutants: the long ones.
 PYTHON ?= python3
 ENV = . build/env.sh &&
 
-.PHONY: run up down test lint spec bench bench-million crash full lock setup clean
+.PHONY: run up down test lint spec mutants bench bench-million crash full lock setup clean
 
 setup:
 	@$(PYTHON) include/setup/install.py
@@ -34,6 +34,9 @@ lint: setup
 spec: setup
 	@$(ENV) python tests/spec_table.py
 
+mutants: setup
+	@$(ENV) python tests/mutants.py $(FILES)
+
 bench: setup
 	@$(ENV) python tests/bench/run.py
 
@@ -41,16 +44,19 @@ bench-million: setup
 	@$(ENV) python tests/bench/dlq_million.py
 
 crash: setup build/spark.jsa
-	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQOPS_WORKFLOW_KILLS=100 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest tests/crash
+	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQOPS_WORKFLOW_KILLS=100 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest --timeout 14400 tests/crash
 
 full: crash
-	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest \
+	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest --timeout 14400 \
 		tests/unit/backout/test_consumer.py tests/unit/expiry/test_scan.py
-	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest \
+	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest --timeout 14400 \
 		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
-	@$(ENV) MQOPS_SPARK_CLUSTER=1 python -m pytest tests/e2e/test_spark_cluster.py
-	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest tests/crash/test_mqlite_load.py
-	@$(ENV) MQOPS_RULES_PAIRS=100000 python -m pytest tests/property/test_rules_language.py
+	@$(ENV) MQOPS_LEDGER_FUZZ=1000000 python -m pytest --timeout 14400 tests/property/test_ledger_fuzz.py
+	@$(ENV) MQOPS_SPARK_CLUSTER=1 python -m pytest --timeout 14400 tests/e2e/test_spark_cluster.py
+	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest --timeout 14400 tests/crash/test_mqlite_load.py
+	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest --timeout 14400 \
+		tests/property/test_message_fuzz.py tests/property/test_parser_fuzz.py
+	@$(ENV) MQOPS_RULES_PAIRS=100000 python -m pytest --timeout 14400 tests/property/test_rules_language.py
 
 lock: setup
 	@.tools/bin/uv lock --quiet

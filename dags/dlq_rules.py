@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
+from mqops import form_files
 from mqops.estate import MAX_UNIT_OF_WORK, DlqRules, QueueManager, dag_prefix
 from mqops_airflow import params
 from mqops_airflow.check import DlqCheckOperator
 from mqops_airflow.documentation import dlq_rules_page
-from mqops_airflow.pipeline import plan_and_act
+from mqops_airflow.pipeline import TEMPLATES, plan_and_act
 from mqops_airflow.retry import default_args
 from mqops_airflow.workplace import estate_file, schedule_of
 
+_FILE = estate_file()
 WORKFLOW = "dlq_rules"
 
 
@@ -27,9 +29,10 @@ def build(name: str, settings: QueueManager, section: DlqRules, spark: str) -> D
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
+        user_defined_macros=TEMPLATES,
         params={
             "dry_run": params.dry_run(),
-            "rules_file": params.rules_file(section.rules),
+            "rules_file": params.rules_file(section.rules, form_files.tables(_FILE)),
             "queue": params.queue(section.queue, what=f"the dead-letter queue of {name}"),
             "limit": params.limit(),
             "message_ids": params.message_ids(),
@@ -38,7 +41,7 @@ def build(name: str, settings: QueueManager, section: DlqRules, spark: str) -> D
         },
     ) as dag:
         plan_and_act(
-            DlqCheckOperator(task_id="check", queue_manager=name),
+            DlqCheckOperator(task_id="check", queue_manager=name, four_eyes=section.approval.four_eyes),
             name=name,
             workflow=WORKFLOW,
             mq_conn_id=settings.connection,
@@ -48,7 +51,7 @@ def build(name: str, settings: QueueManager, section: DlqRules, spark: str) -> D
     return dag
 
 
-_ESTATE = estate_file().estate
+_ESTATE = _FILE.estate
 for _name, _settings in _ESTATE.queue_managers.items():
     if _settings.dlq_rules:
         globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(

@@ -9,7 +9,7 @@ from mqops_airflow import params
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import REFRESH_EXPIRY, expiry_scan_page
 from mqops_airflow.expiry import ExpiryCheckOperator, ExpiryReportOperator, RefreshExpiryOperator
-from mqops_airflow.pipeline import CHECKED, FOLDER
+from mqops_airflow.pipeline import TEMPLATES, checked
 from mqops_airflow.retry import default_args
 from mqops_airflow.spark import MqSparkSubmitOperator
 from mqops_airflow.workplace import estate_file, schedule_of, spark_job
@@ -19,7 +19,7 @@ WORKFLOW = "expiry_scan"
 
 def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) -> DAG:
     """The DAG of one queue manager."""
-    prefix = dag_prefix(name)
+    prefix, folder = dag_prefix(name), checked(name, "folder")
     with DAG(
         f"{prefix}_{WORKFLOW}",
         description=f"Expired messages of {name}",
@@ -29,6 +29,7 @@ def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) ->
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
+        user_defined_macros=TEMPLATES,
         params={"queues": params.queues(section.queues), "all_filled": params.all_filled()},
     ) as dag:
         check = ExpiryCheckOperator(task_id="check", queue_manager=name, recheck=section.recheck.total_seconds())
@@ -36,14 +37,14 @@ def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) ->
             task_id="scan",
             name=f"{prefix} expiry",
             application=spark_job("expiry"),
-            application_args=[f"--run={FOLDER}", f"--queue-manager={name}"],
-            repeated={"--queue": CHECKED("queue")},
-            summary=f"{FOLDER}/expiry.json",
+            application_args=[f"--run={folder}", f"--queue-manager={name}"],
+            repeated={"--queue": checked(name, "queue")},
+            summary=f"{folder}/expiry.json",
             shown=("run", "queue_manager", "found", "done", "left", "next_expiry"),
             mq_conn_id=settings.connection,
             conn_id=spark,
         )
-        report = ExpiryReportOperator(task_id="report", folder=FOLDER, asset=workflow_asset(name, WORKFLOW, "report"))
+        report = ExpiryReportOperator(task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"))
         check >> scan >> report
     return dag
 

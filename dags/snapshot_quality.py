@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
+from mqops import form_files
 from mqops.estate import QueueManager, SnapshotQuality, dag_prefix
 from mqops_airflow import params
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import snapshot_quality_page
-from mqops_airflow.pipeline import CHECKED, FOLDER, observe_task
+from mqops_airflow.pipeline import TEMPLATES, checked, observe_task
 from mqops_airflow.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
 from mqops_airflow.retry import default_args
 from mqops_airflow.workplace import estate_file, schedule_of, spark_job
 
+_FILE = estate_file()
 WORKFLOW = "snapshot_quality"
 
 
 def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: str) -> DAG:
     """The DAG of one queue manager."""
-    prefix = dag_prefix(name)
+    prefix, folder = dag_prefix(name), checked(name, "folder")
     with DAG(
         f"{prefix}_{WORKFLOW}",
         description=f"Data quality of the messages on {name}",
@@ -28,9 +30,10 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: st
         max_active_runs=1,
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
+        user_defined_macros=TEMPLATES,
         params={
             "queues": params.queues(section.queues),
-            "suites": params.suites(section.suites),
+            "suites": params.suites(section.suites, form_files.suites(_FILE)),
             "limit": params.limit(section.limit),
         },
     ) as dag:
@@ -41,15 +44,15 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: st
             task_id="quality",
             name=f"{prefix} quality",
             application=spark_job("quality"),
-            application_args=[f"--run={FOLDER}"],
-            repeated={"--suite": CHECKED("suites")},
-            summary=f"{FOLDER}/quality/quality.json",
+            application_args=[f"--run={folder}"],
+            repeated={"--suite": checked(name, "suites")},
+            summary=f"{folder}/quality/quality.json",
             shown=("run", "queue_manager", "found", "done", "left", "balanced", "failed", "messages", "suites"),
             **submitted,
         )
         report = QualityReportOperator(
             task_id="report",
-            folder=FOLDER,
+            folder=folder,
             asset=workflow_asset(name, WORKFLOW, "report"),
             retries=0,
         )
@@ -57,7 +60,7 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: st
     return dag
 
 
-_ESTATE = estate_file().estate
+_ESTATE = _FILE.estate
 for _name, _settings in _ESTATE.queue_managers.items():
     if _settings.snapshot_quality:
         globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(

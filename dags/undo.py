@@ -8,13 +8,13 @@ from mqops.estate import MAX_UNIT_OF_WORK, Approval, QueueManager, four_eyes
 from mqops_airflow import params
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import UNDO
-from mqops_airflow.pipeline import approve_task
+from mqops_airflow.pipeline import TEMPLATES, approve_task
 from mqops_airflow.retry import default_args
 from mqops_airflow.undo import UndoActOperator, UndoPlanOperator, UndoProveOperator, UndoRouteOperator
 from mqops_airflow.workplace import estate_file
 
 WORKFLOW = "undo"
-FOLDER = "{{ ti.xcom_pull(task_ids='plan')['folder'] }}"
+FOLDER = "{{ handed_on(dag_run, params['queue_manager'])['folder'] }}"
 
 
 def policy_for(settings: list[QueueManager]) -> Approval:
@@ -33,6 +33,7 @@ def build(settings: dict[str, QueueManager]) -> DAG:
         catchup=False,
         tags=["mq", WORKFLOW],
         default_args=default_args(),
+        user_defined_macros=TEMPLATES,
         params={
             "queue_manager": params.queue_manager(settings),
             "run": params.run(),
@@ -40,13 +41,12 @@ def build(settings: dict[str, QueueManager]) -> DAG:
             "unit_of_work": params.unit_of_work(200, MAX_UNIT_OF_WORK),
         },
     ) as dag:
-        plan = UndoPlanOperator(task_id="plan")
-        route = UndoRouteOperator(task_id="route")
+        plan = UndoPlanOperator(task_id="plan", four_eyes=approval.four_eyes)
+        route = UndoRouteOperator(task_id="route", folder=FOLDER, approval=approval)
         approve = approve_task(FOLDER, approval)
-        act = UndoActOperator(task_id="act", folder=FOLDER, four_eyes=approval.four_eyes)
+        act = UndoActOperator(task_id="act", folder=FOLDER, approval=approval)
         prove = UndoProveOperator(
             task_id="prove",
-            check_task="plan",
             plan_task="plan",
             act_task="act",
             asset=workflow_asset("mq", WORKFLOW, "report"),

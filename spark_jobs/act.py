@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqops.spark.job import run, session
+from mqops.spark_job import run, session
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -20,9 +20,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--approved-by", default="", help="who approved the plan, for the ledger")
     given = parser.parse_args(arguments)
 
+    from mqops.act.spark.act import act  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.mq.connection import MqConnection  # noqa: PLC0415
-    from mqops.spark.act import act  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
 
     act(
         session("mqops act"),

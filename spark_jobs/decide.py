@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqops.spark.job import run, session
+from mqops.spark_job import run, session
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -28,9 +28,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--patience", type=int, default=60, help="seconds to wait for a destination to have room")
     given = parser.parse_args(arguments)
 
-    from mqops.plan.handling import Handling  # noqa: PLC0415
-    from mqops.spark.decide import Request, decide, message_id, table_text  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
+    from mqops.decide.core.pacing import Handling  # noqa: PLC0415
+    from mqops.decide.spark.decide import Request, decide, message_id, table_text  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
 
     request = Request(
         folder=RunFolder(given.run),

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqops.spark.job import run, session
+from mqops.spark_job import run, session
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -18,9 +18,9 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
 
     from mqops.errors import SettingsError  # noqa: PLC0415
+    from mqops.expiry.spark.expiry import scan  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.mq.connection import MqConnection  # noqa: PLC0415
-    from mqops.spark.expiry import scan  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
 
     connection = MqConnection.from_environment()
     if given.queue_manager and given.queue_manager != connection.queue_manager:

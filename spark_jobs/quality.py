@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mqops.spark.job import run, session
+from mqops.spark_job import run, session
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -17,9 +17,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--docs", type=Path, help="folder for Data Docs; default: RUN/quality/docs")
     given = parser.parse_args(arguments)
 
+    from mqops.clock import utc_now  # noqa: PLC0415
     from mqops.quality.check import Place, check  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
-    from mqops.workflow.clock import utc_now  # noqa: PLC0415
 
     suites = load_suites(given.suite)  # before the JVM: a broken suite is told at once
     place = Place.of(given.run, docs=given.docs or given.run / "quality" / "docs")

@@ -11,14 +11,14 @@ import pymqi
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.act.mover_port import MoverPort
+from mqops.decide.core import PlanSummary
+from mqops.decide.core.pacing import Handling
+from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
-from mqops.mq.mover_port import MoverPort
-from mqops.plan import PlanSummary
-from mqops.plan.handling import Handling
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.run import RunFolder
-from mqops.workflow.dlq import Pass, plan_pass
-from mqops.workflow.prove import prove
 
 EXTENDED = "* MQOPS EXTENSIONS\n"
 

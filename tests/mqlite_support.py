@@ -119,9 +119,11 @@ def expire() -> None:
         time.sleep(0.02)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what another process does."""
+def until(condition: Callable[[], bool], seconds: float = 120) -> None:
+    """Wait for what another process does; that it never comes fails the test."""
+    end = time.monotonic() + seconds
     while not condition():
+        assert time.monotonic() < end, "it did not come to it"
         time.sleep(0.02)
 
 

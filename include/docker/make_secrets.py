@@ -54,8 +54,19 @@ def make() -> None:
         ),
     )
     write("mq.env", environment({"LICENSE": "accept"}))
+    # The password of MQ travels from Spark's driver to its executors: nobody else may join in, or listen.
+    spark = {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": secrets.token_hex(32),
+        "spark.network.crypto.enabled": "true",
+        "spark.network.crypto.authEngineVersion": "2",
+        "spark.network.crypto.cipher": "AES/GCM/NoPadding",
+        "spark.network.crypto.saslFallback": "false",
+        "spark.master.rest.enabled": "false",
+    }
     # Read by the containers' own users, hence 0644; on this machine the folder's 0700 keeps others out.
     write("airflow_passwords.json", json.dumps({"admin": secrets.token_urlsafe(9)}), mode=0o644)
+    write("spark.conf", "".join(f"{key} {value}\n" for key, value in spark.items()), mode=0o644)
     write("mq_app_password", application, mode=0o644)
     write("mq_admin_password", secrets.token_hex(16), mode=0o644)
 

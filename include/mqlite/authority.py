@@ -22,7 +22,6 @@ import pwd
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from mqlite.failure import Failure
 from mqlite.manager import Manager
 from mqlite.resolve import Resolved
 from mqlite.store import Store
+from mqlite.wildcards import wild_match
 from mqwire import constants as c
 
 if TYPE_CHECKING:
@@ -167,18 +167,15 @@ def held(found: Iterable[Record], user: str, object_type: str, name: str) -> fro
 
 def profile_matches(profile: str, name: str) -> bool:
     """Whether a profile is that of an object."""
-    return _pattern(profile).fullmatch(f".{name}") is not None
+    return wild_match(profile.split("."), name.split("."), any_number="**", fits=_qualifier_matches)
 
 
-@lru_cache(maxsize=512)
-def _pattern(profile: str) -> re.Pattern[str]:
-    return re.compile("".join(_qualifier(part) for part in profile.split(".")))
+def _qualifier_matches(pattern: str, qualifier: str) -> bool:
+    return wild_match(pattern, qualifier, any_number="*", fits=_character_matches)
 
 
-def _qualifier(part: str) -> str:
-    if part == "**":
-        return r"(?:\.[^.]*)*"
-    return r"\." + re.escape(part).replace(r"\*", "[^.]*").replace(r"\?", "[^.]")
+def _character_matches(pattern: str, character: str) -> bool:
+    return pattern in ("?", character)
 
 
 def valid_profile(profile: str) -> bool:

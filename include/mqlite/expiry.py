@@ -12,7 +12,7 @@ from mqlite import sql
 from mqlite.connection import Connection
 from mqlite.reports import report_expiration
 from mqlite.store import Store
-from mqlite.transmission import EMBEDDED, XQH_LENGTH
+from mqlite.transmission import BEGINNING, EMBEDDED, XQH_LENGTH
 from mqwire.structures import MQMD
 
 INNER = EMBEDDED + MQMD.LAYOUT.offset("Expiry")
@@ -21,10 +21,10 @@ INNER = EMBEDDED + MQMD.LAYOUT.offset("Expiry")
 def inner_counted_down(md: bytearray, body: bytes, stored: int) -> bytes:
     """The data of a message for transmission with the Expiry in its MQXQH counted down as well (E13).
 
-    Parameters: `stored` when the message was put, tenths of a second since 1970. Data too short to hold the field stay
-    as they are.
+    Parameters: `stored` when the message was put, tenths of a second since 1970. Data that do not begin with an MQXQH
+    stay as they are, whatever Format says: on any other queue than a transmission queue nobody looks at them.
     """
-    if not d.is_transmitted(md) or len(body) < XQH_LENGTH:
+    if not d.is_transmitted(md) or len(body) < XQH_LENGTH or body[:8] != BEGINNING:
         return body
     inner = int.from_bytes(body[INNER : INNER + 4], "little", signed=True)
     if inner <= 0:

@@ -263,7 +263,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         if options & c.MQGMO_CONVERT:
             got = convert(got, request, connection.manager)
         if handle is not None and got.properties is not None:
-            handle.properties, handle.cursor = dict(got.properties), ""
+            handle.fill(got.properties)
         self._return(got, connection, opened, raw, version, options_raw, options_version)
         data_length[0] = len(got.body)
         room = min(length, len(got.body))

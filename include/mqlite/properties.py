@@ -6,14 +6,14 @@ A property without a folder in its name is in `usr`. Types are written as the fo
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mqlite import descriptor as d
 from mqlite.failure import Failure
 from mqwire import constants as c
 from mqwire.errors import WireError
-from mqwire.folder import Element
+from mqwire.folder import Element, Scalar
 from mqwire.rfh2 import MQRFH2
 
 USER = "usr"
@@ -38,10 +38,19 @@ class Property:
 
 @dataclass(slots=True)
 class MessageHandle:
-    """What MQCRTMH made. cursor: the property inquired last."""
+    """What MQCRTMH made. cursor: the property inquired last.
+
+    The names are listed once, so that a program that inquires one property after the other reads each of them once.
+    """
 
     properties: dict[str, Property] = field(default_factory=dict)
     cursor: str = ""
+    _names: list[str] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def fill(self, properties: dict[str, Property]) -> None:
+        """The properties of the message that was got, in place of those before."""
+        self.properties, self.cursor, self._names = dict(properties), "", []
 
     def set(self, name: str, kind: int, value: bytes) -> None:
         """Set or replace a property. Raises Failure (MQRC_PROPERTY_NAME_ERROR, _TYPE_ERROR, MQRC_VALUE_ERROR)."""
@@ -52,6 +61,8 @@ class MessageHandle:
             raise Failure(c.MQRC_PROPERTY_VALUE_TOO_BIG, name)
         if kind not in NUMBERS and kind not in (c.MQTYPE_NULL, c.MQTYPE_STRING, c.MQTYPE_BYTE_STRING):
             raise Failure(c.MQRC_PROPERTY_TYPE_ERROR, name)
+        if own not in self.properties:
+            self._names = []
         self.properties[own] = Property(name=own, type=kind, value=value)
 
     def find(self, name: str, options: int) -> Property:
@@ -59,22 +70,32 @@ class MessageHandle:
 
         Raises Failure (MQRC_PROPERTY_NOT_AVAILABLE).
         """
-        names = list(self.properties)
-        if options & c.MQIMPO_INQ_PROP_UNDER_CURSOR:
-            names = [self.cursor] if self.cursor in self.properties else []
-        elif options & c.MQIMPO_INQ_NEXT and self.cursor in self.properties:
-            names = names[names.index(self.cursor) + 1 :]
         wanted = own_name(name)
-        for each in names:
+        for each in self._looked_at(wanted, options):
             if each == wanted or (wanted.endswith("%") and each.startswith(wanted[:-1])):
                 self.cursor = each
                 return self.properties[each]
         raise Failure(c.MQRC_PROPERTY_NOT_AVAILABLE, name)
 
+    def _looked_at(self, wanted: str, options: int) -> Iterable[str]:
+        """The names that can be meant, in their order."""
+        if options & c.MQIMPO_INQ_PROP_UNDER_CURSOR:
+            return [self.cursor] if self.cursor in self.properties else []
+        if not self._names:
+            self._names = list(self.properties)
+            self._places = {each: place for place, each in enumerate(self._names)}
+        start = 0
+        if options & c.MQIMPO_INQ_NEXT and self.cursor in self.properties:
+            start = self._places[self.cursor] + 1
+        if not wanted.endswith("%"):
+            return [wanted] if self._places.get(wanted, -1) >= start else []
+        return (self._names[place] for place in range(start, len(self._names)))
+
     def delete(self, name: str) -> None:
         """Delete a property. Raises Failure (MQRC_PROPERTY_NOT_AVAILABLE)."""
         if self.properties.pop(own_name(name), None) is None:
             raise Failure(c.MQRC_PROPERTY_NOT_AVAILABLE, name)
+        self._names = []
 
 
 def own_name(name: str) -> str:
@@ -131,7 +152,7 @@ def written(name: str, each: Property) -> Element:
 
 
 def read(folder: Element) -> Iterator[Property]:
-    """The properties of a folder."""
+    """The properties of a folder. Raises WireError: a value is not of its type."""
     for element in folder.children:
         name = element.name if folder.name == USER else f"{folder.name}.{element.name}"
         value = element.typed()
@@ -141,6 +162,14 @@ def read(folder: Element) -> Iterator[Property]:
         elif isinstance(value, bytes):
             yield Property(name=name, type=c.MQTYPE_BYTE_STRING, value=value)
         elif kind in NUMBERS and not isinstance(value, str):
-            yield Property(name=name, type=kind, value=struct.pack(NUMBERS[kind][1], value))
+            yield Property(name=name, type=kind, value=_packed(element, kind, value))
         else:
             yield Property(name=name, type=c.MQTYPE_STRING, value=str(value).encode())
+
+
+def _packed(element: Element, kind: int, value: Scalar) -> bytes:
+    """A number as it lies in memory. Raises WireError where its type does not hold it."""
+    try:
+        return struct.pack(NUMBERS[kind][1], value)
+    except (struct.error, OverflowError) as error:
+        raise WireError("MQRFH2", element.name, 0, f"the number is out of the range of {NUMBERS[kind][0]}") from error

@@ -28,6 +28,7 @@ from mqlite.manager import Manager
 from mqlite.service_lock import AlreadyRunning, ServiceLock
 from mqlite.store import Store
 from mqwire import constants as c
+from mqwire.printable import printable
 
 LOOK_SECONDS = 0.1
 LOG_BYTES, LOG_FILES = 2_000_000, 3
@@ -186,9 +187,16 @@ def launch(manager: Manager) -> str:
     return ALREADY if service_lock.holder(manager.folder) else SERVICE_FAILED
 
 
+class _OneLine(logging.Formatter):
+    """A message is one line, because names in it may come from an application's message. A traceback follows whole."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return printable(super().formatMessage(record))
+
+
 def _log_to(path: Path) -> None:
     handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    handler.setFormatter(_OneLine("%(asctime)s %(message)s"))
     path.chmod(0o600)
     root = logging.getLogger("mqlite")
     root.addHandler(handler)

@@ -13,7 +13,6 @@ Retained publications and the MQTopicString property are not supported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from mqlite import authority, sql
@@ -27,6 +26,7 @@ from mqlite.placing import place
 from mqlite.put import PutRequest, check_put_options, describe, in_syncpoint
 from mqlite.reports import ANY, bury, check_target
 from mqlite.standing import Placed, cap_expiry, cap_of
+from mqlite.wildcards import wild_match
 from mqwire import constants as c
 from mqwire.fields import before_nul
 from mqwire.structures import MQMD
@@ -146,26 +146,11 @@ def refresh(connection: Connection, opened: OpenTopic) -> None:
 
 def matches(pattern: str, topic: str) -> bool:
     """Whether a subscription's topic string, with its wildcards, fits a topic: `+` is one level, `#` any number."""
-    levels = pattern.split("/")
-    reached = _skipping(levels, {0})
-    for level in topic.split("/"):
-        here = {at for at in reached if at < len(levels)}
-        stay = {at for at in here if levels[at] == ANY_LEVELS}
-        step = {at + 1 for at in here if levels[at] in (level, ONE_LEVEL) and at not in stay}
-        reached = _skipping(levels, stay | step)
-    return len(levels) in reached
+    return wild_match(pattern.split("/"), topic.split("/"), any_number=ANY_LEVELS, fits=_level_fits)
 
 
-def _skipping(levels: Sequence[str], reached: Iterable[int]) -> set[int]:
-    """The places reached, and those behind a `#` that stands for no level."""
-    found: set[int] = set()
-    for place_ in reached:
-        at = place_
-        while at not in found:
-            found.add(at)
-            if at < len(levels) and levels[at] == ANY_LEVELS:
-                at += 1
-    return found
+def _level_fits(pattern: str, level: str) -> bool:
+    return pattern in (level, ONE_LEVEL)
 
 
 def publish(connection: Connection, opened: Open, request: PutRequest) -> bytearray:

@@ -17,8 +17,13 @@ from mqwire.names import reason_name
 class MqopsError(Exception):
     """Something went wrong in mqops."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message or self.default_message())
+    def __init__(self, *lines: str) -> None:
+        """Parameters: `lines` of the text, none for the class's own. Names in them may come from a message: each is
+        shown as one line, whatever it holds."""
+        super().__init__(*[printable(line) for line in lines if line] or [self.default_message()])
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
     @classmethod
     def default_message(cls) -> str:
@@ -40,7 +45,7 @@ class MQError(MqopsError):
         self.verb = verb
         self.object_name = object_name
         self.advice = advice or ADVICE.get(reason, "")
-        place = f" on {printable(object_name)}" if object_name else ""
+        place = f" on {object_name}" if object_name else ""
         text = f"{verb}{place} failed: {self.symbol} ({reason})"
         super().__init__(f"{text}. {self.advice}" if self.advice else text)
 
@@ -66,8 +71,8 @@ class RulesError(MqopsError):
     Attributes: `problems` each with line, column and message, as far as whoever raised it tells them.
     """
 
-    def __init__(self, message: str = "", problems: Sequence[Mapping[str, Any]] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, *lines: str, problems: Sequence[Mapping[str, Any]] = ()) -> None:
+        super().__init__(*lines)
         self.problems = tuple(problems)
 
 

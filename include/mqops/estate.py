@@ -20,6 +20,7 @@ from mqops.settings_file import Document, Place, Problem, read
 QUEUE_PATTERN = re.compile(r"[A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*")
 MQ_NAME = re.compile(r"[A-Za-z0-9._/%]{1,48}")
 CONNECTION_ID = re.compile(r"[\w.-]{1,200}")
+ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 DURATION = re.compile(r"(\d{1,6})([smhd])")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 CRON_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly")
@@ -139,7 +140,7 @@ class Approval(Section):
 
 
 class Handling(Section):
-    """How plans are carried out, unless a run's form says otherwise (`mqops.plan.handling`).
+    """How plans are carried out, unless a run's form says otherwise (`mqops.decide.core.pacing`).
 
     Attributes:
         canary: messages of each destination and rule that go first; 0: none.
@@ -239,16 +240,30 @@ class QueueManager(Section):
     expiry_scan: ExpiryScan | None = None
 
 
+def environment_name(value: object) -> str:
+    """The name of an environment variable, or its beginning and `*`. Airflow's own hold secrets of other systems."""
+    if not isinstance(value, str) or not ENVIRONMENT_NAME.fullmatch(value):
+        raise ValueError(f"must be the name of an environment variable, or its beginning and * (found {value!r})")
+    if value.startswith(("AIRFLOW", "_AIRFLOW", "MQOPS_")):
+        raise ValueError(f"must not name a variable of Airflow or mqops: jobs do not get them (found {value!r})")
+    return value
+
+
+EnvironmentName = Annotated[str, BeforeValidator(environment_name)]
+
+
 class Estate(Section):
     """All of it.
 
     Attributes:
         lake: folder of snapshots, plans and ledgers, relative to the estate file.
         spark: Airflow connection that names the Spark master, where a queue manager names none of its own.
+        job_environment: further environment variables that Spark jobs get (docs/spark_security.md).
     """
 
     lake: Annotated[str, Field(min_length=1)]
     spark: ConnectionId = "spark_default"
+    job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()
     queue_managers: Annotated[dict[MqName, QueueManager], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -356,7 +371,7 @@ def load(path: str | Path) -> EstateFile:
         raise SettingsError(f"estate file {path} cannot be read: {error}") from error
     estate, document = parse(text, source=str(path))
     if estate is None:
-        raise SettingsError("\n".join(map(str, document.problems)))
+        raise SettingsError(*map(str, document.problems))
     return EstateFile(path, estate, document)
 
 

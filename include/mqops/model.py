@@ -17,7 +17,8 @@ class RuleBalance:
     """What became of the messages one rule was chosen for.
 
     Parameters: `rule_line` None for messages without a matching rule; `planned` = `moved` + `discarded` + `left` +
-    `gone`; `failed` counts the tries of this run that failed; all in messages.
+    `gone`, else the run does not balance; `unexplained` are the messages without evidence of what became of them
+    (`mqops.prove.core.balance`); `failed` counts the tries of this run that failed; all in messages.
     """
 
     queue: str
@@ -29,6 +30,7 @@ class RuleBalance:
     discarded: int = 0
     left: int = 0
     gone: int = 0
+    unexplained: int = 0
     failed: int = 0
 
 
@@ -38,9 +40,10 @@ class RunSummary:
 
     Parameters: counts in messages; `returned` were moved and are on the queue again; `arrived` came after the
     snapshot; `finished` whether every row with an action was dealt with; `reasons` MQRC name → failed tries;
-    `left_because` why → messages that were not tried (a canary came back ...); `remarks` what the workflow found
+    `left_because` why → messages that were not tried (a canary came back ...); `gone_because` evidence → messages that
+    are gone; `unexplained` as in `RuleBalance`; `remarks` what the workflow found
     besides (misconfigured queues ...); `canaries` what became of those of each destination and rule
-    (`mqops.workflow.canary.Fate`); `anatomy` what its dead-letter queues were made of (`mqops.anatomy.brief`);
+    (`mqops.act.canary.Fate`); `anatomy` what its dead-letter queues were made of (`mqops.observe.core.anatomy.brief`);
     `ledger_seq` and `ledger_head` number and hash of the ledger's last line when the run was proved, 0 and blank where
     it had none, or an earlier version proved it.
     """
@@ -55,6 +58,7 @@ class RunSummary:
     discarded: int = 0
     left: int = 0
     gone: int = 0
+    unexplained: int = 0
     failed: int = 0
     returned: int = 0
     arrived: int = 0
@@ -63,6 +67,7 @@ class RunSummary:
     problems: tuple[str, ...] = ()
     reasons: Mapping[str, int] = field(default_factory=dict)
     left_because: Mapping[str, int] = field(default_factory=dict)
+    gone_because: Mapping[str, int] = field(default_factory=dict)
     canaries: tuple[Mapping[str, Any], ...] = ()
     rules: tuple[RuleBalance, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -132,3 +137,16 @@ class ActSummary:
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueDefinition:
+    """What the definition of a queue says. `kind` is MQQT_* in words; `base` an alias's target; blanks where unset."""
+
+    name: str
+    kind: str = "local"
+    base: str = ""
+    threshold: int = 0
+    backout_queue: str = ""
+    put_allowed: bool = True
+    depth: int = 0

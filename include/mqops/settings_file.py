@@ -82,6 +82,17 @@ class Document:
             return None
 
 
+class _Loader(yaml.SafeLoader):
+    """Plain YAML types, and no aliases (`*name`): a few nested ones stand for millions of values."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+            what = f"the alias *{event.anchor} is not allowed: write the value itself"
+            raise yaml.composer.ComposerError(None, None, what, event.start_mark)
+        return super().compose_node(parent, index)
+
+
 def read(text: str, *, source: str) -> Document:
     """The document in `text`. Only plain YAML types are made; no tag can run code.
 
@@ -91,12 +102,12 @@ def read(text: str, *, source: str) -> Document:
     """
     document = Document(source=source)
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, Loader=_Loader)
         if node is None:
             return document
-        walk(node, (), document, ())
+        walk(node, (), document)
         if not document.problems:
-            document.value = yaml.safe_load(text)
+            document.value = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(filter(None, (error.context, error.problem)))
@@ -111,15 +122,12 @@ def read(text: str, *, source: str) -> Document:
     return document
 
 
-def walk(node: yaml.Node, path: Place, document: Document, above: tuple[yaml.Node, ...]) -> None:
-    """Note the line of `node` and of all below it; refuse duplicate keys and references to a value's own parent."""
+def walk(node: yaml.Node, path: Place, document: Document) -> None:
+    """Note the line of `node` and of all below it; refuse duplicate keys."""
     document.lines.setdefault(path, node.start_mark.line + 1)
-    if any(node is parent for parent in above):
-        document.problems.append(document.problem(path, "refers to itself"))
-        return
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            walk(item, (*path, str(index)), document, (*above, node))
+            walk(item, (*path, str(index)), document)
     elif isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -135,7 +143,7 @@ def walk(node: yaml.Node, path: Place, document: Document, above: tuple[yaml.Nod
                 document.problems.append(again)
             seen.add(name)
             document.lines[here] = key.start_mark.line + 1
-            walk(value, here, document, (*above, node))
+            walk(value, here, document)
 
 
 def wording(item: Mapping[str, Any], path: Place, model: type[BaseModel]) -> str:

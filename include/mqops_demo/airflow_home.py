@@ -13,8 +13,8 @@ import json
 import os
 import secrets
 import socket
+import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,6 +94,7 @@ class AirflowHome:
             "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
             "AIRFLOW__CORE__PARALLELISM": "4",
             "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "True",
+            # Who may edit connections can have this machine connect anywhere: for a demonstration on 127.0.0.1 only.
             "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{base}/execution/",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in USERS.items()),
@@ -148,14 +149,31 @@ def write_private(path: Path, content: object) -> None:
     draft.replace(path)
 
 
+def lock_folder() -> Path:
+    """The folder of the locks on ports: one for each user, below $XDG_CACHE_HOME, else `.cache` in the home folder.
+
+    Not the system's temporary folder, where every user can make a file or a link of that name beforehand.
+
+    Raises:
+        RuntimeError: it is another user's, a link, or other users may write there.
+    """
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mqops"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
+        raise RuntimeError(f"{folder} must be a folder that only you can write to: remove it, or correct its rights")
+    return folder
+
+
 def free_port(first: int) -> tuple[int, int]:
     """`first` or the next port that nobody listens on, and the descriptor of a lock on it.
 
     Raises:
-        RuntimeError: there is none among the next 200.
+        RuntimeError: there is none among the next 200, or the folder of the locks is another user's.
     """
+    folder = lock_folder()
     for port in range(first, first + 200):
-        lock = os.open(Path(tempfile.gettempdir()) / f"mqops-{os.getuid()}-port-{port}", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(folder / f"port-{port}", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         with contextlib.suppress(OSError), socket.socket() as probe:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

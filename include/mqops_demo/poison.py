@@ -11,7 +11,7 @@ from typing import Any
 import pymqi
 from pymqi import CMQC
 
-from mqops.backout.consumer import Delivery, PoisonAwareConsumer
+from mqops.poison_consumer import Delivery, PoisonAwareConsumer
 from mqops_demo.incident import rfh2
 
 ORDERS, BROKEN_ORDERS = 200, 10
@@ -83,7 +83,7 @@ def consume(connection: pymqi.QueueManager, queue: str) -> Counter[str]:
 
 def happen(report: Callable[[str], None]) -> None:
     """Let it happen; `report` gets a line a step."""
-    logging.getLogger("mqops.backout.consumer").setLevel(logging.ERROR)  # each of the failures is a warning
+    logging.getLogger("mqops.poison_consumer").setLevel(logging.ERROR)  # each of the failures is a warning
     connection = pymqi.connect("QM1")
     try:
         put(connection, "PAYMENTS.IN", orders())

@@ -19,20 +19,23 @@ from typing import Any, TypeAlias
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.table import Table
+from rich.text import Text
 
-from mqops.act.identity import PlanIdentity
-from mqops.ledger.account import account
-from mqops.store.arrow import read_parquet
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.clock import utc_now
+from mqops.clock import utc_now
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.account import account
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.file import LedgerFile
+from mqops.printable import printable
 from mqops_demo import airflow, airflow_home, airflow_processes, estate, workflows
 from mqops_demo.airflow_client import AirflowClient, RunResult
 from mqwire.names import reason_name
 
 Causes: TypeAlias = Mapping[int | None, Mapping[str, int]]
 DAG = "qm1_dlq_rules"
-CONSOLE = Console(highlight=False, soft_wrap=True)
+CONSOLE = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+"""Text of others is never markup: what is to be bold says so by its style."""
 
 
 class Progress:
@@ -42,12 +45,18 @@ class Progress:
         self.started = time.monotonic()
 
     def __call__(self, text: str) -> None:
-        CONSOLE.print(f"[dim]{time.monotonic() - self.started:6.1f} s[/dim]  {text}", markup=True)
+        CONSOLE.print(Text(f"{time.monotonic() - self.started:6.1f} s", "dim"), "", printable(text))
+
+
+def show_text(text: str) -> None:
+    """Print lines of a log."""
+    for line in text.splitlines():
+        CONSOLE.print(printable(line))
 
 
 def show_question(question: Mapping[str, Any]) -> bool:
     """Print what the approval asks, as the Airflow UI shows it, and approve."""
-    CONSOLE.rule(str(question["subject"]))
+    CONSOLE.rule(printable(question["subject"]))
     CONSOLE.print(Markdown(str(question.get("body") or "")))
     CONSOLE.rule()
     return True
@@ -88,7 +97,7 @@ def causes(lake: Path, summary: Mapping[str, Any]) -> Causes:
 def show(summary: Mapping[str, Any], why: Causes) -> None:
     """What was on the queue, what each rule did, what is left and why (see `causes`), and whether it balances."""
     columns = ("planned", "moved", "discarded", "left", "gone", "failed")
-    table = Table(title=f"{summary['queue']} of {summary['queue_manager']}: what each rule did")
+    table = Table(title=printable(f"{summary['queue']} of {summary['queue_manager']}: what each rule did"))
     table.add_column("rule")
     table.add_column("action")
     for name in columns:
@@ -97,19 +106,19 @@ def show(summary: Mapping[str, Any], why: Causes) -> None:
         where = (
             f"line {rule['rule_line']}" if rule["rule_line"] else "no MQDLH" if rule["action"] == "ERROR" else "none"
         )
-        table.add_row(where, rule["action"], *(str(rule[name]) for name in columns))
+        table.add_row(where, printable(rule["action"]), *(str(rule[name]) for name in columns))
     table.add_section()
     table.add_row("all", "", *(str(summary[name]) for name in columns))
     CONSOLE.print(table)
     left = [rule for rule in summary["rules"] if rule["left"]]
     CONSOLE.print(f"Left on the queue: {summary['left']}")
     for rule in left:
-        CONSOLE.print(f"  {rule['left']:5}  {why_left(rule, why.get(rule['rule_line'], {}))}", markup=False)
+        CONSOLE.print(f"  {rule['left']:5}  {printable(why_left(rule, why.get(rule['rule_line'], {})))}")
     total = " + ".join(f"{summary[name]} {name}" for name in ("moved", "discarded", "left", "gone"))
     verdict = "balances" if summary["balanced"] else "DOES NOT BALANCE"
-    CONSOLE.print(f"{summary['planned']} planned = {total}: [bold]{verdict}[/bold]")
+    CONSOLE.print(f"{summary['planned']} planned = {total}:", Text(verdict, "bold"))
     for problem in summary["problems"]:
-        CONSOLE.print(f"  problem: {problem}")
+        CONSOLE.print(f"  problem: {printable(problem)}")
 
 
 def why_left(rule: Mapping[str, Any], why: Mapping[str, int]) -> str:
@@ -168,8 +177,8 @@ def everything(home: airflow_home.AirflowHome, report: Progress) -> tuple[bool, 
     end_earlier(client, report)
     first = workflow(client, report)
     if first.state != "success":
-        CONSOLE.print(client.failures(first), markup=False)
-        CONSOLE.print(f"[bold]the run ended with: {first.state}[/bold]")
+        show_text(client.failures(first))
+        CONSOLE.print(f"the run ended with: {printable(first.state)}", style="bold")
         return False, []
     summary = new_summary(home.lake, before)
     show(summary, causes(home.lake, summary))
@@ -178,7 +187,7 @@ def everything(home: airflow_home.AirflowHome, report: Progress) -> tuple[bool, 
         if workflows.found_what_is_wrong(result):
             CONSOLE.print(f"{result.dag_id} failed, as it has to: its critical checks found the incident's messages.")
         elif result.state != "success":
-            CONSOLE.print(client.failures(result), markup=False)
+            show_text(client.failures(result))
     rows = list(workflows.lines(client, results))
     good = all(map(workflows.good, results)) and all(row.balanced for row in rows)
     return good and bool(summary["balanced"]) and bool(summary["finished"]), rows

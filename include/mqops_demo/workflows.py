@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from mqops.printable import printable
 from mqops_demo.airflow_client import AirflowClient, RunResult
 
 OTHERS: Mapping[str, Mapping[str, Any]] = {
@@ -114,5 +115,5 @@ def table(rows: list[Line]) -> Table:
     made.add_column("balanced")
     for row in rows:
         counts = (str(row.found), str(row.done), str(row.left))
-        made.add_row(row.workflow, row.queue, *counts, "yes" if row.balanced else "NO")
+        made.add_row(printable(row.workflow), printable(row.queue), *counts, "yes" if row.balanced else "NO")
     return made

@@ -4,6 +4,7 @@
    nothing else: no declarations, comments, CDATA, processing instructions or other entities, so nothing is expanded.
 2. An element has either text or children; blanks between children mean nothing. Several folders may stand in one text.
 3. Positions in errors are characters of the folder's text.
+4. The time to read a text grows with its length and no faster. What is beyond a bound is refused as not well formed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,18 @@ from typing import NoReturn
 
 from mqwire.errors import WireError
 
+CHARACTERS = 4 << 20
+"""Of the text of a folder: as many as a message of the default MAXMSGL has bytes."""
+TAGS = 20_000
+"""Tags in the text of a folder, two of an element with text: a JMS message has a few dozen."""
+ATTRIBUTES = 100
+"""Attributes of an element: IBM MQ writes two, ``dt`` and ``xsi:nil``."""
 DEPTH = 64
+"""Elements around each other: IBM MQ writes a property at depth 2, a name with dots a few deeper."""
+PATH = 4095
+"""Characters of the names of an element and those around it, with dots: IBM's MQ_MAX_PROPERTY_NAME_LENGTH."""
+SHOWN = 20
+"""Characters of the text that an error shows."""
 _NAME = re.compile(r"[^\s<>&\"'/=!?]+")
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -57,7 +69,7 @@ class Element:
         try:
             return _typed(kind, self.value)
         except ValueError as error:
-            raise WireError("MQRFH2", self.name, 0, f"{self.value!r} is not of type {kind}") from error
+            raise WireError("MQRFH2", self.name, 0, f"{self.value[:SHOWN]!r} is not of type {kind[:SHOWN]}") from error
 
     def text(self) -> str:
         """The element written out, without padding."""
@@ -80,15 +92,20 @@ def jms_destination(elements: tuple[Element, ...]) -> str | None:
 def parse(text: str) -> tuple[Element, ...]:
     """The folders in a NameValueData text; padding after them means nothing.
 
-    :raises WireError: not well formed, nested deeper than 64, or anything rule 1 does not allow
+    :raises WireError: not well formed, beyond ``CHARACTERS``, ``TAGS``, ``ATTRIBUTES``, ``DEPTH`` or ``PATH``, or
+        anything rule 1 does not allow
     """
+    if len(text) > CHARACTERS:
+        _fail(CHARACTERS, f"the text has {len(text)} characters, more than {CHARACTERS}")
+    if text.count("<") > TAGS:
+        _fail(0, f"the text has more than {TAGS} tags")
     return tuple(_folders(text.rstrip("\0")))
 
 
 def _folders(text: str) -> Iterator[Element]:
     at = _skip(text, 0)
     while at < len(text):
-        element, at = _element(text, at, 1)
+        element, at = _element(text, at, 1, 0)
         yield element
         at = _skip(text, at)
 
@@ -109,40 +126,45 @@ def _typed(kind: str, value: str) -> Scalar:
     raise ValueError(kind)
 
 
-def _element(text: str, at: int, depth: int) -> tuple[Element, int]:
+def _element(text: str, at: int, depth: int, path: int) -> tuple[Element, int]:
+    """The element that begins at ``at`` and where it ends; ``path`` characters of names stand around it."""
     if depth > DEPTH:
         _fail(at, f"elements are nested deeper than {DEPTH}")
     at = _expect(text, at, "<")
     name, at = _name(text, at)
+    path += len(name) + 1
+    if path > PATH:
+        _fail(at, f"the names down to this element have more than {PATH} characters")
     attributes, at = _attributes(text, at)
     if text.startswith("/>", at):
         return Element(name=name, attributes=attributes), at + 2
     at = _expect(text, at, ">")
-    value, children, at = _content(text, at, depth)
+    value, children, at = _content(text, at, depth, path)
     at = _expect(text, at, "</")
     at = _expect(text, at, name)
     at = _expect(text, _skip(text, at), ">")
     return Element(name=name, attributes=attributes, value=value, children=children), at
 
 
-def _content(text: str, at: int, depth: int) -> tuple[str, tuple[Element, ...], int]:
-    start, value, children = at, "", []
+def _content(text: str, at: int, depth: int, path: int) -> tuple[str, tuple[Element, ...], int]:
+    start, pieces, children = at, [], []
     while True:
         end = text.find("<", at)
         if end < 0:
             _fail(len(text), "the text ends inside an element")
-        value += text[at:end]
+        pieces.append(text[at:end])
         if text.startswith("</", end):
             break
-        child, at = _element(text, end, depth + 1)
+        child, at = _element(text, end, depth + 1, path)
         children.append(child)
+    value = "".join(pieces)
     if children and value.strip(" \t\r\n"):
         _fail(start, "an element has both text and children")
     return ("" if children else _unescaped(value, start)), tuple(children), end
 
 
 def _attributes(text: str, at: int) -> tuple[tuple[tuple[str, str], ...], int]:
-    found: list[tuple[str, str]] = []
+    found: dict[str, str] = {}
     after = _skip(text, at)
     while after < len(text) and text[after] not in "/>":
         if after == at:
@@ -154,18 +176,20 @@ def _attributes(text: str, at: int) -> tuple[tuple[tuple[str, str], ...], int]:
         end = text.find(quote, at + 1) if quote in {'"', "'"} else -1
         if end < 0:
             _fail(at, "an attribute's value is not in quotes")
-        if name in dict(found):
-            _fail(after, f"attribute {name!r} occurs twice")
-        found.append((name, _unescaped(text[at + 1 : end], at + 1)))
+        if name in found:
+            _fail(after, f"attribute {name[:SHOWN]!r} occurs twice")
+        if len(found) == ATTRIBUTES:
+            _fail(after, f"an element has more than {ATTRIBUTES} attributes")
+        found[name] = _unescaped(text[at + 1 : end], at + 1)
         at = end + 1
         after = _skip(text, at)
-    return tuple(found), after
+    return tuple(found.items()), after
 
 
 def _unescaped(raw: str, at: int) -> str:
     def replace(match: re.Match[str]) -> str:
         if match[2] != ";" or match[1] not in _ESCAPES:
-            _fail(at + match.start(), f"{match[0]!r} is not one of the five escapes")
+            _fail(at + match.start(), f"{match[0][:SHOWN]!r} is not one of the five escapes")
         return _ESCAPES[match[1]]
 
     return _ESCAPE.sub(replace, raw)

@@ -9,6 +9,7 @@
 4. Nothing is guessed: a header that is not what its format says raises, naming structure, field and offset. An Encoding
    or CCSID that nobody knows is the fault of the header that says it, and that one is named. Offsets are those of the
    body, but for the MQMD in front of it, which has its own.
+5. A chain has at most ``HEADERS`` headers.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from mqwire.layout import Buffer, Layout
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT, MQMDE, MQXQH, Structure, header_fields
 
+HEADERS = 32
+"""Headers of a chain: real ones have one to four; each costs time and memory, whatever its length."""
 MQH_LAYOUT = Layout("MQH", [char("StrucId", 4), *header_fields(1, 32)], versions=range(1, 10))
 
 
@@ -97,6 +100,11 @@ def is_header(format_name: str) -> bool:
     return format_name in _OWN or format_name in _FAMILY or format_name.startswith("MQH")
 
 
+def _title(format_name: str) -> str:
+    """The MQ name of the header that a Format says; of one that is not known the Format itself."""
+    return (_OWN.get(format_name) or _FAMILY.get(format_name) or (format_name,))[0]
+
+
 def walk(
     format: str | bytes, encoding: int, ccsid: int, body: Buffer, *, offset: int = 0, q_mgr_ccsid: int | None = None
 ) -> Chain:
@@ -106,11 +114,13 @@ def walk(
     :param encoding: MQMD.Encoding
     :param ccsid: MQMD.CodedCharSetId
     :param q_mgr_ccsid: what CCSID 0 stands for
-    :raises WireError: a header is cut short or not what its format says
+    :raises WireError: a header is cut short or not what its format says, or there are more than ``HEADERS``
     """
     headers: list[Header] = []
     name = _format_name(format)
     while is_header(name):
+        if len(headers) == HEADERS:
+            raise WireError(_title(name), "StrucId", offset, f"there are more than {HEADERS} headers")
         try:
             header = _header(name, encoding, _resolved(ccsid, q_mgr_ccsid), body, offset)
         except (UnknownEncoding, UnknownCcsid) as error:

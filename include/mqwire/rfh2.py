@@ -35,6 +35,8 @@ MQRFH2_LAYOUT = Layout(
     versions=[c.MQRFH_VERSION_2],
 )
 _DATA = "NameValueData"
+FOLDERS = 1000
+"""Folders of a header: IBM MQ writes one each for mcd, jms, usr and the like; an empty one costs time all the same."""
 _NAME_VALUE_CCSIDS = frozenset({1200, 1208, 13488, 17584})
 
 
@@ -64,7 +66,8 @@ class MQRFH2(Structure):
     def unpack(cls, raw: Buffer, *, offset: int = 0, encoding: int = c.MQENC_NATIVE, ccsid: int = 819) -> Self:
         """The header that begins at ``offset``; folders are cut apart, not parsed.
 
-        :raises WireError: naming structure, field and offset; also if lengths do not add up to StrucLength
+        :raises WireError: naming structure, field and offset; also if lengths do not add up to StrucLength, or there
+            are more than ``FOLDERS``
         """
         values = cls.LAYOUT.unpack(raw, offset=offset, encoding=encoding, ccsid=ccsid)
         length = values.pop("struc_length")
@@ -130,9 +133,10 @@ class MQRFH2(Structure):
         self._check_ccsid()
         texts = [folder if isinstance(folder, str) else folder.text() for folder in folders]
         wire: list[bytes] = []
+        at = self.LAYOUT.size
         for text in texts:
-            at = self.LAYOUT.size + 4 + sum(4 + len(raw) for raw in wire)
-            wire.append(_padded(text, self.name_value_ccsid, encoding, at))
+            wire.append(_padded(text, self.name_value_ccsid, encoding, at + 4))
+            at += 4 + len(wire[-1])
         values = {key: getattr(self, key) for key in self.__slots__ if key != "folders"}
         return type(self)(**values, folders=tuple(wire))
 
@@ -144,7 +148,7 @@ class MQRFH2(Structure):
 
 
 def _cut(raw: Buffer, start: int, end: int, order: str) -> tuple[bytes, ...]:
-    folders = []
+    folders: list[bytes] = []
     while start < end:
         if end - start < 4:
             raise WireError("MQRFH2", "NameValueLength", start, f"{end - start} bytes are left where 4 are needed")
@@ -152,6 +156,8 @@ def _cut(raw: Buffer, start: int, end: int, order: str) -> tuple[bytes, ...]:
         if length % 4 or not 0 <= length <= end - start - 4:
             why = f"{length} is not a multiple of 4 from 0 to {end - start - 4}"
             raise WireError("MQRFH2", "NameValueLength", start, why)
+        if len(folders) == FOLDERS:
+            raise WireError("MQRFH2", "NameValueLength", start, f"the header has more than {FOLDERS} folders")
         folders.append(bytes(raw[start + 4 : start + 4 + length]))
         start += 4 + length
     return tuple(folders)

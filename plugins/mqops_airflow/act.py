@@ -5,24 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mqops_airflow.permission import permission
+from mqops_airflow.policy import plain, restored
 from mqops_airflow.spark import MqSparkSubmitOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.estate import Approval
+
 
 class PlanActOperator(MqSparkSubmitOperator):
     """Submits the job that acts, for the plan that the run has permission for; without one it submits nothing.
 
-    :param four_eyes: whether the person who started the run may not be the one who approved it.
+    :param folder: the run's folder (templated).
+    :param approval: the estate's policy.
     """
 
-    def __init__(self, *, four_eyes: bool, **kwargs: Any) -> None:
+    template_fields = (*MqSparkSubmitOperator.template_fields, "folder")
+
+    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.four_eyes = four_eyes
+        self.folder = folder
+        self.approval = plain(approval)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        found = permission(context, four_eyes=self.four_eyes)
+        found = permission(context, self.folder, restored(self.approval))
         self.application_args = [
             *(self.application_args or ()),
             f"--plan-digest={found.digest}",

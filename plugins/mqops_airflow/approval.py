@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 
 from mqops.errors import PlanChanged
-from mqops_airflow.permission import permitted, requester, verdict_of
+from mqops.estate import Approval
+from mqops.printable import printable
+from mqops_airflow.permission import NotAllowed, permission
+from mqops_airflow.plan_files import read_plan, read_preflight
+from mqops_airflow.policy import plain, restored
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-    from mqops.plan import PlanSummary
-    from mqops.plan.preflight import Preflight
+    from airflow.sdk.execution_time.comms import HITLDetailRequestResult
 
 
 class PlanApprovalOperator(ApprovalOperator):
     """Asks for the approval of RUN/plan.json. No answer in time is a rejection; a rejection skips what comes behind.
 
-    The XCom `decision` says: the digest of the plan that was shown, approved or not, by whom. What was shown is in the
-    XCom `asked`, because the plan may be made anew while the task waits. A run asks about one plan only: Airflow keeps
-    the text of its first question, whatever the task has to ask when it is cleared.
+    RUN/approval.json has what was asked, and what Airflow recorded of the answer (see `mqops_airflow.answer`). A run
+    asks about one plan only: Airflow keeps the text of its first question, whatever the task has to ask when it is
+    cleared.
 
     :param folder: the run's folder (templated).
-    :param four_eyes: whether the person who started the run may not approve it.
+    :param approval: the estate's policy.
     """
 
     template_fields = (*ApprovalOperator.template_fields, "folder")
 
-    def __init__(self, *, folder: str, four_eyes: bool = False, **kwargs: Any) -> None:
-        super().__init__(subject="Approve the plan?", defaults=[self.REJECT], **kwargs)
+    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
+        super().__init__(
+            subject="Approve the plan?", defaults=[self.REJECT], response_timeout=approval.timeout, **kwargs
+        )
         self.folder = folder
-        self.four_eyes = four_eyes
+        self.approval = plain(approval)
 
     def execute(self, context: Context) -> Any:
         """Ask.
@@ -42,21 +44,23 @@ class PlanApprovalOperator(ApprovalOperator):
         Raises:
             PlanChanged: the run has asked about another plan before, and that is the question people would see.
         """
-        from mqops_airflow import plan_text  # noqa: PLC0415
+        from mqops_airflow import answer, plan_text  # noqa: PLC0415
 
         plan = read_plan(self.folder)
-        self.subject, self.body = plan_text.subject(plan), plan_text.body(plan, read_preflight(self.folder))
-        if plan.digest not in self._shown(context):
+        self.subject, self.body = plan_text.question(plan, read_preflight(self.folder), context)
+        asked = answer.question(context, digest=plan.digest, subject=self.subject, body=self.body)
+        answer.keep(self.folder, answer.Asked(question=asked, task_instance=str(context["ti"].id)))
+        shown = self._shown(context)
+        if (shown.subject, shown.body) != (self.subject, self.body):
             raise PlanChanged(
                 f"this run has asked about another plan, which Airflow would show again: start a new run to have plan "
                 f"{plan.digest} approved"
             )
-        context["ti"].xcom_push(key="asked", value=plan.digest)
-        self.log.info("%s Plan %s", self.subject, plan.digest)
+        self.log.info("%s Plan %s", printable(self.subject), printable(plan.digest))
         return super().execute(context)
 
-    def _shown(self, context: Context) -> str:
-        """Put the question; returns what Airflow shows: the body, or the one of the first time it was put."""
+    def _shown(self, context: Context) -> HITLDetailRequestResult:
+        """Put the question; returns what Airflow shows: this question, or the one of the first time it was put."""
         from airflow.sdk.execution_time import comms, task_runner  # noqa: PLC0415 - for running tasks only
 
         question = comms.CreateHITLDetailPayload(
@@ -71,51 +75,30 @@ class PlanApprovalOperator(ApprovalOperator):
         )
         kept = task_runner.SUPERVISOR_COMMS.send(question)
         assert isinstance(kept, comms.HITLDetailRequestResult)
-        return kept.body or ""
+        return kept
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         if "error" not in event:
-            self._decide(context, event)
+            self._record(context, event)
         return super().execute_complete(context, event)
 
-    def _decide(self, context: Context, event: Mapping[str, Any]) -> None:
-        """Note the decision.
+    def _record(self, context: Context, event: dict[str, Any]) -> None:
+        """Keep the answer that Airflow resumed this task with.
 
         Raises:
             NotAllowed: it is an approval that permits nothing: by the requester, or the plan was made anew meanwhile.
         """
-        value = {
-            "approved": self.APPROVE in event["chosen_options"],
-            "by": name_of(event["responded_by_user"]) or "nobody (time-out)",
-            "digest": context["ti"].xcom_pull(task_ids=self.task_id, key="asked"),
-        }
-        if value["approved"]:
-            permitted(verdict_of(context), value, requested_by=requester(context), four_eyes=self.four_eyes)
-        context["ti"].xcom_push(key="decision", value=value)
-        answer = "approved" if value["approved"] else "rejected"
-        self.log.info("Plan %s: %s by %s", value["digest"], answer, value["by"])
+        from mqops_airflow import answer  # noqa: PLC0415
 
-
-def read_plan(folder: str) -> PlanSummary:
-    """The run's plan. Raises `LakeError`."""
-    from mqops.plan import PlanSummary  # noqa: PLC0415
-    from mqops.store.files import read_json  # noqa: PLC0415
-
-    return PlanSummary.from_json(read_json(Path(folder) / "plan.json"))
-
-
-def read_preflight(folder: str) -> Preflight | None:
-    """The pre-flight of the run's plan, None where none was made. Raises `LakeError`."""
-    from mqops.store.preflight import kept  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
-
-    return kept(RunFolder(Path(folder)))
-
-
-def name_of(user: Any) -> str:
-    """A user's name from what Airflow reports: a mapping, an object, or None after a time-out."""
-    if user is None:
-        return ""
-    if isinstance(user, Mapping):
-        return str(user.get("name") or user.get("id") or "")
-    return str(getattr(user, "name", "") or getattr(user, "id", ""))
+        asked = answer.kept(self.folder)
+        if asked is None or asked.task_instance != str(context["ti"].id):
+            digest = read_plan(self.folder).digest
+            raise NotAllowed(f"the answer is not about plan {digest}, which was made meanwhile: start a new run to ask")
+        found = answer.answered(asked, event, approve=self.APPROVE)
+        answer.keep(self.folder, found)
+        assert found.answer is not None
+        said = "approved" if found.answer.approved else "rejected"
+        who = found.answer.by or "nobody (time-out)"
+        self.log.info("Plan %s: %s by %s", printable(asked.question.digest), said, printable(who))
+        if found.answer.approved:
+            permission(context, self.folder, restored(self.approval))

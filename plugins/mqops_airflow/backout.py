@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mqops_airflow.check import CheckOperator, asked, drained_leftovers, end_here, own_folder, valid_table
+from mqops import form_files
+from mqops.printable import printable
+from mqops_airflow.check import CheckOperator, asked, drained_leftovers, end_here, valid_table
+from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.reach import connection_for
+from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -20,14 +24,16 @@ class BackoutCheckOperator(CheckOperator):
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.decide import backout_setting as backout  # noqa: PLC0415
+        from mqops.deciders.backout import survey  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.store import backout  # noqa: PLC0415
-        from mqops.workflow.backout import survey  # noqa: PLC0415
 
+        if self.four_eyes:
+            must_tell_people_apart(context)
         params, estate = context["params"], estate_file()
         section = estate.estate.queue_managers[self.queue_manager].backout_reprocess
         assert section is not None
-        rules = estate.rules(params["rules_file"])
+        rules = form_files.table(estate, params["rules_file"])
         table = valid_table(rules, self.queue_manager, self.log, origins=True)
         with connect(connection_for(self.queue_manager, estate)) as session:
             drained = drained_leftovers(session, lake(estate), self.queue_manager, self.log)
@@ -38,10 +44,10 @@ class BackoutCheckOperator(CheckOperator):
                 quarantine=section.quarantine,
             )
         for remark in surveyed.setting.remarks():
-            self.log.warning("%s", remark)
+            self.log.warning("%s", printable(remark))
         for queue, depth in surveyed.depths.items():
             named_by = ", ".join(surveyed.setting.named_by[queue]) or "no queue"
-            self.log.info("%s: %d messages; named as BOQNAME by %s", queue, depth, named_by)
+            self.log.info("%s: %d messages; named as BOQNAME by %s", printable(queue), depth, printable(named_by))
         self.log.info("%d markers of earlier runs drained", drained)
         found = {
             "queue": ",".join(surveyed.filled),
@@ -54,4 +60,4 @@ class BackoutCheckOperator(CheckOperator):
             return end_here(self, context, found)
         folder = own_folder(context, lake(estate), self.queue_manager)
         backout.keep(folder, surveyed.setting)
-        return found | asked(params) | {"folder": str(folder.path)}
+        return hand_on(context, folder, found | asked(params))

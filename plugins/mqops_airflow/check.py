@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
 
+from mqops import form_files
 from mqops.errors import RulesError, SettingsError
+from mqops.printable import printable
+from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.reach import connection_for
-from mqops_airflow.run_folder import run_key, unused
+from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -19,36 +22,39 @@ if TYPE_CHECKING:
 
     from mqops.mq.session import Session
     from mqops.rules import Table
-    from mqops.store.run import RunFolder
 
 
 class CheckOperator(BaseOperator, SkipMixin):
     """The first task of a workflow on one queue manager, which may end the run (`end_here`).
 
     :param queue_manager: name in the estate.
+    :param four_eyes: whether the person who starts a run may not approve it.
     """
 
     inherits_from_skipmixin = True
 
-    def __init__(self, *, queue_manager: str, **kwargs: Any) -> None:
+    def __init__(self, *, queue_manager: str, four_eyes: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.queue_manager = queue_manager
+        self.four_eyes = four_eyes
 
 
 class DlqCheckOperator(CheckOperator):
     """Checks settings, rules table, queue manager and lake; drains left-over markers; makes the run's folder.
 
-    An empty queue ends the run here: everything behind is skipped. The XCom says where the run keeps its files and what
-    the form asked for, in the words of the Spark jobs' arguments.
+    An empty queue ends the run here: everything behind is skipped. RUN/handed_on.json says what the form asked for, in
+    the words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
+        if self.four_eyes:
+            must_tell_people_apart(context)
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
         from mqops.mq.inquire import depth  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
         settings = estate.estate.queue_managers[self.queue_manager]
-        rules = estate.rules(params["rules_file"])
+        rules = form_files.table(estate, params["rules_file"])
         table = valid_table(rules, self.queue_manager, self.log)
         connection = connection_for(self.queue_manager, estate)
         named = params["queue"] or (settings.dlq_rules.queue if settings.dlq_rules else "") or table.control.inputq
@@ -56,25 +62,26 @@ class DlqCheckOperator(CheckOperator):
             queue = self._queue(session, named)
             drained = drained_leftovers(session, lake(estate), self.queue_manager, self.log)
             messages = depth(session, queue)
-        self.log.info("%s: %d messages; %d markers of earlier runs drained", queue, messages, drained)
+        self.log.info("%s: %d messages; %d markers of earlier runs drained", printable(queue), messages, drained)
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
             return end_here(self, context, found)
-        folder = own_folder(context, lake(estate), self.queue_manager)
-        return found | asked(params) | {"folder": str(folder.path)}
+        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found | asked(params))
 
     def _queue(self, session: Session, named: str) -> str:
         """The queue to work on, which can be read, and the ledger queue beside it, which is there.
 
         Raises:
             MQError: one of them is not there or not allowed.
-            SettingsError: no queue is named and the queue manager has no DEADQ.
+            SettingsError: no queue is named and the queue manager has no DEADQ; or nothing may be taken from it.
         """
+        from mqops.act.sources import check_source  # noqa: PLC0415
         from mqops.mq.browse import OPEN_OPTIONS  # noqa: PLC0415
         from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415
 
         queue = named or dead_letter_queue(session)
+        check_source(session, queue)
         session.close(session.open(queue, OPEN_OPTIONS))
         return queue
 
@@ -85,21 +92,11 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
     Raises:
         LakeError: the disk refuses.
     """
-    from mqops.store import anatomy  # noqa: PLC0415 - loads pyarrow
-    from mqops.store.run import RunFolder  # noqa: PLC0415
-    from mqops.workflow.clock import utc_now  # noqa: PLC0415
+    from mqops.clock import utc_now  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
+    from mqops.observe import anatomy  # noqa: PLC0415 - loads pyarrow
 
     anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
-
-
-def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> RunFolder:
-    """Make the run's own folder.
-
-    Raises:
-        LakeError: the disk refuses.
-    """
-    run = context["dag_run"]
-    return unused(lake_folder, queue_manager, run_key(run.dag_id, run.run_id)).create()
 
 
 def end_here(operator: BaseOperator, context: Context, found: dict[str, Any]) -> dict[str, Any]:
@@ -128,7 +125,8 @@ def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = Fal
     parsed = parse(text, source=path.name, origins=origins)
     for level, problems in (("warning", parsed.warnings), ("error", parsed.errors)):
         for problem in problems:
-            getattr(log, level)("%s:%s", path.name, problem.render())
+            for line in f"{path.name}:{problem.render()}".split("\n"):
+                getattr(log, level)("%s", printable(line))
     if parsed.table is None:
         places = ", ".join(f"{problem.line}:{problem.column}" for problem in parsed.errors)
         raise RulesError(f"{path.name} is not valid: {len(parsed.errors)} errors, at {places}; see the lines above")
@@ -158,11 +156,11 @@ def drained_leftovers(session: Session, lake_folder: Path, queue_manager: str, l
 
     Runs that were begun and are not finished are named in the log, and those that are not in this lake.
     """
-    from mqops.workflow.leftovers import drain_leftovers  # noqa: PLC0415
+    from mqops.prove.recovery import drain_leftovers  # noqa: PLC0415
 
     found = drain_leftovers(session, lake_folder, queue_manager)
     for line in found.to_finish():
-        log.warning("%s (or clear its task act)", line)
+        log.warning("%s (or clear its task act)", printable(line))
     for line in found.passed_over():
-        log.warning("%s", line)
+        log.warning("%s", printable(line))
     return found.lines

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 
 from mqops.errors import Unbalanced
-from mqops_airflow.check import CheckOperator, end_here, own_folder
+from mqops.printable import printable
+from mqops_airflow.check import CheckOperator, end_here
 from mqops_airflow.reach import connection_for
+from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.expiry.outcome import ExpirySummary
+    from mqops.expiry.core.outcome import ExpirySummary
 
 
 class ExpiryCheckOperator(CheckOperator):
@@ -30,8 +32,8 @@ class ExpiryCheckOperator(CheckOperator):
         self.recheck = recheck
 
     def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.expiry.scan import candidates  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.workflow.expiry import candidates  # noqa: PLC0415
 
         params, estate = context["params"], estate_file()
         with connect(connection_for(self.queue_manager, estate)) as session:
@@ -43,14 +45,14 @@ class ExpiryCheckOperator(CheckOperator):
                 all_filled=params["all_filled"],
             )
         for queue in chosen.inhibited:
-            self.log.warning("%s is not looked at: GET(DISABLED)", queue)
+            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         for queue, why in chosen.why.items():
-            self.log.info("%s: %s", queue, why)
+            self.log.info("%s: %s", printable(queue), printable(why))
         self.log.info("%d of %d queues are worth a scan", len(chosen.why), chosen.looked_at)
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
         if not chosen.why:
             return end_here(self, context, found)
-        return found | {"folder": str(own_folder(context, lake(estate), self.queue_manager).path)}
+        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found)
 
 
 class ExpiryReportOperator(BaseOperator):
@@ -68,8 +70,8 @@ class ExpiryReportOperator(BaseOperator):
         self.asset = asset
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.expiry.outcome import ExpirySummary  # noqa: PLC0415
-        from mqops.store.files import read_json  # noqa: PLC0415
+        from mqops.expiry.core.outcome import ExpirySummary  # noqa: PLC0415
+        from mqops.lake.files import read_json  # noqa: PLC0415
 
         summary = ExpirySummary.from_json(read_json(Path(self.folder) / "expiry.json"))
         value = tell(self, context, summary)
@@ -81,13 +83,16 @@ class RefreshExpiryOperator(BaseOperator):
     """REFRESH QMGR TYPE(EXPIRY) by the form's queue manager and name, or the same by scan (E18)."""
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.workflow.expiry import refresh  # noqa: PLC0415 - loads the MQ library
+        from mqops.expiry.scan import refresh  # noqa: PLC0415 - loads the MQ library
 
         params, estate = context["params"], estate_file()
         connection = connection_for(params["queue_manager"], estate)
         summary = refresh(connection, lake(estate), params["name"])
         self.log.info(
-            "%s NAME(%s) on %s: done by %s", "TYPE(EXPIRY)", params["name"], summary.queue_manager, summary.by
+            "TYPE(EXPIRY) NAME(%s) on %s: done by %s",
+            printable(params["name"]),
+            printable(summary.queue_manager),
+            printable(summary.by),
         )
         return tell(self, context, summary)
 
@@ -101,7 +106,9 @@ def tell(operator: BaseOperator, context: Context, summary: ExpirySummary) -> di
     for scan in summary.queues:
         operator.log.info(
             "%s: there %d = discarded %d + left %d + in flight %d; next expires %s%s",
-            *(scan.queue, scan.there, scan.discarded, scan.left, scan.in_flight, scan.next_expiry or "none"),
+            printable(scan.queue),
+            *(scan.there, scan.discarded, scan.left, scan.in_flight),
+            printable(scan.next_expiry or "none"),
             "" if scan.exact else " (others were at work meanwhile: about)",
         )
     operator.log.info("All: there %d = discarded %d + left %d", summary.found, summary.done, summary.left)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from airflow.sdk import Param
 
@@ -107,26 +107,28 @@ def all_filled() -> Param:
     )
 
 
-def suites(default: Iterable[str]) -> Param:
-    """Suites of expectations, relative to the estate file."""
+def suites(default: Iterable[str], choices: Sequence[str]) -> Param:
+    """Suites of expectations, relative to the estate file; `choices` those that a form may name."""
     return Param(
         list(default),
         title="Suites",
         type="array",
         minItems=1,
         items={"type": "string", "pattern": INSIDE_FILE},
-        description="Suites of expectations: paths below the folder of estate.yaml, one a line.",
+        examples=list(choices),
+        description="Suites that the estate lists, or that stand in expectations/ beside estate.yaml.",
     )
 
 
-def rules_file(default: str) -> Param:
-    """A rules table, relative to the estate file."""
+def rules_file(default: str, choices: Sequence[str]) -> Param:
+    """A rules table, relative to the estate file; `choices` those that a form may name."""
     return Param(
         default,
         title="Rules file",
         type="string",
         pattern=INSIDE_FILE,
-        description="Path below the folder of estate.yaml.",
+        examples=list(choices),
+        description="A table that the estate lists, or that stands in rules/ beside estate.yaml.",
     )
 
 
@@ -165,7 +167,7 @@ def unit_of_work(default: int, maximum: int) -> Param:
 
 
 def handling(default: Handling) -> dict[str, Param]:
-    """How the plan is carried out; what a rule asks for comes besides (`mqops.plan.handling`)."""
+    """How the plan is carried out; what a rule asks for comes besides (`mqops.decide.core.pacing`)."""
     return {
         "canary": _count(
             default.canary,

@@ -1,27 +1,31 @@
-"""Whether a plan may be carried out, and who allowed it: by what the tasks `route` and `approve` of the run have left.
+"""Whether a plan may be carried out, and who allowed it: by the run's files and Airflow's record of the DAG run.
 
-1. The verdict of `route` is `act`: the estate's policy allows the plan that the verdict was on.
-2. It is `ask`: `approve` must have noted an approval of that very plan, where four eyes are required by somebody else
+1. The policy is asked again, about RUN/plan.json and RUN/preflight.json. It says `act`: the estate allows the plan.
+2. It says `ask`: RUN/approval.json must have an approval by a person (see `mqops_airflow.answer`), of this DAG run, of
+   this plan, of the words that are made from plan and pre-flight now; where four eyes are required by somebody else
    than who started the run.
-3. Nothing else allows anything. A task that a person marked as success has noted nothing; a task that is not cleared
-   keeps what it noted, on whatever plan that was.
+3. Nothing else allows anything. A task that a person marked as success has recorded nothing; a task that is not cleared
+   keeps what it recorded, on whatever plan that was.
 
-Whoever acts asks here first, each time it starts: tasks can be cleared and marked one by one, in any order.
-
-What tasks note are XComs. Airflow lets those who may edit the XComs of a DAG write them by hand, an approval in another
-person's name, too: four eyes hold for people without that right.
+Whoever acts asks here first, each time it starts: tasks can be cleared and marked one by one, in any order. No XCom is
+read: Airflow lets those who may trigger a DAG write its XComs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mqops.errors import MqopsError
+from mqops_airflow.four_eyes import requester, same_person
+from mqops_airflow.policy import verdict_on
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+
+    from mqops.estate import Approval
+    from mqops_airflow.answer import Asked, Question
+    from mqops_airflow.policy import Verdict
 
 POLICY = "the policy of the estate"
 AGAIN = "clear the task approve and what is behind it to ask"
@@ -40,50 +44,66 @@ class Permission:
     approved_by: str
 
 
-def permission(context: Context, *, four_eyes: bool) -> Permission:
+def permission(context: Context, folder: str, approval: Approval) -> Permission:
     """The permission that this run has.
 
+    Parameters: `folder` the run's; `approval` the estate's policy.
+
     Raises:
+        LakeError: a file of the run cannot be read.
         NotAllowed: it has none.
     """
-    decision = context["ti"].xcom_pull(task_ids="approve", key="decision")
-    return permitted(verdict_of(context), decision, requested_by=requester(context), four_eyes=four_eyes)
+    from mqops_airflow import answer, plan_text  # noqa: PLC0415
+    from mqops_airflow.plan_files import read_plan, read_preflight  # noqa: PLC0415
+
+    plan, found = read_plan(folder), read_preflight(folder)
+    subject, body = plan_text.question(plan, found, context)
+    return permitted(
+        verdict_on(plan, found, approval=approval, context=context),
+        answer.question(context, digest=plan.digest, subject=subject, body=body),
+        answer.kept(folder),
+        requested_by=requester(context),
+        four_eyes=approval.four_eyes,
+    )
 
 
 def permitted(
-    verdict: Mapping[str, Any] | None, decision: Mapping[str, Any] | None, *, requested_by: str, four_eyes: bool
+    verdict: Verdict, question: Question, asked: Asked | None, *, requested_by: str, four_eyes: bool
 ) -> Permission:
-    """The permission that a verdict and a decision (None: there is none) make.
+    """The permission that a policy's verdict and an answer make.
+
+    Parameters: `question` what is to be asked now; `asked` what was asked and answered, None: nobody was asked.
 
     Raises:
         NotAllowed: they make none; the text says why and what to do.
     """
-    if verdict is None:
-        raise NotAllowed("the task route has no verdict on the plan: clear it and what is behind it")
-    digest = verdict["digest"]
-    if verdict["way"] == "act":
+    digest = question.digest
+    if verdict.way == "act":
         return Permission(digest=digest, requested_by=requested_by, approved_by=POLICY)
-    if verdict["way"] != "ask":
-        raise NotAllowed(f"this run is to move nothing ({verdict['why']}): start another one")
-    if decision is None:
+    if verdict.way != "ask":
+        raise NotAllowed(f"this run is to move nothing ({verdict.why}): start another one")
+    if asked is None or asked.answer is None:
         raise NotAllowed(f"nobody has approved plan {digest}: the task approve has no answer; {AGAIN}")
-    by = decision["by"]
-    if not decision["approved"]:
-        raise NotAllowed(f"plan {decision['digest']} was rejected by {by}; {AGAIN} again")
-    if decision["digest"] != digest:
-        raise NotAllowed(f"{by} approved plan {decision['digest']}, the plan is {digest} now: start a new run to ask")
-    if four_eyes and by == requested_by:
+    by = asked.answer.by
+    must_be_of(question, asked.question, by)
+    if not asked.answer.approved:
+        raise NotAllowed(f"plan {digest} was rejected by {by or 'nobody (time-out)'}; {AGAIN} again")
+    if not by:
+        raise NotAllowed(f"Airflow does not say who approved plan {digest}; {AGAIN} again")
+    if four_eyes and (same_person(by, requested_by) or same_person(asked.answer.by_id, requested_by)):
         raise NotAllowed(f"{by} started this run; the estate asks for another person's approval: {AGAIN} again")
     return Permission(digest=digest, requested_by=requested_by, approved_by=by)
 
 
-def verdict_of(context: Context) -> Mapping[str, Any] | None:
-    """What `route` found, None where it has found nothing."""
-    found: Mapping[str, Any] | None = context["ti"].xcom_pull(task_ids="route", key="verdict")
-    return found
-
-
-def requester(context: Context) -> str:
-    """Who started the run: a person's name, else the kind of run."""
-    run = context["dag_run"]
-    return str(run.triggering_user_name or run.run_type.value)
+def must_be_of(now: Question, then: Question, by: str) -> None:
+    """Refuse an answer to another question than the one that is to be asked now. Raises `NotAllowed`."""
+    if (then.dag_id, then.run_id) != (now.dag_id, now.run_id):
+        raise NotAllowed(f"the approval in this run's folder is of run {then.run_id} of {then.dag_id}: start a new run")
+    if then.digest != now.digest:
+        raise NotAllowed(
+            f"{by} answered about plan {then.digest}, the plan is {now.digest} now: start a new run to ask"
+        )
+    if then.text != now.text:
+        raise NotAllowed(
+            f"{by} saw another text about plan {now.digest} than its files give now: start a new run to ask"
+        )

@@ -10,27 +10,37 @@ from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.prove import ProveOperator
 from mqops_airflow.route import PlanRouteOperator
+from mqops_airflow.run_folder import handed_on
 from mqops_airflow.spark import MqSparkSubmitOperator
 from mqops_airflow.workplace import spark_job
 
-CHECKED = "{{{{ ti.xcom_pull(task_ids='check')['{}'] }}}}".format
-FOLDER = CHECKED("folder")
+TEMPLATES = {"handed_on": handed_on}
+"""The macros that a DAG with these tasks needs (`user_defined_macros`)."""
+
+
+def checked(queue_manager: str, key: str) -> str:
+    """Template of one thing that the first task of the run handed on (see `mqops_airflow.run_folder`).
+
+    :param key: its name, or `folder`.
+    """
+    return f"{{{{ handed_on(dag_run, '{queue_manager}')['{key}'] }}}}"
 
 
 def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitted: str) -> MqSparkSubmitOperator:
     """The task that takes the snapshot.
 
     :param name: of the queue manager.
-    :param queues: key of the queues in the XCom of `check`, `limit` that of the most messages of each.
+    :param queues: what `check` calls the queues that it hands on, `limit` the most messages of each.
     :param submitted: the connections, `mq_conn_id` and `conn_id`.
     """
+    folder = checked(name, "folder")
     return MqSparkSubmitOperator(
         task_id="observe",
         name=f"{dag_prefix(name)} observe",
         application=spark_job("observe"),
-        application_args=[f"--run={FOLDER}", f"--queue-manager={name}", f"--limit={CHECKED(limit)}"],
-        repeated={"--queue": CHECKED(queues)},
-        summary=f"{FOLDER}/observe.json",
+        application_args=[f"--run={folder}", f"--queue-manager={name}", f"--limit={checked(name, limit)}"],
+        repeated={"--queue": checked(name, queues)},
+        summary=f"{folder}/observe.json",
         shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),
         asset=workflow_asset(name, workflow, "snapshot"),
         once=True,
@@ -46,8 +56,7 @@ def approve_task(folder: str, approval: Approval) -> PlanApprovalOperator:
     return PlanApprovalOperator(
         task_id="approve",
         folder=folder,
-        four_eyes=approval.four_eyes,
-        response_timeout=approval.timeout,
+        approval=approval,
         retries=0,
     )
 
@@ -57,11 +66,11 @@ def plan_and_act(
 ) -> None:
     """Put the tasks behind `check`, inside the DAG that is being built.
 
-    :param check: its XCom has folder, queue (names with commas), rules, observe_limit, limit, message_ids, unit_size,
-        canary, canary_wait, pace, in_flight, patience.
+    :param check: it hands on queue (names with commas), rules, observe_limit, limit, message_ids, unit_size, canary,
+        canary_wait, pace, in_flight, patience.
     :param name: of the queue manager.
     """
-    prefix = dag_prefix(name)
+    prefix, folder = dag_prefix(name), checked(name, "folder")
     submitted = {"mq_conn_id": mq_conn_id, "conn_id": spark_conn_id}
     observe = observe_task(name, workflow, queues="queue", limit="observe_limit", **submitted)
     decide = MqSparkSubmitOperator(
@@ -69,45 +78,45 @@ def plan_and_act(
         name=f"{prefix} decide",
         application=spark_job("decide"),
         application_args=[
-            f"--run={FOLDER}",
+            f"--run={folder}",
             f"--workflow={workflow}",
-            f"--rules={CHECKED('rules')}",
-            f"--limit={CHECKED('limit')}",
-            f"--canary={CHECKED('canary')}",
-            f"--canary-wait={CHECKED('canary_wait')}",
-            f"--pace={CHECKED('pace')}",
-            f"--in-flight={CHECKED('in_flight')}",
-            f"--patience={CHECKED('patience')}",
+            f"--rules={checked(name, 'rules')}",
+            f"--limit={checked(name, 'limit')}",
+            f"--canary={checked(name, 'canary')}",
+            f"--canary-wait={checked(name, 'canary_wait')}",
+            f"--pace={checked(name, 'pace')}",
+            f"--in-flight={checked(name, 'in_flight')}",
+            f"--patience={checked(name, 'patience')}",
         ],
-        repeated={"--message-id": CHECKED("message_ids")},
-        summary=f"{FOLDER}/plan.json",
+        repeated={"--message-id": checked(name, "message_ids")},
+        summary=f"{folder}/plan.json",
         shown=("run", "queue", "table_digest", "digest", "rows", "bytes", "actions", "rules"),
         asset=workflow_asset(name, workflow, "plan"),
         **submitted,
     )
     route = PlanRouteOperator(
         task_id="route",
-        folder=FOLDER,
+        folder=folder,
         mq_conn_id=mq_conn_id,
         approval=approval,
-        plan_task="decide",
         ways={"stop": "prove", "ask": "approve", "act": "act"},
     )
-    approve = approve_task(FOLDER, approval)
+    approve = approve_task(folder, approval)
     act = PlanActOperator(
         task_id="act",
         name=f"{prefix} act",
         application=spark_job("act"),
-        application_args=[f"--run={FOLDER}", f"--unit-size={CHECKED('unit_size')}"],
-        summary=f"{FOLDER}/act.json",
-        four_eyes=approval.four_eyes,
+        application_args=[f"--run={folder}", f"--unit-size={checked(name, 'unit_size')}"],
+        summary=f"{folder}/act.json",
+        folder=folder,
+        approval=approval,
         trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
         **submitted,
     )
     prove = ProveOperator(
         task_id="prove",
         mq_conn_id=mq_conn_id,
-        check_task="check",
+        queue_manager=name,
         plan_task="decide",
         act_task="act",
         asset=workflow_asset(name, workflow, "report"),

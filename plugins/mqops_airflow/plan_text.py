@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from mqops.plan import PlanCount, PlanSummary
-from mqops.plan.preflight import MOST_SHOWN, SEVERITIES, Preflight
+from mqops.decide.core import PlanCount, PlanSummary
+from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight
 from mqops.printable import printable
+from mqops_airflow.four_eyes import requester
 from mqops_airflow.policy import MOVING
 
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
 GROUPS_SHOWN = 60
+
+
+def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tuple[str, str]:
+    """Subject and body of what a DAG run asks: the same whenever they are made from the same files."""
+    run = context["dag_run"]
+    asked = f"Asked by DAG run {code(run.run_id)} of {code(run.dag_id)}, which {code(requester(context))} started."
+    return subject(plan), f"{body(plan, found)}\n\n{asked}"
 
 
 def subject(plan: PlanSummary) -> str:
     """One line: what is to be approved."""
     moving = sum(count for action, count in plan.actions.items() if action in MOVING)
-    return f"{plan.queue_manager}: act on {moving:,} of {plan.rows:,} messages of {plan.queue}?"
+    return printable(f"{plan.queue_manager}: act on {moving:,} of {plan.rows:,} messages of {plan.queue}?")
 
 
 def body(plan: PlanSummary, found: Preflight | None = None) -> str:

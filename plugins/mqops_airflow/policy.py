@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Literal
 
-from mqops.act.lanes import ACTED
+from mqops.actions import ACTED
 from mqops.estate import Approval, AutoApprove
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.decide.core import PlanSummary
+    from mqops.decide.core.preflight import Preflight
 
 Way = Literal["stop", "ask", "act"]
 MOVING = ACTED
@@ -20,6 +27,22 @@ class Verdict:
 
     way: Way
     why: str
+
+
+def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval, context: Context) -> Verdict:
+    """The way of a run's plan. `route` asks, and `act` asks again: it trusts nobody's answer of before.
+
+    Parameters: `found` the pre-flight; None, or that of another plan, counts as one doubt. Kind of run and form come
+    from Airflow's record of the DAG run, which cannot be edited after the start.
+    """
+    looked_at = found is not None and found.plan == plan.digest
+    return judge(
+        messages=plan.actions,
+        approval=approval,
+        dry_run=bool(context["params"]["dry_run"]),
+        by_hand=context["dag_run"].run_type not in UNATTENDED,
+        doubts=len(found.doubts) if found is not None and looked_at else 1,
+    )
 
 
 def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_hand: bool, doubts: int = 0) -> Verdict:
@@ -61,3 +84,19 @@ def beyond_policy(moving: Mapping[str, int], policy: AutoApprove, doubts: int) -
     if doubts:
         return f"{total} messages wait for approval: the pre-flight found {doubts} problems"
     return ""
+
+
+def plain(approval: Approval) -> dict[str, Any]:
+    """A policy as values that Airflow stores with the DAG."""
+    return {**approval.model_dump(mode="json"), "timeout": approval.timeout.total_seconds()}
+
+
+def restored(value: Mapping[str, Any]) -> Approval:
+    """The policy that `plain` made."""
+    automatic = value["auto_approve"]
+    return Approval(
+        required=value["required"],
+        timeout=timedelta(seconds=value["timeout"]),
+        four_eyes=value["four_eyes"],
+        auto_approve=AutoApprove(**automatic) if automatic else None,
+    )

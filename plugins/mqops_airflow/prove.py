@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 from airflow.sdk.exceptions import AirflowFailException
 
-from mqops.anatomy import told
 from mqops.errors import MqopsError
+from mqops.observe.core.anatomy import told
 from mqops.printable import printable
 from mqops_airflow.hook import MqHook
+from mqops_airflow.run_folder import handed_on
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -32,36 +33,35 @@ class ProveOperator(BaseOperator):
 
     :param mq_conn_id: Airflow connection of type `mq`.
     :param asset: asset whose event gets the summary as extra.
-    :param check_task: task whose XCom says where the run's folder is. No template: there may be none to render.
+    :param queue_manager: name in the estate. The run's folder is no template: there may be none to render.
     :param plan_task: task that makes the plan.
     :param act_task: task that moves.
     """
 
     def __init__(
-        self, *, mq_conn_id: str, asset: Asset, check_task: str, plan_task: str, act_task: str, **kwargs: Any
+        self, *, mq_conn_id: str, asset: Asset, queue_manager: str, plan_task: str, act_task: str, **kwargs: Any
     ) -> None:
         super().__init__(outlets=[asset], **kwargs)
         self.mq_conn_id = mq_conn_id
         self.asset = asset
-        self.check_task = check_task
+        self.queue_manager = queue_manager
         self.plan_task = plan_task
         self.act_task = act_task
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.store.run import RunFolder  # noqa: PLC0415
-        from mqops.workflow.outcomes import look_back  # noqa: PLC0415
-        from mqops.workflow.prove import prove  # noqa: PLC0415
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
+        from mqops.prove.outcomes import look_back  # noqa: PLC0415
+        from mqops.prove.prove import prove  # noqa: PLC0415
 
         states = self._states(context)
         if states.get(self.plan_task) != "success":
             raise AirflowFailException(f"nothing was planned (task {self.plan_task}), so nothing was moved")
-        folder = context["ti"].xcom_pull(task_ids=self.check_task)["folder"]
-        run = RunFolder(Path(folder))
+        run = RunFolder(Path(handed_on(context["dag_run"], self.name(context))["folder"]))
         summary = prove(self.connection(context), run)
         self._tell(summary)
         for earlier in look_back(self.connection(context), run):
             found = ", ".join(f"{count} {outcome}" for outcome, count in earlier.outcomes.items())
-            self.log.info("messages of run %s: %s", earlier.run, found or "none can be told of")
+            self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "none can be told of"))
         value = summary.to_json()
         acted = states.get(self.act_task)
         context["ti"].xcom_push(key="return_value", value=value)
@@ -72,6 +72,10 @@ class ProveOperator(BaseOperator):
             )
         context["outlet_events"][self.asset].extra = value
         return value
+
+    def name(self, context: Context) -> str:
+        """The queue manager."""
+        return self.queue_manager
 
     def connection(self, context: Context) -> MqConnection:
         """How to reach the queue manager."""
@@ -90,8 +94,8 @@ class ProveOperator(BaseOperator):
         for rule in summary.rules:
             self.log.info(
                 "rule line %s %s: planned %d = moved %d + discarded %d + left %d + gone %d; failed tries %d",
-                rule.rule_line or "-",
-                rule.action,
+                printable(rule.rule_line or "-"),
+                printable(rule.action),
                 *(rule.planned, rule.moved, rule.discarded, rule.left, rule.gone, rule.failed),
             )
         self.log.info(
@@ -99,17 +103,17 @@ class ProveOperator(BaseOperator):
             *(summary.planned, summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
         )
         for line in told(summary.anatomy):
-            self.log.info("%s", line)
+            self.log.info("%s", printable(line))
         for fate in summary.canaries:
             (self.log.warning if fate["why"] else self.log.info)(
                 "canaries of %s: %d moved, %d came back, %d failed, %d unread: %s",
                 printable(fate["unit_group"]),
                 *(fate[name] for name in ("moved", "back", "failed", "unread")),
-                fate["why"] or "the rest followed",
+                printable(fate["why"] or "the rest followed"),
             )
         for why, count in summary.left_because.items():
             self.log.warning("left: %d: %s", count, printable(why))
         for remark in summary.remarks:
             self.log.warning("%s", printable(remark))
         for reason, count in summary.reasons.items():
-            self.log.info("failed tries: %s %d", reason, count)
+            self.log.info("failed tries: %s %d", printable(reason), count)

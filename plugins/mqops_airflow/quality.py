@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
 
+from mqops import form_files
 from mqops.errors import SettingsError
+from mqops.printable import printable
 from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
-from mqops_airflow.check import CheckOperator, end_here, own_folder
+from mqops_airflow.check import CheckOperator, end_here
 from mqops_airflow.reach import connection_for
+from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.spark import MqSparkSubmitOperator
 from mqops_airflow.workplace import estate_file, lake
 
@@ -27,8 +30,8 @@ LEVELS = {"critical": "error", "warning": "warning", "info": "info"}
 class QualityCheckOperator(CheckOperator):
     """Checks suites, queue manager and queues; makes the run's folder. All of it without a JVM and without GX.
 
-    Where no queue has a message the run ends here: everything behind is skipped. The XCom says where the run keeps its
-    files and what is to be looked at, in the words of the Spark jobs' arguments.
+    Where no queue has a message the run ends here: everything behind is skipped. RUN/handed_on.json says what is to
+    be looked at, in the words of the Spark jobs' arguments; the XCom tells it to people, no task reads it.
     """
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -40,7 +43,7 @@ class QualityCheckOperator(CheckOperator):
         with connect(connection_for(self.queue_manager, estate)) as session:
             choice = choose_queues(session, params["queues"])
         for queue in choice.inhibited:
-            self.log.warning("%s is not looked at: GET(DISABLED)", queue)
+            self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         messages = sum(choice.depths.values())
         self.log.info("%d messages on %d queues, %d queues are empty", messages, len(choice.depths), choice.empty)
         found = {
@@ -52,18 +55,18 @@ class QualityCheckOperator(CheckOperator):
         }
         if not messages:
             return end_here(self, context, found)
-        return found | {"folder": str(own_folder(context, lake(estate), self.queue_manager).path)}
+        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found)
 
 
 def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:
     """The files of suites, which are valid.
 
     Raises:
-        SettingsError: with every error of every suite.
+        SettingsError: a form may not name one of them; or with every error of every suite.
     """
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
-    paths = [estate.suite(name) for name in names]
+    paths = [form_files.suite(estate, name) for name in names]
     load_suites(paths)
     if any("," in str(path) for path in paths):
         raise SettingsError(f"a suite's path must not have a comma: {', '.join(map(str, paths))}")
@@ -73,10 +76,7 @@ def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:
 class QualitySubmitOperator(MqSparkSubmitOperator):
     """Submits a job that reads the lake only: it gets no credentials."""
 
-    def _environment(self) -> dict[str, str]:
-        environment = super()._environment()
-        environment.pop("MQOPS_CONNECTION", None)
-        return environment
+    needs_queue_manager = False
 
 
 class QualityReportOperator(BaseOperator):
@@ -94,7 +94,7 @@ class QualityReportOperator(BaseOperator):
         self.asset = asset
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.store.files import read_json  # noqa: PLC0415
+        from mqops.lake.files import read_json  # noqa: PLC0415
 
         summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
         self._tell(summary)
@@ -108,7 +108,13 @@ class QualityReportOperator(BaseOperator):
         """The summary in the log: a line an expectation that is not met, a line a queue."""
         for severity in SEVERITIES:
             for check in summary.not_met(severity):
-                getattr(self.log, LEVELS[severity])("%s", describe(check))
+                getattr(self.log, LEVELS[severity])("%s", printable(describe(check)))
         for queue in summary.queues:
-            self.log.info("%s: found %d = good %d + with findings %d", queue.queue, queue.found, queue.done, queue.left)
-        self.log.info("Which message failed what: %s; Data Docs: %s", summary.failures, summary.docs)
+            self.log.info(
+                "%s: found %d = good %d + with findings %d",
+                printable(queue.queue),
+                *(queue.found, queue.done, queue.left),
+            )
+        self.log.info(
+            "Which message failed what: %s; Data Docs: %s", printable(summary.failures), printable(summary.docs)
+        )

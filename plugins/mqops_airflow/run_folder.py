@@ -1,26 +1,96 @@
-"""Which key a DAG run gets in the lake: one folder a run, never one that already holds a run's snapshot (law 4)."""
+"""The folder of a DAG run in the lake, and what the first task of the run hands on to the others in it.
+
+1. A DAG run has a folder of its own, named by DAG id and run id, never one that already holds a snapshot (law 4).
+2. The first task writes RUN/handed_on.json last: queues, rules table, limits. Every other task finds the folder again
+   by DAG id and run id and reads the file.
+3. Nothing of this is read from XComs: who may trigger a DAG may write them, and could name another folder or table.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from mqops.store.run import RunFolder
+from mqops.errors import LakeError, SettingsError
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops_airflow.workplace import estate_file, lake
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
 
 LONGEST = 80
+HANDED_ON = "handed_on.json"
 
 
 def run_key(dag_id: str, run_id: str) -> str:
-    """A name that tells the run and is unlike every other run's."""
+    """A name that tells the run and is unlike every other run's, also where somebody chooses the run id for that."""
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{dag_id}.{run_id}")[:LONGEST].strip(".-")
-    return f"{readable}-{hashlib.sha256(f'{dag_id} {run_id}'.encode()).hexdigest()[:8]}"
+    return f"{readable or 'run'}-{hashlib.sha256(f'{dag_id} {run_id}'.encode()).hexdigest()[:16]}"
 
 
 def unused(lake: Path, queue_manager: str, key: str) -> RunFolder:
     """The folder of run `key`, or of `key.2` and so on where that run has left files (cleared, it runs again)."""
-    folder, number = RunFolder.at(lake, queue_manager, key), 1
-    while folder.path.is_dir() and any(folder.path.iterdir()):
-        number += 1
-        folder = RunFolder.at(lake, queue_manager, f"{key}.{number}")
-    return folder
+    made = folders(lake, queue_manager, key)
+    if not made:
+        return RunFolder.at(lake, queue_manager, key)
+    number, last = made[-1]
+    return RunFolder.at(lake, queue_manager, f"{key}.{number + 1}") if any(last.path.iterdir()) else last
+
+
+def folders(lake: Path, queue_manager: str, key: str) -> list[tuple[int, RunFolder]]:
+    """The folders that run `key` has made, with their numbers, oldest first."""
+    first = RunFolder.at(lake, queue_manager, key).path
+    found = [(1, RunFolder(first))] if first.is_dir() else []
+    for path in first.parent.glob(f"{first.name}.*"):
+        number = path.name.removeprefix(f"{first.name}.")
+        if re.fullmatch(r"[1-9]\d{0,8}", number) and path.is_dir():
+            found.append((int(number), RunFolder(path)))
+    return sorted(found, key=lambda one: one[0])
+
+
+def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> RunFolder:
+    """Make the run's own folder.
+
+    Raises:
+        LakeError: the disk refuses.
+    """
+    run = context["dag_run"]
+    return unused(lake_folder, queue_manager, run_key(run.dag_id, run.run_id)).create()
+
+
+def hand_on(context: Context, folder: RunFolder, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep what the first task found for the tasks behind it.
+
+    Returns:
+        the same with the folder's path, for people to see as XCom.
+
+    Raises:
+        LakeError: the disk refuses.
+    """
+    run = context["dag_run"]
+    write_json(folder.path / HANDED_ON, {"dag_id": run.dag_id, "run_id": run.run_id, "found": dict(found)})
+    return {**found, "folder": str(folder.path)}
+
+
+def handed_on(dag_run: Any, queue_manager: str) -> dict[str, Any]:
+    """What the first task of this DAG run handed on, and `folder`, the run's path. Templates call it by this name.
+
+    Raises:
+        LakeError: the file cannot be read, or another DAG run wrote it.
+        SettingsError: the first task has handed on nothing.
+    """
+    key = run_key(dag_run.dag_id, dag_run.run_id)
+    for _number, folder in reversed(folders(lake(estate_file()), queue_manager, key)):
+        path = folder.path / HANDED_ON
+        if path.exists():
+            kept = read_json(path)
+            if (kept["dag_id"], kept["run_id"]) != (dag_run.dag_id, dag_run.run_id):
+                raise LakeError(f"{path} belongs to run {kept['run_id']} of {kept['dag_id']}; start a new run")
+            return {**kept["found"], "folder": str(folder.path)}
+    raise SettingsError(
+        f"the lake has no files of run {dag_run.run_id} of {dag_run.dag_id}: clear the first task and what is behind it"
+    )

@@ -6,6 +6,7 @@
 3. A Spark connection that is not there is an error. (The provider's hook would take the master `yarn` instead.)
 4. The job's own error, class and text, becomes the task's error, so that the retry policy can tell them apart.
 5. The submitted process ends with its task, even when the task is killed, so that a retry does not run beside it.
+6. The job gets the variables of `mqops_airflow.job_environment`, not Airflow's own, and a private temporary folder.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +29,17 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import Asset
 
 from mqops import errors
+from mqops import spark_private as private
+from mqops.printable import printable
 from mqops_airflow.hook import MqHook, existing_connection
+from mqops_airflow.job_environment import job_environment
+from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-PASSED_ON = ("JAVA_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_LOCAL_IP")
 QUIET = {"spark.log.level": "WARN", "spark.ui.showConsoleProgress": "false"}
-# One machine: few, larger shuffle partitions, and no UI that would listen beside Airflow's.
-LOCAL = {"spark.sql.shuffle.partitions": "8", "spark.ui.enabled": "false"}
+LOCAL = {"spark.sql.shuffle.partitions": "8"}  # one machine: few, larger shuffle partitions
 MASTER = re.compile(r"([^:,/\s]+):(\d+)")
 MASTER_ANSWERS_WITHIN = 5.0  # seconds
 PR_SET_PDEATHSIG = 1
@@ -59,7 +64,12 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
     :param asset: asset whose event gets what XCom gets as extra.
     :param repeated: argument → values separated by commas (templated); given once a value.
     :param once: whether a summary that is there already is taken, and nothing submitted: a snapshot is taken once.
+
+    `env_vars` go to the driver only, with every master.
     """
+
+    needs_queue_manager = True
+    """Whether the job gets the connection to the queue manager. A job that only reads the lake does not."""
 
     template_fields = (*SparkSubmitOperator.template_fields, "summary", "repeated")
 
@@ -86,14 +96,14 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         if self.once and Path(self.summary).exists():
-            self.log.info("Kept %s of an earlier try", self.summary)
+            self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
             self._submit()
         summary = json.loads(Path(self.summary).read_text(encoding="utf-8"))
         shown = {key: summary[key] for key in self.shown or summary}
         for key, value in shown.items():
             if isinstance(value, (str, int, float)):
-                self.log.info("%s: %s", key, value)
+                self.log.info("%s: %s", printable(key), printable(value))
         if self.asset is not None:
             context["outlet_events"][self.asset].extra = shown
         return shown
@@ -103,26 +113,55 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         master = f"{spark.host or ''}:{spark.port}" if spark.port else spark.host or ""
         master_must_answer(master, self._conn_id)
         self.properties_file = self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES")
-        self.conf = QUIET | (LOCAL if master.startswith("local") else {}) | (self.conf or {})
+        self.conf = QUIET | (LOCAL if master.startswith("local") else {}) | private.settings(master) | (self.conf or {})
         for argument, values in self.repeated.items():
             self.application_args = [*(self.application_args or ()), *spread(argument, values)]
-        self._hook = self._get_hook()
-        if self._hook._connection["deploy_mode"] == "cluster":
-            raise errors.SettingsError(
-                f"Spark connection {self._conn_id!r} has deploy mode cluster; mqops needs client, "
-                "because the driver gets the MQ credentials from its own environment"
-            )
-        try:
-            self._hook.submit(self.application, env=self._environment(), preexec_fn=end_with_parent)
-        except AirflowException as error:
-            raise job_error(self._hook._last_submit_log_lines, str(error), self._conn_id) from None
+        estate = estate_file()
+        environment = self._environment(estate.estate.job_environment)
+        with private.scratch(private.scratch_parent(lake(estate), os.environ)) as place:
+            with temporary_files_in(place.folder):  # a keytab of the Spark connection is written there
+                self._hook = self._get_hook()
+            if self._hook._connection["deploy_mode"] == "cluster":
+                raise errors.SettingsError(
+                    f"Spark connection {self._conn_id!r} has deploy mode cluster; mqops needs client, "
+                    "because the driver gets the MQ credentials from its own environment"
+                )
+            try:
+                self._hook.submit(
+                    self.application,
+                    env=place.environment(environment),
+                    preexec_fn=end_with_parent,
+                    umask=private.UMASK,
+                    pass_fds=(place.descriptor,),
+                )
+            except AirflowException as error:
+                raise job_error(self._hook._last_submit_log_lines, str(error), self._conn_id) from None
 
-    def _environment(self) -> dict[str, str]:
-        """The job's environment: this process's, the interpreter, and the credentials."""
-        given = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    def _environment(self, also: Sequence[str]) -> dict[str, str]:
+        """The job's environment: what every job gets, the interpreter, and the credentials.
+
+        Parameters: `also` what the estate adds.
+        """
         interpreter = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-        connection = MqHook(self.mq_conn_id).get_conn().to_json()
-        return {**os.environ, **interpreter, **given, "MQOPS_CONNECTION": connection}
+        chosen = job_environment(os.environ, also=also, mq=self.needs_queue_manager)
+        # Not to the hook, which would add all of Airflow's environment, or make them arguments (YARN, Kubernetes).
+        given, self.env_vars = self.env_vars or {}, None
+        environment = interpreter | chosen | {name: str(value) for name, value in given.items()}
+        if self.needs_queue_manager:
+            environment["MQOPS_CONNECTION"] = MqHook(self.mq_conn_id).get_conn().to_json()
+        return environment
+
+
+@contextmanager
+def temporary_files_in(folder: Path) -> Iterator[None]:
+    """Let this process make its temporary files in a private folder for a while, readable by its own user only."""
+    before, mask = tempfile.tempdir, os.umask(private.UMASK)
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+        os.umask(mask)
 
 
 def spread(argument: str, values: str) -> list[str]:

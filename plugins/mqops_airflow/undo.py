@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseBranchOperator, BaseOperator
 
-from mqops.act.lanes import RESTORE, RETURN
+from mqops.actions import RESTORE, RETURN
 from mqops.estate import Approval
 from mqops.printable import printable
-from mqops_airflow.check import drained_leftovers, own_folder
+from mqops_airflow.check import drained_leftovers
+from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.permission import permission
-from mqops_airflow.policy import judge
+from mqops_airflow.plan_files import read_plan, read_preflight
+from mqops_airflow.policy import plain, restored, verdict_on
 from mqops_airflow.prove import ProveOperator
 from mqops_airflow.reach import connection_for
+from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -26,15 +29,23 @@ if TYPE_CHECKING:
 class UndoPlanOperator(BaseOperator):
     """Looks where the messages of the form's run are now, copies the originals into a run of its own, makes the plan.
 
-    The XCom has the folder, and of the plan what the next tasks need.
+    RUN/handed_on.json says which run is undone; the XCom tells people of the plan, no task reads it.
+
+    :param four_eyes: whether the person who starts a run may not approve it.
     """
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.plan.preflight import shown  # noqa: PLC0415
-        from mqops.store.preflight import kept  # noqa: PLC0415
-        from mqops.workflow.undo import find_run, plan_undo  # noqa: PLC0415
+    def __init__(self, *, four_eyes: bool, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.four_eyes = four_eyes
 
+    def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.decide.core.preflight import shown  # noqa: PLC0415
+        from mqops.decide.preflight_record import kept  # noqa: PLC0415
+        from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+        from mqops.undo.in_process import find_run, plan_undo  # noqa: PLC0415
+
+        if self.four_eyes:
+            must_tell_people_apart(context)
         params, estate = context["params"], estate_file()
         name, lake_folder = params["queue_manager"], lake(estate)
         connection = connection_for(name, estate)
@@ -44,26 +55,37 @@ class UndoPlanOperator(BaseOperator):
         folder = own_folder(context, lake_folder, name)
         plan = plan_undo(connection, run, folder)
         for action, count in sorted(plan.actions.items()):
-            (self.log.info if action in {RESTORE, RETURN} else self.log.warning)("%s: %d messages", action, count)
+            (self.log.info if action in {RESTORE, RETURN} else self.log.warning)(
+                "%s: %d messages", printable(action), count
+            )
         found = kept(folder)
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
             self.log.warning("%s", printable(remark))
-        told = {"folder": str(folder.path), "undoes": run.run, "run": plan.run, "digest": plan.digest}
+        told = hand_on(context, folder, {"undoes": run.run}) | {"run": plan.run, "digest": plan.digest}
         return told | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
 
 
 class UndoRouteOperator(BaseBranchOperator):
     """Sends a dry run, and a plan that puts nothing back, to its proof, every other one to a person.
 
-    The XCom `verdict` says which way, why, and the plan's digest.
+    The XCom `verdict` tells people which way, why, and the plan's digest.
+
+    :param folder: the undo's folder (templated).
+    :param approval: the policy for undos.
     """
 
+    template_fields = ("folder",)
+
+    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.folder = folder
+        self.approval = plain(approval)
+
     def choose_branch(self, context: Context) -> str:
-        plan = context["ti"].xcom_pull(task_ids="plan")
-        dry_run = bool(context["params"]["dry_run"])
-        verdict = judge(messages=plan["actions"], approval=Approval(), dry_run=dry_run, by_hand=True)
-        self.log.info("Plan %s: %s (%s)", plan["digest"], verdict.way, verdict.why)
-        value = {"way": verdict.way, "why": verdict.why, "digest": plan["digest"]}
+        plan, found = read_plan(self.folder), read_preflight(self.folder)
+        verdict = verdict_on(plan, found, approval=restored(self.approval), context=context)
+        self.log.info("Plan %s: %s (%s)", printable(plan.digest), printable(verdict.way), printable(verdict.why))
+        value = {"way": verdict.way, "why": verdict.why, "digest": plan.digest}
         context["ti"].xcom_push(key="verdict", value=value)
         return "approve" if verdict.way == "ask" else "prove"
 
@@ -72,22 +94,22 @@ class UndoActOperator(BaseOperator):
     """Acts on the plan of an undo that the run has permission for; cleared or tried again, it goes on where it stopped.
 
     :param folder: the undo's folder (templated).
-    :param four_eyes: whether the person who started the run may not be the one who approved it.
+    :param approval: the policy for undos.
     """
 
     template_fields = ("folder",)
 
-    def __init__(self, *, folder: str, four_eyes: bool, **kwargs: Any) -> None:
+    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.folder = folder
-        self.four_eyes = four_eyes
+        self.approval = plain(approval)
 
     def execute(self, context: Context) -> dict[str, Any]:
-        from mqops.store.run import RunFolder  # noqa: PLC0415
-        from mqops.workflow.undo import carry_out  # noqa: PLC0415
+        from mqops.lake.run import RunFolder  # noqa: PLC0415
+        from mqops.undo.in_process import carry_out  # noqa: PLC0415
 
         params = context["params"]
-        found = permission(context, four_eyes=self.four_eyes)
+        found = permission(context, self.folder, restored(self.approval))
         summary = carry_out(
             connection_for(params["queue_manager"], estate_file()),
             RunFolder(Path(self.folder)),
@@ -103,7 +125,10 @@ class UndoProveOperator(ProveOperator):
     """`ProveOperator` on the queue manager that the form names."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(mq_conn_id="", **kwargs)
+        super().__init__(mq_conn_id="", queue_manager="", **kwargs)
+
+    def name(self, context: Context) -> str:
+        return str(context["params"]["queue_manager"])
 
     def connection(self, context: Context) -> MqConnection:
-        return connection_for(context["params"]["queue_manager"], estate_file())
+        return connection_for(self.name(context), estate_file())

@@ -16,14 +16,15 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from mqops.snapshot.columns import PATTERN_COLUMNS
-from mqops.spark.counts import counted
-from mqops.spark.decide import JIT_LIMIT, Request, chosen, decide, valid_table
-from mqops.spark.digest import digest_of
-from mqops.spark.rules import compared
-from mqops.spark.schema import PLAN, SNAPSHOT
-from mqops.store import snapshot
-from mqops.store.run import RunFolder
+from mqops.decide.spark.counts import counted
+from mqops.decide.spark.decide import JIT_LIMIT, Request, chosen, decide, valid_table
+from mqops.decide.spark.digest import digest_of
+from mqops.decide.spark.rules import compared
+from mqops.decide.spark.schema import PLAN
+from mqops.lake.run import RunFolder
+from mqops.observe import snapshot
+from mqops.observe.core.columns import PATTERN_COLUMNS
+from mqops.observe.spark.schema import SNAPSHOT
 
 ROWS = int(os.environ.get("MQOPS_BENCH_ROWS", "1000000"))
 ROUNDS = 9

@@ -30,11 +30,11 @@ from bench_redrive import MESSAGES, ONE_BY_ONE, ROUNDS, best, folder, rate
 from mq_support import DLQ, Manager, create, dead_letter
 from pymqi import pymqe
 
+from mqops.act.in_process import act
+from mqops.deciders.dead_letters import Pass, plan_pass
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
 from mqops.rules import parse
-from mqops.workflow.act import act
-from mqops.workflow.dlq import Pass, plan_pass
 from mqwire.structures import MQMD_LAYOUT
 
 TARGETS = [f"TARGET.{number:02}" for number in range(20)]

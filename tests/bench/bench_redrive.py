@@ -27,10 +27,10 @@ from pymqi import CMQC
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mq_support import DLQ, Manager, create, dead_letter
 
+from mqops.act.in_process import act
+from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.workflow.act import act
-from mqops.workflow.dlq import Pass, plan_pass
-from mqops.workflow.prove import prove
 
 MESSAGES = int(os.environ.get("MQOPS_BENCH_MESSAGES", "10000"))
 ONE_BY_ONE = max(200, MESSAGES // 10)

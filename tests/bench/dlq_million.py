@@ -23,7 +23,7 @@ import psutil
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mq_support import DLQ, Manager, create, dead_letter
 
-from mqops.store.run import RunFolder
+from mqops.lake.run import RunFolder
 
 MESSAGES = 1_000_000
 SMALL = 10_000

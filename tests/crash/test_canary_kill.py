@@ -12,12 +12,12 @@ from act_support import counts, send_back, taken
 from crash.test_kill_nine import proved, run_until
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.ledger.marker import Marker
-from mqops.store.files import read_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.canary import CAME_BACK, kept
-from mqops.workflow.stop import finish
+from mqops.act.canary import CAME_BACK, kept
+from mqops.deciders.stop import finish
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
 
 
 @pytest.fixture

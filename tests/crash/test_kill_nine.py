@@ -25,15 +25,15 @@ from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 from spark_support import ENVIRONMENT
 
+from mqops.deciders.dead_letters import Pass, plan_pass
 from mqops.errors import InProgress
-from mqops.ledger.account import account
-from mqops.ledger.marker import Marker
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.account import account
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
 from mqops.model import RunSummary
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.dlq import Pass, plan_pass
-from mqops.workflow.prove import prove
 
 MESSAGES = int(os.environ.get("MQOPS_CRASH_MESSAGES", "2000"))
 KILLS = int(os.environ.get("MQOPS_CRASH_KILLS", "3"))
@@ -207,7 +207,7 @@ def kill_prove(manager: Manager, run: RunFolder, dice: random.Random) -> None:
     """Kill prove while it drains, at a few different lines of the ledger."""
     code = (
         "import sys; from pathlib import Path; from mqops.mq.connection import MqConnection; "
-        "from mqops.store.run import RunFolder; from mqops.workflow.prove import prove; "
+        "from mqops.lake.run import RunFolder; from mqops.prove.prove import prove; "
         "prove(MqConnection.from_environment(), RunFolder(Path(sys.argv[1])))"
     )
     ledger = run.lake_folder / "ledger" / "ledger.jsonl"

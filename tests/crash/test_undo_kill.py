@@ -16,12 +16,12 @@ import pytest
 from crash.test_kill_nine import KILLS, MESSAGES, SEED, UNIT_SIZE, Watch, further, kill_one, run_until, verify
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.ledger.account import account
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.account import account
 from mqops.mq.connection import MqConnection
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.run import RunFolder
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.prove import prove
 
 QUEUES = "".join(f"DEFINE QLOCAL({name}) MAXDEPTH(999999)\n" for name in ("A", "B", "PARKED"))
 RULES = """\

@@ -24,9 +24,9 @@ from crash.workflow_chain import FINISH
 from mq_support import DLQ, Manager, dead_letter
 from spark_support import ENVIRONMENT
 
-from mqops.ledger.account import account
-from mqops.store.files import read_json
-from mqops.store.run import RunFolder
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.account import account
 
 KILLS = int(os.environ.get("MQOPS_WORKFLOW_KILLS", "3"))
 BATCH = 300

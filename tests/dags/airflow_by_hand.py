@@ -1,13 +1,15 @@
 """An Airflow for the tests that does what it is told line by line: calls of its API by a person, tasks run one by one.
 
-A line in is `["call", person, method, path, body]` or `["task", DAG, run, task, form]`, JSON; the line out, to the file
-descriptor that is the argument, is what the API answers, or the task's state. Nothing is scheduled: the order is the
-test's.
+A line in is `["call", person, method, path, body]`, `["task", DAG, run, task, form]` or `["setting", name, value]`,
+JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. alice has
+the role User, which may start runs and write XComs; everybody else is an administrator. Nothing is scheduled: the order
+is the test's.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -31,10 +33,14 @@ class Told:
         self.client = TestClient(create_app(apps="core"))
 
     def call(self, person: str, method: str, path: str, body: Any) -> Any:
-        token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=person, role="admin"))
+        role = "user" if person == "alice" else "admin"
+        token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=person, role=role))
         headers = {"Authorization": f"Bearer {token}"}
         answer = self.client.request(method, f"/api/v2{path}", json=body, headers=headers)
         return answer.raise_for_status().json() if answer.content else None
+
+    def setting(self, name: str, value: str) -> None:
+        os.environ[name] = value
 
     def task(self, dag: str, run: str, task: str, form: dict[str, Any]) -> str:
         command("tasks", "test", dag, task, run, "--task-params", json.dumps(form))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
 
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import DAG, Param, task
+from airflow.sdk import DAG, Param
 
 from mqops.estate import Approval
 from mqops_airflow.route import PlanRouteOperator
@@ -16,25 +15,16 @@ from mqops_airflow.route import PlanRouteOperator
 FOLDER = os.environ["TEST_FOLDER"]
 
 with DAG("routing", schedule=None, params={"dry_run": Param(False, type="boolean")}) as dag:
-
-    @task(task_id="decide")
-    def decide() -> Any:
-        with open(f"{FOLDER}/plan.json", encoding="utf-8") as file:
-            plan = json.load(file)
-        return {"actions": plan["actions"], "digest": plan["digest"]}
-
-    planned = decide()
     for name in ("reached", "unreachable"):
         route = PlanRouteOperator(
             task_id=name,
             folder=FOLDER if name == "reached" else f"{FOLDER}-copy",
             mq_conn_id=f"mq_{name}",
             approval=Approval(),
-            plan_task="decide",
             ways={"ask": f"{name}_ask", "act": f"{name}_act"},
             retries=0,
         )
-        planned >> route >> [EmptyOperator(task_id=f"{name}_{way}") for way in ("ask", "act")]
+        route >> [EmptyOperator(task_id=f"{name}_{way}") for way in ("ask", "act")]
 
 
 def main() -> None:

@@ -17,6 +17,12 @@ JOB = str(Path(__file__).with_name("submitted_job.py"))
 ASSET = Asset(name="tested", uri="x-mqops://tested")
 
 
+class LookedAt(MqSparkSubmitOperator):
+    """A job that reads the lake only, as those of the data quality workflow."""
+
+    needs_queue_manager = False
+
+
 def task(name: str, how: str = "fine", **kwargs: object) -> MqSparkSubmitOperator:
     (FOLDER / name).mkdir(exist_ok=True)
     given = {"conn_id": "spark_test", "mq_conn_id": "mq_test", "summary": f"{FOLDER}/{name}/summary.json", **kwargs}
@@ -29,8 +35,19 @@ with DAG("submitting", schedule=None) as dag:
     task(
         "fine",
         shown=("user", "secret_length", "processes_with_the_secret_in_their_arguments", "arguments", "python"),
+        env_vars={"GIVEN_TO_THE_OPERATOR": "here"},
         repeated={"--message-id": "0a,0b"},
         asset=ASSET,
+    )
+    LookedAt(
+        task_id="looked_at",
+        application=JOB,
+        application_args=[f"{FOLDER}/looked_at", "looked_at"],
+        conn_id="spark_test",
+        mq_conn_id="mq_test",
+        summary=f"{FOLDER}/looked_at/summary.json",
+        conf={"spark.shuffle.spill.numElementsForceSpillThreshold": "1000", "spark.sql.shuffle.partitions": "2"},
+        retries=0,
     )
     task("taken_once", how="named", once=True)
     task("named_error", how="named")
@@ -42,6 +59,7 @@ with DAG("submitting", schedule=None) as dag:
 
 
 def main() -> None:
+    (FOLDER / "looked_at").mkdir()
     (FOLDER / "taken_once" / "summary.json").write_text('{"kept": 1}')
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -15,7 +15,7 @@ import pytest
 
 from mqops_demo import airflow_home
 from mqops_demo.airflow import connections, dag_ids, estate_of
-from mqops_demo.airflow_home import AirflowHome, free_port
+from mqops_demo.airflow_home import AirflowHome, free_port, lock_folder
 from mqops_demo.airflow_processes import running, stop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,6 +103,40 @@ def test_a_port_that_somebody_listens_on_is_passed_over() -> None:
         listener.terminate()
         listener.wait()
         listener.stdout.close()
+
+
+def test_a_lock_that_somebody_made_a_link_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    victim = tmp_path / "victim"
+    lock_folder().joinpath("port-28080").symlink_to(victim)
+    with pytest.raises(OSError, match="symbolic link"):
+        free_port(28080)
+    assert not victim.exists()
+
+
+@pytest.mark.parametrize("how", ["link", "writable"])
+def test_a_folder_of_locks_that_others_can_write_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if how == "link":
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "mqops").symlink_to(tmp_path / "elsewhere")
+    else:
+        (tmp_path / "mqops").mkdir()
+        (tmp_path / "mqops").chmod(0o777)
+    with pytest.raises(RuntimeError, match="must be a folder that only you can write to"):
+        free_port(28080)
+
+
+def test_nothing_is_made_in_the_shared_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "shared"))
+    port, lock = free_port(28080)
+    os.close(lock)
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
+    assert stat.S_IMODE((tmp_path / "cache" / "mqops").stat().st_mode) == 0o700
+    assert (tmp_path / "cache" / "mqops" / f"port-{port}").exists()
 
 
 def test_stop_ends_the_whole_family(home: AirflowHome, family: tuple[subprocess.Popen[str], int]) -> None:

@@ -15,11 +15,13 @@ import pymqi
 import pytest
 from mq_support import DLQ, Manager, create, dead_letter
 
-from mqops.plan import PlanSummary
+from mqops.decide.core import PlanSummary
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.rules import parse
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
+from mqops_airflow import answer
+from mqops_airflow.run_folder import HANDED_ON, run_key
 
 HERE = Path(__file__).parent
 ESTATE = """\
@@ -29,6 +31,10 @@ queue_managers:
     connection: mq_test
     spark: spark_down
     dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}
+  FREE:
+    connection: mq_test
+    spark: spark_down
+    dlq_rules: {rules: qm1.rules, approval: {required: false}}
 """
 RULES = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
@@ -120,9 +126,17 @@ class Run:
     def states(self, *tasks: str) -> list[str]:
         return [self.call("carol", "GET", f"/taskInstances/{task}")["state"] for task in tasks]
 
-    def left(self, task: str, key: str, value: Any) -> None:
-        """Let a task that is not run have left something."""
-        self.call("carol", "POST", f"/taskInstances/{task}/xcomEntries", {"key": key, "value": value})
+    def has(self, planned: RunFolder, queue_manager: str = "QM1") -> RunFolder:
+        """Let the first tasks, which are not run, have made this plan."""
+        path = RunFolder.at(self.airflow.folder / "lake", queue_manager, run_key(self.dag, self.key)).path
+        shutil.copytree(planned.path, path)
+        kept = {"dag_id": self.dag, "run_id": self.key, "found": {"unit_size": 1}}
+        (path / HANDED_ON).write_text(json.dumps(kept))
+        return RunFolder(path)
+
+    def forge(self, task: str, key: str, value: Any) -> None:
+        """Write an XCom, as those may who may trigger the DAG."""
+        self.call("alice", "POST", f"/taskInstances/{task}/xcomEntries", {"key": key, "value": value})
 
     def clear(self, *tasks: str) -> None:
         """Clear these tasks and no others."""
@@ -208,13 +222,13 @@ def test_a_task_marked_as_success_approves_nothing(airflow: Airflow) -> None:
     assert run.task("approve") == "awaiting_input"
     assert "NotAllowed: alice started this run; the estate asks for another person's approval" in run.answer("alice")
     run.mark("alice", "approve")
-    assert "NotAllowed: nobody has approved" in run.task("act")
-    # route marked, too: no verdict, no act
+    assert "NotAllowed: alice started this run" in run.task("act")
+    # route marked, too
     other = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone, dry_run=False)
     assert other.task("plan") == "success"
     for task in ("route", "approve"):
         other.mark("alice", task)
-    assert "NotAllowed: the task route has no verdict on the plan" in other.task("act")
+    assert "NotAllowed: nobody has approved" in other.task("act")
     assert airflow.places() == before
     run.clear("approve", "act")
     assert [run.task("approve"), run.answer("bob")] == ["awaiting_input", "success"]
@@ -238,14 +252,14 @@ def test_an_approval_is_for_the_plan_that_was_shown(airflow: Airflow) -> None:
         assert one.tasks("plan", "route") == ["success"] * 2
     new = run.xcom("plan")["digest"]
     assert new != old
-    refused = f"NotAllowed: bob approved plan {old}, the plan is {new} now: start a new run to ask"
-    assert refused in run.task("act")
-    assert refused in waiting.answer("bob")
+    assert f"NotAllowed: nobody has approved plan {new}" in run.task("act")
+    other = waiting.xcom("plan")["digest"]
+    assert f"NotAllowed: the answer is not about plan {other}, which was made meanwhile" in waiting.answer("bob")
     # asked again, Airflow would show the first plan once more
     for one in (run, waiting):
         one.clear("approve")
-        assert f"start a new run to have plan {new} approved" in one.task("approve")
-        assert old in one.question()["body"]
+        assert f"start a new run to have plan {one.xcom('plan')['digest']} approved" in one.task("approve")
+        assert f"`{old}`" in run.question()["body"]
         assert "NotAllowed: nobody has approved" in one.task("act")
     assert airflow.places() == before
 
@@ -261,36 +275,105 @@ def test_a_rejected_plan_is_not_acted_on(airflow: Airflow) -> None:
     assert airflow.places() == before
 
 
-@pytest.mark.parametrize(
-    ("way", "decision", "error"),
-    [
-        ("ask", None, "NotAllowed: nobody has approved plan d1"),
-        ("ask", {"approved": True, "by": "bob", "digest": "d0"}, "NotAllowed: bob approved plan d0, the plan is d1"),
-        ("ask", {"approved": True, "by": "bob", "digest": "d1"}, "SparkUnreachable"),  # allowed: submitted
-        ("act", None, "SparkUnreachable"),
-    ],
-)
-def test_the_job_that_acts_is_submitted_with_permission_only(
-    airflow: Airflow, way: str, decision: dict[str, Any] | None, error: str
-) -> None:
+def test_forged_xcoms_permit_nothing_and_the_answer_that_airflow_recorded_does(airflow: Airflow) -> None:
+    planned, plan = airflow.planned()
+    refused = f"NotAllowed: nobody has approved plan {plan.digest}: the task approve has no answer"
     run = airflow.run("qm1_dlq_rules", "alice", dry_run=False)
-    run.left("check", "return_value", {"folder": "nowhere", "unit_size": 1})
-    run.left("route", "verdict", {"way": way, "why": "", "digest": "d1"})
-    if decision:
-        run.left("approve", "decision", decision)
-    written = run.task("act")
-    assert f"{error}" in written
-    assert ("no Spark master answers" in written) is (error == "SparkUnreachable")
+    run.has(planned)
+    run.forge("check", "return_value", {"folder": str(planned.path), "unit_size": 4999})
+    run.forge("route", "verdict", {"way": "act", "why": "", "digest": plan.digest})
+    run.forge("approve", "decision", {"approved": True, "by": "bob", "digest": plan.digest})
+    assert refused in run.task("act")
+    # the answer that bob gave in another run, on the same plan
+    other = airflow.run("qm1_dlq_rules", "alice", dry_run=False)
+    theirs = other.has(planned)
+    assert [other.task("approve"), other.answer("bob")] == ["awaiting_input", "success"]
+    assert "SparkUnreachable: no Spark master answers" in other.task("act")  # allowed: submitted
+    run.forge("approve", "return_value", other.xcom("approve"))
+    run.mark("alice", "approve")
+    assert refused in run.task("act")
+    ours = RunFolder.at(airflow.folder / "lake", "QM1", run_key(run.dag, run.key))
+    shutil.copy(theirs.path / answer.FILE, ours.path)
+    assert f"NotAllowed: the approval in this run's folder is of run {other.key} of qm1_dlq_rules" in run.task("act")
+    # asked, and answered by who started it
+    run.clear("approve", "act")
+    assert run.task("approve") == "awaiting_input"
+    assert f"`{run.key}` of `qm1_dlq_rules`, which `alice` started" in run.question()["body"]
+    assert "NotAllowed: alice started this run" in run.answer("alice")
+    assert "NotAllowed: alice started this run" in run.task("act")
+
+
+def test_a_forged_verdict_does_not_make_a_dry_run_act(airflow: Airflow) -> None:
+    planned, plan = airflow.planned()
+    dry, wet = (airflow.run("free_dlq_rules", "alice", dry_run=is_dry) for is_dry in (True, False))
+    for run in (dry, wet):
+        run.has(planned, "FREE")
+        run.forge("route", "verdict", {"way": "act", "why": "", "digest": plan.digest})
+    assert "NotAllowed: this run is to move nothing (dry run: " in dry.task("act")
+    assert "SparkUnreachable: no Spark master answers" in wet.task("act")  # the estate requires no approval
+
+
+def test_an_answer_is_about_the_text_that_the_files_give(airflow: Airflow) -> None:
+    run = airflow.run("qm1_dlq_rules", "alice", dry_run=False)
+    folder = run.has(airflow.planned()[0])
+    assert [run.task("approve"), run.answer("bob")] == ["awaiting_input", "success"]
+    # routed again, the pre-flight that bob saw stays
+    assert run.task("route") == "success"
+    assert "SparkUnreachable" in run.task("act")
+    found = json.loads((folder.path / "preflight.json").read_text())
+    (folder.path / "preflight.json").write_text(json.dumps({**found, "findings": [], "destinations": 7}))
+    assert "NotAllowed: bob saw another text about plan" in run.task("act")
+
+
+def test_a_form_reads_no_file_but_tables(airflow: Airflow) -> None:
+    airflow.manager.put(DLQ, [dead_letter("A", b"x")])
+    rules, secret = airflow.folder / "rules", airflow.folder / "secret.rules"
+    rules.mkdir()
+    secret.write_text("PASSWORD=hunter2\n")
+    (rules / "link.rules").symlink_to(secret)
+    (rules / "other.rules").write_text(RULES)
+    (rules / "wrong.rules").write_text("ACTION(FLY)\n")
+
+    def check(name: str) -> str:
+        return airflow.run("qm1_dlq_rules", "alice", rules_file=name).task("check")
+
+    for name in ("secret.rules", "rules/link.rules", "rules/missing.rules", "estate.yaml", "airflow/airflow.cfg"):
+        written = check(name)
+        assert f"SettingsError: rules file {name} may not be chosen" in written
+        assert f"{rules}: qm1.rules, rules/other.rules, rules/wrong.rules" in written
+        assert "hunter2" not in written
+    assert [check("qm1.rules"), check("rules/other.rules")] == ["success"] * 2
+    assert "RulesError: wrong.rules is not valid: 1 errors, at 1:8" in check("rules/wrong.rules")
+
+
+def test_four_eyes_refuse_to_start_where_airflow_cannot_tell_people_apart(airflow: Airflow) -> None:
+    nobody = airflow.run("qm1_dlq_rules", "Anonymous")
+    assert "Airflow does not say who started this run (manual). Start it under a user of your own" in nobody.task(
+        "check"
+    )
+    everybody = "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS"
+    airflow.say("setting", everybody, "True")
+    try:
+        for dag, task, form in (
+            ("qm1_dlq_rules", "check", {}),
+            ("mq_undo", "plan", {"queue_manager": "QM1", "run": "any"}),
+        ):
+            written = airflow.run(dag, "alice", **form).task(task)
+            assert "SettingsError: The estate asks for four eyes, but everybody is the same administrator" in written
+            assert "simple_auth_manager_all_admins to False" in written
+    finally:
+        airflow.say("setting", everybody, "False")
 
 
 def test_law2_a_run_that_a_person_has_materialize_an_asset_is_dry_by_default(airflow: Airflow) -> None:
     run_folder, plan = airflow.planned()
     (asset,) = airflow.say("call", "alice", "GET", "/assets?name_pattern=qm1_dlq_rules_plan", None)["assets"]
-    begun = airflow.say("call", "alice", "POST", f"/assets/{asset['id']}/materialize", None)
+    begun = airflow.say("call", "carol", "POST", f"/assets/{asset['id']}/materialize", None)
     assert begun["run_type"] == "asset_materialization"
     run = Run(airflow, "qm1_dlq_rules", begun["dag_run_id"], {})
-    run.left("check", "return_value", {"folder": str(run_folder.path)})
-    run.left("decide", "return_value", {"actions": plan.actions, "digest": plan.digest})
+    run.has(run_folder)
     assert run.task("route") == "success"
     verdict = run.xcom("route", "verdict")
-    assert (verdict["way"], verdict["why"]) == ("stop", "dry run: 2 messages would be moved or discarded, none is")
+    assert (verdict["way"], verdict["why"]) == (
+        *("stop", f"dry run: {sum(plan.actions.values())} messages would be moved or discarded, none is"),
+    )

@@ -92,7 +92,11 @@ def test_settings_of_the_estate_reach_the_dag(dag_file: Any, estate_folder: Path
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("*/15 * * * *", False, 1)
     assert (dag.params["unit_of_work"], dag.params["queue"], dag.params["rules_file"]) == (50, "MY.DLQ", "qm1.rules")
     approve = dag.get_task("approve")
-    assert (approve.response_timeout, approve.four_eyes, approve.defaults) == (timedelta(minutes=90), True, ["Reject"])
+    assert (approve.response_timeout, approve.approval["four_eyes"], approve.defaults) == (
+        timedelta(minutes=90),
+        True,
+        ["Reject"],
+    )
     assert dag.get_task("route").approval["auto_approve"] == {"actions": ["RETRY", "FWD"], "max_messages": 20}
     assert dag.get_task("observe")._conn_id == "spark_everywhere"
     assert "at most 20 messages with only RETRY, FWD" in dag.doc_md
@@ -146,6 +150,13 @@ def test_the_form_checks_its_fields(dag_file: Any, field: str, good: list[Any], 
     for value in bad:
         with pytest.raises(ParamValidationError):
             param.resolve(value)
+
+
+def test_the_form_offers_the_tables_that_it_may_name(dag_file: Any, estate_folder: Path) -> None:
+    (estate_folder / "rules").mkdir()
+    (estate_folder / "rules" / "more.rules").write_text("ACTION(RETRY)\n")
+    (dag,) = dags_of(dag_file("dlq_rules")).values()
+    assert dag.params.get_param("rules_file").schema["examples"] == ["qm1.rules", "rules/more.rules"]
 
 
 def test_schedules_can_be_held_back(dag_file: Any, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

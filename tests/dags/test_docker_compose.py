@@ -193,6 +193,12 @@ def test_airflow_can_write_its_passwords_file() -> None:
     assert not [name for name in ("scheduler", "dag-processor", "triggerer") if folder in mounted(name)]
 
 
+def test_connections_are_tested_only_where_somebody_asks_for_it() -> None:
+    for name in ("api-server", "scheduler"):
+        setting = SERVICES[name]["environment"]["AIRFLOW__CORE__TEST_CONNECTION"]
+        assert setting == "${MQOPS_TEST_CONNECTION:-Disabled}"
+
+
 def test_the_copy_of_the_passwords_is_made_anew_and_airflow_opens_it(tmp_path: Path) -> None:
     """The composed command on folders of this machine, twice as after a second `docker compose up`."""
     secret, made = tmp_path / "airflow_passwords", tmp_path / "passwords.json"
@@ -289,6 +295,54 @@ def test_only_the_client_with_the_digest_is_unpacked(tmp_path: Path, right: bool
     }
     done = run_step("curl --fail", variables, archive=str(tmp_path / "mqc.tar.gz"), target=str(target))
     assert (done.returncode == 0, (target / "licence").exists()) == (right, right), done.stderr
+
+
+SPARK = ("spark-master", "spark-worker-1", "spark-worker-2")
+SPARK_CONF = "/run/secrets/spark_conf"
+
+
+def made_spark_conf(folder: Path) -> dict[str, str]:
+    """The Spark properties that make_secrets.py makes."""
+    made_in(folder, "--accept-mq-licence")
+    return dict(line.split() for line in (folder / MADE / "spark.conf").read_text().splitlines())
+
+
+def test_spark_lets_in_who_knows_the_secret_and_encrypts(tmp_path: Path) -> None:
+    made = made_spark_conf(tmp_path / "one")
+    assert (made["spark.authenticate"], made["spark.network.crypto.enabled"]) == ("true", "true")
+    assert made["spark.network.crypto.saslFallback"] == made["spark.master.rest.enabled"] == "false"
+    assert re.fullmatch(r"[0-9a-f]{64}", made["spark.authenticate.secret"])
+    assert made_spark_conf(tmp_path / "two")["spark.authenticate.secret"] != made["spark.authenticate.secret"]
+
+
+def test_the_cluster_and_the_drivers_have_the_secret_and_nobody_else() -> None:
+    assert {name for name, service in SERVICES.items() if "spark_conf" in service.get("secrets", ())} == {
+        *SPARK,
+        "scheduler",
+    }
+    assert COMPOSE["secrets"]["spark_conf"] == {"file": f"{MADE}spark.conf"}
+    assert SERVICES["scheduler"]["environment"]["MQOPS_SPARK_PROPERTIES"] == SPARK_CONF
+    for name in SPARK:
+        arguments = command(name)
+        assert arguments[arguments.index("--properties-file") + 1] == SPARK_CONF
+
+
+@pytest.mark.parametrize("name", SPARK)
+def test_the_pages_of_spark_are_for_inside_the_container_only(name: str) -> None:
+    """The web page listens on SPARK_LOCAL_IP; what master and workers say to each other on --host."""
+    assert SERVICES[name]["environment"]["SPARK_LOCAL_IP"] == "127.0.0.1"
+    assert "ports" not in SERVICES[name]
+    arguments = command(name)
+    assert arguments[arguments.index("--host") + 1] in (SERVICES[name]["hostname"], "$$HOSTNAME")
+
+
+def test_each_container_of_spark_has_a_name_of_its_own() -> None:
+    assert len({SERVICES[name]["hostname"] for name in SPARK}) == len(SPARK)
+
+
+@pytest.mark.parametrize("name", SPARK)
+def test_what_spark_writes_is_for_its_user_only(name: str) -> None:
+    assert SERVICES[name]["command"][2].startswith("umask 077 && exec spark-class ")
 
 
 def test_no_secret_stands_in_the_file() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mqops.plan import PlanCount, PlanSummary, RuleCount, Sample
-from mqops.plan.preflight import Finding, Preflight
+from mqops.decide.core import PlanCount, PlanSummary, RuleCount, Sample
+from mqops.decide.core.preflight import Finding, Preflight
 from mqops_airflow import plan_text
 
 SAMPLE = Sample(
@@ -115,3 +115,16 @@ def test_findings_beyond_the_table_are_counted() -> None:
     text = plan_text.body(plan(), found(*many))
     assert "unknown 32.**" in text
     assert "… and 2 more findings" in text
+
+
+def test_names_from_a_message_are_no_markdown_no_html_and_no_line() -> None:
+    evil = "[x](http://e)![i](http://e)<script>`|\u202e\n# Approved::group::"
+    hostile = replace(SAMPLE, put_appl_name=evil, shape=evil)
+    count = replace(COUNT, origin_q=evil, dest_q=evil, symbol=evil, oldest=evil, samples=(hostile,))
+    asked = replace(plan(count), queue=evil, table_source=evil, run=evil, remarks=(evil,))
+    text = plan_text.body(asked)
+    shown = "`[x](http://e)![i](http://e)<script>'¦\ufffd\ufffd# Approved\ufffd\ufffdgroup::"
+    assert text.count(shown) == 10
+    assert "http://e" not in text.replace(shown, "")
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert plan_text.subject(asked).isprintable()

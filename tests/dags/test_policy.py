@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from mqops.decide.core.preflight import Preflight
 from mqops.estate import Approval, AutoApprove
-from mqops_airflow.policy import UNATTENDED, judge
+from mqops_airflow.policy import UNATTENDED, judge, verdict_on
 
 ASK = Approval()
 NEVER = Approval(required=False)
@@ -52,6 +53,16 @@ def test_doubts_about_destinations_need_a_person() -> None:
     assert verdict.why == "5 messages wait for approval: the pre-flight found 2 problems"
     assert judge(**small, approval=NEVER, by_hand=False, doubts=2).way == "act"  # the estate asks nobody
     assert judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=2).way == "stop"
+
+
+def test_a_plan_whose_destinations_nobody_looked_at_needs_a_person() -> None:
+    from types import SimpleNamespace  # noqa: PLC0415
+
+    plan = SimpleNamespace(digest="d1", actions={"RETRY": 5})
+    context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="scheduled")}
+    for found, way in ((Preflight(plan="d1", checked_at=""), "act"), (Preflight(plan="d0", checked_at=""), "ask")):
+        assert verdict_on(plan, found, approval=SMALL_RETRIES, context=context).way == way
+    assert verdict_on(plan, None, approval=SMALL_RETRIES, context=context).way == "ask"
 
 
 def test_law2_only_what_nobody_starts_by_hand_is_not_dry_by_default() -> None:

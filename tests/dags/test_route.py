@@ -12,12 +12,12 @@ from typing import Any
 
 from mq_support import DLQ, dead_letter
 
+from mqops.decide.preflight_record import kept
+from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.lake.run import RunFolder
 from mqops.rules import parse
-from mqops.store.preflight import kept
-from mqops.store.run import RunFolder
-from mqops.workflow.dlq import Pass, plan_pass
 from mqops_airflow import plan_text
-from mqops_airflow.approval import read_plan, read_preflight
+from mqops_airflow.plan_files import read_plan, read_preflight
 
 HERE = Path(__file__).parent
 RULES = "ACTION(RETRY)"

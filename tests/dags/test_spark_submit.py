@@ -20,6 +20,15 @@ from mqops_airflow.spark import SparkJobFailed, SparkUnreachable, job_error, mas
 
 HERE = Path(__file__).parent
 SECRET = "s3cret-of-the-queue-manager"
+# Airflow's and other systems' secrets, in the environment of the task.
+FOREIGN = {
+    "AIRFLOW__API_AUTH__JWT_SECRET": "x" * 64,
+    "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN_SECRET": "x",
+    "AIRFLOW_CONN_OTHER": "http://user:word@nowhere",
+    "MQOPS_OF_THE_TASK": "1",
+    "SPARK_SOME_TOKEN": "1",
+    "SOMEBODYS_KEY": "1",
+}
 
 
 @dataclass(frozen=True)
@@ -50,8 +59,13 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
     for name in ("submitting_dag.py", "submitted_job.py"):
         shutil.copy(HERE / name, dags / name)
     (dags / ".airflowignore").write_text("submitted_job.py\n")
+    estate = home / "estate.yaml"
+    estate.write_text("lake: lake\njob_environment: [ADDED_*]\nqueue_managers:\n  QM1:\n    connection: mq_test\n")
     environment = {
         **os.environ,
+        **FOREIGN,
+        "ADDED_BY_THE_ESTATE": "1",
+        "MQOPS_ESTATE": str(estate),
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
         "TEST_FOLDER": str(folder),
@@ -65,14 +79,15 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
         ),
     }
     command = [sys.executable, str(dags / "submitting_dag.py")]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    environment.pop("MQOPS_LAKE", None)
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, umask=0o022)
     output = result.stdout + result.stderr
     (states,) = [line.removeprefix("STATES ") for line in output.splitlines() if line.startswith("STATES ")]
     return Outcome(home=home, folder=folder, output=output, states=json.loads(states))
 
 
 def test_states(outcome: Outcome) -> None:
-    fine = {"fine", "taken_once"}
+    fine = {"fine", "looked_at", "taken_once"}
     assert {task for task, state in outcome.states.items() if state == "success"} == fine, outcome.output
     assert set(outcome.states.values()) == {"success", "failed"}
 
@@ -82,6 +97,44 @@ def test_the_job_gets_the_connection_and_the_interpreter(outcome: Outcome) -> No
     assert (summary["user"], summary["secret_length"]) == ("app", len(SECRET))
     assert summary["python"] == os.environ.get("PYSPARK_PYTHON", sys.executable)
     assert summary["arguments"] == ["fine", "--message-id=0a", "--message-id=0b"]
+
+
+def seen(outcome: Outcome, task: str) -> dict[str, Any]:
+    """What the job of a task wrote down."""
+    found: dict[str, Any] = json.loads((outcome.folder / task / "summary.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize(("task", "connected"), [("fine", True), ("looked_at", False)])
+def test_a_job_gets_the_variables_on_the_list(outcome: Outcome, task: str, connected: bool) -> None:
+    variables = set(seen(outcome, task)["variables"])
+    assert not variables & FOREIGN.keys()
+    assert {name for name in variables if name.startswith(("AIRFLOW", "_AIRFLOW"))} == set()
+    assert {"PATH", "SPARK_LOCAL_IP", "PYSPARK_PYTHON", "ADDED_BY_THE_ESTATE"} <= variables
+    assert ({"MQOPS_CONNECTION", "GIVEN_TO_THE_OPERATOR"} <= variables) is connected
+    assert ("MQOPS_CONNECTION" in variables) is connected
+
+
+def test_nobody_else_can_read_what_spark_leaves_on_the_disk(outcome: Outcome) -> None:
+    """With umask 022 in the task's process, while the job runs: it shuffled and spilled."""
+    found = seen(outcome, "looked_at")
+    assert found["shuffle_files"] > 0
+    assert found["open_to_others"] == []
+    assert found["with_the_mark"] == []
+
+
+def test_the_temporary_folder_lies_in_the_lake_locked_and_is_removed_in_the_end(outcome: Outcome) -> None:
+    found = seen(outcome, "looked_at")
+    parent = outcome.home / "lake" / ".spark"
+    assert [Path(place).parents[1] for place in found["places"]] == [parent, parent]
+    assert found["locked"]
+    assert list(parent.iterdir()) == []
+
+
+def test_a_driver_of_a_local_master_listens_for_this_machine_only_and_asks_for_a_secret(outcome: Outcome) -> None:
+    found = seen(outcome, "looked_at")
+    assert {address.removeprefix("::ffff:") for address in found["listens_on"]} == {"127.0.0.1"}
+    assert (found["authenticated"], found["ui"]) == ("true", None)
 
 
 def test_what_is_shown_of_the_summary_goes_to_xcom(outcome: Outcome) -> None:

@@ -10,8 +10,8 @@ import pytest
 from airflow.sdk import DAG
 
 from mqops.errors import SettingsError, Stopped
-from mqops.store.run import RunFolder
-from mqops.store.stop import is_stopped, refuse_if_stopped
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import is_stopped, refuse_if_stopped
 
 ESTATE = """\
 lake: lake
@@ -86,7 +86,7 @@ def test_the_forms_have_canary_rate_and_in_flight_limit_as_the_estate_sets_them(
         with pytest.raises(ParamValidationError):
             dlq.params.get_param(name).resolve(-1)
     arguments = dlq.get_task("decide").application_args
-    wanted = [f"--{name.replace('_', '-')}={{{{ ti.xcom_pull(task_ids='check')['{name}'] }}}}" for name in names]
+    wanted = [f"--{name.replace('_', '-')}={{{{ handed_on(dag_run, 'QM1')['{name}'] }}}}" for name in names]
     assert [
         argument for argument in arguments if argument.split("=")[0] in {f"--{n.replace('_', '-')}" for n in names}
     ] == wanted

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from mq_support import DLQ, Manager, dead_letter
 
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
 from mqops.rules import parse
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
 
 ROOT = Path(__file__).resolve().parents[2]
 ESTATE = "lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n"

@@ -8,7 +8,7 @@ import pytest
 from mq_support import Manager, let_expire
 from pymqi import CMQC
 
-from mqops.backout.consumer import PoisonAwareConsumer
+from mqops.poison_consumer import PoisonAwareConsumer
 from mqops_demo.airflow_client import RunResult
 
 BACKOUT = ("check", "observe", "decide", "route", "approve", "act", "prove")

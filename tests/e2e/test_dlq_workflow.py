@@ -14,7 +14,7 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
-from mqops.store.ledger import LedgerFile
+from mqops.ledger.file import LedgerFile
 from mqops_demo.airflow_client import FINISHED, POLL, AirflowClient, RunResult
 from mqops_demo.airflow_processes import running
 

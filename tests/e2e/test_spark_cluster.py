@@ -22,7 +22,7 @@ import pyspark
 import pytest
 from mq_support import DLQ, Manager
 
-from mqops.store.ledger import LedgerFile
+from mqops.ledger.file import LedgerFile
 
 pytestmark = pytest.mark.skipif("MQOPS_SPARK_CLUSTER" not in os.environ, reason="`make full` runs it")
 NAME = "CLUSTER"

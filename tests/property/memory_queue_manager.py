@@ -7,12 +7,13 @@ from others until it ends, and the death of its owner backs it out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from mqops.act.lanes import Row, Target
-from mqops.act.port import CannotTake, Taken
+from mqops.act.core.lanes import Row, Target
+from mqops.act.core.port import CannotTake, Taken
 from mqops.errors import OutcomeUnknown, TransientMQError
+from mqops.ledger.core.marker import Ticket
 from mqwire import constants as c
 
 
@@ -105,12 +106,13 @@ class MemoryPort:
         self.got.append((queue, index, message))
         return message
 
-    def take_ticket(self, correl_id: bytes, *, wait_ms: int) -> bytes | None:
+    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
         self._call()
         ledger = self.manager.ledger
         for index, message in enumerate(ledger):
-            if message.correl_id == correl_id:
-                return self._take(ledger, index).body
+            if message.correl_id == correl_id and fits(ticket := Ticket.unpack(message.body)):
+                self._take(ledger, index)
+                return ticket
         return None
 
     def put_ticket(self, correl_id: bytes, body: bytes) -> None:
@@ -134,6 +136,9 @@ class MemoryPort:
             return c.MQRC_UNKNOWN_OBJECT_NAME
         self.opened.add(target)
         return 0
+
+    def refuses(self, _target: Target) -> str:
+        return ""
 
     def depth(self, target: Target) -> int | None:
         self._call()

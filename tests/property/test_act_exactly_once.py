@@ -11,16 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqops.act.gate import Open
-from mqops.act.identity import PlanIdentity
-from mqops.act.issue import issue
-from mqops.act.lanes import DISCARDS, EXPIRE, Row
-from mqops.act.mover import BEHIND, Mover
+from mqops.act.core.issue import issue
+from mqops.act.core.lanes import Row
+from mqops.act.core.mover import BEHIND, Mover
+from mqops.act.core.rate_limiter import Open
+from mqops.actions import DISCARDS, EXPIRE
 from mqops.errors import MQError
-from mqops.ledger.account import account
-from mqops.ledger.balance import PlannedRow, balance
-from mqops.ledger.marker import Marker, is_ticket
+from mqops.ledger.core.account import account
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker
 from mqops.model import RunSummary
+from mqops.prove.core.balance import PlannedRow, balance
 from mqwire.constants import MQRC_GET_INHIBITED, MQRC_Q_FULL
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -129,7 +130,7 @@ def work(manager, rows, trouble, *, unit_size, limit, gate=None, clock=None):
         try:
             issue(connect(), PLAN, [len(rows)], about={}, now=lambda: "now")
             Mover(connect, PLAN, lane=0, length=len(rows), **about).run(rows)
-            if not any(is_ticket(message.body) for message in manager.ledger):
+            if not any(message.key == "ticket" for message in manager.ledger):
                 return
         except (memory.Death, MQError):
             pass
@@ -274,7 +275,7 @@ def test_what_failed_holds_back_its_key_and_no_other_while_its_queue_is_drained(
 
 
 def test_where_too_many_keys_would_stand_in_the_ticket_the_whole_destination_waits(monkeypatch):
-    monkeypatch.setattr("mqops.act.mover.MOST_KEYS", 3)
+    monkeypatch.setattr("mqops.act.core.mover.MOST_KEYS", 3)
     messages = plain("SMALL", ["a", "b", "c", "d", "new", "", "newer"], size=2)
     rows, manager = build([*messages[:4], *((*message[:4], 1, *message[5:]) for message in messages[4:])], absent=set())
     sums = done(manager, rows, clock=Clock())

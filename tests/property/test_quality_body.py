@@ -23,7 +23,7 @@ PROBLEM = re.compile(
     r"|not (text|JSON|XML)( in CCSID -?\d+)? at (byte \d+ of the body|line \d+, column \d+)"
     r"|CCSID -?\d+ is unknown"
     r"|not JSON: (NaN or Infinity|nested too deeply)"
-    r"|not accepted: it declares entities|not XML: half of a surrogate pair"
+    r"|not accepted: it declares (entities|too many attributes)|not XML: half of a surrogate pair"
 )
 FORMATS = st.sampled_from(["", "MQSTR", "MQHRF2", "MQDEAD", "MQHMDE", "MQXMIT", "MQIMS", "MQHREF", "MQHXYZ", "MQPCF"])
 CCSIDS = st.sampled_from([0, -1, -2, 37, 273, 500, 819, 943, 1141, 1200, 1202, 1208, 1386, 99999])

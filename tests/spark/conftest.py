@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from mqops.snapshot.decode import row_maker
-from mqops.spark.schema import SNAPSHOT
-from mqops.store import snapshot
-from mqops.store.run import RunFolder
+from mqops.lake.run import RunFolder
+from mqops.observe import snapshot
+from mqops.observe.core.decode import row_maker
+from mqops.observe.spark.schema import SNAPSHOT
 
 MakeRun = Callable[..., RunFolder]
 

@@ -14,19 +14,19 @@ import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, dead_letter, digests
 
-from mqops.act.lanes import lane_of
+from mqops.act.core.lanes import lane_of
+from mqops.act.in_process import act as act_plainly
+from mqops.act.spark.act import ActTask, _in_lanes, act
+from mqops.act.tickets import read_order
+from mqops.decide.in_process import decide
+from mqops.deciders.dead_letters import Pass, plan_pass
 from mqops.errors import InProgress, PlanChanged
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
 from mqops.model import ActSummary
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.spark.act import ActTask, _in_lanes, act
-from mqops.store.files import read_json
-from mqops.store.run import RunFolder
-from mqops.workflow.act import act as act_plainly
-from mqops.workflow.decide import decide
-from mqops.workflow.dlq import Pass, plan_pass
-from mqops.workflow.observe import observe
-from mqops.workflow.prove import prove
-from mqops.workflow.tickets import read_order
 
 JOBS = Path(__file__).resolve().parents[2] / "spark_jobs"
 QUEUES = (
@@ -115,8 +115,8 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     task = ActTask(connection=manager.connection, order=order, lengths=(400,), unit_size=3)
     reports: list = []
 
-    from mqops.workflow import act as plain  # noqa: PLC0415
-    from mqops.workflow.tickets import issue_once  # noqa: PLC0415
+    from mqops.act import in_process as plain  # noqa: PLC0415
+    from mqops.act.tickets import issue_once  # noqa: PLC0415
 
     issue_once(manager.connection, run, order, lambda: [400], {})
     rows = plain._dealt(plain._rows(run, order), act_plainly_lanes)[0]
@@ -196,8 +196,8 @@ def test_a_plan_that_is_acted_on_is_not_decided_anew(manager, planned):
 
 
 def test_plain_and_spark_decide_the_same_plan(manager, spark, tmp_path):
-    from mqops.spark.decide import Request  # noqa: PLC0415
-    from mqops.spark.decide import decide as decide_with_spark  # noqa: PLC0415
+    from mqops.decide.spark.decide import Request  # noqa: PLC0415
+    from mqops.decide.spark.decide import decide as decide_with_spark  # noqa: PLC0415
 
     messages = [
         dead_letter(f"Q.{number % 6}", b"%d" % number, reason=2050 + number % 4, ReplyToQ="R" * (number % 2))

@@ -14,24 +14,24 @@ from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 from pyspark.sql.types import StructType
 
-from mqops.act.mover import BEHIND
+from mqops.act import in_process as plain
+from mqops.act.canary import CAME_BACK
+from mqops.act.core.mover import BEHIND
+from mqops.act.spark.act import _in_lanes, act
+from mqops.act.tickets import read_order
+from mqops.decide.core.pacing import Handling
+from mqops.decide.in_process import decide
+from mqops.decide.spark.decide import Request
+from mqops.decide.spark.decide import decide as decide_with_spark
+from mqops.decide.spark.schema import PLAN
 from mqops.errors import Stopped
-from mqops.plan.handling import Handling
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger.file import LedgerFile
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.spark.act import _in_lanes, act
-from mqops.spark.decide import Request
-from mqops.spark.decide import decide as decide_with_spark
-from mqops.spark.schema import PLAN
-from mqops.store.files import read_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.store.stop import Stop, lift, stop
-from mqops.workflow import act as plain
-from mqops.workflow.canary import CAME_BACK
-from mqops.workflow.decide import decide
-from mqops.workflow.observe import observe
-from mqops.workflow.prove import prove
-from mqops.workflow.tickets import read_order
 from mqwire.constants import MQENC_NATIVE
 from mqwire.rfh2 import MQRFH2
 

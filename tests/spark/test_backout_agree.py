@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from mqops.backout.origin import Misconfigured, Setting
+from mqops.backout.core.origin import Misconfigured, Setting
+from mqops.decide import backout_setting as backout
+from mqops.decide.in_process import decide
+from mqops.decide.spark.decide import Request
+from mqops.decide.spark.decide import decide as decide_with_spark
+from mqops.lake.files import read_json, write_bytes
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
 from mqops.rules import parse
-from mqops.spark.decide import Request
-from mqops.spark.decide import decide as decide_with_spark
-from mqops.store import backout
-from mqops.store.arrow import read_parquet
-from mqops.store.files import read_json, write_bytes
-from mqops.store.run import RunFolder
-from mqops.workflow.decide import decide
 from mqwire import constants as c
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQMD

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 from pymqi import CMQC
 
+from mqops.decide.in_process import decide
+from mqops.decide.spark.decide import Request
+from mqops.decide.spark.decide import decide as decide_with_spark
 from mqops.rules import parse
-from mqops.spark.decide import Request
-from mqops.spark.decide import decide as decide_with_spark
-from mqops.workflow.decide import decide
 
 sys.path.insert(0, str(Path(__file__).parent))
 from dead_letters import dead, headless
@@ -36,6 +36,8 @@ def message(chance: random.Random, number: int) -> tuple[bytes, bytes]:
         group = chance.randrange(12)
         fields |= {"group_id": b"%024d" % group, "msg_flags": CMQC.MQMF_MSG_IN_GROUP, "version": 2}
         fields["dlh_dest_q_name"] = "AB"[group % 2] if group else fields["dlh_dest_q_name"]
+    if chance.random() < 0.2:
+        fields["dlh_dest_q_name"] = chance.choice(["SYSTEM.ADMIN.COMMAND.QUEUE", "MQOPS.LEDGER", "SYSTEMS.Q"])
     return headless(number) if chance.random() < 0.02 else dead(number, **fields)
 
 
@@ -65,4 +67,6 @@ def test_ORDER_holds_over_passes_the_same_with_and_without_spark(spark, make_run
         assert (plain.digest, plain.remarks) == (with_spark.digest, with_spark.remarks)
         actions.update(plain.actions)
         assert any("used up the tries of the rule on line" in remark for remark in plain.remarks) == (seed % 2 == 0)
-    assert min(actions[name] for name in ("RETRY", "FWD", "IGNORE", "REPLAYED", "SPLIT", "BEHIND")) >= 3, actions
+    assert min(actions[name] for name in ("RETRY", "FWD", "IGNORE", "REPLAYED", "PROTECTED", "SPLIT", "BEHIND")) >= 3, (
+        actions
+    )

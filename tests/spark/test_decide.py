@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from mqops.decide.core import COLUMNS, PlanSummary, plan_digest, row_digest
+from mqops.decide.in_process import decide as decide_plainly
+from mqops.decide.spark.decide import Request, decide, message_id, table_text
+from mqops.decide.spark.digest import digest_of
+from mqops.decide.spark.schema import PLAN
 from mqops.errors import LakeError, PlanChanged, RulesError, SettingsError
-from mqops.plan import COLUMNS, PlanSummary, plan_digest, row_digest
+from mqops.observe.spark.schema import SNAPSHOT
 from mqops.rules import parse
-from mqops.spark.decide import Request, decide, message_id, table_text
-from mqops.spark.digest import digest_of
-from mqops.spark.schema import PLAN, SNAPSHOT
-from mqops.workflow.decide import decide as decide_plainly
 from mqwire import constants as c
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -8,16 +8,16 @@ from pathlib import Path
 
 from pyspark.sql import functions as F
 
+from mqops.decide.core.answers import answers
+from mqops.decide.in_process import decide
+from mqops.decide.spark.conditions import holds, with_answers
+from mqops.decide.spark.decide import Request
+from mqops.decide.spark.decide import decide as decide_with_spark
+from mqops.decide.spark.rules import chosen_rule, like
+from mqops.observe.core.columns import PATTERN_COLUMNS, SNAPSHOT_COLUMNS
+from mqops.observe.core.decode import row_maker
+from mqops.observe.spark.schema import SNAPSHOT
 from mqops.rules import choose, parse
-from mqops.snapshot.answers import answers
-from mqops.snapshot.columns import PATTERN_COLUMNS, SNAPSHOT_COLUMNS
-from mqops.snapshot.decode import row_maker
-from mqops.spark.conditions import holds, with_answers
-from mqops.spark.decide import Request
-from mqops.spark.decide import decide as decide_with_spark
-from mqops.spark.rules import chosen_rule, like
-from mqops.spark.schema import SNAPSHOT
-from mqops.workflow.decide import decide
 from mqwire.rfh2 import MQRFH2
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -15,15 +15,16 @@ import pytest
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
+from mqops.decide.spark.schema import PLAN
 from mqops.errors import LakeError, PermanentMQError, SettingsError
+from mqops.lake import parquet as arrow
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection
-from mqops.spark.datasource import register
-from mqops.spark.observe import observe
-from mqops.spark.schema import PLAN, SNAPSHOT
-from mqops.store import arrow
-from mqops.store.files import read_json
-from mqops.store.run import RunFolder
-from mqops.workflow.observe import observe as observe_plainly
+from mqops.observe.in_process import observe as observe_plainly
+from mqops.observe.spark.datasource import register
+from mqops.observe.spark.observe import observe
+from mqops.observe.spark.schema import SNAPSHOT
 
 JOB = Path(__file__).resolve().parents[2] / "spark_jobs" / "observe.py"
 
@@ -198,7 +199,7 @@ def test_a_queue_that_is_not_there_is_told_in_one_line(manager, spark, tmp_path)
 
 
 def test_a_workers_error_comes_back_as_what_it_was(manager, spark, tmp_path):
-    from mqops.spark.job import told_by_spark  # noqa: PLC0415
+    from mqops.spark_job import told_by_spark  # noqa: PLC0415
 
     register(spark, manager.connection)
     with pytest.raises(PermanentMQError, match=r"^MQOPEN on NOT\.THERE failed") as told, told_by_spark(tmp_path):
@@ -207,7 +208,7 @@ def test_a_workers_error_comes_back_as_what_it_was(manager, spark, tmp_path):
 
 
 def test_what_spark_says_of_a_full_disk_is_told_as_that(tmp_path):
-    from mqops.spark.job import told_by_spark  # noqa: PLC0415
+    from mqops.spark_job import told_by_spark  # noqa: PLC0415
 
     told = pytest.raises(LakeError, match="No space left on device; mend it, no message was lost")
     with told, told_by_spark(tmp_path):

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 
 from mqops.cli import main
 from mqops.errors import LakeError, MqopsError, SettingsError
+from mqops.lake.run import RunFolder
+from mqops.observe import snapshot as snapshots
+from mqops.observe.core.decode import row_maker
 from mqops.quality.check import Place, check
 from mqops.quality.failures import FAILURES, read_failures
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualityFailed, QualitySummary, verdict
-from mqops.snapshot.decode import row_maker
-from mqops.store import snapshot as snapshots
-from mqops.store.run import RunFolder
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.folder import folder
@@ -129,7 +129,7 @@ def make_run(spark: Any, tmp_path: Path) -> MakeRun:
     """A function (rows, run=...) → the folder of a run with the snapshot of these messages."""
 
     def make(rows: list[Row], run: str = "run-1", queues: tuple[str, ...] = (IN, DLQ)) -> RunFolder:
-        from mqops.spark.schema import SNAPSHOT  # noqa: PLC0415
+        from mqops.observe.spark.schema import SNAPSHOT  # noqa: PLC0415
 
         at = RunFolder.at(tmp_path / "lake", "QM1", run)
         snapshots.begin(at)
@@ -258,6 +258,7 @@ def test_conditions_choose_the_messages(spark: Any, make_run: MakeRun, tmp_path:
         "not": "{priority: {not: 1}}",
         "within": "{priority: {at_least: 2, at_most: 3}}",
         "like": "{reply_to_q: {like: 'A_%.?'}}",
+        "stars": "{reply_to_q: {like: '*%*?'}}",
         "quoted": '{reply_to_q: "O\'B\\\\"}',
         "set": "{dlh_reason: {is_set: true}}",
         "flag": "{body_text_valid: true}",
@@ -283,6 +284,7 @@ def test_conditions_choose_the_messages(spark: Any, make_run: MakeRun, tmp_path:
         "not": {1, 2, 3, 4},
         "within": {1, 2},
         "like": {1},
+        "stars": {1, 2},
         "quoted": {3},
         "set": {4},
         "flag": {0, 1, 2, 3, 4},
@@ -348,19 +350,31 @@ def test_a_second_run_replaces_the_first(spark: Any, make_run: MakeRun, tmp_path
     assert QualitySummary.from_json(stored) == summary
 
 
-def test_a_regular_expression_that_java_refuses_is_told_by_its_line(
-    spark: Any, make_run: MakeRun, tmp_path: Path
-) -> None:
-    path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?P<a>A)'}")
-    with pytest.raises(SettingsError, match=r"s\.yaml:3: r\.regex: is not a regular expression to Java"):
-        checked(spark, make_run([message(1)]), path)
+def test_regular_expressions_are_matched_by_re2_and_not_by_java(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
+    """`(?P<name>...)` is RE2's and not Java's; `(a+)+$` on this text would keep Java busy for ever."""
+    slow = "a" * 47 + "!"
+    run = make_run([message(1, reply_to_q=slow), message(2, reply_to_q="GOOD"), message(3)])
+    path = suite(
+        tmp_path,
+        "{id: good, expect: column_values_to_match_regex, column: reply_to_q, regex: '^(?P<word>[A-Z]*)$'}",
+        "{id: slow, expect: column_values_to_match_regex, column: reply_to_q, regex: '^(a+)+$'}",
+        "{id: not, expect: column_values_to_not_match_regex, column: reply_to_q, regex: '(a+)+!$'}",
+    )
+    found = failures(spark, checked(spark, run, path))
+    assert sorted((row["expectation"], row["observed"]) for row in found) == [
+        ("good", slow),
+        ("not", slow),
+        ("slow", ""),
+        ("slow", "GOOD"),
+        ("slow", slow),
+    ]
 
 
 def test_what_gx_cannot_evaluate_is_an_error_not_a_failed_check(
     spark: Any, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mqops.quality.validation.check_regexes", lambda rows, suite: None)
-    path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?P<a>A)'}")
+    monkeypatch.setattr("mqops.quality.arguments.problem_of", lambda pattern: "")
+    path = suite(tmp_path, "{id: r, expect: column_values_to_match_regex, column: format, regex: '(?=A)'}")
     with pytest.raises(MqopsError, match=r"Great Expectations could not evaluate s\.r: "):
         checked(spark, make_run([message(1)]), path)
 

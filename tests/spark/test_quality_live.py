@@ -10,11 +10,11 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.lake.run import RunFolder
+from mqops.observe.spark.observe import observe
 from mqops.quality.check import Place, check
 from mqops.quality.failures import read_failures
 from mqops.quality.suite_file import load_suites
-from mqops.spark.observe import observe
-from mqops.store.run import RunFolder
 from mqwire import constants as c
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2

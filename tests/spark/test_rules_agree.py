@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
+from mqops.decide.spark import rules
+from mqops.decide.spark.rules import chosen_rule
 from mqops.rules import choose, parse
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
-from mqops.spark import rules
-from mqops.spark.rules import chosen_rule
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 import rule_grammar as grammar

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from mq_support import DLQ, dead_letter
 
-from mqops.spark.act import act
-from mqops.spark.decide import Request, decide
-from mqops.spark.observe import observe
-from mqops.store.run import RunFolder
-from mqops.workflow.prove import prove
-from mqops.workflow.undo import carry_out, find_run, plan_undo
+from mqops.act.spark.act import act
+from mqops.decide.spark.decide import Request, decide
+from mqops.lake.run import RunFolder
+from mqops.observe.spark.observe import observe
+from mqops.prove.prove import prove
+from mqops.undo.in_process import carry_out, find_run, plan_undo
 
 RULES = "DESTQ(DROP) ACTION(DISCARD)\nACTION(RETRY)\n"
 

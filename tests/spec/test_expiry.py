@@ -41,6 +41,19 @@ def test_E02_what_remains_is_returned(application: Application) -> None:
     assert 900 < md.Expiry < 1000
 
 
+def test_E02_is_greater_than_zero_to_the_very_end(application: Application) -> None:
+    opened, seen = application.open("Q1"), set()
+    for _ in range(20):  # until it was looked at in the last tenth of a second
+        application.put("Q1", Expiry=2)
+        with refused(CMQC.MQRC_NO_MSG_AVAILABLE):
+            while True:
+                seen.add(application.get(opened, CMQC.MQGMO_BROWSE_FIRST)[0].Expiry)
+        if 1 in seen:
+            break
+    assert 1 in seen
+    assert min(seen) == 1
+
+
 def test_E02_counts_down_on_a_transmission_queue(application: Application) -> None:
     run_mqsc("DEFINE QLOCAL(QM2) USAGE(XMITQ)\nDEFINE QREMOTE(R) RNAME(X) RQMNAME(QM2)")
     application.put("R", Expiry=1000)
@@ -232,6 +245,13 @@ def test_E13_outer_expiry_decides_and_the_inner_one_becomes_zero(application: Ap
 def test_E13_data_too_short_for_the_field(application: Application) -> None:
     application.put("Q1", b"XQH short", Expiry=1000, Format=CMQC.MQFMT_XMIT_Q_HEADER)
     assert application.get("Q1")[1] == b"XQH short"
+
+
+def test_E13_data_that_are_no_MQXQH_stay_as_they_are(application: Application) -> None:
+    body = b"DLH " + bytes(116) + b"R   " + bytes(500)
+    application.put("Q1", body, Expiry=1000, Format=CMQC.MQFMT_XMIT_Q_HEADER)
+    expire()
+    assert application.get("Q1")[1] == body
 
 
 @pytest.mark.parametrize(("inner", "outer"), [(0, 100), (-5, 100), (100, -1), (-1, 100), (1_000_000_000, 100)])

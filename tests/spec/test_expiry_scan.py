@@ -15,8 +15,8 @@ from pymqi import CMQC, CMQCFC
 
 from mqlite import sql
 from mqlite.cli import main
+from mqops.expiry.scan import refresh
 from mqops.mq.connection import MqConnection
-from mqops.workflow.expiry import refresh
 
 QUEUES = "\n".join(f"DEFINE QLOCAL({name}) SHARE DEFSOPT(SHARED)" for name in ("Q1", "Q2", "OTHER", "REPORTS"))
 REFRESH = {CMQCFC.MQIACF_REFRESH_TYPE: CMQCFC.MQRT_EXPIRY}

@@ -181,6 +181,22 @@ def test_K06_crash_puts_the_message_back(zos: Application, then: str) -> None:
     assert (md.BackoutCount, body) == (1, b"marked")
 
 
+@pytest.mark.parametrize("persistence", [0, 1])
+def test_K06_disconnect_ends_the_first_unit_of_work_of_a_marked_message_as_any_other(
+    zos: Application, persistence: int
+) -> None:
+    """MQDISC commits; the mark changes that in nothing."""
+    for body in (b"marked", b"other"):
+        zos.put("Q1", body, Persistence=persistence)
+    other = Application()
+    opened = other.open("Q1", INPUT)
+    assert other.get(opened, MARK)[1] == b"marked"
+    assert other.get(opened, UNDER_SYNCPOINT)[1] == b"other"
+    other.put("Q2", b"out", options=CMQC.MQPMO_SYNCPOINT)
+    other.manager.disconnect()
+    assert (zos.depth("Q1"), zos.bodies("Q2")) == (0, [b"out"])
+
+
 def test_K06_disconnect_ends_the_new_unit_of_work_as_any_other(zos: Application) -> None:
     zos.put("Q1")
     other = Application()

@@ -242,7 +242,14 @@ def test_T08_nobody_has_the_initiation_queue_open_for_input(
     opened = application.open("IQ", options) if options else None
     application.put("APP")
     assert application.depth("IQ") == 0
-    assert opened is None or opened.close() is None
+    if opened:
+        opened.close()
+    reader = application.open("IQ", INPUT)
+    application.get("APP")
+    before = application.depth("IQ")
+    application.put("APP")
+    assert application.depth("IQ") == before + 1
+    reader.close()
 
 
 def test_T08_a_dead_trigger_monitor_has_it_open_no_more(application: Application, monitor: Monitor) -> None:

@@ -8,8 +8,8 @@ import pytest
 from mq_support import DLQ, dead_letter
 from rich.console import Console
 
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
 from mqops.rules import parse
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
 from mqops_demo import run
 
 TABLE = """\

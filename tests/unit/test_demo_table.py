@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqops.expiry.outcome import QueueScan, summarise
+from mqops.expiry.core.outcome import QueueScan, summarise
 from mqops.model import RuleBalance, RunSummary
 from mqops_demo.airflow_client import RunResult
 from mqops_demo.workflows import Line, good, lines, table

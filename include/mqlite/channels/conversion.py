@@ -40,10 +40,12 @@ def converted(message: Transmitted, encoding: int, ccsid: int) -> Transmitted:
         raise NotConverted(c.MQRC_SOURCE_CCSID_ERROR) from unknown
     except WireError as wrong:
         raise NotConverted(c.MQRC_NOT_CONVERTED) from wrong
-    body, said = _payload(message.body[chain.payload_offset :], chain, encoding, ccsid)
+    payload, said = _payload(message.body[chain.payload_offset :], chain, encoding, ccsid)
+    parts = [payload]
     for header in reversed(chain.headers):
-        body = _header(header, said, encoding, ccsid) + body
+        parts.append(_header(header, said, encoding, ccsid))
         said = (encoding, ccsid)
+    body = b"".join(reversed(parts))
     return replace(message, md=replace(md, encoding=said[0], coded_char_set_id=said[1]), body=body)
 
 

@@ -15,6 +15,7 @@ import click
 
 from mqlite import creation, manager, service_lock, users
 from mqlite.cli.messages import add_message_commands
+from mqlite.cli.show import show_line
 from mqlite.engine_administration import EngineAdministration
 from mqlite.failure import Failure
 from mqlite.manager import Manager
@@ -66,7 +67,7 @@ def create(name: str, platform: str, ccsid: int | None, group: str) -> None:
         except ValueError as wrong:
             raise click.ClickException(str(wrong)) from wrong
     sharing = f", queue-sharing group {group}" if group else ""
-    click.echo(f"IBM MQ queue manager '{name}' created (embedded, {platform}{sharing}).")
+    show_line(f"IBM MQ queue manager '{name}' created (embedded, {platform}{sharing}).")
 
 
 @main.command()
@@ -75,7 +76,7 @@ def delete(name: str) -> None:
     """Delete a queue manager that has ended, with all its messages."""
     with told():
         creation.delete(name)
-    click.echo(f"IBM MQ queue manager '{name}' deleted.")
+    show_line(f"IBM MQ queue manager '{name}' deleted.")
 
 
 @main.command()
@@ -90,7 +91,7 @@ def start(name: str, foreground: bool) -> None:
     outcome = launch(found)
     if outcome == SERVICE_FAILED:
         raise click.ClickException(f"the service of {name} did not start; see {found.folder / 'errors.log'}")
-    click.echo(f"IBM MQ queue manager '{name}' {outcome}.")
+    show_line(f"IBM MQ queue manager '{name}' {outcome}.")
 
 
 @main.command()
@@ -104,7 +105,7 @@ def end(name: str) -> None:
         raise click.ClickException(f"AMQ8146E: queue manager {name} is not running")
     os.kill(pid, signal.SIGTERM)
     service_lock.wait_until_ended(found.folder)
-    click.echo(f"IBM MQ queue manager '{name}' ended.")
+    show_line(f"IBM MQ queue manager '{name}' ended.")
 
 
 @main.command("list")
@@ -114,12 +115,12 @@ def list_managers(as_json: bool) -> None:
     with told():
         rows = [_described(manager.load(name)) for name in manager.names()]
     if as_json:
-        click.echo(json.dumps(rows))
+        show_line(json.dumps(rows))
         return
     for row in rows:
         sharing = f" QSGNAME({row['group']})" if row["group"] else ""
         figures = f"STATUS({row['status']}) PLATFORM({row['platform']}) CCSID({row['ccsid']}){sharing}"
-        click.echo(f"QMNAME({row['name']}) {figures}")
+        show_line(f"QMNAME({row['name']}) {figures}")
 
 
 def _described(found: Manager) -> dict[str, str | int]:
@@ -138,11 +139,11 @@ def mqsc(name: str, source: TextIO) -> None:
     try:
         found = manager.load(name)
     except Failure as failure:
-        click.echo(f"AMQ8118E: IBM MQ queue manager {name} does not exist. ({failure.reason})", err=True)
+        show_line(f"AMQ8118E: IBM MQ queue manager {name} does not exist. ({failure.reason})", err=True)
         sys.exit(NO_SUCH_MANAGER)
     admin = EngineAdministration(found)
     try:
-        tally = run_script(admin, source, click.echo)
+        tally = run_script(admin, source, show_line)
     finally:
         admin.close()
     sys.exit(tally.exit_code)
@@ -168,7 +169,7 @@ def add_user(name: str, user_name: str) -> None:
         users.add(found.folder, user_name, password)
     except ValueError as wrong:
         raise click.ClickException(str(wrong)) from wrong
-    click.echo(f"User '{user_name}' of queue manager '{name}' has a password.")
+    show_line(f"User '{user_name}' of queue manager '{name}' has a password.")
 
 
 @user.command("delete")
@@ -189,7 +190,7 @@ def list_users(name: str) -> None:
     with told():
         found = manager.load(name)
     for user_name in users.names(found.folder):
-        click.echo(user_name)
+        show_line(user_name)
 
 
 add_message_commands(main)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import click
@@ -14,6 +14,7 @@ from mqlite import get as getting
 from mqlite import manager, opening, pcf_server, unit_of_work
 from mqlite import put as putting
 from mqlite.authority import own_user
+from mqlite.cli.show import show_line
 from mqlite.connection import Connection
 from mqlite.failure import Failure
 from mqwire import constants as c
@@ -76,7 +77,7 @@ def put(  # noqa: PLR0917
                 md=bytearray(md.pack()), options=c.MQPMO_NO_SYNCPOINT, context=0, body=body.encode()
             )
             putting.put(connection, opened, request)
-    click.echo(f"{len(bodies)} put on {queue}")
+    show_line(f"{len(bodies)} put on {queue}")
 
 
 @click.command("get")
@@ -113,7 +114,7 @@ def _show(name: str, queue: str, options: int, limit: int | None, wait: float, a
             if found is None:
                 break
             shown += 1
-            click.echo(_json(found) if as_json else _text(found))
+            show_line(_json(found) if as_json else _text(found))
     if not shown:
         sys.exit(NONE_LEFT)
 
@@ -137,12 +138,12 @@ def _next(connection: Connection, opened: opening.Open, options: int, wait: floa
 
 
 def _text(found: Found) -> str:
-    """The data as text where it is text, else in hexadecimal."""
+    """The data as text where it is text of one line that a terminal may get, else in hexadecimal."""
     if found.md.format == c.MQFMT_STRING:
-        try:
-            return decode(found.body, found.md.coded_char_set_id, found.md.encoding)
-        except WireError:
-            pass
+        with suppress(WireError):
+            text = decode(found.body, found.md.coded_char_set_id, found.md.encoding)
+            if text.isprintable():
+                return text
     return found.body.hex()
 
 

@@ -1,6 +1,6 @@
 """Acting on an approved plan: which messages make a unit of work, what its marker says, where a lane resumes.
 
-Pure: the queue manager is reached through `mqops.act.port.Port` alone.
+Pure: the queue manager is reached through `mqops.act.core.port.Port` alone.
 
 The protocol, which makes every unit of work happen exactly once whoever is killed and however often it is repeated:
 
@@ -31,5 +31,9 @@ The protocol, which makes every unit of work happen exactly once whoever is kill
    because it is gone or in a unit of work of somebody else, holds back nobody.
 10. Canaries have lanes of their own, the second half of a plan's lanes, which are done first. What is decided about
     them, and which keys are stuck behind those that were not moved (9), is noted before any other lane is begun
-    (`mqops.workflow.canary`).
+    (`mqops.act.canary`).
+11. A ticket counts only if it is signed and stands where the lane stands: an application can put a copy of one again.
+    One process at a time works on a lane (`RunFolder.lane_lock`). It knows the position from its own last unit of work;
+    at first, from the ledger and from the markers on the queue: no unit of work has begun at the ticket's position.
+    Any other ticket is left where it is, and set aside when the queue is drained.
 """

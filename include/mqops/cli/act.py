@@ -26,7 +26,7 @@ def act(*, run: str, digest: str, queue_manager: str, unit_size: int, lake: Path
     came later is left, what is gone by now is counted. Exit code 1 where the run's plan has another digest, and where
     the estate asks for four eyes and the plan is your own: nothing is moved. A run that was broken off goes on.
     """
-    from mqops.workflow.rehearsed import carry_out, rehearsed  # noqa: PLC0415
+    from mqops.deciders.approved_plan import carry_out, rehearsed  # noqa: PLC0415
 
     connection = connection_to(queue_manager.strip())
     folder, plan = rehearsed(connection, lake, run, digest)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from mqops.cli.outcome import show_line
 from mqops.cli.passes import full_name
+from mqops.command import command
 from mqops.errors import MQError
-from mqops.mq.ledger_queue import NAME as LEDGER
+from mqops.ledger.queue import NAME as LEDGER
 from mqwire.names import reason_name
 
 if TYPE_CHECKING:
-    from mqops.workflow.handler import Failure
+    from mqops.deciders.handler import Failure
 
 TEXTS: Mapping[int, str] = {
     8708: "the dead-letter queue handler has started to process INPUTQ({queue}) of {queue_manager} ({until})",
@@ -70,7 +71,8 @@ def say_in_error(queue: str, msg_ids: Sequence[str]) -> None:
         say(8721, queue=queue, msg_id=msg_id)
     if len(msg_ids) > MOST:
         more = len(msg_ids) - MOST
-        show_line(f"    and {more} more without a valid MQDLH: `mqops dlq anatomy {queue}` counts them", err=True)
+        look = command("mqops", "dlq", "anatomy", queue)
+        show_line(f"    and {more} more without a valid MQDLH: `{look}` counts them", err=True)
 
 
 def say_failures(failures: Mapping[Failure, int], remedy: Callable[[Failure], str]) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from mqops.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, label, openmetrics, told_since
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_text
+from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, label, openmetrics, told_since
 
 _COLUMNS = (*AGES, OLDER, UNKNOWN)
 
@@ -37,21 +37,21 @@ def anatomy(*, queue: str, queue_manager: str, folder: Path | None, form: str, l
     if as_json or form == "json":
         show_json({"queues": [one.to_json() for one in queues]})
     elif form == "openmetrics":
-        click.echo(openmetrics(queues), nl=False)
+        show_text(openmetrics(queues).removesuffix("\n"))
     else:
         for one in queues:
-            click.echo("\n".join(_table(one)))
+            show_text("\n".join(_table(one)))
 
 
 def _looked(queue_manager: str, queue: str, lake: Path) -> list[QueueAnatomy]:
-    from mqops.workflow.anatomy import look  # noqa: PLC0415
+    from mqops.observe.anatomy_now import look  # noqa: PLC0415
 
     return [look(connection_to(queue_manager.strip()), lake, queue.strip())]
 
 
 def _recorded(folder: Path, queue: str) -> list[QueueAnatomy]:
-    from mqops.store.anatomy import of_snapshot  # noqa: PLC0415
-    from mqops.store.snapshot import find  # noqa: PLC0415
+    from mqops.observe.anatomy import of_snapshot  # noqa: PLC0415
+    from mqops.observe.snapshot import find  # noqa: PLC0415
 
     return [one for one in of_snapshot(*find(folder)) if queue.strip() in ("", one.queue)]
 

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import (
     dry_run_option,
     handling_options,
@@ -24,7 +24,7 @@ from mqops.cli.passes import (
 )
 
 if TYPE_CHECKING:
-    from mqops.plan.handling import Handling
+    from mqops.decide.core.pacing import Handling
 
 
 @click.group()
@@ -65,7 +65,7 @@ def run(
     the queue it was backed out from, DESTQ and &ORIGQ are that queue, REASON is 0. A message whose origin is ambiguous
     stays unless a rule names a queue for it.
     """
-    from mqops.workflow.backout import BackoutPass, carry_out, plan_pass  # noqa: PLC0415
+    from mqops.deciders.backout import BackoutPass, carry_out, plan_pass  # noqa: PLC0415
 
     table, text = read_table(rules_file, origins=True)
     what = BackoutPass(
@@ -89,8 +89,8 @@ def run(
             show_json(empty)
             return
         for remark in found.setting.remarks():
-            click.echo(remark)
-        click.echo(f"nothing to do: {', '.join(found.depths) or 'no backout queues'}")
+            show_line(remark)
+        show_line(f"nothing to do: {', '.join(found.depths) or 'no backout queues'}")
         return
     if dry_run:
         show_dry_run(folder, plan, as_json=as_json)

@@ -15,7 +15,7 @@ from mqops.cli.act import act
 from mqops.cli.anatomy import anatomy
 from mqops.cli.ending import Ending
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import (
     dry_run_option,
     full_name,
@@ -31,15 +31,16 @@ from mqops.cli.passes import (
     unit_size_option,
     warn_of,
 )
+from mqops.command import command
 from mqops.errors import MQError, RulesError, SettingsError
 from mqops.model import RunSummary
 
 if TYPE_CHECKING:
+    from mqops.decide.core.pacing import Handling
+    from mqops.deciders.dead_letters import Pass
+    from mqops.deciders.handler import Failure, Handler
     from mqops.mq.connection import MqConnection
-    from mqops.plan.handling import Handling
     from mqops.rules import Table
-    from mqops.workflow.dlq import Pass
-    from mqops.workflow.handler import Failure, Handler
 
 EPILOG = """\
 It acts at once and asks nobody: `--dry-run` rehearses it, and names the `mqops dlq act` that carries out what was
@@ -117,7 +118,7 @@ def run(
     if queue.startswith("?"):
         click.echo(ctx.get_help())
         return
-    from mqops.workflow.dlq import Pass, plan_pass  # noqa: PLC0415
+    from mqops.deciders.dead_letters import Pass, plan_pass  # noqa: PLC0415
 
     password = _password(user)
     try:
@@ -183,7 +184,7 @@ class _Once:
 
 def _handle(what: Pass, *, once: bool, as_json: bool) -> bool:
     """Pass after pass; whether it ended as WAIT or a signal said."""
-    from mqops.workflow.handler import Handler  # noqa: PLC0415
+    from mqops.deciders.handler import Handler  # noqa: PLC0415
 
     with Ending() as ending:
         handler = Handler(what, ending, once=once, tell_errors=lambda ids: amq.say_in_error(handler.queue, ids))
@@ -203,7 +204,7 @@ def _handle(what: Pass, *, once: bool, as_json: bool) -> bool:
                     "and is left from now on; correct the rules table, and start it again"
                 )
             if ending.asked and not summary.finished and folder.issued_json.exists():
-                tell(f"{ending.asked}: `mqops resume {summary.run} --finish` does the rest")
+                tell(f"{ending.asked}: `{command('mqops', 'resume', summary.run, '--finish')}` does the rest")
         if not handler.passes:
             _show_nothing(handler, as_json=as_json)
         amq.say(8709, why=_why(handler, ending, until))
@@ -222,7 +223,7 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
         nothing = RunSummary(run="", workflow="dlq", queue_manager=handler.queue_manager, queue=handler.queue, plan="")
         show_json(nothing.to_json())
     else:
-        click.echo(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
+        show_line(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
 
 
 def _why(handler: Handler, ending: Ending, until: str) -> str:

@@ -7,19 +7,18 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any
 
-import click
-
+from mqops.cli.outcome import show_text
 from mqops.cli.passes import this_user
+from mqops.clock import utc_now
 from mqops.errors import LakeError
-from mqops.store.run import RunFolder
-from mqops.store.stop import Stop, stop
-from mqops.workflow.clock import utc_now
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, stop
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Ending:
-    """`mqops.workflow.handler.Ending` by signals, while it is entered. A second signal ends the process at once.
+    """`mqops.deciders.handler.Ending` by signals, while it is entered. A second signal ends the process at once.
 
     Attributes: `asked` the signal's name, "" while none came.
     """
@@ -62,4 +61,4 @@ class Ending:
         try:
             stop(self._run.path, Stop(by=this_user(), at=utc_now(), why=self.asked))
         except LakeError as error:  # it may come in the middle of a call to the queue manager: nothing is raised
-            click.echo(f"mqops: {error}", err=True)
+            show_text(f"mqops: {error}", err=True)

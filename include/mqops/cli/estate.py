@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import json
+import getpass
+import os
+from collections.abc import Collection
 from pathlib import Path
 
 import click
 
-from mqops.errors import SettingsError
-from mqops.estate import EstateFile, as_plain, parse
+from mqops.cli.outcome import connection_to, show_json, show_line
+from mqops.errors import MqopsError, SettingsError
+from mqops.estate import EstateFile, as_plain, load, parse
 
 DEFAULT = Path(__file__).resolve().parents[2] / "estate.yaml"
 
@@ -21,17 +24,54 @@ def estate() -> None:
 @estate.command()
 @click.argument("file", type=click.Path(path_type=Path), default=DEFAULT, envvar="MQOPS_ESTATE")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
+@click.option("--live", is_flag=True, help="Also ask each queue manager who may put on MQOPS.LEDGER.")
+@click.option(
+    "--own",
+    "own",
+    multiple=True,
+    metavar="NAME",
+    help="With --live: a user or group that mqops works as, besides the connection's user; may be repeated.",
+)
 @click.pass_context
-def check(ctx: click.Context, file: Path, as_json: bool) -> None:
-    """Check the estate FILE (default: the project's): every error with file, line and field."""
+def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[str, ...]) -> None:
+    """Check the estate FILE (default: the project's): every error with file, line and field.
+
+    With --live each queue manager is connected to as by the other commands: by MQOPS_CONNECTION where it is for this
+    one, else locally. Warnings do not change the exit code; a queue manager that cannot be reached is an error.
+    """
     problems, plain = examine(file)
+    warnings: list[str] = []
+    if live and not problems:
+        warnings, problems = examine_live(load(file), own)
     if as_json:
-        click.echo(json.dumps({"ok": not problems, "estate": plain, "errors": problems}))
+        show_json({"ok": not problems, "estate": plain, "errors": problems, "warnings": warnings})
     else:
-        for problem in problems:
-            click.echo(problem)
-        click.echo(f"{file}: {len(problems)} errors" if problems else f"{file}: valid")
+        for line in [*problems, *(f"warning: {warning}" for warning in warnings)]:
+            show_line(line)
+        show_line(f"{file}: {len(problems)} errors" if problems else f"{file}: valid")
     ctx.exit(1 if problems else 0)
+
+
+def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[str], list[str]]:
+    """What the queue managers say: warnings, and errors of those that cannot be reached.
+
+    Parameters: `own` users and groups that mqops works as, besides the user of each connection.
+    """
+    from mqops.ledger.access import ledger_access  # noqa: PLC0415
+    from mqops.mq.connection import connect  # noqa: PLC0415
+
+    warnings: list[str] = []
+    errors: list[str] = []
+    lake = estate_file.lake(os.environ)
+    for name in estate_file.estate.queue_managers:
+        try:
+            connection = connection_to(name)
+            users = {*own, connection.user or getpass.getuser()}
+            with connect(connection) as session:
+                warnings += [f"{name}: {line}" for line in ledger_access(session, lake / name, users)]
+        except MqopsError as error:
+            errors.append(f"{name}: {error}")
+    return warnings, errors
 
 
 def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:

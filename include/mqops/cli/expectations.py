@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-import click
-
 from mqops.cli.outcome import show_line
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ def show_results(results: Sequence[Result], file: str) -> None:
         for line in [] if result.ok else others(result):
             show_line(f"    {line}")
     failed = sum(not result.ok for result in results)
-    click.echo(f"{len(results)} expectations, {failed} failed")
+    show_line(f"{len(results)} expectations, {failed} failed")
 
 
 def others(result: Result) -> list[str]:

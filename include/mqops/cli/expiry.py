@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import dry_run_option, show_dry_run, show_summary, this_user, unit_size_option
 from mqops.estate import duration
-from mqops.expiry.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
+from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 
 queue_manager_option = click.option(
     "--queue-manager", "-m", default="", help="The queue manager; else the default one."
@@ -38,7 +38,7 @@ def scan(
 
     The queue manager discards what has expired and sends the reports that were asked for.
     """
-    from mqops.workflow.expiry import run_scan  # noqa: PLC0415
+    from mqops.expiry.scan import run_scan  # noqa: PLC0415
 
     found, summary = run_scan(
         connection_to(queue_manager),
@@ -51,8 +51,8 @@ def scan(
         show_json({**summary.to_json(), "candidates": dict(found.why), "inhibited": found.inhibited})
         return
     for queue in found.inhibited:
-        click.echo(f"{queue} is not looked at: GET(DISABLED)")
-    click.echo(f"{summary.queue_manager}: {len(found.why)} of {found.looked_at} queues are worth a scan")
+        show_line(f"{queue} is not looked at: GET(DISABLED)")
+    show_line(f"{summary.queue_manager}: {len(found.why)} of {found.looked_at} queues are worth a scan")
     _show(summary)
 
 
@@ -67,7 +67,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
 
     It has to look at every message, and so the queue manager discards what has expired, as at any look.
     """
-    from mqops.workflow.expiry import run_scan  # noqa: PLC0415
+    from mqops.expiry.scan import run_scan  # noqa: PLC0415
 
     _found, summary = run_scan(
         connection_to(queue_manager), lake, queues or ("*",), recheck=timedelta(0), all_filled=True
@@ -76,9 +76,9 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
         show_json({scan.queue: {"next_expiry": scan.next_expiry, **scan.soon} for scan in summary.queues})
         return
     names = (*BUCKETS, LATER, NEVER)
-    click.echo("".join(f"{name:>9}" for name in names) + "  queue")
+    show_line("".join(f"{name:>9}" for name in names) + "  queue")
     for scan in summary.queues:
-        click.echo("".join(f"{scan.soon.get(name, 0):9}" for name in names) + f"  {scan.queue}{_next(scan)}")
+        show_line("".join(f"{scan.soon.get(name, 0):9}" for name in names) + f"  {scan.queue}{_next(scan)}")
 
 
 @expiry.command("age-out")
@@ -105,7 +105,7 @@ def age_out(
     Who asked for an expiration report gets it. The run keeps copies: `mqops undo RUN` puts them back. What --dry-run
     plans, `mqops dlq act` carries out.
     """
-    from mqops.workflow.age_out import carry_out, plan_age_out  # noqa: PLC0415
+    from mqops.deciders.age_out import carry_out, plan_age_out  # noqa: PLC0415
 
     try:
         limit = duration(older_than)
@@ -124,12 +124,12 @@ def age_out(
 def _show(summary: ExpirySummary) -> None:
     for scan in summary.queues:
         about = "" if scan.exact else " (others are at work: about)"
-        click.echo(
+        show_line(
             f"{scan.there:8}  {scan.queue}: {scan.discarded} discarded, {scan.left} left, "
             f"{scan.in_flight} in flight{_next(scan)}{about}"
         )
     verdict = "balances" if summary.balanced else "does not balance"
-    click.echo(f"{summary.found} there = {summary.done} discarded + {summary.left} left: {verdict}")
+    show_line(f"{summary.found} there = {summary.done} discarded + {summary.left} left: {verdict}")
 
 
 def _next(scan: QueueScan) -> str:

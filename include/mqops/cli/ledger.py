@@ -12,15 +12,18 @@ from typing import Any
 import click
 
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
-from mqops.errors import LakeError, LedgerBroken
-from mqops.ledger.chain import Proof, held
-from mqops.ledger.history import COLUMNS, Event, events, is_since
-from mqops.ledger.outcome import MEANING, OutcomeSummary
-from mqops.store.files import read_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.clock import utc_now
+from mqops.clock import utc_now
+from mqops.errors import LakeError, LedgerBroken, SettingsError
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.chain import Proof, held
+from mqops.ledger.core.history import COLUMNS, Event, events, is_since
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.set_aside import counts, remark
+from mqops.printable import printable
+from mqops.prove.core.outcome import MEANING, OutcomeSummary
 
+_FORMULA = frozenset("=+-@")
 _TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
 
 
@@ -42,8 +45,13 @@ def verify(*, queue_managers: tuple[str, ...], lake: Path, as_json: bool) -> Non
     RUN/outcomes.json: a ledger that no longer has that line was cut off or written anew, and the run is named. A run
     whose folder was deleted, or that an earlier version proved, tells nothing.
 
-    What is not proved: lines behind the last of these can be cut off unseen, and, as there is no key, whoever
-    can rewrite the ledger and all summaries can write another history. Keep `head` of --json where they cannot write.
+    Each line is signed with the key of the ledger, so that nobody without the key can write another history. Lines that
+    an earlier version wrote are not signed: they are counted, and only their hashes are checked.
+
+    What is not proved: lines behind the last proof can be cut off unseen by a person who can write to the lake, and
+    a holder of the key can sign anything. Keep `head` of --json where they cannot write.
+
+    Messages on MQOPS.LEDGER that did not come from mqops are set aside and never recorded: their number is told.
 
     The first line that is not what was written is named, and the exit code is 1; so is a summary that is not. What a
     crash left of a half-written last line is told and no error: nothing relies on it yet.
@@ -53,14 +61,19 @@ def verify(*, queue_managers: tuple[str, ...], lake: Path, as_json: bool) -> Non
     if as_json:
         show_json({"ok": ok, "ledgers": results})
     for result in [] if as_json else results:
-        click.echo(f"{result['queue_manager']}: {result['lines']} lines, {result['error'] or 'unbroken'}")
+        show_line(f"{result['queue_manager']}: {result['lines']} lines, {result['error'] or 'unbroken'}")
+        if result["unsigned"]:
+            show_line(f"{result['queue_manager']}: {_UNSIGNED.format(lines=result['unsigned'])}")
+        if result["set_aside"]:
+            show_line(f"{result['queue_manager']}: {result['set_aside']}")
         if result["torn"]:
-            click.echo(f"{result['queue_manager']}: {result['torn']} bytes of a half-written last line: {_TORN}")
+            show_line(f"{result['queue_manager']}: {result['torn']} bytes of a half-written last line: {_TORN}")
     if not results and not as_json:
-        click.echo(f"{lake}: no ledgers")
+        show_line(f"{lake}: no ledgers")
     sys.exit(0 if ok else 1)
 
 
+_UNSIGNED = "the first {lines} lines are from before the ledger's key: their hashes are checked, not who wrote them"
 _TORN = "a crash; its marker is still on the ledger queue, and the line is written anew by the next prove or drain"
 
 
@@ -85,16 +98,19 @@ def _proofs(file: LedgerFile) -> tuple[list[Proof], str]:
 
 def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
     lines, head, torn = 0, "", 0
+    unsigned = 0
     proofs, error = _proofs(file)
     try:
+        unsigned = file.unsigned()
         torn = file.torn()
         for entry in held(file.entries(), proofs):
             lines, head = lines + 1, entry["hash"]
-    except (LedgerBroken, LakeError) as broken:
+    except (LedgerBroken, LakeError, SettingsError) as broken:
         error = str(broken)
     if not file.path.exists():
         error = f"there is no ledger {file.path}"
-    return {"queue_manager": name, "ok": not error, "lines": lines, "head": head, "error": error, "torn": torn}
+    result = {"queue_manager": name, "ok": not error, "lines": lines, "head": head, "error": error, "torn": torn}
+    return result | {"unsigned": min(unsigned, lines), "set_aside": remark(file.folder.parent)}
 
 
 @ledger.command()
@@ -123,9 +139,12 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
         for line in _told(event):
             show_line(line)
     if not found and not as_json:
-        click.echo(f"no ledger in {lake} knows a message {msg_id}")
+        show_line(f"no ledger in {lake} knows a message {msg_id}")
     for line in broken:
-        click.echo(f"mqops: {line}", err=True)
+        show_line(f"mqops: {line}", err=True)
+    for name in all_ledgers(lake):
+        if told := remark(lake / name):
+            show_line(f"mqops: {name}: {told}", err=True)
     sys.exit(0 if found and not broken else 1)
 
 
@@ -186,7 +205,14 @@ def export(*, queue_managers: tuple[str, ...], run: str, since: datetime | None,
         for event in events(name, LedgerFile(lake / name, utc_now).entries()):
             if (run and event.run != run) or (since and not is_since(event.at, since)):
                 continue
-            writer.writerow(event.to_json()) if form == "csv" else show_json(event.to_json())
+            writer.writerow(_cells(event.to_json())) if form == "csv" else show_json(event.to_json())
+
+
+def _cells(event: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the CSV export. A spreadsheet takes a text that begins like a formula for one: an apostrophe stands
+    before it. Names come from messages, so control characters become U+FFFD. The JSON lines have every text exactly."""
+    texts = {name: printable(value) for name, value in event.items() if isinstance(value, str)}
+    return {**event, **{name: f"'{text}" if text[:1] in _FORMULA else text for name, text in texts.items()}}
 
 
 @ledger.command()
@@ -196,7 +222,7 @@ def export(*, queue_managers: tuple[str, ...], run: str, since: datetime | None,
     "orphans",
     multiple=True,
     metavar="RUN",
-    help="Record also those of this run, whose lake is gone for good; may be repeated.",
+    help="Take also the markers of this run, whose lake is gone for good; may be repeated.",
 )
 @lake_option
 @json_option
@@ -207,21 +233,55 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
     A run that is being acted on or proved drains its own. Runs that were begun and are not finished are named.
 
     So are the runs that are not in this lake. Their markers stay: without them the run could not be proved, resumed or
-    undone in its own lake. --orphan RUN records them where that lake does not exist any more.
+    undone in its own lake. Where that lake does not exist any more, --orphan RUN records the markers that a key of this
+    lake signed (its key can be added to keys.json) and sets the others aside.
+
+    A message that is not a marker or a ticket of this lake is set aside: kept in LAKE/QMGR/ledger/set_aside.jsonl and
+    never recorded.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.workflow.leftovers import drain_leftovers  # noqa: PLC0415
+    from mqops.prove.recovery import drain_leftovers  # noqa: PLC0415
 
     with connect(connection_to(queue_manager)) as session:
         name = queue_manager_name(session)
         found = drain_leftovers(session, lake, name, orphans=orphans)
     for line in found.told():
-        click.echo(f"mqops: {line}", err=True)
+        show_line(f"mqops: {line}", err=True)
     if as_json:
-        show_json({"queue_manager": name, "lines": found.lines})
+        show_json({"queue_manager": name, "lines": found.lines, "set_aside": dict(counts(lake / name))})
     else:
-        click.echo(f"{name}: {found.lines} lines added")
+        show_line(f"{name}: {found.lines} lines added")
+
+
+@ledger.command()
+@click.argument("queue_manager", metavar="QMGR")
+@click.option(
+    "--revoke",
+    is_flag=True,
+    help="The keys before it sign nothing on MQOPS.LEDGER any more. Drain first, and let no run be at work.",
+)
+@lake_option
+@json_option
+@known_errors
+def rekey(*, queue_manager: str, revoke: bool, lake: Path, as_json: bool) -> None:
+    """Make a new key for the ledger of QMGR: it signs from now on, and what the keys before it signed still verifies.
+
+    Keys are kept in LAKE/QMGR/ledger/keys.json, or in the folder that MQOPS_LEDGER_KEYS names. Back the file up apart
+    from the lake: without it nobody can verify the ledger, and runs that were begun cannot be finished.
+
+    Where the file is gone and there is no copy, a new one is made: the lines so far are then as those of an earlier
+    version, checked by their hashes alone.
+    """
+    folder = lake / queue_manager
+    if not (folder / "ledger").is_dir():
+        raise SettingsError(f"{lake} has no ledger of {queue_manager}")
+    file = LedgerFile(folder, utc_now)
+    key = file.rekey(revoke=revoke)
+    if as_json:
+        show_json({"queue_manager": queue_manager, "key": key, "path": str(file.keys.path)})
+    else:
+        show_line(f"{queue_manager}: key {key} signs from now on, in {file.keys.path}")
 
 
 @ledger.command("outcomes")
@@ -238,7 +298,7 @@ def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) ->
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.workflow.outcomes import find_run, look  # noqa: PLC0415
+    from mqops.prove.outcomes import find_run, look  # noqa: PLC0415
 
     connection = connection_to(queue_manager.strip())
     with connect(connection) as session:
@@ -248,11 +308,11 @@ def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) ->
 
 
 def _show_outcomes(summary: OutcomeSummary) -> None:
-    click.echo(f"{summary.run} moved {summary.moved} messages; looked at {summary.looked_at}")
+    show_line(f"{summary.run} moved {summary.moved} messages; looked at {summary.looked_at}")
     for outcome, count in summary.outcomes.items():
-        click.echo(f"{count:8}  {outcome}: {MEANING[outcome]}")
+        show_line(f"{count:8}  {outcome}: {MEANING[outcome]}")
     if summary.untold:
-        click.echo(f"{summary.untold:8}  cannot be told now: hidden by units of work of others, or out of reach")
-    for remark in summary.remarks:
-        show_line(remark)
-    click.echo(f"{summary.changed} changed since the last look, {summary.open} may still change")
+        show_line(f"{summary.untold:8}  cannot be told now: hidden by units of work of others, or out of reach")
+    for line in summary.remarks:
+        show_line(line)
+    show_line(f"{summary.changed} changed since the last look, {summary.open} may still change")

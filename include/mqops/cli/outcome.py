@@ -37,7 +37,7 @@ def known_errors(command: Callable[P, None], *, code: int = 1) -> Callable[P, No
         try:
             command(*args, **kwargs)
         except MqopsError as error:
-            click.echo(f"mqops: {error}", err=True)
+            show_text(f"mqops: {error}", err=True)
             if kwargs.get("as_json") or kwargs.get("form") == "json":
                 show_json(error_document(error))
             sys.exit(code)
@@ -77,8 +77,14 @@ def connection_to(queue_manager: str) -> MqConnection:
 
 
 def show_line(line: str, *, err: bool = False) -> None:
-    """Print a line of which something came with a message."""
+    """Print one line. Every line of the commands is printed here: something of it may have come with a message."""
     click.echo(printable(line), err=err)
+
+
+def show_text(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines, whose line ends are our own."""
+    for line in text.split("\n"):
+        show_line(line, err=err)
 
 
 def show_json(value: Any) -> None:

@@ -5,24 +5,24 @@ from __future__ import annotations
 import functools
 import os
 import pwd
-import shlex
 import socket
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from mqops.anatomy import told
-from mqops.cli.outcome import show_json, show_line
+from mqops.cli.outcome import show_json, show_line, show_text
+from mqops.command import command as command_line
+from mqops.decide.core import PlanSummary
+from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Handling
+from mqops.decide.core.preflight import Preflight, shown
 from mqops.errors import RulesError
 from mqops.model import RunSummary
-from mqops.plan import PlanSummary
-from mqops.plan.handling import DEFAULT_PATIENCE, DEFAULT_WAIT, Handling
-from mqops.plan.preflight import Preflight, shown
+from mqops.observe.core.anatomy import told
 from mqops.rules import Table, parse
 
 if TYPE_CHECKING:
-    from mqops.store.run import RunFolder
+    from mqops.lake.run import RunFolder
 
 rules_option = click.option(
     "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table; else standard input."
@@ -113,15 +113,15 @@ def read_table(
     parsed = parse(text, source=source_of(file), origins=origins, strict=strict, lint=False)
     if parsed.table is None:
         for problem in parsed.errors:
-            click.echo(problem.render(f"AMQ{problem.number}: " if numbers and problem.number else ""), err=True)
+            show_text(problem.render(f"AMQ{problem.number}: " if numbers and problem.number else ""), err=True)
         problems = [{"line": one.line, "column": one.column, "message": one.message} for one in parsed.errors]
-        raise RulesError(f"the rules table has {len(problems)} errors; nothing was done", problems)
+        raise RulesError(f"the rules table has {len(problems)} errors; nothing was done", problems=problems)
     return parsed.table, text
 
 
 def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
     """What would be done, and what the pre-flight of it found."""
-    from mqops.store.preflight import kept  # noqa: PLC0415
+    from mqops.decide.preflight_record import kept  # noqa: PLC0415
 
     found = kept(run)
     command = _carry_out_command(run, plan)
@@ -134,7 +134,7 @@ def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
 
 def warn_of(run: RunFolder) -> None:
     """What the pre-flight doubts, on standard error, before anything is moved."""
-    from mqops.store.preflight import kept  # noqa: PLC0415
+    from mqops.decide.preflight_record import kept  # noqa: PLC0415
 
     found = kept(run)
     for line in shown(found.doubts) if found else ():
@@ -150,8 +150,8 @@ def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
     """What carries out exactly this plan, "" where nothing does."""
     if not plan.requested_by:
         return ""
-    words = ["mqops", "dlq", "act", run.run, "-m", plan.queue_manager, "--approve", plan.digest]
-    return shlex.join([*words, "--lake", str(run.lake_folder.parent.resolve())])
+    words = ("mqops", "dlq", "act", run.run, "-m", plan.queue_manager, "--approve", plan.digest)
+    return command_line(*words, "--lake", run.lake_folder.parent.resolve())
 
 
 def show_plan(plan: PlanSummary, found: Preflight | None, command: str) -> None:
@@ -181,7 +181,7 @@ def show_plan(plan: PlanSummary, found: Preflight | None, command: str) -> None:
 
 
 def told_canaries(fate: Mapping[str, Any]) -> str:
-    """What became of a group's canaries (`mqops.workflow.canary.Fate`), in a line."""
+    """What became of a group's canaries (`mqops.act.canary.Fate`), in a line."""
     counts = f"{fate['canaries']} canaries, {fate['back']} came back, {fate['failed']} failed, {fate['unread']} unread"
     outcome = f"stopped: {fate['why']}" if fate["why"] else "the rest followed"
     return f"{fate['unit_group']}: {counts}: {outcome}"
@@ -199,6 +199,8 @@ def show_summary(summary: RunSummary) -> None:
         show_line(f"{count:8}  tries failed with {reason}")
     for why, count in summary.left_because.items():
         show_line(f"{count:8}  left: {why}")
+    for why, count in summary.gone_because.items():
+        show_line(f"{count:8}  gone: {why}")
     for fate in summary.canaries:
         show_line(told_canaries(fate))
     for remark in summary.remarks:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqops.cli.outcome import error_document
+from mqops.cli.outcome import error_document, show_json, show_line, show_text
 from mqops.errors import MqopsError
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def check(
         _tell_error(error, as_json=as_json)
         ctx.exit(1)
     if as_json:
-        click.echo(json.dumps({"ok": summary.ok, **summary.to_json()}))
+        show_json({"ok": summary.ok, **summary.to_json()})
     else:
         _tell(summary)
     ctx.exit(0 if summary.ok else 1)
@@ -62,9 +61,9 @@ def suite(ctx: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
         _tell_error(error, as_json=as_json)
         ctx.exit(1)
     if as_json:
-        click.echo(json.dumps({"ok": True, "suites": [_suite_document(suite) for suite in suites]}))
+        show_json({"ok": True, "suites": [_suite_document(suite) for suite in suites]})
     for one in () if as_json else suites:
-        click.echo(f"{one.source}: valid, suite {one.name}, {len(one.checks)} expectations")
+        show_line(f"{one.source}: valid, suite {one.name}, {len(one.checks)} expectations")
 
 
 @quality.command()
@@ -80,13 +79,13 @@ def vocabulary(as_json: bool) -> None:
         for e in EXPECTATIONS.values()
     ]
     if as_json:
-        click.echo(json.dumps({"columns": columns, "expectations": expectations}))
+        show_json({"columns": columns, "expectations": expectations})
         return
     for column in columns:
-        click.echo(f"{column['name']:24} {column['kind']:14} {column['meaning']}".rstrip())
-    click.echo()
+        show_line(f"{column['name']:24} {column['kind']:14} {column['meaning']}".rstrip())
+    show_line("")
     for expectation in EXPECTATIONS.values():
-        click.echo(f"{expectation.name}: {', '.join([*expectation.domain, *expectation.arguments])}".rstrip(": "))
+        show_line(f"{expectation.name}: {', '.join([*expectation.domain, *expectation.arguments])}".rstrip(": "))
 
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
@@ -95,8 +94,8 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
 
     loaded = load_suites(suites)
     place = Place.of(snapshot, folder=out, docs=docs)
-    from mqops.spark.job import session  # noqa: PLC0415 - a JVM only for what is worth one
-    from mqops.workflow.clock import utc_now  # noqa: PLC0415
+    from mqops.clock import utc_now  # noqa: PLC0415
+    from mqops.spark_job import session  # noqa: PLC0415 - a JVM only for what is worth one
 
     return check(session("mqops quality"), place, loaded, now=utc_now())
 
@@ -121,9 +120,9 @@ def _suite_document(suite: Suite) -> dict[str, Any]:
 
 def _tell_error(error: MqopsError, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"ok": False, "errors": str(error).splitlines(), **error_document(error)}))
+        show_json({"ok": False, "errors": str(error).splitlines(), **error_document(error)})
     else:
-        click.echo(str(error), err=True)
+        show_text(str(error), err=True)
 
 
 def _tell(summary: QualitySummary) -> None:
@@ -132,11 +131,11 @@ def _tell(summary: QualitySummary) -> None:
 
     for severity in SEVERITIES:
         for failed in summary.not_met(severity):
-            click.echo(describe(failed))
+            show_line(describe(failed))
     for queue in summary.queues:
-        click.echo(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings")
+        show_line(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings")
     for problem in summary.problems:
-        click.echo(f"does not balance: {problem}")
-    click.echo(f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}")
+        show_line(f"does not balance: {problem}")
+    show_line(f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}")
     if summary.docs:
-        click.echo(f"Data Docs: {summary.docs}")
+        show_line(f"Data Docs: {summary.docs}")

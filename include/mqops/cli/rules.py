@@ -10,15 +10,15 @@ from typing import IO, Any
 
 import click
 
-from mqops.cli.outcome import connection_to, error_document, show_json
+from mqops.cli.outcome import connection_to, error_document, show_json, show_text
 from mqops.cli.rules_snapshot import diff, test
 from mqops.cli.tables import check_document, parsed_from, tell, text_from, with_warnings
+from mqops.decide.core.answers import body_answers
 from mqops.errors import MqopsError
 from mqops.rules import Problem, Rule, Table, matching, parse
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import kind_of
 from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
-from mqops.snapshot.answers import body_answers
 
 _FILE = click.File("rb")
 
@@ -72,7 +72,7 @@ def check(
     else:
         tell(parsed)
     for error in missed:
-        click.echo(f"mqops: {error}", err=True)
+        show_text(f"mqops: {error}", err=True)
     sys.exit(2 if missed else 0 if parsed.table else 1)
 
 
@@ -82,7 +82,7 @@ def _from_outside(
     """What a queue manager and recorded runs say of a table, where they were named, and why they could not be asked."""
     if qmgr is None and runs is None:
         return [], []
-    from mqops.workflow.rules_check import unmatched_rules, wrong_queues  # noqa: PLC0415
+    from mqops.decide.rules_check import unmatched_rules, wrong_queues  # noqa: PLC0415
 
     found: list[Problem] = []
     missed: list[MqopsError] = []
@@ -115,16 +115,16 @@ def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: b
     table = parsed.table
     if table is None:
         if as_json:
-            click.echo(json.dumps(check_document(parsed), ensure_ascii=True))
+            show_json(check_document(parsed))
         else:
             tell(parsed)
         ctx.exit(1)
     for number, message in _messages(messages, table.questions):
         found = matching(table, message)
         if as_json:
-            click.echo(json.dumps({"matches": [_match(rule) for rule in found]}))
+            show_json({"matches": [_match(rule) for rule in found]})
         else:
-            click.echo(_account(number, found))
+            show_text(_account(number, found))
 
 
 def _messages(file: IO[bytes], questions: Sequence[Question]) -> Iterator[tuple[int, Mapping[str, Answer]]]:

@@ -15,8 +15,8 @@ from mqops.errors import SettingsError
 from mqops.rules import Table
 
 if TYPE_CHECKING:
-    from mqops.workflow.fates import Recorded
-    from mqops.workflow.rules_diff import Change, RulesDiff
+    from mqops.decide.on_snapshot import Recorded
+    from mqops.decide.rules_diff import Change, RulesDiff
 
 _TABLE = click.File("rb")
 snapshot_option = click.option(
@@ -40,8 +40,8 @@ def diff(*, old: IO[bytes], new: IO[bytes], folder: Path, as_json: bool) -> None
     A fate is what is done with a message now: the action, its destination, HEADER and PUTAUT. Tries that had failed
     when the snapshot was taken count. Exit 0: no message changes; 1: some do; 2: usage, or a table is not valid.
     """
-    from mqops.workflow.fates import Recorded  # noqa: PLC0415
-    from mqops.workflow.rules_diff import rules_diff  # noqa: PLC0415
+    from mqops.decide.on_snapshot import Recorded  # noqa: PLC0415
+    from mqops.decide.rules_diff import rules_diff  # noqa: PLC0415
 
     snapshot = Recorded.of(folder)
     before, after = valid_tables([old, new], origins=snapshot.of_backout_queues, as_json=as_json)
@@ -58,7 +58,7 @@ def diff(*, old: IO[bytes], new: IO[bytes], folder: Path, as_json: bool) -> None
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The expectation file (include/docs/rules_testing.md).",
+    help="The expectation file (docs/rules_testing.md).",
 )
 @click.option("--write", is_flag=True, help="Record the present fates as a new expectation file.")
 @click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as JUnit XML, too.")
@@ -69,15 +69,15 @@ def test(*, table: IO[bytes], folder: Path, file: Path, write: bool, junit: Path
 
     Exit 0: every expectation is met; 1: one is not; 2: usage, or the table or the file is not valid.
     """
+    from mqops.decide.on_snapshot import Recorded  # noqa: PLC0415
     from mqops.expect.check import check  # noqa: PLC0415
     from mqops.expect.file import expectations_in  # noqa: PLC0415
-    from mqops.workflow.fates import Recorded  # noqa: PLC0415
 
     snapshot = Recorded.of(folder)
     (rules,) = valid_tables([table], origins=snapshot.of_backout_queues, as_json=as_json)
     if write:
         _record(file, snapshot, rules, table.name)
-        show_json({"ok": True, "written": str(file)}) if as_json else click.echo(f"{file}: written")
+        show_json({"ok": True, "written": str(file)}) if as_json else show_line(f"{file}: written")
         return
     results = check(expectations_in(_text_of(file), source=str(file)), snapshot.seen(rules))
     if junit:
@@ -124,11 +124,11 @@ def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> lis
 def _show(found: RulesDiff) -> None:
     for change in found.changes:
         show_line(f"{change.messages:8}  {change.old} -> {change.new}  ({_details(change)})")
-        click.echo(
+        show_line(
             f"          {', '.join(change.message_ids)}{', ...' if len(change.message_ids) < change.messages else ''}"
         )
     total = sum(change.bytes for change in found.changes)
-    click.echo(f"{found.changed} of {found.messages} messages change fate, {total} bytes")
+    show_line(f"{found.changed} of {found.messages} messages change fate, {total} bytes")
 
 
 def _details(change: Change) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 
 
 @click.command()
@@ -18,11 +18,11 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 @known_errors
 def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: Path, as_json: bool) -> None:
     """Copy every message of QUEUES (none: the dead-letter queue), whole, to Parquet files in the lake."""
+    from mqops.deciders.dead_letters import new_run_key  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
-    from mqops.workflow.dlq import new_run_key  # noqa: PLC0415
-    from mqops.workflow.observe import observe  # noqa: PLC0415
+    from mqops.observe.in_process import observe  # noqa: PLC0415
 
     connection = connection_to(queue_manager)
     with connect(connection) as session:
@@ -32,5 +32,5 @@ def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: P
         show_json({"folder": str(run.path), **summary.to_json()})
         return
     for queue in summary.queues:
-        click.echo(f"{queue.messages:8}  {queue.queue}: {queue.bytes} bytes, {queue.without_dlh} without an MQDLH")
-    click.echo(str(run.snapshot))
+        show_line(f"{queue.messages:8}  {queue.queue}: {queue.bytes} bytes, {queue.without_dlh} without an MQDLH")
+    show_line(str(run.snapshot))

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import show_summary, this_user, unit_size_option
+from mqops.clock import utc_now
+from mqops.command import command
 from mqops.errors import SettingsError
-from mqops.store import stop as store
-from mqops.workflow.clock import utc_now
+from mqops.lake import stop as store
 
 if TYPE_CHECKING:
-    from mqops.store.run import RunFolder
+    from mqops.lake.run import RunFolder
 
 _manager_option = click.option("--queue-manager", "-m", default="", help="Its queue manager; alone: all its runs.")
 
@@ -37,7 +38,8 @@ def stop(*, run: str, queue_manager: str, why: str, lake: Path, as_json: bool) -
     if as_json:
         show_json({"stopped": name, **stopped.to_json()})
     else:
-        click.echo(f"{name} is stopped {stopped}; to go on: mqops resume {run or f'-m {queue_manager}'}")
+        resume_it = command("mqops", "resume", *([run] if run else ["-m", queue_manager.strip()]))
+        show_line(f"{name} is stopped {stopped}; to go on: {resume_it}")
 
 
 @click.command()
@@ -53,7 +55,7 @@ def resume(*, run: str, queue_manager: str, finish: bool, unit_size: int, lake: 
 
     A run of Airflow goes on when its task act is cleared.
     """
-    from mqops.workflow import stop as workflow  # noqa: PLC0415
+    from mqops.deciders import stop as workflow  # noqa: PLC0415
 
     if finish and not run:
         raise click.UsageError("--finish needs a run")
@@ -63,7 +65,7 @@ def resume(*, run: str, queue_manager: str, finish: bool, unit_size: int, lake: 
         if as_json:
             show_json({"resumed": name, "was_stopped": lifted.to_json() if lifted else None})
         else:
-            click.echo(f"{name} was stopped {lifted}; it may go on" if lifted else f"{name} was not stopped")
+            show_line(f"{name} was stopped {lifted}; it may go on" if lifted else f"{name} was not stopped")
         return
     found = workflow.find_run(lake, run, queue_manager)
     summary = workflow.finish(connection_to(queue_manager_of(found)), found, unit_size=unit_size, who=this_user())
@@ -76,8 +78,8 @@ def _place(lake: Path, run: str, queue_manager: str) -> tuple[Path, str]:
     Raises:
         SettingsError: there is no such run, or no run of such a queue manager: nobody would ever look for the stop.
     """
-    from mqops.store.run import RunFolder  # noqa: PLC0415
-    from mqops.workflow.stop import find_run  # noqa: PLC0415
+    from mqops.deciders.stop import find_run  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
 
     if run:
         return find_run(lake, run, queue_manager.strip()).path, f"run {run}"
@@ -91,6 +93,6 @@ def _place(lake: Path, run: str, queue_manager: str) -> tuple[Path, str]:
 
 def queue_manager_of(run: RunFolder) -> str:
     """The queue manager whose run it is, as its plan has it."""
-    from mqops.store.files import read_json  # noqa: PLC0415
+    from mqops.lake.files import read_json  # noqa: PLC0415
 
     return str(read_json(run.plan_json)["queue_manager"])

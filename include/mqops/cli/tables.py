@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import IO, Any
 
-import click
-
+from mqops.cli.outcome import show_line, show_text
 from mqops.rules import Control, Parsed, Problem, Rule, parse
 
 
@@ -77,9 +76,9 @@ def tell(parsed: Parsed) -> None:
     for kind, problems in (("error: ", parsed.errors), ("warning: ", parsed.warnings)):
         for problem in problems:
             shown = f"{parsed.source}:{problem.render(kind)}"
-            click.echo(shown.encode("utf-8", "backslashreplace").decode())
+            show_text(shown.encode("utf-8", "backslashreplace").decode())
     table, warned = parsed.table, len(parsed.warnings)
     if table is None:
-        click.echo(f"{parsed.source}: {len(parsed.errors)} errors, the table is not valid")
+        show_line(f"{parsed.source}: {len(parsed.errors)} errors, the table is not valid")
     else:
-        click.echo(f"{parsed.source}: valid, {len(table.rules)} rules, {warned} warnings")
+        show_line(f"{parsed.source}: valid, {len(table.rules)} rules, {warned} warnings")

@@ -11,9 +11,9 @@ import click
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import dry_run_option, this_user, unit_size_option, warn_of
+from mqops.decide.core import PlanSummary
 from mqops.model import RunSummary
-from mqops.plan import PlanSummary
-from mqops.undo.decision import REFUSED
+from mqops.undo.core.decision import REFUSED
 
 MEANING = {
     "RESTORE": "discarded: put again from the copy",
@@ -45,13 +45,13 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
     planned. Exit code 1 where something cannot be undone: it is counted, with the reason, and nothing is doubled; and
     where the estate asks for four eyes: then the DAG mq_undo does it, where another person approves.
     """
+    from mqops.decide.preflight_record import kept  # noqa: PLC0415
+    from mqops.deciders.dead_letters import new_run_key  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.store.preflight import kept  # noqa: PLC0415
-    from mqops.store.run import RunFolder  # noqa: PLC0415
-    from mqops.workflow.dlq import new_run_key  # noqa: PLC0415
-    from mqops.workflow.prove import prove  # noqa: PLC0415
-    from mqops.workflow.undo import carry_out, find_run, finish, plan_undo  # noqa: PLC0415
+    from mqops.prove.prove import prove  # noqa: PLC0415
+    from mqops.undo.in_process import carry_out, find_run, finish, plan_undo  # noqa: PLC0415
 
     if as_json and not (dry_run or yes):
         raise click.UsageError("--json asks nothing: give --dry-run or --yes with it")
@@ -90,21 +90,21 @@ def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: i
 
 def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary]) -> None:
     for one in finished:
-        click.echo(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
-    click.echo(f"{run} acted on {plan.rows} messages; undo {plan.run}, plan {plan.digest}")
+        show_line(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
+    show_line(f"{run} acted on {plan.rows} messages; undo {plan.run}, plan {plan.digest}")
     for action, meaning in MEANING.items():
         if plan.actions.get(action):
-            click.echo(f"{plan.actions[action]:8}  {action}: {meaning}")
+            show_line(f"{plan.actions[action]:8}  {action}: {meaning}")
     for remark in plan.remarks:
         show_line(remark)
 
 
 def _show_summary(summary: RunSummary, *, told: Sequence[str]) -> None:
     for reason, count in summary.reasons.items():
-        click.echo(f"{count:8}  could not be put: {reason}")
+        show_line(f"{count:8}  could not be put: {reason}")
     for remark in summary.remarks:
         if remark not in told:
             show_line(remark)
-    click.echo(
+    show_line(
         f"{summary.planned} planned = {summary.moved} put back + {summary.left} left + {summary.gone} gone: balances"
     )

@@ -18,7 +18,7 @@ MOST_IDS = 3
 
 
 class Fate(Protocol):
-    """What an expectation can ask of a fate (`mqops.workflow.fates.Fate`)."""
+    """What an expectation can ask of a fate (`mqops.decide.on_snapshot.Fate`)."""
 
     @property
     def action(self) -> str: ...

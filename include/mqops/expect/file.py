@@ -80,10 +80,10 @@ def expectations_in(text: str, *, source: str) -> tuple[Expectation, ...]:
     document = read(text, source=source)
     content = document.check(_File)
     if not isinstance(content, _File):
-        raise SettingsError("\n".join(map(str, document.problems)))
+        raise SettingsError(*map(str, document.problems))
     expectations = tuple(_expectation(number, entry, document) for number, entry in enumerate(content.expectations))
     if document.problems:
-        raise SettingsError("\n".join(map(str, document.problems)))
+        raise SettingsError(*map(str, document.problems))
     return expectations
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from mqops.expect.check import Seen
-from mqops.plan.summary import reason_symbol
+from mqops.observe.core.reasons import reason_symbol
 from mqops.rules.keywords import MAX_NUMBER
 
 _NAMED = ("REASON", "DESTQ", "DESTQM")

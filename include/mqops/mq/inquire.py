@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mqops.backout.origin import QueueDefinition
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
+from mqops.model import QueueDefinition
 from mqops.mq.session import Session
 from mqwire import constants as c
 
@@ -40,6 +40,12 @@ def _opened(session: Session, name: str, kind: int) -> Iterator[int]:
 def queue_manager_attribute(session: Session, selector: int) -> int | str:
     """An attribute of the queue manager, MQIA_* or MQCA_*. Raises `MQError`."""
     with _opened(session, "", c.MQOT_Q_MGR) as handle:
+        return session.inquire(handle, selector)
+
+
+def queue_attribute(session: Session, queue: str, selector: int) -> int | str:
+    """An attribute of a queue, MQIA_* or MQCA_*, by MQINQ. Raises `MQError`."""
+    with _opened(session, queue, c.MQOT_Q) as handle:
         return session.inquire(handle, selector)
 
 
@@ -137,12 +143,14 @@ class Landing(NamedTuple):
     """Where messages put to a name lie until somebody gets them.
 
     Attributes: `queue` the local queue, blank where there is none to look at; `why` there is none; `transmission_queue`
-    on which they wait to be sent, where that is because they go to another queue manager.
+    on which they wait to be sent, where that is because they go to another queue manager; `direct` whether the name is
+    that of the transmission queue itself, so that nobody has made an MQXQH for what is put there.
     """
 
     queue: str
     why: str = ""
     transmission_queue: str = ""
+    direct: bool = False
 
 
 def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
@@ -151,27 +159,37 @@ def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
     Parameters: `queue_manager` blank for the one that is connected.
     """
     try:
-        if queue_manager not in {"", queue_manager_name(session)}:
-            there = session.local_queue(queue, queue_manager)
-            return _local(session, there, f"it is a queue of queue manager {queue_manager}")
-        base = base_queue(session, queue)
-        with _opened(session, base, c.MQOT_Q) as handle:
-            kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
-        if kind == c.MQQT_REMOTE:
-            return _local(session, session.local_queue(queue), "it is not a local queue")
-        if kind != c.MQQT_LOCAL:
-            return Landing("", "it is not a local queue")
-        return _local(session, base, "it is a transmission queue")
+        return resolved(session, queue, queue_manager)
     except MQError as error:
         return Landing("", str(error))
 
 
-def _local(session: Session, queue: str, why: str) -> Landing:
-    """A local queue. Parameters: `why` nobody can look at the destination where it is a transmission queue."""
+def resolved(session: Session, queue: str, queue_manager: str) -> Landing:
+    """As `landing_place`.
+
+    Raises:
+        MQError: the name cannot be opened or inquired.
+    """
+    if queue_manager not in {"", queue_manager_name(session)}:
+        there = session.local_queue(queue, queue_manager)
+        return _local(session, there, f"it is a queue of queue manager {queue_manager}", direct=there == queue)
+    base = base_queue(session, queue)
+    with _opened(session, base, c.MQOT_Q) as handle:
+        kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
+    if kind == c.MQQT_REMOTE:
+        return _local(session, session.local_queue(queue), "it is not a local queue")
+    if kind != c.MQQT_LOCAL:
+        return Landing("", "it is not a local queue")
+    return _local(session, base, "it is a transmission queue", direct=True)
+
+
+def _local(session: Session, queue: str, why: str, *, direct: bool = False) -> Landing:
+    """A local queue. Parameters: `why` nobody can look at the destination where it is a transmission queue; `direct` as
+    of `Landing`, if it is one."""
     with _opened(session, queue, c.MQOT_Q) as handle:
         if int(session.inquire(handle, c.MQIA_USAGE)) != c.MQUS_TRANSMISSION:
             return Landing(queue)
-    return Landing("", why, transmission_queue=queue)
+    return Landing("", why, transmission_queue=queue, direct=direct)
 
 
 def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:

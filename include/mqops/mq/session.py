@@ -19,6 +19,9 @@ from mqwire.structures import MQMD_LAYOUT
 FIRST_BUFFER = 32 * 1024
 """Bytes of the first buffer for a message of unknown length; it grows when a message does not fit."""
 
+PASS_CONTEXT_OPTIONS = c.MQOO_OUTPUT | c.MQOO_PASS_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
+"""How a destination is opened for messages that keep all their context (D08)."""
+
 _MD = MQMD_LAYOUT.pack({"version": c.MQMD_VERSION_2})
 _resolved = MQOD.reader("resolved_q_name")
 _IDS = MQMD_LAYOUT.offset("msg_id")

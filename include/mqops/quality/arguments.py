@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from functools import cache
 
 from mqops.quality.columns import Column, Kind
+from mqops.quality.regex import problem_of
 from mqops.quality.suite import Argument
 from mqops.quality.vocabulary import Takes
 from mqops.quality.where import Value
@@ -91,8 +91,7 @@ def _constant(name: str) -> int:
 def _regex(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"must be a regular expression in quotes (found {found(value)})")
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise ValueError(f"is not a regular expression: {error}") from error
+    problem = problem_of(value)
+    if problem:
+        raise ValueError(problem)
     return value

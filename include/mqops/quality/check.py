@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops.errors import LakeError, SettingsError
+from mqops.lake.files import make_durable, make_folder, read_json, write_json
 from mqops.quality.suite import Suite, columns_of
 from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.quality.vocabulary import SEVERITIES
-from mqops.store.files import make_durable, make_folder, read_json, write_json
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -135,7 +135,7 @@ def read_snapshot(spark: SparkSession, folder: Path) -> DataFrame:
         SettingsError: the Parquet files there are something else.
         LakeError: they cannot be read.
     """
-    from mqops.spark.schema import SNAPSHOT  # noqa: PLC0415
+    from mqops.observe.spark.schema import SNAPSHOT  # noqa: PLC0415
 
     with _unreadable(folder):
         there = {field.name: field.dataType for field in spark.read.parquet(str(folder)).schema}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from mqops.snapshot.columns import SNAPSHOT_COLUMNS
+from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 
 
 class Kind(Enum):

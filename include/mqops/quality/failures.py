@@ -10,10 +10,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
+from mqops.lake.files import make_durable
 from mqops.quality.columns import COLUMNS
 from mqops.quality.validation import Failing
 from mqops.quality.vocabulary import SEVERITIES
-from mqops.store.files import make_durable
 
 FAILURES = StructType(
     [

@@ -30,7 +30,7 @@ _PLACE = r"^[A-Za-z0-9]+(\.[A-Za-z0-9]+)? at offset [0-9]+"
 def frame_of(snapshot: DataFrame, wanted: Iterable[str]) -> DataFrame:
     """The wanted columns (names of `COLUMNS`) and those of `IDENTITY`, one row a message.
 
-    Parameters: `snapshot` with the columns of `mqops.spark.schema.SNAPSHOT`; the session's time zone is UTC.
+    Parameters: `snapshot` with the columns of `mqops.observe.spark.schema.SNAPSHOT`; the session's time zone is UTC.
     """
     names = {*wanted, *IDENTITY}
     carried = [name for name in COLUMNS if name in names and COLUMNS[name].source is not Source.BODY]

@@ -44,7 +44,7 @@ def load_suites(paths: Iterable[str | Path]) -> tuple[Suite, ...]:
             problems.append(f"{suite.source}:1: suite: {suite.name!r} is the suite of {twin.source} too")
         suites.append(suite)
     if problems:
-        raise SettingsError("\n".join(problems))
+        raise SettingsError(*problems)
     if not suites:
         raise SettingsError("No suite was named; name at least one file of expectations")
     return tuple(suites)

@@ -115,7 +115,7 @@ def verdict(summary: QualitySummary) -> None:
     if summary.ok:
         return
     lines = [describe(check) for check in summary.not_met("critical")]
-    raise QualityFailed("\n".join([f"Quality of {summary.queue_manager}: not met", *lines, *summary.problems]))
+    raise QualityFailed(f"Quality of {summary.queue_manager}: not met", *lines, *summary.problems)
 
 
 def describe(check: CheckResult) -> str:

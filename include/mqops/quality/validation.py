@@ -4,6 +4,7 @@
    lines (never at the parse of a DAG).
 2. Which rows fail is GX's own answer: the Spark condition it counted by is taken from it, not written a second time.
 3. What GX could not evaluate is an error. Left alone, it would be one more failed expectation.
+4. Regular expressions do not come to Java: see `mqops.quality.regex`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 SITE = "mqops"
 ID = "mqops_id"
 SAMPLES = 10  # values of a failed expectation that are shown on its page
-_REGEX_ERROR = "is not a regular expression to Java"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,9 @@ def quiet_import() -> Any:
         raise SettingsError(
             "Great Expectations with PySpark cannot run under python -c; put the program in a file"
         ) from error
+    logging.getLogger("great_expectations.expectations.registry").setLevel(logging.ERROR)  # metrics that replace GX's
+    import_module("mqops.quality.gx_regex")
+
     return great_expectations
 
 
@@ -80,12 +84,10 @@ class Validator:
         Parameters: `frame` with the suite's columns, cached: it is read many times.
 
         Raises:
-            SettingsError: a regular expression that Java does not take.
             MqopsError: GX could not evaluate an expectation.
         """
         queues = queues_sql(suite.queues)
         rows = frame.where(queues) if queues else frame
-        check_regexes(rows, suite)
         counts = _counts(rows, suite)
         skipped = {check.id for check in suite.checks if check.expectation.needs_values and not counts[check.id]}
         evaluated = [check for check in suite.checks if check.id not in skipped]
@@ -153,25 +155,6 @@ def expectation_of(check: Check) -> Any:
     return kind(
         **check.domain(), **arguments, severity=check.severity, meta={ID: check.id}, description=check.sentence()
     )
-
-
-def check_regexes(rows: DataFrame, suite: Suite) -> None:
-    """Let Java compile the suite's regular expressions, so that a bad one is told by its place.
-
-    Raises:
-        SettingsError: with one line for every bad one.
-    """
-    problems = []
-    for check in suite.checks:
-        regex = check.arguments.get("regex")
-        if regex is None:
-            continue
-        try:
-            rows.sparkSession.range(1).select(F.lit("").rlike(str(regex))).collect()
-        except Exception:
-            problems.append(f"{suite.source}:{check.line}: {check.id}.regex: {_REGEX_ERROR}")
-    if problems:
-        raise SettingsError("\n".join(problems))
 
 
 def _counts(rows: DataFrame, suite: Suite) -> Mapping[str, int]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from mqops.quality.columns import Kind
+from mqops.rules.pattern import glob_regex
 
 Value = str | int | float | bool
 
@@ -50,6 +51,8 @@ class Condition:
             return f"{self.column} IN ({', '.join(literal(value) for value in self.value)})"
         if self.operator == "is_set":
             return f"{self.column} IS {'NOT ' if self.value else ''}NULL"
+        if self.operator == "like" and str(self.value).count("*") > 1:  # Spark's LIKE goes back and forth between them
+            return f"{self.column} RLIKE {literal(glob_regex(str(self.value)))}"
         if self.operator == "like":
             return f"{self.column} LIKE {literal(like(str(self.value)))} ESCAPE '{_ESCAPE}'"
         return f"{self.column} {_COMPARISON[self.operator]} {literal(self.value)}"

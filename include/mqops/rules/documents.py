@@ -28,8 +28,9 @@ MOST_CHARACTERS = 4 << 20
 _MOST_LEVELS, _LONGEST_NUMBER = 500, 500
 _MOST_XML_LEVELS, _MOST_ATTRIBUTES, _LONGEST_NAME = 100, 100, 500
 _BLANKS = " \t\r\n"
-_LONG_NUMBER = re.compile(rf"[-+.eE0-9]{{{_LONGEST_NUMBER + 1}}}")
-_LONG_WORD = re.compile(rf"[^ <>=/\t\r\n]{{{_LONGEST_NAME + 1}}}")
+# Each looks only where a run of such characters begins, so that every character is looked at once.
+_LONG_NUMBER = re.compile(rf"(?<![-+.eE0-9])[-+.eE0-9]{{{_LONGEST_NUMBER + 1}}}")
+_LONG_WORD = re.compile(rf"(?<![^ <>=/\t\r\n])[^ <>=/\t\r\n]{{{_LONGEST_NAME + 1}}}")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _DECLARATION = re.compile(
     r"<\?xml[ \t\r\n]+version=(?:'1\.0'|\"1\.0\")"

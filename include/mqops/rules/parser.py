@@ -33,7 +33,7 @@ def parse(
     """Reads a rules table.
 
     Parameters: `source` names the text in messages; `strict` refuses everything that is not IBM's; `origins` whether
-    FWDQ may be &ORIGQ, as in tables for backout queues (`mqops.backout.origin`), unless `strict`; `lint`
+    FWDQ may be &ORIGQ, as in tables for backout queues (`mqops.backout.core.origin`), unless `strict`; `lint`
     whether warnings are wanted, which take some work. Returns a table, or every error in the order of the text;
     warnings only for a valid table. Raises nothing.
     """

@@ -10,13 +10,15 @@ The law (`ibm_mq_facts` 2.3), for a field v padded with blanks to its width:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 
 def wild_match(pattern: str, value: str, width: int) -> bool:
-    """Whether a pattern matches a field.
+    """Whether a pattern matches a field. For fields of the MQMD and MQDLH, which are short; see `text_match`.
 
     Parameters: `pattern` without trailing blanks; `value` the field, padded or not; `width` of the field (characters).
     On a mismatch the last asterisk takes one character more; earlier ones need not be looked at again.
@@ -43,11 +45,57 @@ def wild_match(pattern: str, value: str, width: int) -> bool:
 
 
 def text_match(pattern: str, text: str) -> bool:
-    """Whether a pattern matches a text of any length, without its trailing blanks and without padding."""
+    """Whether a pattern matches a text of any length, without its trailing blanks and without padding.
+
+    The time grows with the length of the text and no faster: every piece between asterisks takes the first place where
+    it fits, for good, as a later place never helps the pieces behind it.
+    """
     field = text.rstrip(" ")
     shaped = shape_of(pattern)
     quick = _QUICK.get(shaped.shape)
-    return quick(field, shaped.text) if quick else wild_match(pattern, field, 0)
+    return quick(field, shaped.text) if quick else _has_pieces(field, pattern)
+
+
+def _has_pieces(field: str, pattern: str) -> bool:
+    first, *others = pattern.split("*")
+    if not others:
+        return _piece(first).fullmatch(field) is not None
+    *inner, last = others
+    at, end = len(first), len(field) - len(last)
+    if at > end or not _piece(first).match(field) or not _piece(last).match(field, end):
+        return False
+    for piece in inner:
+        found = _piece(piece).search(field, at, end)
+        if found is None:
+            return False
+        at = found.end()
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _piece(piece: str) -> re.Pattern[str]:
+    """Characters and question marks only: there is nothing in it to go back to."""
+    return re.compile("".join("." if character == "?" else re.escape(character) for character in piece), re.DOTALL)
+
+
+def glob_regex(pattern: str, *, one: str = ".", end: str = r"\z") -> str:
+    """A Java regular expression for a pattern.
+
+    Every piece between asterisks takes the first place it fits, for good (an atomic group): a later place never helps
+    the pieces behind it. So the time is bounded by the length of the field, whatever the pattern. The last piece is
+    tied to the end instead.
+
+    Parameters: `one` what `?` stands for; `end` what has to follow the last piece.
+    """
+    first, *pieces = [_java(piece, one) for piece in re.split(r"\*+", pattern)]
+    if not pieces:
+        return rf"(?s)\A{first}{end}"
+    *inner, last = pieces
+    return rf"(?s)\A{first}{''.join(f'(?>.*?{piece})' for piece in inner)}.*{last}{end}"
+
+
+def _java(piece: str, one: str) -> str:
+    return "".join(one if c == "?" else c if c.isalnum() or c == " " else f"\\x{{{ord(c):x}}}" for c in piece)
 
 
 class Shape(Enum):

@@ -1,7 +1,7 @@
 """Undo: what a run moved and discarded is put back where it was taken from, as a new run with a plan of its own.
 
-Pure: `decision` says what can be undone. The look at the queues and the ledger is `mqops.workflow.undo`'s, the puts are
-the mover's, with the tickets, markers and proof that every run has.
+Pure: `decision` says what can be undone. The look at the queues and the ledger is `mqops.undo.in_process`'s, the puts
+are the mover's, with the tickets, markers and proof that every run has.
 
 1. Undone is what the run's ledger says was acted on, row by row. The rows of the new plan have the numbers of the run's
    plan; the new run's snapshot is a copy of the originals (MQMD and body, MQDLH included), each at that number.

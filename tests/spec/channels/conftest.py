@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pymqi
 import pytest
 from mqlite_command import mqlite_here
+from mqlite_support import until
 from pymqi import CMQC
 
 from mqwire.structures import MQDLH, MQMD
@@ -123,9 +123,8 @@ class Estate:
         return output.split("STATUS(", 2)[-1].split(")")[0] if "AMQ8417I" in output else ""
 
     def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until a condition holds."""
-        while not condition():
-            time.sleep(0.02)
+        """Wait until a condition holds; that it never does fails the test."""
+        until(condition)
 
     def holds(self, name: str, queue: str, count: int) -> bool:
         """True if a queue has that many messages and no unit of work is on it."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import pymqi
 import pytest
-from mq_support import DLQ, Manager
+from mq_support import DLQ, Manager, let_expire
 from pymqi import CMQC
 
-from mqops.backout.consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareConsumer, PoisonStuck
 from mqops.errors import MQError
+from mqops.poison_consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareConsumer, PoisonStuck
 from mqwire.headers import split_dlh
 from mqwire.structures import MQDLH
 
@@ -80,6 +80,33 @@ def test_P08_K08_requeued_to_the_backout_queue_at_the_threshold(manager, marking
     assert manager.depth("IN") == 0
     assert manager.bodies("OUT") == [b"good"], "what a failed delivery put is undone"
     assert (handled[0].msg_id, manager.depth(DLQ), manager.depth("REPLIES")) == (good, 0, 0)
+
+
+def backed_out(manager: Manager, times: int, queue: str = "IN") -> None:
+    """As an application that got the first message so often and could not process it."""
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, queue, CMQC.MQOO_INPUT_SHARED)
+        for _ in range(times):
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            connection.backout()
+        handle.close()
+
+
+@pytest.mark.parametrize(("before", "delivered"), [(2, [b"bad"]), (3, []), (4, [])])
+def test_P08_a_message_at_the_threshold_is_not_delivered_once_more(manager, marking, before, delivered):
+    manager.put("IN", [({}, b"bad")])
+    backed_out(manager, before)
+    got = []
+    with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
+
+        def fail(delivery: Delivery) -> None:
+            got.append(delivery.body)
+            raise Broken
+
+        handled = list(consumer.run(fail))
+    assert got == delivered
+    assert [(one.what, one.backout_count) for one in handled] == [("requeued", max(3, before))]
+    assert manager.bodies("IN.BOQ") == [b"bad"]
 
 
 def test_P08_context_is_passed(manager, marking):
@@ -202,7 +229,9 @@ def test_K08_nothing_takes_it_so_it_stays(manager, marking):
     with pytest.raises(PoisonStuck, match="no dead-letter queue"):
         consume(manager)
     manager.mqsc(f"ALTER QMGR DEADQ({DLQ})\nALTER QLOCAL({DLQ}) PUT(ENABLED)")
-    assert whats(consume(manager)) == {"dead-lettered": 1, "done": 1}, "at the threshold it is not delivered again"
+    handled = consume(manager)
+    assert whats(handled) == {"dead-lettered": 1, "done": 1}
+    assert [one.error for one in handled] == [None, None], "at the threshold it is not delivered again"
 
 
 def test_P08_limits_of_the_base_queue_count_behind_an_alias(manager, marking):
@@ -220,11 +249,41 @@ def test_K07_same_message_is_found_again_among_its_twins(manager, marking):
     assert sorted(manager.bodies("OUT")) == [b"good 1", b"good 2"]
 
 
-def test_E11_remaining_expiry_goes_along(manager, marking):
+def test_K07_a_twin_that_another_application_backs_out_meanwhile_is_not_taken_for_the_message(manager, marking):
+    same = {"MsgId": b"m" * 24, "CorrelId": b"c" * 24}
+    manager.mqsc("ALTER QLOCAL(IN) SHARE DEFSOPT(SHARED)")
+    manager.put("IN", [(same, b"twin")])
+    backed_out(manager, 2)
+    manager.put("IN", [(same, b"bad")])
+    with manager.connected() as others, manager.connected() as connection:
+        other = pymqi.Queue(others, "IN", CMQC.MQOO_INPUT_SHARED)
+        other.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        with PoisonAwareConsumer(connection, "IN") as consumer:
+
+            def fail(delivery: Delivery) -> None:
+                if delivery.md.backout_count == 2:
+                    others.backout()
+                raise Broken
+
+            handled = [consumer.consume(fail) for _ in range(3)]
+        other.close()
+    assert [one.what for one in handled if one] == ["redelivered", "redelivered", "requeued"]
+    assert (manager.bodies("IN.BOQ"), manager.bodies("IN")) == ([b"bad"], [b"twin"])
+
+
+def test_E11_remaining_expiry_goes_along_less_the_time_the_application_had_the_message(manager, marking):
     manager.put("IN", [({"Expiry": 36000}, b"bad")])
-    consume(manager)
+    had = []
+    with manager.connected() as connection, PoisonAwareConsumer(connection, "IN") as consumer:
+
+        def fail(delivery: Delivery) -> None:
+            had.append(delivery.md.expiry)
+            let_expire(3)
+            raise Broken
+
+        assert list(consumer.run(fail))[-1].what == "requeued"
     [(md, _body)] = manager.messages("IN.BOQ")
-    assert 0 < md["Expiry"] <= 36000
+    assert 0 < md["Expiry"] <= had[-1] - 3
 
 
 def test_interrupted_application_loses_nothing(manager, marking):

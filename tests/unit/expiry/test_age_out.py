@@ -13,7 +13,7 @@ from mq_support import DLQ, Manager
 from pymqi import CMQC
 
 from mqops.cli import main
-from mqops.expiry.age_out import too_old
+from mqops.expiry.core.age_out import too_old
 from mqwire.structures import MQDLH
 
 MQSC = """\
@@ -22,6 +22,10 @@ DEFINE QLOCAL(B)
 DEFINE QLOCAL(REPORTS)
 DEFINE QLOCAL(CLOSED) PUT(DISABLED)
 DEFINE QLOCAL(QM2) USAGE(XMITQ)
+DEFINE QLOCAL(PRIVATE)
+DEFINE QALIAS(INNOCENT) TARGET(MQOPS.LEDGER)
+SET AUTHREC PROFILE(REPORTS) OBJTYPE(QUEUE) PRINCIPAL('clerk') AUTHADD(PUT)
+SET AUTHREC PROFILE(CLOSED) OBJTYPE(QUEUE) PRINCIPAL('clerk') AUTHADD(PUT)
 """
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -127,6 +131,28 @@ def test_E15_a_report_that_cannot_be_sent_is_dead_lettered_if_it_is_persistent(m
     header, body = MQDLH.unpack(dead, encoding=md["Encoding"], ccsid=md["CodedCharSetId"]), dead[172:]
     assert (header.reason, header.dest_q_name) == (CMQC.MQRC_PUT_INHIBITED, "CLOSED")
     assert (md["Feedback"], body) == (CMQC.MQFB_EXPIRATION, b"persistent")
+
+
+@pytest.mark.parametrize(
+    "queue",
+    [
+        "PRIVATE",  # the clerk may not put there
+        "MQOPS.LEDGER",
+        "INNOCENT",
+        "SYSTEM.ADMIN.COMMAND.QUEUE",
+        "QM2",  # a transmission queue: what stands there is sent as it is
+    ],
+)
+def test_E15_no_report_goes_where_the_putter_may_not_put(manager, age_out, queue):
+    right = "INQ" if queue == "PRIVATE" else "PUT"
+    manager.mqsc(f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL('clerk') AUTHADD({right})")
+    asks = {"Report": FULL | CMQC.MQRO_PASS_CORREL_ID, "CorrelId": b"C" * 24, "ReplyToQ": queue, "Persistence": 1}
+    put_old(manager, "A", (asks, b"forged"))
+    assert of_result(age_out("A", "--json"))["discarded"] == 1
+    assert b"forged" not in manager.bodies("MQOPS.LEDGER" if queue == "INNOCENT" else queue)
+    [(md, dead)] = manager.messages(DLQ)
+    header = MQDLH.unpack(dead, encoding=md["Encoding"], ccsid=md["CodedCharSetId"])
+    assert (header.reason, header.dest_q_name) == (CMQC.MQRC_NOT_AUTHORIZED, queue)
 
 
 def test_E15_without_its_report_a_message_is_not_discarded(manager, age_out):

@@ -16,9 +16,9 @@ from pymqi import CMQC
 
 from mqops.cli import main
 from mqops.errors import MQError
+from mqops.expiry.record import known
+from mqops.expiry.scan import Candidates, refresh, run_scan
 from mqops.mq.connection import MqConnection
-from mqops.store.expiry import known
-from mqops.workflow.expiry import Candidates, refresh, run_scan
 
 MESSAGES = int(os.environ.get("MQOPS_EXPIRY_MESSAGES", "400"))
 QUEUES = [f"EXP.{number}" for number in range(10)]

@@ -178,6 +178,9 @@ def test_a_definition_that_does_not_lead_there_does_not_count(clerk: Application
         ("A.?", "A.BC", False),
         ("A.B", "A.B", True),
         ("A.B", "A.BC", False),
+        ("*A*A*A*A*A*A*A*A*A*A*B", "A" * 48, False),  # answered at once, however many asterisks
+        ("*A*A*A*A*A*A*A*A*A*A*B", "A" * 47 + "B", True),
+        ("?*A?*.**.?*B", "AAA.X.Y.AB", True),
     ],
 )
 def test_generic_profiles(clerk: Application, profile: str, name: str, fits: bool) -> None:

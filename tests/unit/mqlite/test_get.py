@@ -220,3 +220,19 @@ def test_version_1_getter_of_a_plain_message_gets_no_mqmde(application: Applicat
     md = pymqi.MD(Version=CMQC.MQMD_VERSION_1)
     assert opened.get(None, md, pymqi.GMO(Options=CMQC.MQGMO_NO_SYNCPOINT)) == b"data"
     assert md.Format == CMQC.MQFMT_STRING
+
+
+@pytest.mark.parametrize("puts", [0, 2])
+def test_units_of_work_end_at_maxumsgs_with_what_was_put_in_them(application: Application, puts: int) -> None:
+    run_mqsc("ALTER QMGR MAXUMSGS(3)\nDEFINE QLOCAL(Q2)")
+    for _ in range(4):
+        application.put("Q1")
+    for _ in range(puts):
+        application.put("Q2", options=CMQC.MQPMO_SYNCPOINT)
+    opened = application.open("Q1")
+    for _ in range(3 - puts):
+        application.get(opened, CMQC.MQGMO_SYNCPOINT)
+    with refused(CMQC.MQRC_SYNCPOINT_LIMIT_REACHED):
+        application.get(opened, CMQC.MQGMO_SYNCPOINT)
+    application.manager.commit()
+    assert (application.depth("Q1"), application.depth("Q2")) == (1 + puts, puts)

@@ -89,6 +89,31 @@ def test_PROPCTL_says_where_properties_go_unless_the_get_does(
             handle.properties.get(b"colour")
 
 
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "i8", "int", "r4"])
+def test_a_number_that_its_type_does_not_hold_leaves_the_header_in_the_data(
+    application: Application, kind: str
+) -> None:
+    number = "1e300" if kind == "r4" else "9" * 30
+    body = MQRFH2(format="MQSTR").with_folders(f"<usr><n dt='{kind}'>{number}</n></usr>").pack() + b"data"
+    application.put("Q1", body, Format=CMQC.MQFMT_RF_HEADER_2)
+    gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
+    gmo.MsgHandle = handle_of(application).msg_handle
+    assert application.open("Q1").get(None, pymqi.MD(), gmo) == body
+
+
+def test_properties_are_inquired_one_after_the_other(application: Application) -> None:
+    put(application, b"data", **{f"p{number}": str(number) for number in range(3)})
+    handle = handle_of(application)
+    gmo = pymqi.GMO(Version=CMQC.MQGMO_VERSION_4, Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE)
+    gmo.MsgHandle = handle.msg_handle
+    application.open("Q1").get(None, pymqi.MD(), gmo)
+    first = handle.properties.get(b"%", impo_options=CMQC.MQIMPO_INQ_FIRST)
+    others = [handle.properties.get(b"%", impo_options=CMQC.MQIMPO_INQ_NEXT) for _ in range(2)]
+    assert [first, *others] == ["0", "1", "2"]
+    with refused(CMQC.MQRC_PROPERTY_NOT_AVAILABLE):
+        handle.properties.get(b"%", impo_options=CMQC.MQIMPO_INQ_NEXT)
+
+
 @pytest.mark.parametrize("name", [b"", b"two words", b"<tag>"])
 def test_names_no_property_can_have(application: Application, name: bytes) -> None:
     with refused(CMQC.MQRC_PROPERTY_NAME_ERROR):

@@ -1,4 +1,4 @@
-"""include/docs/mqlite.md is true: what it says is not there answers what it says."""
+"""docs/mqlite.md is true: what it says is not there answers what it says."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mqlite.mqi import Interface
 from mqlite.signatures import BAGS, CALLS, names
 from mqwire import constants as c
 
-PAGE = Path(__file__).resolve().parents[3] / "include" / "docs" / "mqlite.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "mqlite.md"
 NO_OPTION = ("VERSION", "LENGTH", "STRUC_ID", "MASK")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]

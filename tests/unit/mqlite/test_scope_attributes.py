@@ -1,4 +1,4 @@
-"""Every attribute that can be set has an effect, promises none, or is refused and listed in include/docs/mqlite.md."""
+"""Every attribute that can be set has an effect, promises none, or is refused and listed in docs/mqlite.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mqlite.attributes import CHANNEL_TYPES, QUEUE_KINDS, TABLE, Attribute, Inte
 from mqwire import constants as c
 
 INCLUDE = Path(__file__).resolve().parents[3] / "include"
-PAGE = (INCLUDE / "docs" / "mqlite.md").read_text(encoding="utf-8")
+PAGE = (INCLUDE.parent / "docs" / "mqlite.md").read_text(encoding="utf-8")
 TABLES = re.findall(r"^\| why \| without effect \|\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
 WITHOUT_EFFECT = set(re.findall(r"`(\w+)`", "".join(TABLES)))
 # Listed, and yet named in the code: checked when defined; of other objects; REFRESH QMGR.

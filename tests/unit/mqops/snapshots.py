@@ -9,11 +9,12 @@ from typing import Any
 
 from mq_support import dead_letter
 
-from mqops.snapshot.decode import row_maker
-from mqops.store import snapshot
-from mqops.store.arrow import SNAPSHOT, batches, write_parquet
-from mqops.store.files import make_folder
-from mqops.store.run import RunFolder
+from mqops.lake.files import make_folder
+from mqops.lake.parquet import write_parquet
+from mqops.lake.run import RunFolder
+from mqops.observe import snapshot
+from mqops.observe.arrow import SNAPSHOT, batches
+from mqops.observe.core.decode import row_maker
 from mqwire.structures import MQMD_LAYOUT
 
 OBSERVED = "2026-01-03T03:04:05+00:00"

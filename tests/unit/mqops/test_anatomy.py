@@ -18,9 +18,9 @@ import openmetrics_grammar
 from mq_support import DLQ
 from snapshots import OBSERVED, dead_letter, recorded
 
-from mqops.anatomy import OTHERS, Cell, Group, QueueAnatomy, folded, grown, openmetrics
 from mqops.cli import main
-from mqops.openmetrics import Gauge, text_of
+from mqops.observe.core.anatomy import OTHERS, Cell, Group, QueueAnatomy, folded, grown, openmetrics
+from mqops.observe.core.openmetrics import Gauge, text_of
 
 MESSAGES = [
     dead_letter("PAY.IN", b"x", PutApplName="billing"),

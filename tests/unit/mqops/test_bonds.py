@@ -8,12 +8,12 @@ from act_support import EXTENDED, after_commits, counts, planned, proved, send_b
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.act.mover import BEHIND
-from mqops.act.part import GROUP_GONE, GROUP_TOO_LARGE
+from mqops.act.core.mover import BEHIND
+from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE
+from mqops.act.in_process import act
 from mqops.errors import Stopped
-from mqops.store.stop import Stop, lift, stop
-from mqops.workflow.act import act
-from mqops.workflow.prove import prove
+from mqops.lake.stop import Stop, lift, stop
+from mqops.prove.prove import prove
 from mqwire.constants import MQENC_NATIVE
 from mqwire.rfh2 import MQRFH2
 
@@ -167,7 +167,7 @@ def test_a_group_larger_than_MAXUMSGS_is_left_and_others_go(manager, lake):
     assert proof.left_because == {GROUP_TOO_LARGE: 30}
 
 
-def test_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key(manager, lake):
+def test_P05_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key_and_says_so(manager, lake):
     def keyed(key: bytes, body: bytes):
         return dead_letter("SHORT", body, CorrelId=key.ljust(24, b"\0") if key else bytes(24))
 

@@ -9,16 +9,16 @@ from act_support import EXTENDED, after_commits, counts, planned, proved, send_b
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.act.mover import BEHIND
+from mqops.act import in_process as acting
+from mqops.act.canary import CAME_BACK, FAILED, NONE_THERE
+from mqops.act.core.mover import BEHIND
+from mqops.act.in_process import act
 from mqops.errors import PlanChanged, Stopped
-from mqops.ledger.marker import Marker
-from mqops.store.files import read_json, write_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.stop import Stop, lift, stop
-from mqops.workflow import act as acting
-from mqops.workflow.act import act
-from mqops.workflow.canary import CAME_BACK, FAILED, NONE_THERE
-from mqops.workflow.prove import prove
+from mqops.lake.files import read_json, write_json
+from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
+from mqops.prove.prove import prove
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -277,7 +277,7 @@ def test_what_waits_behind_a_canary_waits_for_whoever_goes_on(manager, lake):
 
 
 def test_behind_more_canaries_than_keys_are_kept_all_with_a_key_wait_for_their_destination(manager, lake, monkeypatch):
-    monkeypatch.setattr("mqops.workflow.canary.MOST_KEYS", 3)
+    monkeypatch.setattr("mqops.act.canary.MOST_KEYS", 3)
     manager.mqsc("DEFINE QLOCAL(SHORT) MAXMSGL(20)\n")
     messages = [(b"%d" % n, b"x" * 99, CMQC.MQRC_MSG_TOO_BIG_FOR_Q) for n in range(4)]
     ones = (b"A", b"B", b"C", b"D", b"E", b"", b"0")  # four of them are canaries

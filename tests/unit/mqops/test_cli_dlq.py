@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from mq_support import DLQ, dead_letter
 
+from mqops.act.in_process import act
+from mqops.lake.run import RunFolder
 from mqops.mq.connection import VARIABLE, MqConnection
-from mqops.store.run import RunFolder
-from mqops.workflow.act import act
 
 RETRY = "ACTION(RETRY)\n"
 

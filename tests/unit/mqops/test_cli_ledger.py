@@ -7,15 +7,21 @@ import hashlib
 import io
 import itertools
 import json
+import multiprocessing
+import os
+import stat
 
 import pytest
 from click.testing import CliRunner
 
-from mqops.act.identity import PlanIdentity
 from mqops.cli import main
-from mqops.ledger.history import COLUMNS
-from mqops.ledger.marker import Marker
-from mqops.store.ledger import LedgerFile
+from mqops.errors import SettingsError
+from mqops.ledger.core.chain import Head, write_line
+from mqops.ledger.core.history import COLUMNS
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.seal import LINE, BadSignature, Key, Keys, read_message, sign_message
+from mqops.ledger.file import LedgerFile
 
 ABOUT = {"queue": "DLQ", "table_digest": "7a" * 32, "requested_by": "alice", "approved_by": "bob", "workflow": "dlq"}
 
@@ -97,11 +103,12 @@ def test_verify_names_the_first_broken_line(lake):
         b'{"a":"\xff","seq":6,"recorded_at":"t","prev":"%(head)s"',
     ],
 )
-def test_a_line_with_the_right_hash_that_mqops_did_not_write_is_named(lake, text):
+def test_a_line_with_the_right_hash_and_signature_that_mqops_did_not_write_is_named(lake, text):
     file = LedgerFile(lake / "QM1", str)
     text = text.replace(b"%(head)s", file.head().hash.encode())
-    line = text + b',"hash":"' + hashlib.sha256(text).hexdigest().encode() + b'"}\n'
-    file.path.write_bytes(file.path.read_bytes() + line)
+    digest, key = hashlib.sha256(text).hexdigest().encode(), file.keys.newest()
+    signature = f'","key":"{key.id}","hmac":"{key.hmac(LINE, digest)}"}}\n'.encode()
+    file.path.write_bytes(file.path.read_bytes() + text + b',"hash":"' + digest + signature)
     result = ledger(lake, "verify")
     assert result.exit_code == 1
     assert result.output.splitlines() == [
@@ -263,3 +270,122 @@ def test_export_stops_at_a_broken_line(lake):
 def test_export_usage(lake):
     assert ledger(lake, "export", "--since", "yesterday").exit_code == 2
     assert ledger(lake, "export", "--format", "xml").exit_code == 2
+
+
+def rewritten(lake, keys=None, *, change=b"bob"):
+    """QM1's ledger written anew with right hashes; signed with other keys, or not at all, as an earlier version did."""
+    file, head, anew = LedgerFile(lake / "QM1", str), Head(), []
+    strange = Keys([Key(id="ab" * 8, secret=b"not the ledger's")])
+    for entry in map(json.loads, file.path.read_bytes().replace(b"bob", change).splitlines()):
+        line, head = write_line(head, Marker.from_json(entry), entry["recorded_at"], keys or strange)
+        anew.append(line if keys else line[: line.index(b',"key":"')] + b"}\n")
+    file.path.write_bytes(b"".join(anew))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        (None, "not signed"),
+        (Keys([Key(id="ab" * 8, secret=b"x")]), f"signed with key {'ab' * 8}, which this lake does not have"),
+    ],
+)
+def test_a_ledger_written_anew_without_its_key_is_found(lake, keys, why):
+    rewritten(lake, keys, change=b"eve")
+    told = f"Line 1 of the ledger was not written by a holder of its key: {why}"
+    assert ledger(lake, "verify", "QM1").output == f"QM1: 0 lines, {told}\n"
+    assert "eve" not in ledger(lake, "show", f"{2:048x}").output
+    assert ledger(lake, "export").output == f"mqops: {told}\n"
+
+
+def test_a_guessed_signature_is_found(lake):
+    file = LedgerFile(lake / "QM1", str)
+    rewritten(lake, Keys([Key(id=file.keys.newest().id, secret=b"guessed")]))
+    assert "holder of its key: forged: the signature is not one of key" in ledger(lake, "verify", "QM1").output
+
+
+def test_a_ledger_of_an_earlier_version_goes_on_and_its_lines_are_counted(lake):
+    file = LedgerFile(lake / "QM1", str)
+    file.keys.path.unlink()
+    rewritten(lake)
+    assert ledger(lake, "verify", "QM1").output == (
+        "QM1: 5 lines, unbroken\n"
+        "QM1: the first 5 lines are from before the ledger's key: their hashes are checked, not who wrote them\n"
+    )
+    with LedgerFile(lake / "QM1", str).writer() as writer:
+        writer.add([unit("r3", "2026-03-04T00:00:00.000000Z", 4)])
+    assert ledger(lake, "verify", "QM1").output.startswith("QM1: 6 lines, unbroken\nQM1: the first 5 lines are from")
+    lines = file.path.read_bytes().splitlines(keepends=True)
+    file.path.write_bytes(b"".join([*lines[:5], lines[5][: lines[5].index(b',"key":"')] + b"}\n"]))
+    assert "QM1: 5 lines, Line 6 of the ledger was not written by a holder" in ledger(lake, "verify", "QM1").output
+
+
+def test_a_key_that_is_gone_is_told_and_a_new_one_begins_behind_the_last_line(lake):
+    file = LedgerFile(lake / "QM1", str)
+    old = file.keys.newest().id
+    file.keys.path.unlink()
+    result = ledger(lake, "verify", "QM1")
+    assert result.exit_code == 1
+    assert f"Line 1 of the ledger was not written by a holder of its key: signed with key {old}" in result.output
+    with pytest.raises(SettingsError, match=r"the key file .* is gone: put it back from a copy"), file.writer():
+        pass
+    assert ledger(lake, "rekey", "QM1").exit_code == 0
+    with file.writer() as writer:
+        writer.add([unit("r3", "2026-03-04T00:00:00.000000Z", 4)])
+    assert ledger(lake, "verify", "QM1").output.startswith("QM1: 6 lines, unbroken\nQM1: the first 5 lines are from")
+
+
+def test_the_newest_key_signs_and_those_before_it_verify(lake):
+    file = LedgerFile(lake / "QM1", str)
+    first = file.keys.newest().id
+    told = ledger(lake, "rekey", "QM1", "--json")
+    second = json.loads(told.output)["key"]
+    assert second not in {first, ""}
+    with file.writer() as writer:
+        writer.add([unit("r3", "2026-03-04T00:00:00.000000Z", 4)])
+    assert [entry["key"] for entry in file.entries()] == [first] * 5 + [second]
+    assert ledger(lake, "verify", "QM1").output == "QM1: 6 lines, unbroken\n"
+    body = sign_message(Keys([file.keys.find(first)]), b'{"a":1}')
+    assert read_message(file.keys, body) == b'{"a":1}'
+    assert ledger(lake, "rekey", "QM1", "--revoke").exit_code == 0
+    with pytest.raises(BadSignature, match=f"signed with key {first}, which is revoked"):
+        read_message(LedgerFile(lake / "QM1", str).keys, body)
+    assert ledger(lake, "verify", "QM1").output == "QM1: 6 lines, unbroken\n"
+    assert ledger(lake, "rekey", "QM9").output.startswith(f"mqops: {lake} has no ledger of QM9")
+
+
+def test_the_key_file_is_private_and_is_refused_where_it_is_not(lake, monkeypatch):
+    file = LedgerFile(lake / "QM1", str)
+    assert stat.S_IMODE(file.keys.path.stat().st_mode) == 0o600
+    secret = json.loads(file.keys.path.read_text())["keys"][0]["secret"]
+    assert secret not in repr(file.keys.newest())
+    file.keys.path.chmod(0o640)
+    result = ledger(lake, "verify", "QM1")
+    assert f"Others may read or write the key file {file.keys.path}: chmod 600" in result.output
+    file.keys.path.chmod(0o600)
+    file.keys.path.write_text(file.keys.path.read_text().replace(secret, secret[:-1]))
+    result = ledger(lake, "verify", "QM1")
+    assert f"The key file {file.keys.path} is not valid: keys.0.secret: string_pattern_mismatch" in result.output
+    assert secret[:-1] not in result.output
+    monkeypatch.setenv("MQOPS_LEDGER_KEYS", str(lake / "apart"))
+    elsewhere = LedgerFile(lake / "QM3", str)
+    elsewhere.make_key()
+    assert elsewhere.keys.path == lake / "apart" / "QM3.json"
+    assert not (lake / "QM3" / "ledger" / "keys.json").exists()
+
+
+def _first_use(folder):
+    file = LedgerFile(folder, str)
+    file.make_key()
+    os.write(1, f"{file.keys.newest().id}\n".encode())
+
+
+def test_processes_that_use_a_ledger_for_the_first_time_at_once_have_one_key(tmp_path, capfd):
+    context = multiprocessing.get_context("fork")
+    processes = [context.Process(target=_first_use, args=(tmp_path / "QM1",)) for _ in range(4)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    ids = capfd.readouterr().out.split()
+    assert (len(ids), len(set(ids))) == (4, 1)

@@ -21,14 +21,14 @@ from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
 from mqops.cli import amq
+from mqops.deciders.dead_letters import Pass
+from mqops.deciders.handler import Handler
 from mqops.errors import mq_error
-from mqops.ledger.marker import Marker
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, stop
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
 from mqops.rules import parse
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.store.stop import Stop, stop
-from mqops.workflow.dlq import Pass
-from mqops.workflow.handler import Handler
 
 RETRY = "ACTION(RETRY)\n"
 SHUT = "DEFINE QLOCAL(SHUT) PUT(DISABLED)\n"

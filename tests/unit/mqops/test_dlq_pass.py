@@ -13,17 +13,16 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.act.in_process import act
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
 from mqops.errors import LakeError, PermanentMQError, PlanChanged, SettingsError, TransientMQError
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
 from mqops.model import RunSummary
-from mqops.mq.connection import MqConnection
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.files import read_json, write_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.act import act
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.observe import observe
-from mqops.workflow.prove import prove
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -140,6 +139,15 @@ def test_putaut_ctx_puts_by_the_authority_of_the_user_in_the_message(manager, wo
     assert (md["UserIdentifier"].strip(), body) == (b"alice", b"x")
 
 
+def test_putaut_ctx_puts_nothing_that_the_user_in_the_message_may_not_put(manager, work):
+    """The connection's own user may put on A: it is not by that authority that the message is put."""
+    users = {"UserIdentifier": "alice", "PutApplType": 6, "PutApplName": "p", "PutDate": "20250101", "PutTime": "0" * 8}
+    manager.put(DLQ, [dead_letter("A", b"x", **users)], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    summary = work("ACTION(RETRY) PUTAUT(CTX)")
+    assert (counts(summary), summary.reasons) == (only(planned=1, left=1, failed=1), {"MQRC_NOT_AUTHORIZED": 1})
+    assert (manager.depth("A"), manager.depth(DLQ)) == (0, 1)
+
+
 def test_discard_and_ignore(manager, work, tmp_path):
     manager.put(DLQ, [dead_letter("A", b"gone", reason=2085), dead_letter("B", b"stays")])
     folder, plan = work("REASON(2085) ACTION(DISCARD)\nACTION(IGNORE)\n", dry_run=True)
@@ -224,6 +232,18 @@ def test_D12_every_message_that_was_seen_and_not_removed_is_on_record(manager, w
     assert seen == {kept: b"kept", failed: b"failed"}
     planned = {row["msg_id"]: row["action"] for row in pq.read_table(folder.plan).to_pylist()}
     assert planned == {kept: "IGNORE", failed: "RETRY"}
+
+
+def test_D12_what_was_seen_and_not_removed_is_known_to_the_next_process(manager, mqops):
+    """Each command is a process of its own, as after a restart."""
+    (msg_id,) = manager.put(DLQ, [dead_letter("CLOSED", b"x")])
+    table = "DESTQ(CLOSED) ACTION(RETRY) RETRY(1)\nACTION(FWD) FWDQ(A) HEADER(YES)\n"
+    first = json.loads(mqops("dlq", "run", "--once", "--json", DLQ, "QM1", text=table).stdout)
+    assert (first["moved"], first["failed"], first["reasons"]) == (0, 1, {"MQRC_PUT_INHIBITED": 1})
+    assert "RETRY CLOSED@QM1 failed: MQRC_PUT_INHIBITED" in mqops("ledger", "show", msg_id.hex()).stdout
+    second = json.loads(mqops("dlq", "run", "--once", "--json", DLQ, "QM1", text=table).stdout)
+    assert [(rule["rule_line"], rule["moved"]) for rule in second["rules"]] == [(2, 1)]
+    assert manager.depth("A") == 1
 
 
 def test_D13_each_pass_sees_what_arrived_wherever_it_stands_in_the_queue(manager, work):
@@ -420,15 +440,25 @@ def test_a_run_keeps_its_snapshot(manager, tmp_path):
         observe(manager.connection, run)
 
 
-def test_password_and_payload_stand_nowhere(manager, work, tmp_path):
-    connection = MqConnection(queue_manager="QM1", user="u", password="hunter2")
+def test_password_and_payload_stand_nowhere(manager, tmp_path):
+    manager.mqlite("user", "add", "QM1", "alice", text="hunter2\n")
+    manager.mqsc(
+        "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('alice') AUTHADD(ALL)\n"
+        "SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(ALL)\n"
+    )
+    reach = {"channel": "SYSTEM.DEF.SVRCONN", "conn_name": "localhost(1414)", "user": "alice", "password": "hunter2"}
+    connection = replace(manager.connection, **reach)
     assert "hunter2" not in repr(connection)
-    manager.put(DLQ, [dead_letter("A", b"the payload of it")])
-    work("ACTION(RETRY)")
-    for path in (tmp_path / "lake").rglob("*.json*"):
-        assert "the payload" not in path.read_text()
-        assert json.loads(path.read_text().splitlines()[0]) if path.suffix == ".jsonl" and path.stat().st_size else True
-    assert Path(tmp_path / "lake").is_dir()
+    manager.put(DLQ, [dead_letter("A", b"the payload of it"), dead_letter("CLOSED", b"the payload of it")])
+    text = "ACTION(RETRY)\n"
+    what = Pass(connection=connection, lake=tmp_path / "lake", table=parse(text).table, text=text)
+    assert carry_out(what, *plan_pass(what)).moved == 1
+    files = {path: path.read_bytes() for path in (tmp_path / "lake").rglob("*") if path.is_file()}
+    assert {path.name for path in files} >= {"ledger.jsonl", "plan.json", "summary.json", "act.json", "issued.json"}
+    for path, content in files.items():
+        assert b"hunter2" not in content, path
+        if "snapshot" not in path.parts:  # the only place for it
+            assert b"the payload" not in content, path
 
 
 def test_messages_longer_than_a_client_channel_has_by_default(manager: Manager, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 from mqops import errors
-from mqops.act.scope import DESTINATION, EVERYTHING, Scope, scope_of
+from mqops.act.core.scope import DESTINATION, EVERYTHING, Scope, scope_of
 from mqops.errors import (
     CLASS_OF_REASON,
     LOST_CONNECTION,

@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, dead_letter
 
+from mqops.act.in_process import act
+from mqops.deciders.dead_letters import Pass, plan_pass
 from mqops.errors import LakeError, PermanentMQError, SettingsError
+from mqops.lake.run import RunFolder
 from mqops.mq.connection import VARIABLE, MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, depth, inquire_queues, queue_manager_name, queue_state
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.run import RunFolder
-from mqops.workflow.act import act
-from mqops.workflow.dlq import Pass, plan_pass
-from mqops.workflow.observe import observe
-from mqops.workflow.prove import prove
 from mqwire import constants as c
 
 

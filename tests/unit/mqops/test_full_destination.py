@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, taken
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.act.mover import BEHIND
-from mqops.ledger.account import account
-from mqops.ledger.marker import Marker, is_ticket
-from mqops.workflow.act import act
-from mqops.workflow.prove import prove
+from mqops.act.core.mover import BEHIND
+from mqops.act.in_process import act
+from mqops.ledger.core.account import account
+from mqops.ledger.keys import KeyRing
+from mqops.ledger.queue import LedgerQueue
+from mqops.mq.connection import connect
+from mqops.prove.prove import prove
 
 QUEUES = "DEFINE QLOCAL(ORDERS) MAXDEPTH(1)\nDEFINE QLOCAL(ASIDE)\n"
 
@@ -30,14 +33,15 @@ def lake(tmp_path):
 class Consumer:
     """An application that takes what is there, once behind each failed try."""
 
-    def __init__(self, manager: Manager) -> None:
+    def __init__(self, manager: Manager, lake: Path) -> None:
         self.manager = manager
+        self.keys = KeyRing(lake / "QM1")
         self.failures = 0
         self.got: list[bytes] = []
 
     def __call__(self, _commit: int) -> None:
-        markers = [Marker.unpack(body) for body in self.manager.bodies("MQOPS.LEDGER") if not is_ticket(body)]
-        failures = len(account(markers).failed)
+        with connect(self.manager.connection) as session:
+            failures = len(account(LedgerQueue(session, self.keys).markers()).failed)
         if failures > self.failures:
             self.failures = failures
             self.got += [body for _md, body in taken(self.manager, "ORDERS")]
@@ -46,7 +50,7 @@ class Consumer:
 def test_D02_each_message_is_put_by_itself_where_the_pace_is_slow_and_the_queue_is_drained(manager, lake):
     manager.put(DLQ, [dead_letter("ORDERS", b"%d" % number) for number in range(6)])
     run, _plan = planned(manager, lake, "REASON(MQRC_Q_FULL) ACTION(RETRY) RETRY(2)\nACTION(RETRY)\n", pace=1)
-    consumer = Consumer(manager)
+    consumer = Consumer(manager, lake)
     assert act(manager.connection, run, unit_size=1, port=after_commits(consumer)).backouts == 3
     proof = prove(manager.connection, run)
     assert counts(proof) == {"planned": 6, "moved": 3, "left": 3, "failed": 3}
@@ -58,7 +62,7 @@ def test_ORDER_holds_back_the_keys_that_failed_and_lets_others_go_when_the_queue
     keys = [b"a", b"a", b"b", b"a", b"b", b"b"]
     manager.put(DLQ, [dead_letter("ORDERS", b"%d" % n, CorrelId=key.ljust(24, b"k")) for n, key in enumerate(keys)])
     run, _plan = planned(manager, lake, EXTENDED + "ACTION(RETRY) ORDER(CORRELID) PACE(1)\n")
-    consumer = Consumer(manager)
+    consumer = Consumer(manager, lake)
     act(manager.connection, run, unit_size=1, port=after_commits(consumer))
     proof = prove(manager.connection, run)
     assert counts(proof) == {"planned": 6, "moved": 2, "left": 4, "failed": 2}

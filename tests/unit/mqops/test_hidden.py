@@ -15,12 +15,12 @@ from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.act.in_process import act
 from mqops.cli import main
-from mqops.store.run import RunFolder
-from mqops.workflow import prove as proving
-from mqops.workflow.act import act
-from mqops.workflow.prove import prove
-from mqops.workflow.undo import plan_undo
+from mqops.lake.run import RunFolder
+from mqops.prove import prove as proving
+from mqops.prove.prove import prove
+from mqops.undo.in_process import plan_undo
 
 QUEUES = """\
 DEFINE QLOCAL(A)

@@ -14,15 +14,17 @@ from mq_support import DLQ, Manager, create, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqlite import authority
+from mqops.decide.preflight_record import kept
+from mqops.deciders import age_out, backout
+from mqops.deciders import dead_letters as dlq
 from mqops.errors import PermanentMQError
+from mqops.expiry.scan import run_scan
+from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
 from mqops.mq.connection import MqConnection
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.preflight import kept
-from mqops.store.run import RunFolder
-from mqops.workflow import age_out, backout, dlq, undo
-from mqops.workflow.expiry import run_scan
-from mqops.workflow.prove import prove
+from mqops.undo import in_process as undo
 
 ACCESS = Path(__file__).resolve().parents[3] / "include" / "docker" / "qm1_access.mqsc"
 RECORDS = [line for line in ACCESS.read_text(encoding="utf-8").splitlines() if line.startswith("SET AUTHREC")]
@@ -41,6 +43,8 @@ DEFINE CHANNEL(QM1.QM2) CHLTYPE(SDR) CONNAME('localhost(1)') XMITQ(QM2)
 DEFINE QREMOTE(REMOTE) RNAME(A) RQMNAME(QM2)
 STOP CHANNEL(QM1.QM2)
 SET AUTHREC PROFILE(B) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT)
+SET AUTHREC PROFILE(REPORTS) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT)
+SET AUTHREC PROFILE(SHUT) OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(PUT)
 """
 RULES = """\
 DESTQ(A) ACTION(RETRY)
@@ -121,7 +125,13 @@ def backed_out(site: Site) -> object:
 
 def aged_out(site: Site) -> object:
     """One report is sent; the other one's queue is shut, so it goes to the dead-letter queue."""
-    asks = {"PutDate": "20200101", "PutTime": "12000000", "Report": CMQC.MQRO_EXPIRATION, "MsgType": 8}
+    asks = {
+        "PutDate": "20200101",
+        "PutTime": "12000000",
+        "Report": CMQC.MQRO_EXPIRATION,
+        "MsgType": 8,
+        "UserIdentifier": "alice",
+    }
     messages = [({**asks, "ReplyToQ": queue}, b"offer") for queue in ("REPORTS", "SHUT")]
     site.manager.put("OFFERS", messages, options=ALL_CONTEXT)
     before = site.manager.depth(DLQ)

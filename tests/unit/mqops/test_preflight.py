@@ -11,16 +11,16 @@ import pytest
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.plan.preflight import Channel, Demand, Destination, LocalQueue, Preflight, judge
+from mqops.decide.core.preflight import Channel, Demand, Destination, LocalQueue, Preflight, judge
+from mqops.decide.preflight import preflight
+from mqops.decide.preflight_record import kept
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.files import read_json
-from mqops.store.preflight import kept
-from mqops.store.run import RunFolder
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.preflight import preflight
-from mqops.workflow.prove import prove
-from mqops.workflow.undo import carry_out as undo
-from mqops.workflow.undo import plan_undo
+from mqops.undo.in_process import carry_out as undo
+from mqops.undo.in_process import plan_undo
 
 DEMAND = Demand(queue="A", messages=10, bytes=1000, longest=200)
 QUEUE = LocalQueue(name="A", depth=5, max_depth=100, max_msg_length=5000, open_input=1)
@@ -326,7 +326,7 @@ def test_a_queue_manager_that_cannot_be_reached_is_unknown(manager, planned):
 
 def test_destinations_that_are_not_looked_at_are_unknown(manager, planned, monkeypatch):
     manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "SHUT", "SHUT", "SMALL", "GONE")])
-    monkeypatch.setattr("mqops.workflow.preflight.MOST_DESTINATIONS", 2)  # those with most messages
+    monkeypatch.setattr("mqops.decide.preflight.MOST_DESTINATIONS", 2)  # those with most messages
     found = planned()[3]
     assert found.destinations == 4
     assert [one.destination for one in found.findings if one.severity == "problem"] == ["SHUT@QM1"]

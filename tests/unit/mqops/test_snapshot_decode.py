@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mq_support import dead_letter
 
-from mqops.act.identity import PlanIdentity, message_key
-from mqops.act.lanes import lane_of
-from mqops.snapshot.columns import SNAPSHOT_COLUMNS
-from mqops.snapshot.decode import has_native_dlh, md_text, row_maker
-from mqops.store.arrow import SNAPSHOT, batches
+from mqops.act.core.lanes import lane_of
+from mqops.ledger.core.identity import PlanIdentity, message_key
+from mqops.observe.arrow import SNAPSHOT, batches
+from mqops.observe.core.columns import SNAPSHOT_COLUMNS
+from mqops.observe.core.decode import has_native_dlh, md_text, row_maker
 from mqwire.structures import MQMD
 
 NAMES = [name for name, _kind, _null in SNAPSHOT_COLUMNS]

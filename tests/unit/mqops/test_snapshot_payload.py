@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mqops.decide.core.answers import answers, columns_for, text_of
+from mqops.decide.in_process import READ, read_messages
 from mqops.errors import LakeError
+from mqops.observe.arrow import SNAPSHOT
+from mqops.observe.core.columns import SNAPSHOT_COLUMNS
+from mqops.observe.core.decode import row_maker
 from mqops.rules import parse
-from mqops.snapshot.answers import answers, columns_for, text_of
-from mqops.snapshot.columns import SNAPSHOT_COLUMNS
-from mqops.snapshot.decode import row_maker
-from mqops.store.arrow import SNAPSHOT
-from mqops.workflow.decide import READ, read_messages
 from mqwire.ccsid import encode
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH, MQMD

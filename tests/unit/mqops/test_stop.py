@@ -14,17 +14,17 @@ import pytest
 from act_support import after_commits, planned, proved
 from mq_support import DLQ, dead_letter
 
+from mqops.act.in_process import act
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.deciders.stop import find_run, finish
 from mqops.errors import LakeError, SettingsError, Stopped
-from mqops.ledger.history import events
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger.core.history import events
+from mqops.ledger.file import LedgerFile
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.files import read_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.store.stop import Stop, lift, stop
-from mqops.workflow.act import act
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.prove import prove
-from mqops.workflow.stop import find_run, finish
 
 CAROL = Stop(by="carol@desk", at="2026-11-21T12:00:00Z", why="the application is down")
 

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mq_support import DLQ, dead_letter
 
-from mqops.act.gate import Bucket
-from mqops.act.lanes import Row
-from mqops.plan.handling import Handling, OfRule
-from mqops.store.run import RunFolder
-from mqops.workflow.act import act
-from mqops.workflow.prove import prove
-from mqops.workflow.throttle import Throttle
+from mqops.act.core.lanes import Row
+from mqops.act.core.rate_limiter import Bucket
+from mqops.act.in_process import act
+from mqops.act.rate_limiter import Throttle
+from mqops.decide.core.pacing import Handling, OfRule
+from mqops.lake.run import RunFolder
+from mqops.prove.prove import prove
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mqops.mq.session import Got
-from mqops.mq.transmitted import without_xqh
+from mqops.prove.transmitted import without_xqh
 from mqwire import constants as c
 from mqwire.structures import MQMD, MQMDE, MQXQH
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pymqi
 import pytest
-from mq_support import DLQ, Manager, dead_letter
+from mq_support import DLQ, Manager, dead_letter, let_expire
 from pymqi import CMQC
 
+from mqops.act.in_process import act
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
 from mqops.errors import InProgress, LakeError, PlanChanged, SettingsError
-from mqops.ledger.history import events
+from mqops.expiry.core.lifetime import remaining
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.history import events
+from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.files import read_json, write_json
-from mqops.store.ledger import LedgerFile
-from mqops.store.run import RunFolder
-from mqops.undo.decision import RESTORE, RETURN, Done, Fate, fates, remaining
-from mqops.workflow.act import act
-from mqops.workflow.dlq import Pass, carry_out, plan_pass
-from mqops.workflow.prove import prove
-from mqops.workflow.undo import carry_out as carry_out_undo
-from mqops.workflow.undo import find_run, finish, plan_undo
+from mqops.undo.core.decision import RESTORE, RETURN, Done, Fate, fates
+from mqops.undo.in_process import carry_out as carry_out_undo
+from mqops.undo.in_process import find_run, finish, plan_undo
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -171,6 +173,20 @@ def test_all_actions_of_a_run_together_keep_their_order(manager, bench):
     assert sorted(body[172:] for body in manager.bodies(DLQ)) == sorted(bodies)
     back = [body[172:] for body in manager.bodies(DLQ)][4:]
     assert back == [body for number, body in enumerate(bodies) if number % 3 != 1]
+
+
+@pytest.mark.parametrize("table", ["ACTION(RETRY)", "ACTION(FWD) FWDQ(PARKED) HEADER(YES)", "ACTION(DISCARD)"])
+def test_E11_the_lifetime_of_an_undone_message_ends_when_it_would_have_ended(manager, bench, table):
+    """The time between the snapshot and the undo is not given back: the moment of the end is the same."""
+    before = time.time()
+    manager.put(DLQ, [dead_letter("A", b"x", Expiry=90000)])
+    put = time.time()
+    run = bench.run(table)
+    let_expire(20)
+    bench.undo(run)
+    looked_at = time.time()
+    ((md, _body),) = manager.messages(DLQ)
+    assert before + 9000 - 60 < looked_at + md["Expiry"] / 10 <= put + 9000 + 0.2
 
 
 def test_E11_a_discarded_message_whose_lifetime_is_over_is_not_put_again(manager, bench):

@@ -12,15 +12,15 @@ from act_support import taken
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.act.in_process import act
+from mqops.decide.in_process import decide
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.store.files import read_json
-from mqops.store.run import RunFolder
-from mqops.workflow.act import act
-from mqops.workflow.decide import decide
-from mqops.workflow.observe import observe
-from mqops.workflow.prove import prove
-from mqops.workflow.undo import carry_out, find_run, plan_undo
+from mqops.undo.in_process import carry_out, find_run, plan_undo
 
 BODIES = [("A", b"a1"), ("B", b"b1"), ("A", b"a2"), ("B", b"b2"), ("C", b"c1")]
 
@@ -215,7 +215,7 @@ def test_what_was_discarded_waits_while_its_queue_cannot_be_looked_at_for_it(man
 
 
 def test_more_queues_than_are_kept_open_give_their_messages_in_one_unit_of_work(manager, tmp_path, run, monkeypatch):
-    monkeypatch.setattr("mqops.mq.undo_port.MOST_SOURCES", 2)
+    monkeypatch.setattr("mqops.undo.undo_port.MOST_SOURCES", 2)
     folder = RunFolder.at(tmp_path / "lake", "QM1", "undo1")
     plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", run), folder)
     done = carry_out(manager.connection, folder, approved=plan.digest)

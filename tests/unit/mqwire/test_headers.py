@@ -227,3 +227,11 @@ def test_D08_stripping_reinstates_the_three_fields_and_nothing_else() -> None:
     assert changed == {"format", "encoding", "coded_char_set_id"}
     assert (header, rest) == (dlh(), BODY)
     assert strip_dlh(MQMD(format="MQSTR"), BODY) is None
+
+
+def test_a_chain_has_at_most_32_headers() -> None:
+    link = dlh(format="MQDEAD", encoding=546, coded_char_set_id=819).pack()
+    last = dlh(format="MQSTR", encoding=546, coded_char_set_id=819).pack()
+    assert len(walk("MQDEAD", 546, 819, link * 31 + last).headers) == 32
+    with pytest.raises(WireError, match=r"MQDLH\.StrucId at offset 5504: there are more than 32 headers"):
+        walk("MQDEAD", 546, 819, link * 32 + last)

@@ -31,6 +31,11 @@ def test_hand_written_bytes() -> None:
     assert [element.name for element in found.elements(273)] == ["mcd", "jms"]
 
 
+def attributes(number: int) -> str:
+    """An element with so many attributes."""
+    return "<a " + " ".join(f"b{each}=''" for each in range(number)) + "/>"
+
+
 @pytest.mark.parametrize(
     "folders",
     [
@@ -209,6 +214,14 @@ def test_values_not_of_their_type_are_refused(text: str) -> None:
         ("<a><![CDATA[1]]></a>", "at offset 4: a name is missing"),
         ("<a><!-- --></a>", "at offset 4: a name is missing"),
         ("<a>" * 65 + "</a>" * 65, "at offset 192: elements are nested deeper than 64"),
+        (attributes(101), "an element has more than 100 attributes"),
+        ("<a>" + "<b/>" * 19_999 + "</a>", "at offset 0: the text has more than 20000 tags"),
+        (
+            f"<{'a' * 2047}><{'b' * 2047}/></{'a' * 2047}>",
+            "the names down to this element have more than 4095 characters",
+        ),
+        (f"<a>{' ' * (4 << 20)}</a>", "more than 4194304"),
+        (f"<a {'b' * 99}='' {'b' * 99}=''/>", f"attribute {'b' * 20!r} occurs twice"),
     ],
 )
 def test_folders_that_are_not_well_formed_are_refused(text: str, said: str) -> None:
@@ -216,3 +229,18 @@ def test_folders_that_are_not_well_formed_are_refused(text: str, said: str) -> N
         parse(text)
     assert str(caught.value).startswith("MQRFH2.NameValueData at offset ")
     assert said in str(caught.value)
+
+
+def test_what_is_within_the_bounds_is_read() -> None:
+    (found,) = parse(attributes(100))
+    assert len(found.attributes) == 100
+    assert len(parse("<a>" + "<b/>" * 19_998 + "</a>")[0].children) == 19_998
+    assert parse(f"<{'a' * 2047}><{'b' * 2046}/></{'a' * 2047}>")[0].children[0].name == "b" * 2046
+
+
+def test_a_header_has_at_most_1000_folders() -> None:
+    assert len(MQRFH2.unpack(MQRFH2(folders=(b"",) * 1000).pack()).folders) == 1000
+    with pytest.raises(
+        WireError, match=r"MQRFH2\.NameValueLength at offset 4036: the header has more than 1000 folders"
+    ):
+        MQRFH2.unpack(MQRFH2(folders=(b"",) * 1001).pack())

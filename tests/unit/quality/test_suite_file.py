@@ -167,7 +167,23 @@ WRONG = [
     ),
     (
         HEAD + "- {id: a, expect: column_values_to_match_regex, column: format, regex: '('}",
-        "s.yaml:3: expectations.0.regex: is not a regular expression: ",
+        "s.yaml:3: expectations.0.regex: is not a regular expression: missing ): (; patterns are RE2's",
+    ),
+    (  # what only an engine that goes back could match: a message could keep it busy for ever
+        HEAD + r"- {id: a, expect: column_values_to_match_regex, column: format, regex: '(a+)\1'}",
+        r"s.yaml:3: expectations.0.regex: is not a regular expression: invalid escape sequence: \1; patterns are RE2's",
+    ),
+    (
+        HEAD + "- {id: a, expect: column_values_to_not_match_regex, column: format, regex: 'a(?!b)'}",
+        "s.yaml:3: expectations.0.regex: is not a regular expression: invalid perl operator: (?!; patterns are RE2's",
+    ),
+    (  # a program of a million steps
+        HEAD + "- {id: a, expect: column_values_to_match_regex, column: format, regex: '((a{100}){100}){100}'}",
+        "s.yaml:3: expectations.0.regex: is not a regular expression: invalid repetition size: {100}; patterns are",
+    ),
+    (
+        HEAD + f"- {{id: a, expect: column_values_to_match_regex, column: format, regex: '{'a' * 501}'}}",
+        "s.yaml:3: expectations.0.regex: must be a regular expression of at most 500 characters (found 501)",
     ),
     (
         HEAD + "- {id: a, expect: column_values_to_match_regex, column: format, regex: 5}",

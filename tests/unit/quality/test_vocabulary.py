@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 from mqops.quality.columns import COLUMNS, WITHHELD, Source, of_source, problem_columns
 from mqops.quality.suite import Check
 from mqops.quality.validation import expectation_of, quiet_import
 from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Takes
 from mqops.quality.where import Condition, like, literal, queues_sql, sql_of
-from mqops.snapshot.columns import SNAPSHOT_COLUMNS
 
 README = (Path(__file__).parents[3] / "include" / "expectations" / "README.md").read_text()
 SAMPLE = {
@@ -86,6 +86,8 @@ def test_conditions_in_sql() -> None:
     assert sql_of(()) is None
     assert (literal(True), literal(-1), literal(0.5)) == ("true", "-1", "0.5")
     assert like("A*") == "A%"
+    several = Condition(column="queue", operator="like", value="*.A?*")
+    assert sql_of((several,)) == r"queue RLIKE '(?s)\\A(?>.*?\\x{2e}A.).*\\z'"
 
 
 def test_queues_in_sql() -> None:

@@ -13,7 +13,7 @@ from mqops.rules import matches, parse
 from mqops.rules.documents import json_values, kind_of, xml_values
 from mqops.rules.keywords import EXTENSIONS
 
-DOCS = Path(__file__).parents[3] / "include" / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 HEADER = "* MQOPS EXTENSIONS\n"
 RULE = "AGE(>15m) ACTION(RETRY)\n"
 

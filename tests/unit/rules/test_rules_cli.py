@@ -173,7 +173,7 @@ def test_dlq_run_starts_without_comparing_rules(monkeypatch):
 
 def test_the_command_imports_nothing_heavy():
     code = (
-        "import sys; from mqops.cli import main; import mqops.cli.rules, mqops.plan; "
+        "import sys; from mqops.cli import main; import mqops.cli.rules, mqops.decide.core; "
         "heavy = {'pyspark', 'airflow', 'pymqi', 'great_expectations', 'pyarrow'}; "
         "sys.exit(bool(heavy & sys.modules.keys()))"
     )

@@ -85,8 +85,8 @@ def test_no_change_is_exit_0(tmp_path, run, new):
 
 
 def test_tries_that_failed_before_the_snapshot_count(tmp_path, run):
+    from mqops.decide.on_snapshot import Recorded  # noqa: PLC0415
     from mqops.rules import parse  # noqa: PLC0415
-    from mqops.workflow.fates import Recorded  # noqa: PLC0415
 
     (message, *_rest) = Recorded.of(run.path).messages()
     key = parse(OLD).table.rules[0].key

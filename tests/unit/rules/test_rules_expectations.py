@@ -16,7 +16,7 @@ from mqops.cli import main
 sys.path.insert(0, str(Path(__file__).parents[1] / "mqops"))
 from snapshots import dead_letter, msg_id, recorded
 
-DOCUMENT = Path(__file__).parents[3] / "include" / "docs" / "rules_testing.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "rules_testing.md"
 TABLE = "REASON(MQRC_Q_FULL) DESTQ(PAY*) ACTION(RETRY) RETRY(2)\nACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n"
 MESSAGES = [
     dead_letter("PAY.IN", b"x"),

@@ -1,0 +1,406 @@
+"""Canaries: some messages of each destination and rule go first; do they come back?
+
+1. A group is a destination (`unit_group`) and the rule that sends messages there. Its first n messages by the plan's
+   order, and what goes together with them, are dealt into lanes of their own, which are done before all others.
+   Passed over is what would overtake its own order key: a message with a key that another rule's message, or one of an
+   MQ group, has before it for that destination; and an MQ group one of whose keys any message has before it.
+2. Before the first of them moves, it is noted what stands on the watched queues and looks like a canary: the queues the
+   plan takes from, the queue manager's DEADQ, and the backout queues (BOQNAME) of the destinations.
+3. When their lanes are done the run waits. A canary came back when a watched queue has more messages with its MsgId, or
+   with its very body (MQDLH apart; not where that is empty), than are expected: those that were noted, less the
+   canaries that were taken from there, and those that the run itself put there. The MsgIds are looked for again and
+   again, the bodies once, at the end: that reads the queues.
+4. A group is stopped when one of its canaries came back, could not be put, or when none of them was there any more.
+   Its other messages are left, with the reason; other groups go on, but for what would overtake a canary that could not
+   be put: messages with its order key for its destination are left, whatever rule sends them (rule 9 of `mqops.act`).
+   Whether canaries are still unread is told, and stops nothing: the application may be slow.
+5. The decision is written to RUN/canary.json in one step, before anything else moves, and never made anew. A process
+   that dies before it is written waits again; one that dies after it goes by it. The run's lock is held throughout.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+
+from mqops.act.core.lanes import Group, Row
+from mqops.act.core.mover import MOST_KEYS, place_in_order
+from mqops.act.core.port import Taken
+from mqops.act.destinations import key_there
+from mqops.act.mover_port import key_of, without_dlh
+from mqops.act.tickets import Order
+from mqops.clock import utc_now
+from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.lake.bodies import bodies_of
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import refuse_if_stopped
+from mqops.ledger.core.account import Account, account
+from mqops.ledger.core.identity import Place
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.queue import LedgerQueue
+from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS, browse
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import dead_letter_queue, landing_place, queue_state
+from mqops.mq.session import Got, Session
+from mqwire import constants as c
+from mqwire.structures import MQMD_LAYOUT
+
+CAME_BACK = "canary came back"
+FAILED = "canary could not be put"
+NONE_THERE = "no canary was there to try"
+LOOK_AGAIN = 0.5
+"""Seconds between two looks for canaries that came back."""
+
+_msg_id = MQMD_LAYOUT.reader("msg_id")
+_NO_ID = "00" * 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """One canary.
+
+    Parameters: `msg_id` hex; `payload` SHA-256 of the body without MQDLH (hex), "" where it is empty; `landing` the
+    local queue where it lies once it is put, blank where it is not known, and `key_there` its identity as put;
+    `order_key` what its rule's ORDER keeps in order, "" without.
+    """
+
+    row: int
+    unit_group: str
+    rule_key: str
+    queue: str
+    msg_key: str
+    msg_id: str
+    payload: str
+    dest_q: str
+    dest_q_mgr: str
+    landing: str = ""
+    key_there: str = ""
+    order_key: str = ""
+
+    @property
+    def group(self) -> Group:
+        """Its group."""
+        return (self.unit_group, self.rule_key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fate:
+    """What became of a group's canaries. Counts in messages; `why` the group is stopped, "" where it goes on."""
+
+    unit_group: str
+    rule_key: str
+    canaries: int
+    moved: int = 0
+    back: int = 0
+    failed: int = 0
+    unread: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the other lanes go by: nothing is held back unless it says so.
+
+    Attributes: `stopped` groups whose rows are left, and why; `behind` the places (`place_in_order`) of canaries that
+    could not be put.
+    """
+
+    stopped: Mapping[Group, str] = field(default_factory=dict)
+    behind: frozenset[str] = frozenset()
+
+
+def watch(connection: MqConnection, order: Order, ahead: Callable[[], Sequence[Row]]) -> None:
+    """Rule 2: note what is there before the first canary moves, unless an earlier execution did.
+
+    Parameters: `ahead` gives the canaries. Raises `MQError`, `LakeError`.
+    """
+    if kept(order.folder).get("plan") == order.plan.digest:
+        return
+    with connect(connection) as session:
+        canaries = _canaries(session, order.folder, ahead())
+        watched, unseen = _watched(session, order, canaries)
+        before = _like(canaries, _all(session, watched))
+    noted = [[*place, number] for place, number in sorted(before.items())]
+    ones = [asdict(one) for one in canaries]
+    _keep(order, {"canaries": ones, "watched": watched, "unseen": unseen, "before": noted, "decision": None})
+
+
+def decided(
+    connection: MqConnection,
+    order: Order,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Decision:
+    """Rules 3-5. Waits unless it is decided already.
+
+    Raises:
+        Stopped: somebody stopped the run while it waited.
+        MQError, LakeError: nothing was decided; call again.
+    """
+    note = kept(order.folder)
+    if note["decision"] is None:
+        canaries = [Canary(**one) for one in note["canaries"]]
+        before: Counter[Place] = Counter({(queue, key): number for queue, key, number in note["before"]})
+        with connect(connection) as session:
+            sums = _account(session, order)
+            look = _Look(session, canaries, note["watched"], before, sums)
+            end = now() + order.handling.canary_wait
+            while now() < end and not look.all_stopped(look.by_id()):
+                refuse_if_stopped(order.folder)
+                sleep(min(LOOK_AGAIN, max(0.0, end - now())))
+            fates = look.fates(look.by_id() | look.by_body(), unread=True)
+        behind = _places(one for one in canaries if look.not_put(one))
+        note |= {"decision": [asdict(fate) for fate in fates], "behind": behind, "decided_at": utc_now()}
+        _keep(order, note)
+    stopped = {(fate["unit_group"], fate["rule_key"]): fate["why"] for fate in note["decision"] if fate["why"]}
+    return Decision(stopped=stopped, behind=frozenset(note.get("behind", ())))
+
+
+def kept(run: RunFolder) -> dict[str, Any]:
+    """RUN/canary.json; empty where there is none. Raises `LakeError`."""
+    return dict(read_json(run.canary_json)) if run.canary_json.exists() else {}
+
+
+def fates_of(run: RunFolder, digest: str) -> tuple[Mapping[str, Any], ...]:
+    """What was decided about the canaries of a plan, for its summary. Raises `LakeError`."""
+    note = kept(run)
+    return tuple(note["decision"] or ()) if note.get("plan") == digest else ()
+
+
+def unseen_by(run: RunFolder, digest: str) -> tuple[str, ...]:
+    """Where canaries could have come back without being seen, a line each. Raises `LakeError`."""
+    note = kept(run)
+    return tuple(note["unseen"]) if note.get("plan") == digest else ()
+
+
+def _keep(order: Order, note: Mapping[str, Any]) -> None:
+    write_json(order.folder.canary_json, {**note, "plan": order.plan.digest})
+
+
+def _canaries(session: Session, run: RunFolder, rows: Sequence[Row]) -> list[Canary]:
+    """The canaries with the digests of their bodies, which the snapshot has, and where they will lie."""
+    originals = bodies_of(run.snapshot, {(row.queue, row.msg_key) for row in rows})
+    names = {(row.dest_q, row.dest_q_mgr) for row in rows}
+    landings = {name: landing_place(session, *name).queue for name in names}
+    return [
+        Canary(
+            row=row.row,
+            unit_group=row.unit_group,
+            rule_key=row.rule_key,
+            queue=row.queue,
+            msg_key=row.msg_key,
+            msg_id=row.msg_id.hex(),
+            payload=_payload(*original),
+            dest_q=row.dest_q,
+            dest_q_mgr=row.dest_q_mgr,
+            landing=landings[row.dest_q, row.dest_q_mgr],
+            key_there=key_there(row.msg_key, *original, strips_header=row.strips_header),
+            order_key=row.order_key,
+        )
+        for row in rows
+        for original in [originals[row.queue, row.msg_key]]
+    ]
+
+
+def _places(canaries: Iterable[Canary]) -> list[str]:
+    """The places of canaries with an order key; where that is too many, their whole destinations."""
+    keys = {(one.unit_group, one.order_key) for one in canaries if one.order_key}
+    if len(keys) > MOST_KEYS:
+        keys = {(unit_group, "") for unit_group, _key in keys}
+    return sorted(place_in_order(*key) for key in keys)
+
+
+def _payload(md: bytes, body: bytes) -> str:
+    rest = without_dlh(Taken(md=md, body=body, key=""))[1]
+    return sha256(rest).hexdigest() if rest else ""
+
+
+def _watched(session: Session, order: Order, canaries: Sequence[Canary]) -> tuple[list[str], list[str]]:
+    """Rule 2: the queues that are watched, and why others that should be are not."""
+    names = list(order.queues)
+    unseen = []
+    with suppress(SettingsError):
+        names.append(dead_letter_queue(session))
+    for queue, queue_manager in sorted({(one.dest_q, one.dest_q_mgr) for one in canaries}):
+        name, why = _backout_queue(session, queue, queue_manager)
+        names.append(name)
+        if why:
+            unseen.append(f"canaries: whether {queue}@{queue_manager} has a backout queue is not known: {why}")
+    watched = []
+    for name in filter(None, dict.fromkeys(names)):
+        why = _unreadable(session, name)
+        unseen += [f"canaries: {name} is not watched: {why}"] if why else []
+        watched += [] if why else [name]
+    return watched, unseen
+
+
+def _backout_queue(session: Session, queue: str, queue_manager: str) -> tuple[str, str]:
+    """The backout queue of a destination, "" for none, and why it is not known."""
+    try:
+        place = landing_place(session, queue, queue_manager)
+        return ("", place.why) if place.why else (queue_state(session, place.queue).backout_queue, "")
+    except MQError as error:
+        _raise_if_lost(error)
+        return "", str(error)
+
+
+def _unreadable(session: Session, queue: str) -> str:
+    """Why a queue cannot be browsed, "" where it can."""
+    try:
+        session.close(session.open(queue, OPEN_OPTIONS))
+    except MQError as error:
+        _raise_if_lost(error)
+        return str(error)
+    return ""
+
+
+def _raise_if_lost(error: MQError) -> None:
+    if error.reason in LOST_CONNECTION:
+        raise error
+
+
+def _all(session: Session, queues: Sequence[str]) -> Iterator[tuple[str, Got]]:
+    for queue in queues:
+        for got in browse(session, queue):
+            yield queue, got
+
+
+def _with_id(session: Session, queue: str, msg_id: bytes) -> Iterator[Got]:
+    """The messages of a queue with this MsgId, browsed."""
+    handle = session.open(queue, OPEN_OPTIONS)
+    try:
+        options = GET_OPTIONS | c.MQGMO_BROWSE_FIRST
+        while got := session.get(handle, options, match=c.MQMO_MATCH_MSG_ID, ids=msg_id + bytes(24), name=queue):
+            options = GET_OPTIONS | c.MQGMO_BROWSE_NEXT
+            yield got
+    finally:
+        session.close(handle)
+
+
+def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, Got]]) -> Counter[Place]:
+    """How many messages there are of those that have the MsgId or the body of a canary."""
+    ids = {one.msg_id for one in canaries}
+    payloads = {one.payload for one in canaries if one.payload}
+    return Counter(
+        (queue, key_of(got.md, got.body))
+        for queue, got in messages
+        if _msg_id(got.md)[0].hex() in ids or _payload(got.md, got.body) in payloads
+    )
+
+
+def _account(session: Session, order: Order) -> Account:
+    """What the plan's markers say, on the ledger queue and in the ledger."""
+    ledger = LedgerFile(order.folder.lake_folder, utc_now)
+    queue = LedgerQueue(session, ledger.keys)
+    try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
+        waiting = [marker for marker in queue.markers() if (marker.run, marker.plan) == _names(order)]
+    finally:
+        queue.close()
+    return account({one.unit: one for one in chain(waiting, ledger.markers(plan=order.plan))}.values())
+
+
+def _names(order: Order) -> tuple[str, str]:
+    return order.plan.run, order.plan.digest
+
+
+class _Look:
+    """Looks for canaries that came back.
+
+    Parameters: `watched` queues, some perhaps by an alias; `before` what stood there; `sums` what was done with the
+    canaries.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        canaries: Sequence[Canary],
+        watched: Sequence[str],
+        before: Counter[Place],
+        sums: Account,
+    ) -> None:
+        self._session = session
+        self._canaries = canaries
+        self._watched = watched
+        self._sums = sums
+        moved = [one for one in canaries if one.row in sums.acted]
+        self._expected = before - Counter((one.queue, one.msg_key) for one in moved)
+        for name in watched:
+            queue = landing_place(session, name, "").queue or name
+            self._expected.update((name, one.key_there) for one in moved if one.landing == queue)
+
+    def by_id(self) -> set[int]:
+        """Rows of the canaries whose MsgId is on a watched queue again."""
+        back: set[int] = set()
+        for msg_id in sorted({one.msg_id for one in self._canaries} - {_NO_ID}):
+            found = Counter(
+                (queue, key_of(got.md, got.body))
+                for queue in self._watched
+                for got in _with_id(self._session, queue, bytes.fromhex(msg_id))
+            )
+            if found - self._expected:
+                back.update(one.row for one in self._canaries if one.msg_id == msg_id)
+        return back & self._sums.acted.keys()
+
+    def by_body(self) -> set[int]:
+        """Rows of the canaries whose body is on a watched queue again. Reads the queues."""
+        payloads: dict[str, set[int]] = {}
+        for one in self._canaries:
+            if one.payload:
+                payloads.setdefault(one.payload, set()).add(one.row)
+        found: Counter[Place] = Counter()
+        rows: dict[Place, set[int]] = {}
+        for queue, got in _all(self._session, self._watched):
+            like = payloads.get(_payload(got.md, got.body))
+            if like is not None:
+                place = (queue, key_of(got.md, got.body))
+                found[place] += 1
+                rows[place] = like
+        back = {row for place in found - self._expected for row in rows[place]}
+        return back & self._sums.acted.keys()
+
+    def all_stopped(self, back: set[int]) -> bool:
+        """Whether there is nothing left to wait for."""
+        return all(fate.why for fate in self.fates(back))
+
+    def fates(self, back: set[int], *, unread: bool = False) -> list[Fate]:
+        """Rule 4. Parameters: `back` rows of those that came back; `unread` whether to count those not yet read."""
+        groups: dict[Group, list[Canary]] = {}
+        for one in self._canaries:
+            groups.setdefault(one.group, []).append(one)
+        return [self._fate(group, ones, back, unread) for group, ones in sorted(groups.items())]
+
+    def not_put(self, one: Canary) -> bool:
+        """Whether a canary failed or was left."""
+        return one.row in self._sums.failed or one.row in self._sums.left
+
+    def _fate(self, group: Group, ones: Sequence[Canary], back: set[int], unread: bool) -> Fate:
+        moved = [one for one in ones if one.row in self._sums.acted]
+        failed = sum(map(self.not_put, ones))
+        came = sum(one.row in back for one in ones)
+        why = CAME_BACK if came else FAILED if failed else "" if moved else NONE_THERE
+        return Fate(
+            unit_group=group[0],
+            rule_key=group[1],
+            canaries=len(ones),
+            moved=len(moved),
+            back=came,
+            failed=failed,
+            unread=sum(map(self._is_unread, moved)) if unread else 0,
+            why=why,
+        )
+
+    def _is_unread(self, one: Canary) -> bool:
+        try:
+            unread = one.landing and one.msg_id != _NO_ID
+            return bool(unread) and any(_with_id(self._session, one.landing, bytes.fromhex(one.msg_id)))
+        except MQError as error:
+            _raise_if_lost(error)
+            return False

@@ -1,0 +1,87 @@
+"""What decides whether the next unit of work may begin: the kill switch, the pace, the depth of the destinations.
+
+The mover asks before each unit of work and waits with none open. The gate that asks a clock and the lake is
+`mqops.act.rate_limiter`; the arithmetic is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from mqops.act.core.lanes import Row, Target
+
+DepthOf: TypeAlias = Callable[[Target], int | None]
+"""How many messages stand on a target's queue; None where that cannot be told."""
+
+
+class Gate(Protocol):
+    """Asked before each unit of work."""
+
+    def stopped(self) -> bool:
+        """Whether somebody stopped the run: no further unit of work begins."""
+
+    def admit(self, rows: Sequence[Row], depth_of: DepthOf) -> int:
+        """How many of these rows, from the first, the next unit of work may take now; 0: `pause` and ask again."""
+
+    def pause(self) -> None:
+        """Wait a moment."""
+
+    def refusal(self, row: Row) -> str:
+        """Why a row is left where it is, "" where it is not."""
+
+    def done(self, rows: Sequence[Row]) -> None:
+        """These rows were tried, and that is committed: they were moved or discarded, or it failed."""
+
+
+class Open:
+    """A gate that lets everything through."""
+
+    def stopped(self) -> bool:
+        """See `Gate`."""
+        return False
+
+    def admit(self, rows: Sequence[Row], depth_of: DepthOf) -> int:
+        """See `Gate`."""
+        return len(rows)
+
+    def pause(self) -> None:
+        """See `Gate`."""
+
+    def refusal(self, row: Row) -> str:
+        """See `Gate`."""
+        return ""
+
+    def done(self, rows: Sequence[Row]) -> None:
+        """See `Gate`."""
+
+
+class Bucket:
+    """A token bucket: `rate` messages a second, of which one second's worth is saved up at most.
+
+    It begins empty, so that processes that die and start anew are not faster than one that lives. A unit of work that
+    must take more than a second's worth (messages that go together) goes when a second's worth is there, and the bucket
+    owes the rest.
+
+    Parameters: `rate` above 0, may be a fraction; `now` seconds of a clock that only goes on.
+    """
+
+    def __init__(self, rate: float, now: float) -> None:
+        self._rate = rate
+        self.most = max(1, int(rate))
+        self._level = 0.0
+        self._at = now
+
+    def wait(self, messages: int, now: float) -> float:
+        """Seconds until so many messages may go; 0 where they may now."""
+        self._fill(now)
+        return max(0.0, (min(messages, self.most) - self._level) / self._rate)
+
+    def spend(self, messages: int, now: float) -> None:
+        """So many went."""
+        self._fill(now)
+        self._level -= messages
+
+    def _fill(self, now: float) -> None:
+        self._level = min(float(self.most), self._level + (now - self._at) * self._rate)
+        self._at = now

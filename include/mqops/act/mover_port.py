@@ -1,0 +1,205 @@
+"""The mover's port on a queue manager: the queues it takes from, the targets, the ledger queue, one unit of work."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from hashlib import sha256
+
+from mqops.act.core.lanes import Row, Target
+from mqops.act.core.port import Taken
+from mqops.act.report_sender import send_expiration_report
+from mqops.decide.core.protected import is_protected
+from mqops.errors import LOST_CONNECTION, MQError
+from mqops.ledger.core.identity import message_key
+from mqops.ledger.core.marker import Ticket
+from mqops.ledger.core.seal import Seal
+from mqops.ledger.queue import LedgerQueue
+from mqops.mq.inquire import depth, landing_place, resolved
+from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, Got, Session
+from mqops.observe.core.decode import has_native_dlh
+from mqwire import constants as c
+from mqwire.errors import WireError
+from mqwire.headers import split_dlh
+from mqwire.structures import MQDLH_LAYOUT, MQMD_LAYOUT
+
+# D10: INPUT_AS_Q_DEF. BROWSE is for the careful search, SAVE_ALL_CONTEXT for D08.
+OPEN_OPTIONS = c.MQOO_INPUT_AS_Q_DEF | c.MQOO_BROWSE | c.MQOO_SAVE_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
+GET_OPTIONS = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROPERTIES_FORCE_MQRFH2
+BROWSE_OPTIONS = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROPERTIES_FORCE_MQRFH2
+PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_PASS_ALL_CONTEXT | c.MQPMO_FAIL_IF_QUIESCING
+MOST_TARGETS = 64
+"""Targets kept open at a time; a connection has MAXHANDS of them."""
+
+TO_TRANSMISSION_QUEUE = "its destination is a transmission queue: only the queue manager puts there"
+BY_ALIAS = "its destination is an alias of the protected queue"
+UNSEEN = "whether its destination is a transmission queue cannot be seen: mqops needs authority to inquire it (INQ)"
+"""Why messages are left (`MoverPort.refuses`)."""
+
+_identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
+_data_description = MQMD_LAYOUT.reader("encoding", "coded_char_set_id", "format")
+_described_by_dlh = MQDLH_LAYOUT.reader("encoding", "coded_char_set_id", "format")
+_describe_data = MQMD_LAYOUT.writer("encoding", "coded_char_set_id", "format")
+
+
+def key_of(md: bytes, body: bytes) -> str:
+    """The frozen identity of a message as it was got (DESIGN law 3)."""
+    msg_id, correl_id, put_date, put_time = _identity(md)
+    return message_key(msg_id, correl_id, put_date, put_time, sha256(body).digest())
+
+
+class MoverPort:
+    """`mqops.act.core.port.Port` on a session.
+
+    Parameters: `queues` to take from; they are opened on construction, with the ledger queue; `seal` the keys of the
+    ledger. Raises `MQError`: where nothing can be taken from one of them, the run ends.
+    """
+
+    target_options = PASS_CONTEXT_OPTIONS
+
+    def __init__(self, session: Session, queues: Iterable[str], seal: Seal) -> None:
+        self._session = session
+        self._ledger = LedgerQueue(session, seal)
+        self._sources = OrderedDict((queue, session.open(queue, OPEN_OPTIONS)) for queue in queues)
+        self._targets: OrderedDict[Target, int] = OrderedDict()
+        self._places: dict[tuple[str, str], str] = {}
+        self._refused: dict[Target, str] = {}
+
+    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
+        """See `Port`."""
+        return self._ledger.take_ticket(correl_id, wait_ms=wait_ms, fits=fits)
+
+    def put_ticket(self, correl_id: bytes, body: bytes) -> None:
+        """See `Port`."""
+        self._ledger.put(bytes(24), correl_id, body)
+
+    def put_marker(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
+        """See `Port`."""
+        self._ledger.put(msg_id, correl_id, body)
+
+    def has_marker(self, msg_id: bytes) -> bool:
+        """See `Port`."""
+        return self._ledger.marker(msg_id) is not None
+
+    def open_target(self, target: Target) -> int:
+        """See `Port`."""
+        if target in self._targets:
+            self._targets.move_to_end(target)
+            return 0
+        if len(self._targets) >= MOST_TARGETS:
+            self.forget_target(next(iter(self._targets)))
+        options = self.target_options | (c.MQOO_ALTERNATE_USER_AUTHORITY if target.alternate_user else 0)
+        try:
+            self._targets[target] = self._session.open(
+                target.queue, options, queue_manager=target.queue_manager, alternate_user=target.alternate_user
+            )
+        except MQError as error:
+            return error.reason
+        return 0
+
+    def refuses(self, target: Target) -> str:
+        """See `Port`; rule 3 of `mqops.decide.core.protected`. A name that leads nowhere is told by `open_target`."""
+        if target not in self._refused:
+            self._refused[target] = self._refusal(target)
+        return self._refused[target]
+
+    def _refusal(self, target: Target) -> str:
+        try:
+            there = resolved(self._session, target.queue, target.queue_manager)
+        except MQError as error:
+            if error.reason in LOST_CONNECTION:
+                raise
+            return UNSEEN if error.reason == c.MQRC_NOT_AUTHORIZED else ""
+        if there.direct:
+            return TO_TRANSMISSION_QUEUE
+        leads_elsewhere = is_protected(there.queue) and not is_protected(target.queue)
+        return f"{BY_ALIAS} {there.queue}" if leads_elsewhere else ""
+
+    def depth(self, target: Target) -> int | None:
+        """See `Port`."""
+        name = (target.queue, target.queue_manager)
+        try:
+            if name not in self._places:
+                self._places[name] = landing_place(self._session, *name).queue
+            return depth(self._session, self._places[name]) if self._places[name] else None
+        except MQError as error:
+            if error.reason in LOST_CONNECTION:
+                raise
+            return None
+
+    def forget_target(self, target: Target) -> None:
+        """See `Port`."""
+        with suppress(MQError):
+            self._session.close(self._targets.pop(target))
+
+    def take(self, row: Row, *, careful: bool) -> Taken | None:
+        """See `Port`."""
+        ids = row.msg_id + row.correl_id
+        if careful:
+            return self._search(row, ids)
+        source = self._sources[row.queue]
+        got = self._session.get(source, GET_OPTIONS, match=MATCH_BOTH, ids=ids, length=row.body_length, name=row.queue)
+        return _taken(got) if got else None
+
+    def _search(self, row: Row, ids: bytes) -> Taken | None:
+        options = BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST
+        while got := self._session.get(
+            self._sources[row.queue], options, match=MATCH_BOTH, ids=ids, length=row.body_length, name=row.queue
+        ):
+            options = BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
+            if key_of(got.md, got.body) != row.msg_key:
+                continue
+            under_cursor = self._under_cursor(row)
+            if under_cursor:
+                return _taken(under_cursor)
+        return None
+
+    def _under_cursor(self, row: Row) -> Got | None:
+        options = GET_OPTIONS | c.MQGMO_MSG_UNDER_CURSOR
+        try:
+            return self._session.get(self._sources[row.queue], options, length=row.body_length, name=row.queue)
+        except MQError as error:
+            if error.reason == c.MQRC_NO_MSG_UNDER_CURSOR:
+                return None  # somebody took it since it was browsed
+            raise
+
+    def put(self, row: Row, taken: Taken) -> int:
+        """See `Port`."""
+        md, body = without_dlh(taken) if row.strips_header else (taken.md, taken.body)
+        return self._session.put(self._targets[row.target], md, body, PUT_OPTIONS, context=self._sources[row.queue])
+
+    def report_expired(self, row: Row, taken: Taken) -> int:
+        """See `Port`."""
+        return send_expiration_report(self._session, self._sources[row.queue], taken)
+
+    def commit(self) -> None:
+        """See `Port`."""
+        self._session.commit()
+
+    def backout(self) -> None:
+        """See `Port`."""
+        self._session.backout()
+
+
+def _taken(got: Got) -> Taken:
+    return Taken(md=got.md, body=got.body, key=key_of(got.md, got.body))
+
+
+def without_dlh(taken: Taken) -> tuple[bytes, bytes]:
+    """The message without its MQDLH, its descriptor saying again what follows (D08): nothing else is changed."""
+    encoding, ccsid, raw_format = _data_description(taken.md)
+    md = bytearray(taken.md)
+    if has_native_dlh(encoding, ccsid, taken.body):
+        described = _described_by_dlh(taken.body)
+        if described[2].isascii():
+            _describe_data(md, *described)
+            return bytes(md), taken.body[MQDLH_LAYOUT.size :]
+    try:
+        split = split_dlh(raw_format, encoding, ccsid, taken.body, any_format=True)
+    except WireError:
+        return taken.md, taken.body  # there is none to take off
+    assert split is not None
+    dlh, rest = split
+    _describe_data(md, dlh.encoding, dlh.coded_char_set_id, dlh.format)
+    return bytes(md), rest

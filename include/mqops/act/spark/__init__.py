@@ -1,0 +1,1 @@
+"""Act on Spark: the lanes of the approved plan, spread over the tasks."""

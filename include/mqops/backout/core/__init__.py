@@ -1,0 +1,1 @@
+"""What backout reprocessing decides. Pure."""

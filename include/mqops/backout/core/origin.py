@@ -1,0 +1,147 @@
+"""Where a message on a backout queue came from, and which queues are set up so that it cannot be told (P08, P11).
+
+1. One queue names the backout queue as its BOQNAME: that one, whatever the message says of itself; only a consumer of
+   it can have requeued the message.
+2. Several name it: the one that the message's MQRFH2 gives as JMS destination (`jms/Dst`), aliases resolved. If it is
+   none of them, or there is no MQRFH2, the origin is ambiguous.
+3. None names it (it was given by name): the JMS destination, if it is a local queue.
+4. An MQDLH, where there is one, beats all this: it says where the message was to go.
+
+An ambiguous origin is blank. It takes a rule that names a queue to move such a message; all others leave it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from mqops.model import QueueDefinition
+
+JMS_QUEUE = r"^queue://([^/?]*)/([^?]*)"
+"""`queue://[queue manager]/queue[?properties]`, as JMS writes a destination. The same for Python and Spark."""
+
+MOST_TOLD = 50
+"""Misconfigured queues that a run tells one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misconfigured:
+    """A queue with BOTHRESH other than zero and no BOQNAME that could take its messages (P11)."""
+
+    queue: str
+    threshold: int
+    backout_queue: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.queue}: BOTHRESH({self.threshold}) BOQNAME({self.backout_queue or ' '}): {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Everything besides the messages that decides about backed-out ones; kept with the run as RUN/backout.json.
+
+    Parameters: `named_by` backout queue → queues that name it; `aliases` alias → its target; `local` local queues that
+    count for rule 3; `replay_cap` how often a message is put back before it goes to the queue `quarantine`.
+    """
+
+    queue_manager: str
+    replay_cap: int
+    quarantine: str
+    named_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    local: tuple[str, ...] = ()
+    misconfigured: tuple[Misconfigured, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Setting:
+        """The setting that `to_json` made."""
+        named_by = {queue: tuple(names) for queue, names in value["named_by"].items()}
+        misconfigured = tuple(Misconfigured(**one) for one in value["misconfigured"])
+        changed = {"named_by": named_by, "local": tuple(value["local"]), "misconfigured": misconfigured}
+        return cls(**{**value, **changed})
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a run's summary says of the definitions."""
+        told = [f"misconfigured: {one}" for one in self.misconfigured[:MOST_TOLD]]
+        more = len(self.misconfigured) - len(told)
+        return (*told, f"misconfigured: {more} more queues") if more else tuple(told)
+
+
+def setting(
+    definitions: Iterable[QueueDefinition],
+    *,
+    queue_manager: str,
+    queues: Iterable[str],
+    replay_cap: int,
+    quarantine: str,
+) -> Setting:
+    """The setting for backout queues.
+
+    Parameters: `definitions` of all queues of the queue manager; `queues` the backout queues that are worked on.
+    """
+    known = {one.name: one for one in definitions}
+    named_by = {queue: [one.name for one in known.values() if one.backout_queue == queue] for queue in queues}
+    return Setting(
+        queue_manager=queue_manager,
+        replay_cap=replay_cap,
+        quarantine=quarantine,
+        named_by={queue: tuple(sorted(set(names) - {queue})) for queue, names in named_by.items()},
+        aliases={one.name: one.base for one in known.values() if one.kind == "alias" and one.base},
+        local=tuple(sorted(one.name for one in known.values() if one.kind == "local")),
+        misconfigured=tuple(misconfigured(known)),
+    )
+
+
+def backout_queues(definitions: Iterable[QueueDefinition]) -> tuple[str, ...]:
+    """The local queues that another queue names as BOQNAME, sorted."""
+    known = {one.name: one for one in definitions}
+    named = {one.backout_queue for one in known.values() if one.backout_queue not in {"", one.name}}
+    return tuple(sorted(name for name in named if name in known and known[name].kind == "local"))
+
+
+def misconfigured(known: Mapping[str, QueueDefinition]) -> Iterable[Misconfigured]:
+    """P11, in the order of the queues' names. Parameters: `known` name → definition, of all queues."""
+    for name in sorted(known):
+        one = known[name]
+        why = _wrong(one, known)
+        if one.threshold and why:
+            yield Misconfigured(queue=name, threshold=one.threshold, backout_queue=one.backout_queue, why=why)
+
+
+def _wrong(one: QueueDefinition, known: Mapping[str, QueueDefinition]) -> str:
+    if not one.backout_queue:
+        return "no backout queue: poisonous messages go to the dead-letter queue"
+    if one.backout_queue == one.name:
+        return "the queue names itself"
+    target = known.get(one.backout_queue)
+    if target is None:
+        return "there is no such queue"
+    if target.kind == "model":
+        return "a model queue is no place for messages"
+    return "" if target.put_allowed else "it does not accept messages (PUT(DISABLED))"
+
+
+def origin_of(queue: str, jms_destination: str | None, where: Setting) -> str:
+    """The queue a message without MQDLH came from, blank where that is ambiguous (rules 1-3).
+
+    Parameters: `queue` it is on; `jms_destination` from its MQRFH2, None where it has none.
+    """
+    candidates = where.named_by.get(queue, ())
+    if len(candidates) == 1:
+        return candidates[0]
+    said = jms_queue(jms_destination, where.queue_manager)
+    said = where.aliases.get(said, said)
+    return said if said != queue and said in (candidates or where.local) else ""
+
+
+def jms_queue(destination: str | None, queue_manager: str) -> str:
+    """The queue a JMS destination names, blank if it is on another queue manager or no queue."""
+    found = re.match(JMS_QUEUE, destination or "")
+    return found[2] if found and found[1] in {"", queue_manager} else ""

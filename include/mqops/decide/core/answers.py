@@ -1,0 +1,83 @@
+"""What a message answers to the questions of extended rules (on Spark: `mqops.decide.spark.conditions`).
+
+1. AGE: whole seconds from the put date and time to the moment of the snapshot, both without their fractions. They are
+   the MQDLH's, where there is one, else the MQMD's; anything but eight digits each that are a time gives no answer.
+2. SIZE: bytes of the message data without the MQDLH.
+3. The text of the data is that of `mqops.observe.core.payload`; only JSON and XML have values at paths.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from mqops.observe.core.columns import QUESTION_COLUMNS
+from mqops.rules.conditions import Answer, Question
+from mqops.rules.documents import json_values, xml_values
+from mqwire.structures import MQDLH_LAYOUT
+
+_READERS = {"JSON": json_values, "XPATH": xml_values}
+_KINDS = {"JSON": "json", "XPATH": "xml"}
+
+
+def columns_for(questions: Iterable[Question]) -> list[str]:
+    """The columns of the snapshot that the answers come from."""
+    return sorted({column for question in questions for column in QUESTION_COLUMNS[question.keyword]})
+
+
+def answers(questions: Sequence[Question], message: Mapping[str, Any]) -> dict[str, Answer]:
+    """Key of each question → the answer of a message (column → value), None where there is none."""
+    found: dict[str, Answer] = dict.fromkeys(question.key for question in questions)
+    properties: Mapping[str, str] | None = None
+    for question in questions:
+        if question.keyword == "PROP":
+            properties = json.loads(message["properties"] or "{}") if properties is None else properties
+            found[question.key] = properties.get(question.subject)
+        elif question.keyword != "BODY":
+            found[question.key] = _answer(question, message)
+    body = [question for question in questions if question.keyword == "BODY"]
+    if body and message["text_kind"] is not None:
+        found |= body_answers(body, text_of(message), message["text_kind"])
+    return found
+
+
+def body_answers(questions: Sequence[Question], text: str, kind: str) -> dict[str, Answer]:
+    """The same for questions about a body. Parameters: `kind` of the text (`mqops.rules.documents.kind_of`)."""
+    found: dict[str, Answer] = {question.key: text for question in questions if not question.language}
+    for language, read in _READERS.items():
+        asked = [question for question in questions if question.language == language]
+        if asked and kind == _KINDS[language]:
+            values = read(text, [question.subject for question in asked])
+            found |= zip((question.key for question in asked), values, strict=True)
+    return found
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The text of the data of a message that has one."""
+    decoded: str | None = message["text_decoded"]
+    return decoded if decoded is not None else message["body"][message["text_offset"] :].decode()
+
+
+def _answer(question: Question, message: Mapping[str, Any]) -> Answer:
+    if question.keyword == "AGE":
+        return _age(message)
+    if question.keyword == "SIZE":
+        return int(message["body_length"]) - (MQDLH_LAYOUT.size if message["dlh_encoding"] is not None else 0)
+    number: int = message[QUESTION_COLUMNS[question.keyword][0]]
+    return number
+
+
+def _age(message: Mapping[str, Any]) -> int | None:
+    """Rule 1."""
+    prefix = "dlh_" if message["dlh_encoding"] is not None else ""
+    date, time = str(message[f"{prefix}put_date"]), str(message[f"{prefix}put_time"])
+    if any(len(digits) != 8 or not (digits.isascii() and digits.isdigit()) for digits in (date, time)):
+        return None
+    try:
+        put = datetime.strptime(date + time[:6], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    now: datetime = message["observed_at"]
+    return (now.replace(microsecond=0) - put) // timedelta(seconds=1)

@@ -1,0 +1,89 @@
+"""The plan's digest, and the form of a row it is computed over. Spark computes the same (`mqops.decide.spark.digest`).
+
+1. A row is the text of its columns in the order of `COLUMNS`, each with a comma behind it: a number in decimal, a
+   boolean as `true` or `false`, bytes as upper-case hex, a text as `<its length in UTF-8>:<text>`, a null as `-`.
+   No two rows share a form.
+2. A row's digest is the SHA-256 of that text in UTF-8, as hex.
+3. Rows go into buckets by the first two digits of their digest. A bucket's digest is the SHA-256 of its rows' digests,
+   sorted, one behind the other.
+4. The plan's digest is the SHA-256 of `<bucket><bucket's digest>` of all buckets that are not empty, sorted.
+
+So it depends on every row and not on their order, and no step needs all rows in one place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from types import NoneType
+from typing import Any, TypeAlias
+
+COLUMNS: tuple[str, ...] = (
+    "row",
+    "queue",
+    "msg_key",
+    "msg_id",
+    "correl_id",
+    "put_date",
+    "put_time",
+    "body_sha256",
+    "body_length",
+    "dlh_reason",
+    "dlh_dest_q",
+    "dlh_dest_q_mgr",
+    "put_appl_name",
+    "rule_line",
+    "rule_key",
+    "action",
+    "dest_q",
+    "dest_q_mgr",
+    "header",
+    "putaut",
+    "alternate_user",
+    "tries",
+    "unit_group",
+    "order_key",
+    "together",
+)
+"""The columns of a plan, in the order of the digest."""
+
+BUCKET_DIGITS = 2
+
+
+Value: TypeAlias = str | int | bytes | bytearray | bool | None
+_FORMS: Mapping[type, Callable[[Any], str]] = {
+    NoneType: lambda _none: "-,",
+    bool: lambda value: "true," if value else "false,",
+    int: "{},".format,
+    str: lambda value: f"{len(value) if value.isascii() else len(value.encode())}:{value},",
+    bytes: lambda value: f"{value.hex().upper()},",
+    bytearray: lambda value: f"{value.hex().upper()},",
+}
+
+
+def canonical_row(row: Mapping[str, Value]) -> str:
+    """Rule 1. Raises KeyError where a column is missing."""
+    return "".join([_FORMS[type(value)](value) for value in map(row.__getitem__, COLUMNS)])
+
+
+def row_digest(row: Mapping[str, Value]) -> str:
+    """Rule 2."""
+    return _sha256(canonical_row(row))
+
+
+def plan_digest(row_digests: Iterable[str]) -> str:
+    """Rules 3 and 4, from the digests of all rows in any order."""
+    buckets: dict[str, list[str]] = defaultdict(list)
+    for digest in row_digests:
+        buckets[digest[:BUCKET_DIGITS]].append(digest)
+    return joined_digest({bucket: _sha256("".join(sorted(digests))) for bucket, digests in buckets.items()})
+
+
+def joined_digest(buckets: Mapping[str, str]) -> str:
+    """Rule 4, from bucket → its digest."""
+    return _sha256("".join(bucket + buckets[bucket] for bucket in sorted(buckets)))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

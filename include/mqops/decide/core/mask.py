@@ -1,0 +1,52 @@
+"""A message shown without its text (DESIGN law 9): the shape of the text."""
+
+from __future__ import annotations
+
+import string
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from mqwire.ccsid import codec_for
+from mqwire.constants import MQDLH_LENGTH_1
+from mqwire.errors import WireError
+
+SHOWN_BYTES = 48
+_AS_IT_IS = frozenset(string.punctuation + " ")
+_BY_CATEGORY = {"L": "x", "M": "x", "N": "9"}
+
+TEXT_COLUMNS = ("body", "dlh_error", "dlh_ccsid", "dlh_encoding", "ccsid", "encoding")
+"""The columns of a snapshot that `shape` reads."""
+
+
+def shape(message: Mapping[str, Any]) -> str:
+    """The masked text of a message of a snapshot, behind its MQDLH where it has one."""
+    if message["dlh_error"] is None:
+        return masked(message["body"][MQDLH_LENGTH_1:], message["dlh_ccsid"], message["dlh_encoding"])
+    return masked(message["body"], message["ccsid"], message["encoding"])
+
+
+def masked(body: bytes, ccsid: int, encoding: int) -> str:
+    """The shape of a body's first bytes: letters and marks as `x`, numbers as `9`, ASCII punctuation and blanks as they
+    are, everything else as `.`: what belongs to a word in one script or another is not known here.
+
+    Parameters: `body` behind its MQDLH; `ccsid` and `encoding` of its text. Returns one `.` a byte where the bytes are
+    no text in that character set, so nothing is ever guessed.
+    """
+    head = body[:SHOWN_BYTES]
+    try:
+        codec = codec_for(ccsid, encoding=encoding)
+    except WireError:
+        return "." * len(head)
+    for cut in range(min(4, len(head) + 1)):  # the last character may be cut in two
+        try:
+            return "".join(map(_masked, codec.decode(head[: len(head) - cut])))
+        except UnicodeError:
+            continue
+    return "." * len(head)
+
+
+def _masked(character: str) -> str:
+    if character in _AS_IT_IS:
+        return character
+    return _BY_CATEGORY.get(unicodedata.category(character)[0], ".")

@@ -1,0 +1,279 @@
+"""Destination pre-flight: would the queues that a plan puts to take its messages, as they are now? Pure.
+
+1. What opening the destination for puts is refused with is a problem; so is a model queue, which would make a dynamic
+   queue of each opening.
+2. What cannot be inquired is unknown. Unknown is not fine.
+3. PUT(DISABLED) of any definition on the way is a problem.
+4. All messages that the plan puts on one local queue, by whatever names, need room: MAXDEPTH - CURDEPTH. A queue that
+   the plan takes messages from as well is not counted up. But for an undo, which puts back, that is a problem itself:
+   they come back, and the next run finds them again.
+5. The longest message must not be longer than MAXMSGL; on a transmission queue MQ_MSG_HEADER_LENGTH goes off that.
+6. That nobody has a queue open for input is a warning.
+7. Behind a transmission queue a channel must be at work: see `CHANNEL_STATES`. Messages that are put on a transmission
+   queue under its own name have no transmission header: a problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from mqops.decide.core.protected import is_protected
+from mqops.printable import printable
+from mqwire.constants import MQ_MSG_HEADER_LENGTH
+
+Severity: TypeAlias = Literal["problem", "unknown", "warning"]
+SEVERITIES: tuple[Severity, ...] = ("problem", "unknown", "warning")
+"""Worst first. Only a warning leaves a plan to the policy of the estate."""
+
+MOST_SHOWN = 30
+"""Findings that are shown; RUN/preflight.json has all."""
+
+CHANNEL_STATES: Mapping[str, Severity | None] = {
+    "RUNNING": None,
+    **dict.fromkeys(("INACTIVE", "BINDING", "STARTING", "INITIALIZING", "REQUESTING", "SWITCHING"), "warning"),
+    **dict.fromkeys(("STOPPING", "RETRYING", "STOPPED", "PAUSED", "DISCONNECTED"), "problem"),
+}
+"""State of a channel (MQCHS_*) → what it is worth telling as; an inactive channel may start by trigger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What a plan puts to one name.
+
+    Parameters: `queue` and `queue_manager` (blank: the one that is connected) as they will be opened; `bytes` of all
+    bodies and of the `longest`, without an MQDLH that is taken off; `users` whose authority opens it, "" for our own
+    and a blank for the blank user of PUTAUT(CTX) (`mqops.actions.OF_NOBODY`); `put_back` whether an undo does.
+    """
+
+    queue: str
+    queue_manager: str = ""
+    messages: int
+    bytes: int
+    longest: int
+    users: tuple[str, ...] = ("",)
+    put_back: bool = False
+
+    @property
+    def name(self) -> str:
+        """`QUEUE@QMGR`, without `@` where the queue manager is blank."""
+        return f"{self.queue or '(blank)'}@{self.queue_manager}".removesuffix("@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalQueue:
+    """A local queue as it is. `depth`, `max_depth` in messages, `max_msg_length` in bytes, `open_input` handles."""
+
+    name: str
+    depth: int
+    max_depth: int
+    max_msg_length: int
+    put_allowed: bool = True
+    open_input: int = 0
+    transmission: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A channel that serves a transmission queue, and its state: MQCHS_* without the prefix."""
+
+    name: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """What inquiry says of a name that a plan puts to.
+
+    Parameters: `refused` (what, what to do) of each refusal to open it for puts; `untried` users whose opening was not
+    tried; `unknown` why it cannot be inquired; `model` whether it is a model queue; `inhibited` the definitions in
+    front of `queue` that have PUT(DISABLED); `queue` the local queue that the messages come to lie on; `remote` where
+    they go on to from there; `channels` that serve it, where it is a transmission queue; `channels_unknown` why these
+    are not known.
+    """
+
+    refused: tuple[tuple[str, str], ...] = ()
+    untried: int = 0
+    unknown: str = ""
+    model: bool = False
+    inhibited: tuple[str, ...] = ()
+    queue: LocalQueue | None = None
+    remote: str = ""
+    channels: tuple[Channel, ...] = ()
+    channels_unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something to look at: about which destination, what it is, and what to do about it."""
+
+    severity: Severity
+    destination: str
+    what: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.severity}: {self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
+        return printable(text)
+
+
+def shown(findings: Sequence[Finding]) -> list[str]:
+    """The worst of them, a line each, and how many more there are."""
+    more = len(findings) - MOST_SHOWN
+    return [str(one) for one in findings[:MOST_SHOWN]] + ([f"{more} more findings"] if more > 0 else [])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflight:
+    """What was found before a plan is approved; stored as RUN/preflight.json.
+
+    Parameters: `plan` digest; `checked_at` UTC, ISO 8601; `destinations` that the plan puts to; `findings` worst first;
+    `remarks` on messages of the plan that are there twice or were put by earlier runs.
+    """
+
+    plan: str
+    checked_at: str
+    destinations: int = 0
+    findings: tuple[Finding, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[Finding, ...]:
+        """What a person has to look at: problems, and what is not known."""
+        return tuple(one for one in self.findings if one.severity != "warning")
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Preflight:
+        """What `to_json` made."""
+        findings = tuple(Finding(**one) for one in value["findings"])
+        return cls(**{**value, "findings": findings, "remarks": tuple(value["remarks"])})
+
+
+def judge(looked: Sequence[tuple[Demand, Destination]], taken_from: Collection[str] = ()) -> tuple[Finding, ...]:
+    """The findings, worst first.
+
+    Parameters: `looked` each demand with its destination; `taken_from` the local queues that the plan takes messages
+    from.
+    """
+    found = [finding for demand, there in looked for finding in _of_one(demand, there)]
+    found += _of_coming_back(looked, taken_from)
+    found += _of_room(looked, taken_from)
+    return worst_first(found)
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same by severity, else in the order they have."""
+    return tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))
+
+
+def _of_one(demand: Demand, there: Destination) -> Iterator[Finding]:
+    """Rules 1-3 and 5-7 for one destination."""
+
+    def finding(severity: Severity, what: str, remedy: str = "") -> Finding:
+        return Finding(severity=severity, destination=demand.name, what=what, remedy=remedy)
+
+    if there.model:
+        yield finding("problem", "it is a model queue", "Name a queue that messages can lie on")
+    for what, remedy in there.refused:
+        yield finding("problem", what, remedy)
+    if there.untried:
+        yield finding("unknown", f"whether {there.untried} more users may put is not known")
+    if there.unknown and not there.refused:
+        yield finding("unknown", f"it cannot be inquired: {there.unknown}")
+    for definition in there.inhibited:
+        yield finding("problem", f"{definition} has PUT(DISABLED)", f"ALTER {definition} PUT(ENABLED)")
+    if there.queue is not None:
+        for severity, what, remedy in _of_queue(demand, there, there.queue):
+            yield finding(severity, what, remedy)
+
+
+def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
+    told = _told(demand, queue)
+    if is_protected(queue.name) and not is_protected(demand.queue) and not there.remote:
+        yield (
+            "problem",
+            f"it is an alias of {queue.name}, a protected queue: these messages will be left",
+            "Name the queue itself (FWDQ) in a rule, if they are really to go there",
+        )
+    if not queue.put_allowed:
+        yield "problem", f"{told}PUT(DISABLED)", f"ALTER QLOCAL({queue.name}) PUT(ENABLED)"
+    header = MQ_MSG_HEADER_LENGTH if there.remote else 0
+    if demand.longest + header > queue.max_msg_length:
+        kept = f" ({header} of them for the transmission header)" if header else ""
+        yield (
+            "problem",
+            f"{told}the longest message has {demand.longest} bytes, MAXMSGL is {queue.max_msg_length}{kept}",
+            f"Raise MAXMSGL to {demand.longest + header}; what is too long stays where it is",
+        )
+    if there.remote:
+        yield from _of_channels(there, queue)
+    elif queue.transmission:
+        yield (
+            "problem",
+            "it is a transmission queue: only the queue manager puts there, so these messages will be left",
+            "Name the remote queue, or the queue and its queue manager, in a rule for them",
+        )
+    elif not queue.open_input:
+        yield "warning", f"{told}nobody has it open for input", "Is the application up?"
+
+
+def _of_channels(there: Destination, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
+    """Rule 7. Of several channels the one in the best state counts."""
+    if there.channels_unknown:
+        yield "warning", f"the channel behind {queue.name} is not known: {there.channels_unknown}", ""
+        return
+    if not there.channels:
+        if not queue.open_input:
+            yield (
+                "problem",
+                f"no channel has XMITQ({queue.name}), and nobody has it open for input: the messages will stay there",
+                f"Define a channel to the queue manager of {there.remote}",
+            )
+        return
+    order = [None, *reversed(SEVERITIES)]
+    best = min(there.channels, key=lambda one: order.index(CHANNEL_STATES.get(one.state, "warning")))
+    severity = CHANNEL_STATES.get(best.state, "warning")
+    if severity:
+        what = f"channel {best.name} behind {queue.name} is {best.state}: the messages wait there for it"
+        yield severity, what, f"START CHANNEL({best.name}), or see why it does not run"
+
+
+def _of_coming_back(looked: Iterable[tuple[Demand, Destination]], taken_from: Collection[str]) -> Iterator[Finding]:
+    """Rule 4, of what comes back."""
+    for demand, there in looked:
+        if there.queue is not None and there.queue.name in taken_from and not demand.put_back:
+            yield Finding(
+                severity="problem",
+                destination=demand.name,
+                what=f"{_told(demand, there.queue)}messages come back to the queue they are taken from",
+                remedy="Name another queue (FWDQ) in a rule for them",
+            )
+
+
+def _of_room(looked: Iterable[tuple[Demand, Destination]], taken_from: Collection[str]) -> Iterator[Finding]:
+    """Rule 4."""
+    queues: dict[str, tuple[LocalQueue, list[Demand]]] = {}
+    for demand, there in looked:
+        if there.queue is not None and there.queue.name not in taken_from:
+            queues.setdefault(there.queue.name, (there.queue, []))[1].append(demand)
+    for queue, demands in queues.values():
+        needed = sum(demand.messages for demand in demands)
+        room = max(0, queue.max_depth - queue.depth)
+        if needed > room:
+            yield Finding(
+                severity="problem",
+                destination=", ".join(demand.name for demand in demands[:3]) + (", ..." if len(demands) > 3 else ""),
+                what=f"{_told(demands[0], queue)}room for {room} of {needed} messages "
+                f"(CURDEPTH {queue.depth}, MAXDEPTH {queue.max_depth})",
+                remedy=f"Raise MAXDEPTH to {queue.depth + needed}, or let it be emptied; what finds no room stays",
+            )
+
+
+def _told(demand: Demand, queue: LocalQueue) -> str:
+    """The name of the queue in front of what is said of it, where it is another than the destination's."""
+    return "" if queue.name == demand.queue else f"{queue.name}: "

@@ -1,0 +1,117 @@
+"""What people and the next steps see of a plan: one frozen object, stored as RUN/plan.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+MOST_GROUPS = 1000
+"""Groups in a summary, the largest; with &REPLYQ there may be one a message."""
+SAMPLES = 3
+"""Samples a group: its first messages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One message of a group, masked. `shape` is its text with letters as `x` and digits as `9`; `bytes` its length."""
+
+    row: int
+    msg_id: str
+    put_at: str
+    put_appl_name: str
+    bytes: int
+    shape: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanCount:
+    """Messages with the same rule, action, reason, origin and destination.
+
+    Parameters: `rule_line` and `rule_key` None where no rule was chosen; `reason` of the MQDLH and its `symbol`; origin
+    is where the message was to go, destination where the plan sends it; `oldest` put date and time (ISO 8601, UTC).
+    """
+
+    rule_line: int | None
+    rule_key: str | None
+    action: str
+    reason: int | None
+    symbol: str
+    origin_q: str | None
+    origin_q_mgr: str | None
+    dest_q: str
+    dest_q_mgr: str
+    messages: int
+    bytes: int
+    oldest: str
+    samples: tuple[Sample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleCount:
+    """Everything one rule was chosen for; complete, however many groups there are."""
+
+    rule_line: int | None
+    rule_key: str | None
+    action: str
+    messages: int
+    bytes: int
+    oldest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanSummary:
+    """A plan.
+
+    Parameters: `table_text` as it was, but for bytes in comments that are not UTF-8; `table_digest` of its true bytes;
+    `observed` messages in the snapshot and `rows` of them in the plan; `rules` one count a rule; `counts`
+    the largest groups, `counts_left_off` how many more there are; `limit` and `message_ids` what narrowed the set;
+    `remarks` what else the approver should know; `handling` how it is carried out (`mqops.decide.core.pacing`);
+    `digest` of the plan's rows (`mqops.decide.core.canonical`) and of its handling, which an approval is bound to;
+    `requested_by` who rehearsed it on the command line, blank for other plans.
+    """
+
+    run: str
+    workflow: str
+    queue_manager: str
+    queue: str
+    table_source: str
+    table_digest: str
+    table_text: str
+    digest: str
+    observed: int
+    rows: int
+    bytes: int
+    rules: tuple[RuleCount, ...] = ()
+    counts: tuple[PlanCount, ...] = ()
+    counts_left_off: int = 0
+    limit: int | None = None
+    message_ids: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    handling: Mapping[str, Any] = field(default_factory=dict)
+    requested_by: str = ""
+
+    @property
+    def actions(self) -> dict[str, int]:
+        """Action → messages."""
+        totals: dict[str, int] = {}
+        for rule in self.rules:
+            totals[rule.action] = totals.get(rule.action, 0) + rule.messages
+        return totals
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object; `actions` is added for readers. Bytes of `table_text` that are not UTF-8 become U+FFFD."""
+        text = self.table_text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return {**asdict(self), "table_text": text, "actions": self.actions}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PlanSummary:
+        """The summary that `to_json` made."""
+        plain = {name: content for name, content in value.items() if name != "actions"}
+        rules = tuple(RuleCount(**rule) for rule in value["rules"])
+        counts = tuple(
+            PlanCount(**{**count, "samples": tuple(Sample(**sample) for sample in count["samples"])})
+            for count in value["counts"]
+        )
+        texts = {name: tuple(value.get(name, ())) for name in ("message_ids", "remarks")}
+        return cls(**{**plain, "rules": rules, "counts": counts, **texts})

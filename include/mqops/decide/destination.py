@@ -1,0 +1,220 @@
+"""What the queue manager says of the names that a plan puts to, by MQINQ, an MQOPEN for puts, and PCF for channels.
+
+Nothing is put and no definition is changed. Names are followed as the queue manager resolves them (IBM MQ, "Name
+resolution"); it is its own MQOPEN that says whether they lead anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from mqops.decide.core.preflight import Channel, Demand, Destination, LocalQueue
+from mqops.errors import LOST_CONNECTION, MQError
+from mqops.mq.inquire import (
+    base_queue_if_known,
+    command,
+    inquire_queues,
+    queue_manager_attribute,
+    queue_manager_name,
+    queue_state,
+)
+from mqops.mq.session import PASS_CONTEXT_OPTIONS, Session
+from mqwire import constants as c
+
+MOST_USERS = 20
+"""Users of a destination (PUTAUT(CTX)) whose authority is tried."""
+_STATES = {value: name.removeprefix("MQCHS_") for name, value in vars(c).items() if name.startswith("MQCHS_")}
+_NO_LOCAL_QUEUE = {
+    *(c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_REMOTE_Q_NAME_ERROR, c.MQRC_UNKNOWN_REMOTE_Q_MGR, c.MQRC_UNKNOWN_XMIT_Q),
+    *(c.MQRC_UNKNOWN_DEF_XMIT_Q, c.MQRC_XMIT_Q_USAGE_ERROR, c.MQRC_DEF_XMIT_Q_USAGE_ERROR),
+    *(c.MQRC_UNKNOWN_ALIAS_BASE_Q, c.MQRC_ALIAS_BASE_Q_TYPE_ERROR, c.MQRC_DYNAMIC_Q_NAME_ERROR),
+}
+"""What opening a name for inquiry fails with where it is none of a local queue."""
+_REMOTE = (c.MQIA_INHIBIT_PUT, c.MQCA_REMOTE_Q_NAME, c.MQCA_REMOTE_Q_MGR_NAME, c.MQCA_XMIT_Q_NAME)
+
+
+class Lookout:
+    """Looks at one destination after the other; asks about each local queue and channel once.
+
+    Parameters: `target_options` MQOO_* that the mover opens a destination with.
+    """
+
+    def __init__(self, session: Session, target_options: int = PASS_CONTEXT_OPTIONS) -> None:
+        self._session = session
+        self._target_options = target_options
+        self._own = queue_manager_name(session)
+        self._queues: dict[str, LocalQueue] = {}
+        self._serving: dict[str, list[str]] | None = None
+        self._states: dict[str, tuple[tuple[Channel, ...], str]] = {}
+
+    def look(self, demand: Demand) -> Destination:
+        """The facts of a destination.
+
+        Raises:
+            MQError: the connection is lost. Any other error is one of the facts.
+        """
+        try:
+            there = self._named(demand.queue, demand.queue_manager)
+        except MQError as error:
+            if error.reason in LOST_CONNECTION:
+                raise
+            if error.reason == c.MQRC_DYNAMIC_Q_NAME_ERROR:
+                return Destination(model=True)
+            there = Destination(unknown=str(error))
+        tried = demand.users[:MOST_USERS]
+        refused = tuple(filter(None, (self._refusal(demand, user) for user in tried)))
+        return replace(there, refused=refused, untried=len(demand.users) - len(tried))
+
+    def taken_from(self, queues: Iterable[str]) -> set[str]:
+        """The local queues behind these names; a name that cannot be inquired is taken for its own.
+
+        Raises:
+            MQError: the connection is lost.
+        """
+        return {base_queue_if_known(self._session, queue) for queue in queues}
+
+    def _refusal(self, demand: Demand, user: str) -> tuple[str, str] | None:
+        """What opening for puts, as the mover does it, is refused with, and what to do; None where it works."""
+        options = self._target_options | (c.MQOO_ALTERNATE_USER_AUTHORITY if user else 0)
+        try:
+            self._session.close(
+                self._session.open(demand.queue, options, queue_manager=demand.queue_manager, alternate_user=user)
+            )
+        except MQError as error:
+            if error.reason in LOST_CONNECTION:
+                raise
+            how = " with all context (SETALL)" if options & c.MQOO_SET_ALL_CONTEXT else ""
+            by = f" by the authority of {user.strip() or 'a blank user (PUTAUT(CTX))'}" if user else ""
+            return f"MQOPEN for puts{how}{by} fails: {error.symbol} ({error.reason})", error.advice
+        return None
+
+    def _named(self, queue: str, queue_manager: str) -> Destination:
+        if queue_manager in {"", self._own}:
+            return self._here(queue, ())
+        if self._is_transmission_queue(queue_manager):
+            return self._sent(queue_manager, f"{queue}@{queue_manager}", ())
+        alias = self._queue_manager_alias(queue_manager)
+        if alias is None:
+            return self._sent(self._default_transmission_queue(), f"{queue}@{queue_manager}", ())
+        inhibited = () if alias[c.MQIA_INHIBIT_PUT] == c.MQQA_PUT_ALLOWED else (f"QREMOTE({queue_manager})",)
+        target = alias[c.MQCA_REMOTE_Q_MGR_NAME]
+        if target in {"", self._own}:
+            return self._here(queue, inhibited)
+        return self._through(alias[c.MQCA_XMIT_Q_NAME], target, f"{queue}@{target}", inhibited)
+
+    def _here(self, name: str, inhibited: tuple[str, ...], *, base: bool = False) -> Destination:
+        """A queue of this queue manager. Parameters: `base` whether an alias led to it, which happens once only."""
+        kind = self._number(name, c.MQIA_Q_TYPE)
+        if kind == c.MQQT_LOCAL:
+            return Destination(queue=self._local(name), inhibited=inhibited)
+        if kind == c.MQQT_ALIAS and not base:
+            inhibited += self._inhibited("QALIAS", name)
+            return self._here(str(self._value(name, c.MQCA_BASE_Q_NAME)), inhibited, base=True)
+        if kind == c.MQQT_REMOTE:
+            inhibited += self._inhibited("QREMOTE", name)
+            remote, target, xmit = (str(self._value(name, selector)) for selector in _REMOTE[1:])
+            return self._through(xmit, target, f"{remote}@{target}", inhibited)
+        what = "a cluster queue" if kind == c.MQQT_CLUSTER else f"a queue of type {kind}"
+        return Destination(unknown=f"{name} is {what}", inhibited=inhibited)
+
+    def _queue_manager_alias(self, name: str) -> dict[int, Any] | None:
+        """The definition of a queue manager alias by PCF, as MQOPEN takes none for inquiry; None if there is none."""
+        rows = inquire_queues(self._session, name, _REMOTE, kind=c.MQQT_REMOTE)
+        return next((row for row in rows if not row[c.MQCA_REMOTE_Q_NAME]), None)
+
+    def _through(self, xmit: str, target: str, remote: str, inhibited: tuple[str, ...]) -> Destination:
+        """By the transmission queue that is named, else that of the target's name, else the default one."""
+        if not xmit:
+            xmit = target if self._is_transmission_queue(target) else self._default_transmission_queue()
+        return self._sent(xmit, remote, inhibited)
+
+    def _sent(self, xmit: str, remote: str, inhibited: tuple[str, ...]) -> Destination:
+        if not xmit:
+            return Destination(unknown=f"no transmission queue leads to {remote}", inhibited=inhibited)
+        queue = self._local(xmit)
+        channels, unknown = self._channels(xmit)
+        return Destination(queue=queue, remote=remote, inhibited=inhibited, channels=channels, channels_unknown=unknown)
+
+    def _is_transmission_queue(self, name: str) -> bool:
+        """Raises `MQError` where that cannot be told."""
+        try:
+            return self._number(name, c.MQIA_Q_TYPE) == c.MQQT_LOCAL and self._local(name).transmission
+        except MQError as error:
+            if error.reason in _NO_LOCAL_QUEUE:
+                return False
+            raise
+
+    def _default_transmission_queue(self) -> str:
+        return str(queue_manager_attribute(self._session, c.MQCA_DEF_XMIT_Q_NAME))
+
+    def _local(self, name: str) -> LocalQueue:
+        if name not in self._queues:
+            state = queue_state(self._session, name)
+            self._queues[name] = LocalQueue(
+                name=name,
+                depth=state.depth,
+                max_depth=state.max_depth,
+                max_msg_length=state.max_msg_length,
+                put_allowed=state.put_allowed,
+                open_input=state.open_input,
+                transmission=self._number(name, c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
+            )
+        return self._queues[name]
+
+    def _inhibited(self, kind: str, name: str) -> tuple[str, ...]:
+        allowed = self._number(name, c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED
+        return () if allowed else (f"{kind}({name})",)
+
+    def _number(self, queue: str, selector: int) -> int:
+        return int(self._value(queue, selector))
+
+    def _value(self, queue: str, selector: int) -> int | str:
+        handle = self._session.open(queue, c.MQOO_INQUIRE | c.MQOO_FAIL_IF_QUIESCING)
+        try:
+            return self._session.inquire(handle, selector)
+        finally:
+            self._session.close(handle)
+
+    def _channels(self, xmit: str) -> tuple[tuple[Channel, ...], str]:
+        """The channels that serve a transmission queue with their states, or why that is not known."""
+        if xmit not in self._states:
+            try:
+                names = self._defined().get(xmit, [])
+                self._states[xmit] = tuple(Channel(name=name, state=self._state(name)) for name in names), ""
+            except MQError as error:
+                if error.reason in LOST_CONNECTION:
+                    raise
+                self._states[xmit] = (), str(error)
+        return self._states[xmit]
+
+    def _defined(self) -> dict[str, list[str]]:
+        """Transmission queue → channels with that XMITQ."""
+        if self._serving is None:
+            found: dict[str, list[str]] = {}
+            wanted = [c.MQCACH_CHANNEL_NAME, c.MQIACH_CHANNEL_TYPE, c.MQCACH_XMIT_Q_NAME]
+            arguments = {c.MQCACH_CHANNEL_NAME: b"*", c.MQIACF_CHANNEL_ATTRS: wanted}
+            for row in _rows(self._session, "MQCMD_INQUIRE_CHANNEL", arguments, c.MQRCCF_CHANNEL_NOT_FOUND):
+                found.setdefault(row.get(c.MQCACH_XMIT_Q_NAME, ""), []).append(row[c.MQCACH_CHANNEL_NAME])
+            self._serving = found
+        return self._serving
+
+    def _state(self, channel: str) -> str:
+        """The state of a channel; one without status is inactive."""
+        arguments = {c.MQCACH_CHANNEL_NAME: channel.encode()}
+        name = "MQCMD_INQUIRE_CHANNEL_STATUS"
+        for row in _rows(self._session, name, arguments, c.MQRCCF_CHL_STATUS_NOT_FOUND):
+            return _STATES.get(row.get(c.MQIACH_CHANNEL_STATUS, 0), "INACTIVE")
+        return "INACTIVE"
+
+
+def _rows(session: Session, name: str, arguments: dict[int, Any], none: int) -> list[dict[int, Any]]:
+    """The answers of a PCF command that name a channel. Parameters: `none` reason code of there being none."""
+    try:
+        rows = command(session, name, arguments)
+    except MQError as error:
+        if error.reason == none:
+            return []
+        raise
+    return [row for row in rows if c.MQCACH_CHANNEL_NAME in row]

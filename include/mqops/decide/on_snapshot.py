@@ -1,0 +1,147 @@
+"""What a rules table does with the messages of a recorded snapshot: nothing is decided anew, `decide` is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from mqops.backout.core.decision import with_origin
+from mqops.decide import backout_setting as backout
+from mqops.decide.core.answers import answers
+from mqops.decide.in_process import Past, read_messages
+from mqops.expect.check import Seen
+from mqops.observe import snapshot
+from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
+from mqops.rules import Table
+from mqops.rules.conditions import Question
+from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+
+MOST_IDS = 3
+"""Message ids that stand for a group."""
+
+
+class Fate(NamedTuple):
+    """What becomes of a message now: the action, its destination, and how it is put. A tuple, to group by.
+
+    `action` is that of the rule, or ERROR for a message without an MQDLH, AMBIGUOUS for one whose origin is not known.
+    """
+
+    action: str
+    dest_q: str = ""
+    dest_q_mgr: str = ""
+    header: bool = False
+    putaut: str = ""
+
+    @property
+    def target(self) -> str:
+        """`QUEUE@QMGR`; without `@` where the queue manager is blank, empty where nothing is put."""
+        return f"{self.dest_q}@{self.dest_q_mgr}".removesuffix("@")
+
+    def __str__(self) -> str:
+        if not self.target:
+            return self.action
+        header = " HEADER(NO)" if self.action == "FWD" and not self.header else ""
+        putaut = " PUTAUT(CTX)" if self.putaut == "CTX" else ""
+        return f"{self.action} to {self.target}{header}{putaut}"
+
+
+@dataclass(slots=True)
+class Tally:
+    """Messages that have something in common; `ids` are the MsgIds (hex) of the first few."""
+
+    messages: int = 0
+    bytes: int = 0
+    ids: list[str] = field(default_factory=list)
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        """Count a message of the snapshot."""
+        self.messages += 1
+        self.bytes += message["body_length"]
+        if len(self.ids) < MOST_IDS:
+            self.ids.append(message["msg_id"].hex())
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded snapshot and what decided about its messages besides the table: earlier tries, origins, replays."""
+
+    folder: Path
+    past: Past
+
+    @classmethod
+    def of(cls, path: Path) -> Recorded:
+        """The snapshot in a run's folder, in the snapshot folder of a run, or in any folder of its Parquet files.
+
+        Raises:
+            SettingsError: there is none.
+            LakeError: the run's files cannot be read.
+        """
+        run, folder = snapshot.find(path)
+        return cls(folder, Past.of(run, backout.kept(run)) if run else Past())
+
+    @property
+    def of_backout_queues(self) -> bool:
+        """Whether the run was one over backout queues, whose tables may name &ORIGQ."""
+        return self.past.where is not None
+
+    def messages(self, *questions: Question) -> Iterator[Mapping[str, Any]]:
+        """The messages in the order of the snapshot, column → value, those that questions need among them.
+
+        Raises `LakeError`.
+        """
+        for batch in read_messages(self.folder, questions):
+            yield from batch.to_pylist()
+
+    def seen(self, table: Table) -> Iterator[Seen]:
+        """Every message with its fate, as expectations are held against it. Raises `LakeError`."""
+        judge = self.judge(table)
+        for message in self.messages(*table.questions):
+            fate, line = judge(message)
+            fields = pattern_fields(message if self.past.where is None else with_origin(message, self.past.where))
+            yield Seen(msg_id=message["msg_id"].hex(), fields=fields, fate=fate, line=line)
+
+    def matchable(self, *questions: Question) -> Iterator[Mapping[str, Any]]:
+        """The messages that rules are held against: with an MQDLH, or with what stands for it. Raises `LakeError`."""
+        for message in self.messages(*questions):
+            found = message if self.past.where is None else with_origin(message, self.past.where)
+            if found["dlh_error"] is None:
+                yield found
+
+    def judge(self, table: Table) -> Judge:
+        """What becomes of a message under a table, and the line of the rule that says so (None: no rule).
+
+        Messages that look the same to every table are decided once, those with a past of their own each.
+        """
+        known: dict[tuple[Any, ...], tuple[Fate, int | None]] = {}
+
+        def decided(message: Mapping[str, Any]) -> tuple[Fate, int | None]:
+            row = self.past.row(0, message, table)
+            return Fate(*(row[name] for name in Fate._fields)), row["rule_line"]
+
+        def judged(message: Mapping[str, Any]) -> tuple[Fate, int | None]:
+            if message["msg_key"] in self.past.tries or message["msg_key"] in self.past.replays:
+                return decided(message)
+            look = (*(message[column] for column in _LOOK), *answers(table.questions, message).values())
+            if look not in known:
+                if len(known) >= _MOST_KNOWN:
+                    known.clear()
+                known[look] = decided(message)
+            return known[look]
+
+        return judged
+
+
+Judge: TypeAlias = Callable[[Mapping[str, Any]], tuple[Fate, int | None]]
+_LOOK = sorted({*PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "queue", "dlh_error", "format", "jms_destination"})
+"""All that decides about a message without a past."""
+_MOST_KNOWN = 100_000
+
+
+def pattern_fields(message: Mapping[str, Any]) -> dict[str, str | int]:
+    """Pattern keyword → the message's value; blank or 0 where the message has none."""
+    return {
+        keyword: message[column] or ("" if PATTERN_KEYWORDS[keyword].kind is Kind.WILD else 0)
+        for keyword, column in PATTERN_COLUMNS.items()
+    }

@@ -1,0 +1,100 @@
+"""The questions and conditions of extended rules as native column expressions (see `mqops.decide.core.answers`).
+
+An answer is null where there is none, and then no condition holds. JSON and XML are read by Spark's own functions, only
+of texts that the snapshot says to be one: what those functions refuse or are lenient about does not come to them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from mqops.rules.conditions import Condition, Question
+from mqwire.structures import MQDLH_LAYOUT
+
+_COMPARISONS: Mapping[str, Callable[[Column, int], Column]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+}
+_COMPARABLE = ("STRING", "BIGINT", "BOOLEAN")
+"""What a JSON value is as a variant, if it can be compared (`mqops.rules.documents`)."""
+_TEXT, _JSON, _PROPERTIES = "_text", "_json", "_properties"
+
+
+def with_answers(messages: DataFrame, questions: Sequence[Question], names: Mapping[str, str]) -> DataFrame:
+    """The messages (columns of the snapshot and others), and the answers.
+
+    Parameters: `names` key of a question → the column its answer goes to. What several questions share, the text or the
+    JSON in it, is made once.
+    """
+    if not questions:
+        return messages
+    texts = _texts(questions)
+    for name, made in texts.items():
+        messages = messages.withColumn(name, made)
+    return messages.withColumns({names[question.key]: _answer(question) for question in questions}).drop(*texts)
+
+
+def _texts(questions: Sequence[Question]) -> dict[str, Column]:
+    """The columns that answers are made of."""
+    found = {}
+    if any(question.keyword == "PROP" for question in questions):
+        found[_PROPERTIES] = F.from_json("properties", "map<string,string>")
+    if any(question.keyword == "BODY" for question in questions):
+        bytes_of_text = F.substring(F.col("body"), F.col("text_offset") + 1, F.col("body_length").cast("int"))
+        whole = F.coalesce(F.col("text_decoded"), bytes_of_text.cast("string"))
+        found[_TEXT] = F.when(F.col("text_kind").isNotNull(), whole)
+    if any(question.language == "JSON" for question in questions):
+        found[_JSON] = F.try_parse_json(F.when(F.col("text_kind") == "json", F.col(_TEXT)))
+    return found
+
+
+def _answer(question: Question) -> Column:
+    keyword, language, subject = question
+    if language == "JSON":
+        value = F.try_variant_get(_JSON, subject, "variant")
+        return F.when(F.schema_of_variant(value).isin(*_COMPARABLE), F.try_variant_get(_JSON, subject, "string"))
+    if language == "XPATH":
+        found = F.xpath_string(F.col(_TEXT), F.lit(f"concat(boolean({subject}), {subject})"))
+        value = F.when(F.col("text_kind") == "xml", found)
+        return F.when(value.startswith("true"), F.substring(value, 5, 2**31 - 1))
+    if keyword == "AGE":
+        return _age()
+    if keyword == "SIZE":
+        return F.col("body_length") - F.when(_has_dlh(), MQDLH_LAYOUT.size).otherwise(0)
+    if keyword == "PROP":
+        return F.element_at(_PROPERTIES, F.lit(subject))
+    return F.col({"BACKOUT": "backout_count", "PRIORITY": "priority", "BODY": _TEXT}[keyword])
+
+
+def _has_dlh() -> Column:
+    """Whether the message itself has an MQDLH; what stands for one in a backout run has no encoding."""
+    return F.col("dlh_encoding").isNotNull()
+
+
+def _age() -> Column:
+    """Whole seconds; null where date and time are not eight digits each that are a time from year 1 on."""
+    date = F.when(_has_dlh(), F.col("dlh_put_date")).otherwise(F.col("put_date"))
+    time = F.when(_has_dlh(), F.col("dlh_put_time")).otherwise(F.col("put_time"))
+    digits = date.rlike(r"\A[0-9]{8}\z") & time.rlike(r"\A[0-9]{8}\z") & (date >= "00010101")
+    text = F.when(digits, F.concat(date, F.substring(time, 1, 6), F.lit("+0000")))
+    put = F.try_to_timestamp(text, F.lit("yyyyMMddHHmmssxx"))
+    return F.unix_seconds(F.col("observed_at")) - F.unix_seconds(put)
+
+
+def holds(condition: Condition, answer: Column, like: Callable[[Column, str], Column]) -> Column:
+    """Whether the condition holds, never null.
+
+    Parameters: `like` whether a column without trailing blanks matches a pattern, without padding.
+    """
+    if isinstance(condition.value, int):
+        found = _COMPARISONS[condition.comparison](answer, condition.value)
+    else:
+        found = answer.isNotNull() & like(F.rtrim(answer, F.lit(" ")), condition.value)
+    return F.coalesce(found, F.lit(False))

@@ -1,0 +1,301 @@
+"""Decide: the rules table on a run's snapshot gives the plan, its digest and its summary.
+
+The text of the table is read once and kept in the plan, so a pass never mixes two versions (D07). Only the narrow
+columns of the snapshot are read; the body is looked at for the few masked samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from mqops.actions import OF_NOBODY, PUTS
+from mqops.decide import backout_setting as backout
+from mqops.decide.core import PlanSummary
+from mqops.decide.core.answers import columns_for
+from mqops.decide.core.message_groups import keepers, remarks
+from mqops.decide.core.pacing import AS_EVER, Handling, covered
+from mqops.decide.spark import message_groups as bonds
+from mqops.decide.spark.backout import replays_of, settled, with_origins
+from mqops.decide.spark.conditions import with_answers
+from mqops.decide.spark.counts import counted
+from mqops.decide.spark.digest import digest_of
+from mqops.decide.spark.rules import chosen_rule, compared
+from mqops.decide.spark.schema import PLAN
+from mqops.errors import PlanChanged, RulesError, SettingsError
+from mqops.lake.files import make_durable, read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
+from mqops.observe.spark.schema import SNAPSHOT
+from mqops.rules import Rule, Table, parse
+from mqwire.constants import MQ_MSG_ID_LENGTH
+
+JIT_LIMIT = 8000
+"""Bytes of code the JVM compiles at most in one method. A table that would need more is evaluated outside whole-stage
+code, in several methods: slower than one compiled method, far faster than one that is interpreted."""
+
+_TRIES = "msg_key string, tries map<string, int>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to decide: `table_text` of a rules table and where it came from; `limit` and `message_ids` (24 bytes each)
+    narrow the set, None and empty mean everything; `handling` what the run asks for besides the rules."""
+
+    folder: RunFolder
+    table_text: str
+    table_source: str = "<rules>"
+    workflow: str = "dlq"
+    limit: int | None = None
+    message_ids: tuple[bytes, ...] = ()
+    handling: Handling = AS_EVER
+
+
+def decide(spark: SparkSession, request: Request) -> PlanSummary:
+    """Write RUN/plan and RUN/plan.json.
+
+    Raises:
+        RulesError: the table is not valid; the message has every error with its place.
+        PlanChanged: this run's plan is being acted on already.
+        LakeError: the snapshot is missing or the disk refused.
+    """
+    folder = request.folder
+    if folder.issued_json.exists():
+        raise PlanChanged(f"The plan of run {folder.run} is being acted on; make a new run for a new plan")
+    where = backout.kept(folder)
+    table = valid_table(request.table_text, request.table_source, origins=where is not None)
+    observed = read_json(folder.observe_json)
+    folder.plan_json.unlink(missing_ok=True)
+    spark.conf.set("spark.sql.codegen.hugeMethodLimit", str(JIT_LIMIT))
+    snapshot = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
+    messages = frozen_set(snapshot, request, [*columns_for(table.questions), *bonds.asked_by(table)])
+    if where is not None:
+        messages = with_origins(messages, where)
+    tries = _tries(spark, folder)
+    plan = plan_rows(messages, table, tries)
+    if where is not None:
+        plan = settled(plan, where, replays_of(spark, folder))
+    waits = waiting(messages, table, tries)
+    plan = bonds.bound(plan, messages, snapshot, table, bonds.puts_of(spark, folder, table), waits=waits)
+    plan.write.mode("overwrite").parquet(str(folder.plan))
+    make_durable(folder.plan)
+    summary = _summary(spark, request, table, snapshot, observed)
+    used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)
+    handling = request.handling.of_table(table.rules)
+    summary = replace(
+        summary,
+        digest=covered(summary.digest, handling.to_json()),
+        handling=handling.to_json(),
+        remarks=(*(where.remarks() if where else ()), *remarks(summary.actions, used_up), *handling.remarks()),
+    )
+    write_json(folder.plan_json, summary.to_json())
+    return summary
+
+
+def valid_table(text: str, source: str, *, origins: bool = False) -> Table:
+    """The table of a text (`origins` as in `parse`). Raises RulesError with every error of it."""
+    parsed = parse(text, source=source, origins=origins, lint=False)
+    if parsed.table is None:
+        lines = [line for problem in parsed.errors for line in f"{source}:{problem.render()}".split("\n")]
+        raise RulesError(f"The rules table is not valid ({len(parsed.errors)} errors):", *lines)
+    return parsed.table
+
+
+def table_text(path: Path) -> str:
+    """The text of a rules table's file. Raises SettingsError where it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise SettingsError(f"The rules table {path} cannot be read: {error.strerror}") from error
+
+
+def message_id(digits: str) -> bytes:
+    """A MsgId from its 48 hex digits. Raises SettingsError."""
+    try:
+        found = bytes.fromhex(digits)
+    except ValueError:
+        found = b""
+    if len(found) != MQ_MSG_ID_LENGTH:
+        raise SettingsError(f"{digits!r} is no message id: 48 hex digits are needed")
+    return found
+
+
+_WIDE = frozenset({"md", "body", "text_decoded", "properties"})
+"""Columns that nothing asks for but extended rules."""
+
+
+def frozen_set(snapshot: DataFrame, request: Request, asked: Sequence[str] = ()) -> DataFrame:
+    """The messages the plan is for, numbered from 0 in browse order (`row`).
+
+    Parameters: `asked` columns that rules ask for; of those that may be wide no others need to be there.
+    """
+    wanted = snapshot
+    if request.message_ids:
+        wanted = wanted.where(F.col("msg_id").isin([bytearray(msg_id) for msg_id in request.message_ids]))
+    numbered = _numbered(wanted, _WIDE - set(asked))
+    return numbered if request.limit is None else numbered.where(F.col("row") < request.limit)
+
+
+def _numbered(messages: DataFrame, wide: frozenset[str]) -> DataFrame:
+    """A whole snapshot of one queue is numbered already, by position: no need to sort it."""
+    first, last, count, queues = messages.agg(
+        F.min("position"), F.max("position"), F.count("*"), F.approx_count_distinct("queue")
+    ).first() or (None, None, 0, 0)
+    if count == 0 or (queues == 1 and first == 0 and last == count - 1):
+        return messages.withColumn("row", F.col("position"))
+    narrow = messages.select(*[c for c in messages.columns if c not in wide])
+    return narrow.orderBy("queue", "position").zipWithIndex("row")
+
+
+def _tries(spark: SparkSession, folder: RunFolder) -> DataFrame | None:
+    if not folder.tries.exists() or folder.tries.stat().st_size == 0:
+        return None
+    return spark.read.schema(_TRIES).json(str(folder.tries), mode="FAILFAST")
+
+
+def plan_rows(messages: DataFrame, table: Table, tries: DataFrame | None) -> DataFrame:
+    """One row of `PLAN` a message.
+
+    Parameters: `messages` snapshot columns and `row`; `tries` msg_key → failed tries per rule key, None if none failed.
+    """
+    values = _values(table, tried=tries is not None)
+    resolved = chosen(messages, table, tries, _SOURCES).select("*", *[v.alias(name) for name, v in values.items()])
+    grouped = resolved.withColumns({"unit_group": _unit_group(), "order_key": F.lit(""), "together": F.col("row")})
+    return grouped.select(*[F.col(field.name).cast(field.dataType) for field in PLAN.fields])
+
+
+def waiting(messages: DataFrame, table: Table, tries: DataFrame | None) -> DataFrame | None:
+    """`row` of messages that had tries, with `waits_line`, `waits_key` and `waits_at` of the ORDER rule that may have
+    used these up: its line, key and the `unit_group` it puts to; None where there are none.
+
+    Parameters: as for `plan_rows`.
+    """
+    if tries is None or not any(rule.order for rule in table.rules):
+        return None
+    values = _values(table, tried=False)
+    found = chosen(_tried(messages, tries), keepers(table), None, _SOURCES).select(
+        "*", *[v.alias(name) for name, v in values.items()]
+    )
+    names = [F.col("rule_line").alias("waits_line"), F.col("rule_key").alias("waits_key")]
+    return found.where(F.col("action").isin(*PUTS)).select("row", *names, _unit_group().alias("waits_at"))
+
+
+def _tried(messages: DataFrame, tries: DataFrame) -> DataFrame:
+    return messages.join(tries.select("msg_key"), "msg_key", "left_semi")
+
+
+def _used_up(plan: DataFrame, messages: DataFrame, table: Table, tries: DataFrame | None) -> dict[int, int]:
+    """Line of a rule → messages ignored that it matches first, and that have used up its tries."""
+    if tries is None:
+        return {}
+    first = chosen(_tried(messages, tries), table, None, ("row", "dlh_error"))
+    line = _of_rule([rule.line for rule in table.rules]).alias("line")
+    ignored = plan.where((F.col("action") == "IGNORE") & F.col("rule_line").isNull()).select("row")
+    found = first.where(F.col("_rule").isNotNull()).select("row", line).join(ignored, "row").groupBy("line").count()
+    return {row["line"]: row["count"] for row in found.collect()}
+
+
+def chosen(messages: DataFrame, table: Table, tries: DataFrame | None, columns: Sequence[str]) -> DataFrame:
+    """These columns of each message, and `_rule`: the index of its rule, null where no rule is chosen.
+
+    Parameters: as for `plan_rows`; `columns` include dlh_error. A message without an MQDLH gets no rule (D05).
+    """
+    if tries is not None:
+        messages = messages.join(tries.withColumnRenamed("tries", "_tries"), "msg_key", "left")
+        columns = (*columns, "_tries")
+    names = {name: f"_{name}" for name in compared(table)}
+    never_null = [_or_empty(PATTERN_COLUMNS[name]).alias(alias) for name, alias in names.items()]
+    asked = {question.key: f"_answer_{number}" for number, question in enumerate(table.questions)}
+    messages = with_answers(messages, table.questions, asked)
+    tried = None if tries is None else F.col("_tries")
+    index = chosen_rule(table, {name: F.col(alias) for name, alias in (names | asked).items()}, tried)
+    rule = F.when(F.col("dlh_error").isNull(), index).alias("_rule")
+    return messages.select(*columns, *never_null, *asked.values()).select(*columns, rule)
+
+
+_SOURCES = (
+    *("row", "queue", "msg_key", "msg_id", "correl_id", "put_date", "put_time", "body_sha256", "body_length"),
+    *("dlh_error", "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name"),
+    *("reply_to_q", "reply_to_q_mgr", "user_identifier"),
+)
+
+
+def _or_empty(column: str) -> Column:
+    """Never null, so that the code of each test is half as long; messages without an MQDLH are not matched anyway."""
+    kind = SNAPSHOT[column].dataType.typeName()
+    return F.coalesce(F.col(column), F.lit("") if kind == "string" else F.lit(0))
+
+
+def _values(table: Table, *, tried: bool) -> Mapping[str, Column]:
+    """The columns that follow from the rule that was chosen."""
+    rules = table.rules
+    action = F.coalesce(_of_rule([rule.action for rule in rules]), F.lit("IGNORE"))
+    key = _of_rule([rule.key for rule in rules])
+    user = F.when(F.col("user_identifier") == "", OF_NOBODY).otherwise(F.col("user_identifier"))
+    by_context = _of_rule([_puts(rule) and rule.putaut == "CTX" for rule in rules])
+    return {
+        "rule_line": _of_rule([rule.line for rule in rules]),
+        "rule_key": key,
+        "action": F.when(F.col("dlh_error").isNotNull(), "ERROR").otherwise(action),
+        "dest_q": _destination(["&DESTQ" if rule.action == "RETRY" else rule.fwdq for rule in rules]),
+        "dest_q_mgr": _destination(["&DESTQM" if rule.action == "RETRY" else rule.fwdqm for rule in rules]),
+        "header": F.coalesce(_of_rule([rule.header for rule in rules]), F.lit(False)),
+        "putaut": F.coalesce(_of_rule([rule.putaut if _puts(rule) else "" for rule in rules]), F.lit("")),
+        "alternate_user": F.when(by_context, user).otherwise(""),
+        "tries": F.coalesce(F.element_at("_tries", key), F.lit(0)) if tried else F.lit(0),
+    }
+
+
+def _of_rule(values: Sequence[str | int | bool]) -> Column:
+    """The chosen rule's one of these values, null where there is no rule."""
+    return F.get(F.array(*[F.lit(value) for value in values]), F.col("_rule"))
+
+
+def _puts(rule: Rule) -> bool:
+    return rule.action in ("RETRY", "FWD")
+
+
+def _destination(names: Sequence[str]) -> Column:
+    """The chosen rule's name, an &-name resolved; empty where there is no rule."""
+    name = resolved = _of_rule(names)
+    for ampersand in sorted(NAME_COLUMNS.keys() & set(names)):
+        resolved = F.when(name == ampersand, F.col(NAME_COLUMNS[ampersand])).otherwise(resolved)
+    return F.coalesce(resolved, F.lit(""))
+
+
+def _unit_group() -> Column:
+    """What one unit of work must not mix: `queue@queue manager`, and `!user` where PUTAUT(CTX) puts it by that user."""
+    user = F.when(F.col("alternate_user") == "", "").otherwise(F.concat(F.lit("!"), F.trim("alternate_user")))
+    target = F.concat("dest_q", F.lit("@"), "dest_q_mgr", user)
+    return F.when(F.col("action").isin("RETRY", "FWD"), target).otherwise(F.col("action"))
+
+
+def _summary(
+    spark: SparkSession, request: Request, table: Table, snapshot: DataFrame, observed: Mapping[str, Any]
+) -> PlanSummary:
+    folder = request.folder
+    plan = spark.read.schema(PLAN).parquet(str(folder.plan))
+    rules, counts, left_off = counted(plan, snapshot)
+    return PlanSummary(
+        run=folder.run,
+        workflow=request.workflow,
+        queue_manager=observed["queue_manager"],
+        queue=",".join(queue["queue"] for queue in observed["queues"]),
+        table_source=request.table_source,
+        table_digest=table.digest,
+        table_text=request.table_text,
+        digest=digest_of(plan),
+        observed=observed["messages"],
+        rows=sum(rule.messages for rule in rules),
+        bytes=sum(rule.bytes for rule in rules),
+        rules=rules,
+        counts=counts,
+        counts_left_off=left_off,
+        limit=request.limit,
+        message_ids=tuple(msg_id.hex() for msg_id in request.message_ids),
+    )

@@ -1,0 +1,373 @@
+"""The dead-letter queue handler: pass after pass, until the rules table's WAIT says that it is over.
+
+1. Each pass is a run of its own: plan, act, ledger, proof.
+2. A message whose try failed is tried again RETRYINT seconds later and not sooner: a pass that is made meanwhile leaves
+   it (action LATER, `mqops.decide.retry_not_due`). While there is such a message, or one that was left for the sake of
+   another, the handler does not end.
+3. Meanwhile, and else until WAIT is over, it waits, browsing, for a message that the last pass has not left there, and
+   makes no run while none comes. Messages seldom come alone: the pass begins a second behind the first. Each pass
+   copies all that is on the queue to the lake, also what stays, so the deeper the queue the longer others are waited
+   for: five times as long as the last pass needed for what stayed, and RETRYINT at most.
+4. It ends WAIT seconds after the last pass that tried something or saw a message with an MQDLH for the first time;
+   NO is 0 seconds, with YES it does not end by itself. A message without an MQDLH prolongs nothing.
+5. Every RETRYINT seconds it looks at the whole queue, so that a message is seen wherever it was put (D13), and tells of
+   the messages without an MQDLH that are still there (D05).
+6. A table that asks for the AGE or the BACKOUT count of messages may say something else of them later: while there are
+   any, a pass comes every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
+7. What was left because its destination had no room (`--in-flight`) uses up no try and holds nobody past WAIT: until
+   then a pass comes every RETRYINT seconds.
+8. A message that a rule put back on the queue itself as it was is left from then on (action LATER, with no next try):
+   each pass would put it back again. It prolongs nothing, and another start of the handler deals with it again.
+9. Where canaries came back it ends: another pass would send others after them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import cache
+from typing import Protocol, TypeAlias
+
+from mqops.act.canary import CAME_BACK
+from mqops.act.canary import FAILED as CANARY_FAILED
+from mqops.act.core.mover import BEHIND
+from mqops.act.core.unit_attempt import GROUP_TOO_LARGE
+from mqops.act.rate_limiter import is_for_room
+from mqops.act.tickets import read_order
+from mqops.actions import ACTED
+from mqops.clock import utc, utc_now
+from mqops.command import command
+from mqops.decide.core import PlanSummary
+from mqops.decide.in_process import Past, read_messages
+from mqops.decide.retry_not_due import LATER, NEVER
+from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.errors import Stopped
+from mqops.lake.files import make_folder, read_json
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import lift, stop_in
+from mqops.ledger.core.account import Account, account
+from mqops.ledger.file import LedgerFile
+from mqops.model import RunSummary
+from mqops.mq.browse import OPEN_OPTIONS
+from mqops.mq.connection import connect
+from mqops.mq.inquire import dead_letter_queue, depth, landing_place, queue_manager_name
+from mqops.mq.session import Session
+from mqops.observe import anatomy, tries
+from mqops.observe.arrivals import Sight, Waiting
+from mqops.rules import Table
+
+Failure: TypeAlias = tuple[int, str, str, int]
+"""A try that failed: line of the rule, destination queue and queue manager, reason code."""
+Put: TypeAlias = tuple[int, str, str]
+"""Line of a rule, destination queue and queue manager."""
+
+FOREVER = float("inf")
+SLICE = 1.0
+"""Seconds of one waiting MQGET, behind which it is looked whether to end."""
+GATHER = 1.0
+"""Seconds between a message that arrives and its pass, at least (rule 3)."""
+PAUSE = 5
+"""Times that a pass needed for what stayed, between its end and the next one (rule 3)."""
+REVISIT = 10
+"""Retry intervals between two passes over messages that change (rule 6)."""
+_CHANGES = ("AGE", "BACKOUT")
+"""The questions of rules that a message may answer otherwise later."""
+_COLUMNS = [
+    *("row", "msg_key", "msg_id", "correl_id", "put_date", "put_time"),
+    *("action", "rule_line", "dest_q", "dest_q_mgr", "header"),
+]
+
+
+class Ending(Protocol):
+    """Whether somebody wants the handler to end, whoever that is."""
+
+    @property
+    def asked(self) -> str:
+        """By what: the name of a signal, "" while nobody does."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait so long, less where somebody asks for the end."""
+
+    def stops(self, run: RunFolder) -> None:
+        """From now on, and if it was asked for before, asking for the end stops this run (`mqops.lake.stop`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a pass left behind.
+
+    Attributes: `there` the messages that stay on the queue; `in_error` those of them without a valid MQDLH, in the
+    queue's order; `failures` how many tries failed and how; `to_retry` how many of these messages have a rule
+    left, `failed` which they are (msg_key) and `later` the messages that were left since their next try was not due;
+    `untried` messages that were left and may go the next time; `without_room` those that were left because their
+    destination had no room; `put_back` the messages (msg_key) that are there again as they were, and what put them.
+    """
+
+    there: Counter[Sight] = field(default_factory=Counter)
+    in_error: tuple[Sight, ...] = ()
+    failures: Mapping[Failure, int] = field(default_factory=dict)
+    to_retry: Mapping[Failure, int] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()
+    later: frozenset[str] = frozenset()
+    untried: int = 0
+    without_room: int = 0
+    put_back: Mapping[str, Put] = field(default_factory=dict)
+
+    def ids_in_error(self) -> list[str]:
+        """The MsgIds, in hex, of the messages without a valid MQDLH."""
+        return [msg_id.hex() for msg_id, *_rest in self.in_error]
+
+
+class Handler:
+    """One invocation.
+
+    Parameters: `what` a pass does; `ending` is asked all the time; `once` for a single pass, whatever the table says;
+    `tell_errors` gets the MsgIds of messages without a valid MQDLH that are on the queue.
+    Attributes: `queue` and `queue_manager` by their names; `outcome` of the last pass; `passes` so far; `over` why
+        there is to be no other (rule 9), "" while there may be.
+
+    Raises:
+        MqopsError: the queue cannot be browsed, the queue manager cannot be reached, or the lake cannot be written.
+    """
+
+    def __init__(
+        self, what: Pass, ending: Ending, *, once: bool = False, tell_errors: Callable[[Sequence[str]], None]
+    ) -> None:
+        with connect(what.connection) as session:
+            self.queue_manager = queue_manager_name(session)
+            self.queue = what.queue or dead_letter_queue(session)
+            session.close(session.open(self.queue, OPEN_OPTIONS))
+        self._what = replace(what, queue=self.queue)
+        self._lake = RunFolder.at(what.lake, self.queue_manager, "any").lake_folder
+        make_folder(self._lake)  # `mqops stop` takes no queue manager that the lake does not have
+        self._ending = ending
+        self._once = once
+        self._tell_errors = tell_errors
+        self._interval = max(1, what.table.control.retryint)
+        self._useful = self._began = self._passed = time.monotonic()
+        self._copied = 0.0
+        self._due: dict[str, float] = {}
+        self._put_back: frozenset[str] = frozenset()
+        self._changes = any(question.keyword in _CHANGES for question in what.table.questions)
+        self.over = ""
+        self.passes = 0
+        self.outcome = Outcome()
+
+    def has_work(self) -> bool:
+        """Wait for something to do; False where the handler is to end.
+
+        Raises:
+            Stopped: somebody stopped the queue manager's runs.
+            MqopsError: the queue can no longer be browsed.
+        """
+        self._refuse_if_stopped()
+        if self._ending.asked or self.over or (self._once and self.passes):
+            return False
+        if not self.passes and not self._is_filled():
+            anatomy.note_empty(self._lake, self.queue_manager, self.queue, utc_now())
+            if self._once:
+                return False
+        return self._once or (self._comes() and not self._ending.asked)
+
+    def plan(self) -> tuple[RunFolder, PlanSummary]:
+        """The plan of the next pass. Raises as `plan_pass`."""
+        now = self._began = time.monotonic()
+        due = {key: _clock_time(at - now) for key, at in self._due.items() if at > now}
+        return plan_pass(self._what, dict.fromkeys(self._put_back, NEVER) | due)
+
+    def carry_out(self, run: RunFolder, plan: PlanSummary) -> RunSummary:
+        """Do it. A pass that was ended by the handler's end gives what it had done.
+
+        Raises:
+            Stopped: somebody else stopped it.
+            MqopsError: as `mqops.deciders.dead_letters.carry_out`.
+        """
+        self._ending.stops(run)
+        try:
+            summary = carry_out(self._what, run, plan)
+        except Stopped:
+            if not self._ending.asked:
+                raise
+            summary = RunSummary.from_json(read_json(run.summary_json))
+        if self._ending.asked and summary.finished:
+            lift(run.path)  # the end came behind its last unit of work
+        self._learn(run, summary)
+        self._copied = (self._passed - self._began) * self.outcome.there.total() / max(1, plan.rows)
+        self.passes += 1
+        return summary
+
+    def _learn(self, run: RunFolder, summary: RunSummary) -> None:
+        with connect(self._what.connection) as session:
+            before, self.outcome = self.outcome.there, outcome_of(run, self._what.table, _returns(session, self.queue))
+        in_error = set(self.outcome.in_error)
+        is_new = any(sight not in before and sight not in in_error for sight in self.outcome.there)
+        if is_new or summary.moved or summary.discarded or summary.failed:
+            self._useful = time.monotonic()
+        self._passed = time.monotonic()
+        due = self._passed + self._what.table.control.retryint
+        waiting = {key: at for key, at in self._due.items() if key in self.outcome.later}
+        self._due = waiting | dict.fromkeys(self.outcome.failed, due)
+        self._put_back = (self._put_back & self.outcome.later).union(self.outcome.put_back)
+        if CAME_BACK in summary.left_because:
+            self.over = "canaries came back, and the rest was left; look why the application refuses them"
+
+    def _is_filled(self) -> bool:
+        with connect(self._what.connection) as session:
+            return depth(session, self.queue) != 0
+
+    def _comes(self) -> bool:
+        """Wait for a message that the last pass has not left there, or the time to go on without one (rules 2 to 7)."""
+        with connect(self._what.connection) as session:
+            handle = session.open(self.queue, OPEN_OPTIONS)
+            tell_at = time.monotonic() + self._interval
+            again_at = self._again_at()
+            while True:
+                waiting = Waiting(session, handle, self.queue, self.outcome.there)
+                if waiting.sees_new(lambda: bool(self._ending.asked) or time.monotonic() >= again_at):
+                    return self._gathered(again_at)
+                if again_at > time.monotonic() >= tell_at:
+                    self._tell_errors([sight[0].hex() for sight in self.outcome.in_error if sight in waiting.seen])
+                    tell_at = time.monotonic() + self._interval
+                while time.monotonic() < min(tell_at, again_at) and not waiting.is_deeper():
+                    self._refuse_if_stopped()
+                    left = min(self._left(), tell_at - time.monotonic(), again_at - time.monotonic(), SLICE)
+                    if self._ending.asked or self._left() <= 0:
+                        return False
+                    if waiting.gets_new(left):
+                        return self._gathered(again_at)
+                if time.monotonic() >= again_at:
+                    self._refuse_if_stopped()
+                    return True
+
+    def _gathered(self, again_at: float) -> bool:
+        """A message came: let others come, too (rule 3), until there is a pass in any case."""
+        if not self.passes:
+            return True
+        rested = self._passed + min(self._interval, PAUSE * self._copied)
+        until = max(time.monotonic() + GATHER, min(rested, again_at))
+        while (left := until - time.monotonic()) > 0 and not self._ending.asked:
+            self._refuse_if_stopped()
+            self._ending.sleep(min(left, SLICE))
+        return True
+
+    def _again_at(self) -> float:
+        """When there is another pass over what is there (rules 2, 6 and 7)."""
+        times = [*self._due.values()]
+        if self.outcome.untried:
+            times.append(self._passed + self._what.table.control.retryint)
+        if self.outcome.without_room:
+            times.append(self._passed + self._interval)
+        if self._changes and self.outcome.there:
+            times.append(self._passed + REVISIT * self._interval)
+        return min(times, default=FOREVER)
+
+    def _left(self) -> float:
+        """Seconds until WAIT is over, which it is not while something is to be tried again (rule 2)."""
+        wait = self._what.table.control.wait
+        if wait == "YES" or self._due or self.outcome.untried:
+            return FOREVER
+        return self._useful + (0 if wait == "NO" else wait) - time.monotonic()
+
+    def _refuse_if_stopped(self) -> None:
+        found = stop_in(self._lake)
+        if found is not None:
+            raise Stopped(
+                f"All acting on {self.queue_manager} was stopped {found}. What was done is in the ledger, everything "
+                f"else is where it was. To go on: `{command('mqops', 'resume', '-m', self.queue_manager)}`, and start "
+                "this again"
+            )
+
+
+def _returns(session: Session, home: str) -> Callable[[str, str], bool]:
+    """Whether what is put to a name of a queue and of a queue manager lies on `home` again."""
+
+    @cache
+    def landing(queue: str, queue_manager: str) -> str:
+        return landing_place(session, queue, queue_manager).queue
+
+    return lambda queue, queue_manager: landing(queue, queue_manager) == landing(home, "") != ""
+
+
+def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]) -> Outcome:
+    """What a pass left behind, by its plan and its ledger.
+
+    Parameters: `returns` whether a destination (queue, queue manager) is the queue itself. Raises `MqopsError`.
+    """
+    sums = account(LedgerFile(run.lake_folder, utc_now).markers(plan=read_order(run).plan))
+    there: Counter[Sight] = Counter()
+    in_error: list[Sight] = []
+    failures: Counter[Failure] = Counter()
+    failed: dict[str, Failure] = {}
+    later: set[str] = set()
+    put_back: dict[str, Put] = {}
+    for batch in read_parquet(run.plan, _COLUMNS):
+        for row in batch.to_pylist():
+            sight = (row["msg_id"], row["correl_id"], row["put_date"], row["put_time"])
+            if row["row"] in sums.acted:
+                if row["action"] == "FWD" and row["header"] and returns(row["dest_q"], row["dest_q_mgr"]):
+                    there[sight] += 1
+                    put_back[row["msg_key"]] = (row["rule_line"], row["dest_q"], row["dest_q_mgr"])
+                continue
+            if row["row"] in sums.absent:
+                continue  # where a unit of work of somebody else hides it and is backed out, it comes as a new one
+            there[sight] += 1
+            if row["action"] == "ERROR":
+                in_error.append(sight)
+            if row["action"] == LATER:
+                later.add(row["msg_key"])
+            if row["row"] in sums.failed:
+                failure = (row["rule_line"], row["dest_q"], row["dest_q_mgr"], sums.failed[row["row"]])
+                failed[row["msg_key"]] = failure
+                failures[failure] += 1
+    untried, without_room = _to_come(sums)
+    to_retry = _to_be_tried(run, table, failed)
+    return Outcome(
+        there=there,
+        in_error=tuple(in_error),
+        failures=failures,
+        to_retry=Counter(failed[key] for key in to_retry),
+        failed=frozenset(to_retry),
+        later=frozenset(later),
+        untried=untried,
+        without_room=without_room,
+        put_back=put_back,
+    )
+
+
+def _to_be_tried(run: RunFolder, table: Table, failed: Collection[str]) -> list[str]:
+    """The messages, of those whose try failed, that have a rule left. All of them by their msg_key."""
+    if not failed:
+        return []
+    past = Past(tries=tries.current(run.lake_folder))
+    return [
+        message["msg_key"]
+        for batch in read_messages(run.snapshot, table.questions)
+        for message in batch.to_pylist()
+        if message["msg_key"] in failed and past.row(0, message, table)["action"] in ACTED
+    ]
+
+
+def _to_come(sums: Account) -> tuple[int, int]:
+    """How many messages were left and may go in the next pass, and how many when their destination has room.
+
+    What stands behind a failed message goes on when that one has used up a try. Where none failed it stands behind what
+    was left itself, and another pass would find it the same.
+    """
+    behind = set() if sums.failed else {BEHIND, CANARY_FAILED}
+    stays = {CAME_BACK, GROUP_TOO_LARGE, *behind}
+    untried = without_room = 0
+    for why in sums.left.values():
+        if is_for_room(why) or (why == CANARY_FAILED and why in behind):
+            without_room += 1
+        elif why not in stays:
+            untried += 1
+    return untried, without_room
+
+
+def _clock_time(seconds: float) -> str:
+    """The time in so many seconds, UTC, ISO 8601."""
+    return (utc() + timedelta(seconds=seconds)).isoformat(timespec="seconds").replace("+00:00", "Z")

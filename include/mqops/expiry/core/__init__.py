@@ -1,0 +1,1 @@
+"""What is known of expiry, as values. Pure."""

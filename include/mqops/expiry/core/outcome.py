@@ -1,0 +1,115 @@
+"""What a scan for expired messages found: per queue, and for the whole run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from mqops.expiry.core.candidates import Known
+from mqops.model import with_lists
+from mqwire.constants import MQEI_UNLIMITED
+
+WORKFLOW = "expiry_scan"
+BUCKETS: Mapping[str, int] = {"1m": 600, "10m": 6_000, "1h": 36_000, "6h": 216_000, "1d": 864_000}
+"""Within this time, in tenths of a second."""
+LATER, NEVER = "later", "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueScan:
+    """One queue.
+
+    Parameters: `there` depth before; `discarded` by the queue manager, because their time had run out; `left` live
+    messages that were browsed; `in_flight` messages that units of work of others hold; `next_expiry` of those left, ISO
+    8601, blank where none expires; `soon` how many expire within which time; `exact` False where others had the queue
+    open for input or output meanwhile, so that their work is in the figures.
+    """
+
+    queue: str
+    there: int
+    discarded: int
+    left: int
+    in_flight: int = 0
+    next_expiry: str = ""
+    soon: Mapping[str, int] = field(default_factory=dict)
+    exact: bool = True
+    last_put: str = ""
+    scanned_at: str = ""
+
+    @property
+    def balanced(self) -> bool:
+        """there = discarded + left + in flight, and no figure below zero."""
+        return self.there == self.discarded + self.left + self.in_flight and min(self.discarded, self.in_flight) >= 0
+
+    def known(self) -> Known:
+        """What it teaches the next scan."""
+        depth = self.left + self.in_flight
+        return Known(scanned_at=self.scanned_at, depth=depth, next_expiry=self.next_expiry, last_put=self.last_put)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpirySummary:
+    """A run: `found`, `done` (discarded) and `left` (in flight included) in messages."""
+
+    run: str
+    queue_manager: str
+    by: str = "scan"
+    workflow: str = WORKFLOW
+    queue: str = ""
+    found: int = 0
+    done: int = 0
+    left: int = 0
+    next_expiry: str = ""
+    balanced: bool = True
+    queues: tuple[QueueScan, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return with_lists(asdict(self))
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> ExpirySummary:
+        """The summary that `to_json` made."""
+        return cls(**{**value, "queues": tuple(QueueScan(**queue) for queue in value["queues"])})
+
+
+def summarise(scans: Iterable[QueueScan], *, run: str, queue_manager: str, by: str = "scan") -> ExpirySummary:
+    """The summary of a run over these queues."""
+    queues = tuple(sorted(scans, key=lambda scan: scan.queue))
+    return ExpirySummary(
+        run=run,
+        queue_manager=queue_manager,
+        by=by,
+        queue=",".join(scan.queue for scan in queues),
+        found=sum(scan.there for scan in queues),
+        done=sum(scan.discarded for scan in queues),
+        left=sum(scan.left + scan.in_flight for scan in queues),
+        next_expiry=min((scan.next_expiry for scan in queues if scan.next_expiry), default=""),
+        balanced=all(scan.balanced for scan in queues if scan.exact),
+        queues=queues,
+    )
+
+
+@dataclass(slots=True)
+class Remaining:
+    """Adds up the remaining expiries of the messages of a queue, in tenths of a second."""
+
+    messages: int = 0
+    least: int | None = None
+    soon: Counter[str] = field(default_factory=Counter)
+
+    def add(self, expiry: int) -> None:
+        """One live message."""
+        self.messages += 1
+        if expiry == MQEI_UNLIMITED:
+            self.soon[NEVER] += 1
+            return
+        self.least = expiry if self.least is None else min(self.least, expiry)
+        self.soon[next((name for name, within in BUCKETS.items() if expiry <= within), LATER)] += 1
+
+    def next_expiry(self, now: datetime) -> str:
+        """When the first of them expires."""
+        return "" if self.least is None else (now + timedelta(seconds=self.least / 10)).isoformat()

@@ -1,0 +1,113 @@
+"""Expiry on a queue manager: queues and their depths, a browse that makes it discard what has expired, the command.
+
+The browse takes no data along (a buffer of no length, truncation accepted): only descriptors travel, and only the queue
+manager decides what has expired and sends the reports that were asked for (DESIGN law 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from mqops.errors import MQError, mq_error
+from mqops.expiry.core.candidates import QueueNow, selected
+from mqops.expiry.core.outcome import QueueScan, Remaining
+from mqops.mq.browse import OPEN_OPTIONS, SLACK
+from mqops.mq.inquire import command, inquire_queues, last_puts, queue_manager_attribute
+from mqops.mq.session import Session
+from mqwire import constants as c
+from mqwire.structures import MQMD_LAYOUT
+
+BROWSE_OPTIONS = (
+    c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_BROWSE_NEXT | c.MQGMO_ACCEPT_TRUNCATED_MSG
+) | c.MQGMO_PROPERTIES_FORCE_MQRFH2
+_expiry = MQMD_LAYOUT.reader("expiry")
+
+
+def queues_now(session: Session, patterns: Iterable[str]) -> list[QueueNow]:
+    """The local queues that are named by `patterns` (see `selected`), with their depths.
+
+    Raises:
+        MQError: the queue manager cannot be inquired, or a name without `*` is none of its local queues (2085).
+    """
+    wanted = tuple(patterns)
+    puts = last_puts(session)
+    found = [
+        QueueNow(
+            name=row[c.MQCA_Q_NAME],
+            depth=row[c.MQIA_CURRENT_Q_DEPTH],
+            get_allowed=row[c.MQIA_INHIBIT_GET] == c.MQQA_GET_ALLOWED,
+            last_put=puts.get(row[c.MQCA_Q_NAME], ""),
+        )
+        for row in inquire_queues(session, "*", (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET))
+        if selected(row[c.MQCA_Q_NAME], wanted)
+    ]
+    there = {queue.name for queue in found}
+    for name in wanted:
+        if "*" not in name and name not in there:
+            raise mq_error(c.MQCC_FAILED, c.MQRC_UNKNOWN_OBJECT_NAME, verb="MQCMD_INQUIRE_Q", object_name=name)
+    return sorted(found, key=lambda queue: queue.name)
+
+
+def scan_queue(session: Session, queue: str, *, now: Callable[[], datetime], last_put: str = "") -> QueueScan:
+    """Browse a queue to its end, so that the queue manager discards what has expired.
+
+    Parameters: `now` gives the time, with time zone; `last_put` what the queue manager told before, for the next scan.
+
+    Raises:
+        MQError: the queue cannot be browsed.
+    """
+    handle = session.open(queue, OPEN_OPTIONS)
+    try:
+        there, busy = _depth_and_users(session, handle)
+        remaining = Remaining()
+        for _ in range(2 * there + SLACK):
+            got = session.get(handle, BROWSE_OPTIONS, room=0, name=queue)
+            if got is None:
+                break
+            remaining.add(_expiry(got.md)[0])
+        at = now()
+        after, still_busy = _depth_and_users(session, handle)
+    finally:
+        session.close(handle)
+    return QueueScan(
+        queue=queue,
+        there=there,
+        discarded=there - after,
+        left=remaining.messages,
+        in_flight=after - remaining.messages,
+        next_expiry=remaining.next_expiry(at),
+        soon=dict(remaining.soon),
+        exact=not busy and not still_busy,
+        last_put=last_put,
+        scanned_at=at.isoformat(),
+    )
+
+
+def _depth_and_users(session: Session, handle: int) -> tuple[int, bool]:
+    depth, *users = (
+        int(session.inquire(handle, selector))
+        for selector in (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT)
+    )
+    return depth, any(users)
+
+
+def has_refresh(session: Session) -> bool:
+    """Whether the platform has REFRESH QMGR TYPE(EXPIRY): z/OS has. Raises `MQError`."""
+    return queue_manager_attribute(session, c.MQIA_PLATFORM) == c.MQPL_ZOS
+
+
+def refresh_expiry(session: Session, generic_name: str) -> bool:
+    """REFRESH QMGR TYPE(EXPIRY) NAME(generic_name), by PCF (E18); False where the command server does not know it.
+
+    Raises:
+        MQError: the command server refused.
+    """
+    arguments = {c.MQIACF_REFRESH_TYPE: c.MQRT_EXPIRY, c.MQCACF_OBJECT_NAME: generic_name.encode()}
+    try:
+        command(session, "MQCMD_REFRESH_Q_MGR", arguments, object_name=generic_name)
+    except MQError as error:
+        if error.reason == c.MQRCCF_CFH_COMMAND_ERROR:
+            return False
+        raise
+    return True

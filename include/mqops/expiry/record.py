@@ -1,0 +1,37 @@
+"""What scans for expired messages taught, per queue manager: LAKE/<queue manager>/expiry/queues.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import filelock
+
+from mqops.expiry.core.candidates import Known
+from mqops.expiry.core.outcome import QueueScan
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, write_json
+
+
+def known(lake_folder: Path) -> dict[str, Known]:
+    """Queue → what its last scan taught.
+
+    Parameters: `lake_folder` LAKE/<queue manager>.
+
+    Raises:
+        LakeError: the file cannot be read.
+    """
+    path = _path(lake_folder)
+    return {name: Known(**value) for name, value in read_json(path).items()} if path.exists() else {}
+
+
+def learn(lake_folder: Path, scans: Iterable[QueueScan]) -> None:
+    """Add what these scans teach; other queues keep theirs. Raises `LakeError`."""
+    path = _path(lake_folder)
+    make_folder(path.parent)
+    with lake_errors(path), filelock.FileLock(path.with_suffix(".lock"), mode=FILE_MODE):
+        learned = known(lake_folder) | {scan.queue: scan.known() for scan in scans}
+        write_json(path, {name: learned[name].to_json() for name in sorted(learned)})
+
+
+def _path(lake_folder: Path) -> Path:
+    return lake_folder / "expiry" / "queues.json"

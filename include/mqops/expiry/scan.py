@@ -1,0 +1,126 @@
+"""A scan for expired messages in one process: candidates, scan, what it taught (`mqops expiry scan`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from mqops.expiry.core.candidates import worth_scanning
+from mqops.expiry.core.outcome import ExpirySummary, QueueScan, summarise
+from mqops.expiry.queue_manager import has_refresh, queues_now, refresh_expiry, scan_queue
+from mqops.expiry.record import known, learn
+from mqops.lake.files import write_json
+from mqops.lake.run import RunFolder
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import queue_manager_name
+from mqops.mq.session import Session
+
+DEFAULT_RECHECK = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Which queues to scan: `why` queue → reason; `last_puts` queue → its last put; `inhibited` have GET(DISABLED)."""
+
+    queue_manager: str
+    looked_at: int
+    why: Mapping[str, str] = field(default_factory=dict)
+    last_puts: Mapping[str, str] = field(default_factory=dict)
+    inhibited: tuple[str, ...] = ()
+
+
+def candidates(
+    session: Session,
+    lake: Path,
+    patterns: Iterable[str],
+    *,
+    recheck: timedelta = DEFAULT_RECHECK,
+    all_filled: bool = False,
+) -> Candidates:
+    """The queues worth a scan.
+
+    Parameters: `patterns` names, or beginnings and `*`; `all_filled` every one that has messages, whatever is known.
+
+    Raises:
+        MQError: the queue manager cannot be inquired, or a queue is not there.
+        LakeError: what earlier scans taught cannot be read.
+    """
+    name = queue_manager_name(session)
+    queues = queues_now(session, patterns)
+    taught = {} if all_filled else known(lake_folder(lake, name))
+    return Candidates(
+        queue_manager=name,
+        looked_at=len(queues),
+        why=worth_scanning(queues, taught, now=datetime.now(UTC), recheck=recheck),
+        last_puts={queue.name: queue.last_put for queue in queues},
+        inhibited=tuple(queue.name for queue in queues if queue.depth and not queue.get_allowed),
+    )
+
+
+def scan(session: Session, lake: Path, found: Candidates) -> tuple[QueueScan, ...]:
+    """Scan the candidates one after the other and keep what that teaches. Raises `MQError`, `LakeError`."""
+    scans = tuple(
+        scan_queue(session, queue, now=lambda: datetime.now(UTC), last_put=found.last_puts.get(queue, ""))
+        for queue in found.why
+    )
+    learn(lake_folder(lake, found.queue_manager), scans)
+    return scans
+
+
+def run_scan(
+    connection: MqConnection, lake: Path, patterns: Iterable[str], *, recheck: timedelta, all_filled: bool = False
+) -> tuple[Candidates, ExpirySummary]:
+    """Candidates and scan in one go. Raises as they do."""
+    with connect(connection) as session:
+        found = candidates(session, lake, patterns, recheck=recheck, all_filled=all_filled)
+        scans = scan(session, lake, found)
+    return found, summarise(scans, run="", queue_manager=found.queue_manager)
+
+
+def refresh(connection: MqConnection, lake: Path, generic_name: str) -> ExpirySummary:
+    """REFRESH QMGR TYPE(EXPIRY) NAME(generic_name) where the platform has it, the same by scan where not (E18).
+
+    Where the queue manager does it, the queues are looked at afterwards as well, so that the outcome is known.
+
+    Raises:
+        MQError: it cannot be reached, or refuses.
+        LakeError: what the scan taught cannot be kept.
+    """
+    with connect(connection) as session:
+        before = candidates(session, lake, named(generic_name), all_filled=True)
+        by = "scan"
+        depths: dict[str, int] = {}
+        if has_refresh(session):
+            depths = {queue.name: queue.depth for queue in queues_now(session, named(generic_name))}
+            if refresh_expiry(session, generic_name):
+                by = "REFRESH QMGR TYPE(EXPIRY)"
+        scans = tuple(_since(one, depths) for one in scan(session, lake, before))
+    return summarise(scans, run="", queue_manager=before.queue_manager, by=by)
+
+
+def named(generic_name: str) -> tuple[str, ...]:
+    """The patterns that a generic name stands for: `*` is every queue, SYSTEM. ones as well."""
+    return ("*", "SYSTEM.*", "MQOPS.*") if generic_name == "*" else (generic_name,)
+
+
+def _since(scan: QueueScan, depths: Mapping[str, int]) -> QueueScan:
+    """The outcome counted from before the command."""
+    there = depths.get(scan.queue, scan.there)
+    values = {name: getattr(scan, name) for name in scan.__dataclass_fields__}
+    return QueueScan(**{**values, "there": there, "discarded": scan.discarded + there - scan.there})
+
+
+def lake_folder(lake: Path, queue_manager: str) -> Path:
+    """LAKE/<queue manager>."""
+    return RunFolder.at(lake, queue_manager, "any").lake_folder
+
+
+def finish(run: RunFolder, queue_manager: str, scans: Iterable[QueueScan]) -> ExpirySummary:
+    """Keep what scans of a run taught and write RUN/expiry.json. Raises `LakeError`."""
+    done = tuple(scans)
+    learn(run.lake_folder, done)
+    summary = summarise(done, run=run.run, queue_manager=queue_manager)
+    write_json(run.expiry_json, summary.to_json())
+    return summary

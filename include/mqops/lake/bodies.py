@@ -1,0 +1,56 @@
+"""Some messages of a snapshot, whole, without reading the others' bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mqops.errors import LakeError
+from mqops.lake.files import lake_errors
+
+
+def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[bytes, bytes]]:
+    """(queue, msg_key) → (MQMD, all that follows). Of messages with the same identity any one: they are alike.
+
+    Raises:
+        LakeError: the snapshot cannot be read, or lacks one of them.
+    """
+    rows = rows_with(snapshot, {"msg_key": {key for _queue, key in wanted}}, ["queue", "md", "body"])
+    found = {(row["queue"], row["msg_key"]): (row["md"], row["body"]) for row in rows}
+    missing = set(wanted) - found.keys()
+    if missing:
+        raise LakeError(f"{snapshot} lacks {len(missing)} messages of its plan")
+    return found
+
+
+def rows_with(
+    snapshot: Path, wanted: Mapping[str, Collection[Any]], columns: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """The messages that have one of the wanted values in each of these columns, which come with the others named.
+
+    Raises:
+        LakeError: the snapshot cannot be read.
+    """
+    if not all(wanted.values()):
+        return
+    with lake_errors(snapshot):
+        for path in sorted(snapshot.glob("*.parquet")):
+            with pq.ParquetFile(path) as file:
+                for group in range(file.num_row_groups):
+                    chosen = _chosen(file.read_row_group(group, columns=list(wanted)), wanted)
+                    if pc.any(chosen).as_py():
+                        yield from file.read_row_group(group, columns=[*wanted, *columns]).filter(chosen).to_pylist()
+
+
+def _chosen(table: pa.Table, wanted: Mapping[str, Collection[Any]]) -> pa.ChunkedArray:
+    tests = [
+        pc.is_in(table.column(name), pa.array(set(values), table.schema.field(name).type))
+        for name, values in wanted.items()
+    ]
+    return reduce(pc.and_, tests)

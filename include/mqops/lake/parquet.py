@@ -1,0 +1,52 @@
+"""Parquet files of the lake, written and read without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mqops.errors import LakeError
+from mqops.lake.files import lake_errors
+
+
+def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
+    """Write one Parquet file into a folder; returns the number of rows. The caller makes it durable.
+
+    Raises:
+        LakeError: the disk refused.
+    """
+    written = 0
+    with lake_errors(folder), pq.ParquetWriter(folder / "part-00000.parquet", schema, compression="zstd") as writer:
+        for batch in content:
+            writer.write_batch(batch)
+            written += batch.num_rows
+    return written
+
+
+def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) -> Iterator[pa.RecordBatch]:
+    """Columns of a folder of Parquet files, in batches of at most `rows` rows, in the order of the files' names.
+
+    Raises:
+        LakeError: the folder or a file cannot be read.
+    """
+    with lake_errors(folder):
+        parts = sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
+        for part in parts:
+            try:
+                with pq.ParquetFile(part) as file:
+                    _check_columns(part, columns, file.schema_arrow.names)
+                    for batch in file.iter_batches(rows, columns=list(columns)):
+                        yield batch.select(list(columns))
+            except pa.ArrowInvalid as error:
+                raise LakeError(
+                    f"{part} is not a whole Parquet file ({error}); restore it, no message was lost"
+                ) from error
+
+
+def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> None:
+    missing = sorted(set(wanted) - set(there))
+    if missing:
+        raise LakeError(f"{part} was written by an earlier version, without the columns {', '.join(missing)}")

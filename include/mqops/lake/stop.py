@@ -1,0 +1,106 @@
+"""The kill switch: a file in a run's folder, or in the queue manager's folder for all its runs, that says stop.
+
+Whoever shares the lake sees it, on whatever machine: act looks before each unit of work. The file says who and when,
+and it is written in one step. A run's folder that cannot be seen counts as an error, never as "go on".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mqops.command import command
+from mqops.errors import LakeError, Stopped
+from mqops.lake.files import lake_errors, make_folder, read_json, write_json
+from mqops.lake.run import RunFolder
+
+NAME = "stop.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Who stopped it, when (UTC, ISO 8601), and why."""
+
+    by: str
+    at: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"by {self.by} at {self.at}" + (f" ({self.why})" if self.why else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Stop:
+        """What `to_json` made."""
+        return cls(**{name: str(value.get(name, "")) for name in ("by", "at", "why")})
+
+
+def stop(folder: Path, what: Stop) -> Stop:
+    """Stop a run (`RunFolder.path`) or every run of a queue manager (`RunFolder.lake_folder`).
+
+    Returns the stop that is in force: that of whoever was first.
+
+    Raises:
+        LakeError: it cannot be written.
+    """
+    earlier = stop_in(folder)
+    if earlier is not None:
+        return earlier
+    make_folder(folder)
+    write_json(folder / NAME, what.to_json())
+    return what
+
+
+def lift(folder: Path) -> Stop | None:
+    """Take a stop back; returns it, None where there was none. Raises `LakeError`."""
+    earlier = stop_in(folder)
+    with lake_errors(folder / NAME):
+        (folder / NAME).unlink(missing_ok=True)
+    return earlier
+
+
+def stop_in(folder: Path) -> Stop | None:
+    """The stop in a folder. A file that cannot be read stops as well."""
+    path = folder / NAME
+    if not path.exists():
+        return None
+    try:
+        return Stop.from_json(read_json(path))
+    except (LakeError, AttributeError):
+        return Stop(by="an unreadable file", at=str(path)) if path.exists() else None
+
+
+def is_stopped(run: RunFolder) -> bool:
+    """Whether the run or its queue manager is stopped.
+
+    Raises:
+        LakeError: the run's folder cannot be seen from here, so nobody could stop this process.
+    """
+    if (run.path / NAME).exists() or (run.lake_folder / NAME).exists():
+        return True
+    if not run.path.is_dir():
+        raise LakeError(f"The folder {run.path} cannot be seen from here: this process could not be stopped")
+    return False
+
+
+def refuse_if_stopped(run: RunFolder) -> None:
+    """Raise `Stopped` with who stopped it and how to go on."""
+    for folder, what, resume in (
+        (run.path, f"Run {run.run}", command("mqops", "resume", run.run)),
+        (
+            run.lake_folder,
+            f"All acting on {run.lake_folder.name}",
+            command("mqops", "resume", "-m", run.lake_folder.name),
+        ),
+    ):
+        found = stop_in(folder)
+        if found is not None:
+            raise Stopped(
+                f"{what} was stopped {found}. What was done is in the ledger, everything else is where it was. "
+                f"To go on: `{resume}`, then clear the task act, or `{command('mqops', 'resume', run.run, '--finish')}`"
+            )

@@ -1,0 +1,46 @@
+"""Who else than mqops can put on the ledger queue of a queue manager, and what was found there that is not mqops'."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from mqops.errors import MQError
+from mqops.ledger.queue import NAME
+from mqops.ledger.set_aside import remark
+from mqops.mq.authority import who_may_put
+from mqops.mq.inquire import queue_definitions
+from mqops.mq.session import Session
+
+ADMINISTRATORS = "mqm"
+"""The group whose members may do everything with a queue manager."""
+
+
+def ledger_access(session: Session, lake_folder: Path, own: Collection[str]) -> Iterator[str]:
+    """Warnings, each a sentence.
+
+    Parameters: `lake_folder` LAKE/<queue manager>; `own` names of the users and groups that mqops works as.
+    """
+    try:
+        aliases = [one.name for one in queue_definitions(session) if one.base == NAME]
+    except MQError as error:
+        aliases = []
+        yield f"whether alias queues lead to {NAME} is not known: {error}"
+    for queue in (NAME, *aliases):
+        yield from _others(session, queue, {*own, ADMINISTRATORS})
+    if told := remark(lake_folder):
+        yield told
+
+
+def _others(session: Session, queue: str, own: Collection[str]) -> Iterator[str]:
+    which = queue if queue == NAME else f"{queue}, an alias of {NAME}"
+    try:
+        others = [grant for grant in who_may_put(session, queue) if grant.entity not in own]
+    except MQError as error:
+        yield f"who may put on {which} is not known: {error}"
+        return
+    if others:
+        yield (
+            f"others may put on {which}: {', '.join(map(str, others))}. They can fill the queue, and mqops sets aside "
+            f"what they put. Only the user that mqops works as needs PUT there"
+        )

@@ -1,0 +1,1 @@
+"""What a marker says, and how the lines of the ledger hang together. Pure."""

@@ -1,0 +1,190 @@
+"""The hash chain: how a line of the ledger is written, and how all lines are checked.
+
+A line is a JSON object on one line: the marker's keys, then `seq` (from 1), `recorded_at`, `prev` (the hash of the line
+before; 64 zeros for the first), `hash`, and at its very end `key` and `hmac`. The hash is the SHA-256 of the line up to
+`,"hash"`, so it covers the line before as well, and checking needs no second way to write JSON. The HMAC covers the
+hash (`mqops.ledger.core.seal`). Lines that an earlier version wrote, before there was a key, end with their hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mqops.errors import LedgerBroken
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.seal import LINE, BadSignature, Seal
+from mqops.ledger.core.seal import verify as verify_signature
+
+GENESIS = "0" * 64
+_RESTORE = "restore it from a copy, and keep this one for the inquiry"
+_END = re.compile(
+    rb',"seq":([1-9][0-9]{0,17}),"recorded_at":"[^"]*","prev":"([0-9a-f]{64})"(,"hash":"([0-9a-f]{64})"'
+    rb'(?:,"key":"([0-9a-f]{16})","hmac":"([0-9a-f]{64})")?}\n)\Z'
+)
+_LONGEST_END = 512
+"""Bytes at the end of a line in which all of that stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where the chain ends: the last line's number and hash."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """A run, and the head of the ledger when its summary was written."""
+
+    run: str
+    head: Head
+
+
+class _Link(NamedTuple):
+    """The end of a line: its number, hash, the hash of the line before, and its signature, blank where it has none."""
+
+    seq: int
+    prev: str
+    hash: str
+    key: str
+    hmac: str
+
+
+def write_line(head: Head, marker: Marker, recorded_at: str, seal: Seal) -> tuple[bytes, Head]:
+    """The line that follows `head`, signed, with its line feed, and the new head. Raises `SettingsError`: no key."""
+    body = marker.to_json() | {"seq": head.seq + 1, "recorded_at": recorded_at, "prev": head.hash}
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
+    digest = hashlib.sha256(text).hexdigest()
+    key = seal.newest()
+    signed = f',"hash":"{digest}","key":"{key.id}","hmac":"{key.hmac(LINE, digest.encode())}"}}\n'
+    return text + signed.encode(), Head(seq=head.seq + 1, hash=digest)
+
+
+def head_of(line: bytes) -> Head:
+    """The head after a line.
+
+    Raises:
+        LedgerBroken: it is not a line of a ledger, or its hash is wrong.
+    """
+    end = _link(line)
+    return Head(seq=end.seq, hash=end.hash)
+
+
+def is_signed(line: bytes) -> bool:
+    """Whether a line has a signature, which is not checked. Raises as `head_of`."""
+    return bool(_link(line).key)
+
+
+def _link(line: bytes) -> _Link:
+    """What stands at the end of a line, its hash checked. Nothing but its end is read (`head_of`)."""
+    found = _END.search(line[-_LONGEST_END:])
+    if found is None:
+        raise LedgerBroken("The last line of the ledger is not one that mqops wrote")
+    seq, prev, end, digest, key, signature = found.groups()
+    if hashlib.sha256(memoryview(line)[: -len(end)]).hexdigest() != digest.decode():
+        raise LedgerBroken("The last line of the ledger has been changed: its hash is wrong")
+    return _Link(int(seq), prev.decode(), digest.decode(), (key or b"").decode(), (signature or b"").decode())
+
+
+def unit_of(line: bytes) -> str:
+    """The unit a line is about, without reading the rest of it."""
+    return line[9:57].decode("ascii", "replace")
+
+
+def linked(lines: Iterable[bytes], seal: Seal) -> Iterator[bytes]:
+    """Check a ledger line by line, hash and signature, without reading what the lines say, and give each line.
+
+    Parameters: `seal` whose `signed_from` says from which line on there has to be a signature.
+
+    Raises:
+        LedgerBroken: naming the first line that is not what was written.
+    """
+    before = GENESIS
+    signed_from = seal.signed_from
+    for number, line in enumerate(lines, start=1):
+        try:
+            end = _link(line)
+        except LedgerBroken as error:
+            raise damaged(number) from error
+        if end.prev != before or end.seq != number:
+            raise LedgerBroken(
+                f"Line {number} of the ledger does not follow the one before: lines were removed or added"
+            )
+        _check_signature(number, end, seal, signed_from)
+        before = end.hash
+        yield line
+
+
+def _check_signature(number: int, end: _Link, seal: Seal, signed_from: int) -> None:
+    """Raise `LedgerBroken` unless a line is signed by a key of the list.
+
+    A line before `signed_from` is of the time before there was a key, or of a key that is lost: it need not be.
+    """
+    required = number >= signed_from if signed_from else bool(end.key)
+    if not required and (not end.key or seal.find(end.key) is None):
+        return
+    try:
+        if not end.key:
+            raise BadSignature("not signed")
+        verify_signature(seal, LINE, end.hash.encode(), end.key, end.hmac)
+    except BadSignature as error:
+        raise LedgerBroken(f"Line {number} of the ledger was not written by a holder of its key: {error}") from None
+
+
+def verify(lines: Iterable[bytes], seal: Seal) -> Iterator[dict[str, Any]]:
+    """Check a ledger line by line, as `linked` does, and give each as its JSON object.
+
+    Raises:
+        LedgerBroken: naming the first line that is not what was written.
+    """
+    for number, line in enumerate(linked(lines, seal), start=1):
+        yield read_line(number, line)
+
+
+def read_line(number: int, line: bytes) -> dict[str, Any]:
+    """The JSON object of the ledger's line of that number. Raises `LedgerBroken`, naming it."""
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise damaged(number) from error
+    if not isinstance(entry, dict):
+        raise damaged(number)
+    return entry
+
+
+def damaged(number: int) -> LedgerBroken:
+    """The error that names a line."""
+    return LedgerBroken(f"Line {number} of the ledger is damaged or has been changed")
+
+
+def held(entries: Iterable[Mapping[str, Any]], proofs: Iterable[Proof]) -> Iterator[Mapping[str, Any]]:
+    """The entries of a checked ledger, checked once more: is each line there that stands in a run's summary?
+
+    Raises:
+        LedgerBroken: naming the first run whose proof the ledger no longer holds.
+    """
+    wanted: dict[int, list[Proof]] = {}
+    for proof in proofs:
+        wanted.setdefault(proof.head.seq, []).append(proof)
+    lines = 0
+    for entry in entries:
+        yield entry
+        lines = entry["seq"]
+        for proof in wanted.pop(lines, ()):
+            if entry["hash"] != proof.head.hash:
+                raise LedgerBroken(
+                    f"Line {lines} of the ledger is not the one that the summary of run {proof.run} names: the chain "
+                    f"was written anew from there or from an earlier line; {_RESTORE}"
+                )
+    if wanted:
+        proof = wanted[min(wanted)][0]
+        raise LedgerBroken(
+            f"The ledger ends with line {lines}, and the summary of run {proof.run} names line {proof.head.seq}: "
+            f"its end was cut off; {_RESTORE}"
+        )

@@ -1,0 +1,111 @@
+"""What became of messages, line by line of the ledger: one event for each message that a unit of work dealt with.
+
+Why it was done stands in another line, the one that says that the plan's tickets were issued: which table, who asked,
+who approved. It comes before the plan's other lines. Who went on with a plan that somebody else had begun stands in a
+line before those of what was done then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from mqops.ledger.core.marker import Marker
+from mqwire.names import reason_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A message and what a unit of work did to it.
+
+    Parameters: `line` of the ledger, from 1, and its `hash`; `at` UTC time, ISO 8601; `outcome` "acted", "failed" for a
+    try that failed with `reason` (MQRC name), or what was seen of it then (`mqops.prove.core.outcome`); `unit` MsgId
+    (hex) of the unit of work's marker; `row` of the plan; `rule` the key of the rule; `body` the first 32 hex digits of
+    the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved are blank where nobody was asked,
+    who finished it where it was not begun by somebody else.
+    """
+
+    at: str
+    queue_manager: str
+    queue: str
+    msg_id: str
+    outcome: str
+    action: str
+    dest_q: str
+    dest_q_mgr: str
+    reason: str
+    rule: str
+    table: str
+    requested_by: str
+    approved_by: str
+    finished_by: str
+    workflow: str
+    run: str
+    plan: str
+    unit: str
+    row: int
+    msg_key: str
+    body: str
+    line: int
+    hash: str
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {name: getattr(self, name) for name in COLUMNS}
+
+
+COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Event))
+"""The columns of an event, in order."""
+
+
+def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
+    """The events of a ledger's lines (as JSON objects, "issued" lines among them), in their order."""
+    about: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for entry in entries:
+        marker = Marker.from_json(entry)
+        if marker.kind == "issued":
+            about[marker.run, marker.plan] = marker.about
+        elif marker.kind == "resumed":
+            about[marker.run, marker.plan] = {**about.get((marker.run, marker.plan), {}), **marker.about}
+        known = about.get((marker.run, marker.plan), {})
+        for row, key, msg_id, action, rule, dest_q, dest_q_mgr, reason, body in marker.rows:
+            yield Event(
+                at=marker.at,
+                queue_manager=queue_manager,
+                queue=_text(known, "queue"),
+                msg_id=msg_id,
+                outcome=marker.outcome or marker.kind,
+                action=action,
+                dest_q=dest_q,
+                dest_q_mgr=dest_q_mgr,
+                reason=reason_name(reason) if reason else "",
+                rule=rule,
+                table=_text(known, "table_digest"),
+                requested_by=_text(known, "requested_by"),
+                approved_by=_text(known, "approved_by"),
+                finished_by="" if marker.kind == "outcome" else _text(known, "finished_by"),
+                workflow=_text(known, "workflow"),
+                run=marker.run,
+                plan=marker.plan,
+                unit=marker.unit,
+                row=row,
+                msg_key=key,
+                body=body,
+                line=int(entry["seq"]),
+                hash=str(entry["hash"]),
+            )
+
+
+def _text(about: Mapping[str, Any], name: str) -> str:
+    return str(about.get(name) or "")
+
+
+def is_since(at: str, since: datetime) -> bool:
+    """Whether a time of a marker is not before `since`; either without a time zone is UTC."""
+    return _aware(datetime.fromisoformat(at)) >= _aware(since)
+
+
+def _aware(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

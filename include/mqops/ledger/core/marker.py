@@ -1,0 +1,171 @@
+"""The bodies of the messages on the ledger queue: markers and tickets, as JSON in UTF-8.
+
+A marker: `{v, unit, run, plan, kind, lane, first, next, last, at, rows, absent}`. `kind` is "acted" (exactly one for
+each unit of work), "failed" (at most one beside it) or "issued" (one for each plan, with `lanes` and `about`). A row is
+`[row, msg_key, msg_id hex, action, rule_key, dest_q, dest_q_mgr, reason or null, body digest]`, the last one the first
+32 hex digits of the body's SHA-256 (missing in old ledgers); `absent` are numbers of rows that were no longer there.
+On the queue it is signed (`mqops.ledger.core.seal`) and fits a schema (`mqops.ledger.core.schema`).
+
+Lines of two kinds stand in the ledger only: "outcome", what was later seen of their rows (`mqops.prove.core.outcome`),
+and "resumed": who (`about`) went on with a plan that was begun. The plan's lines after it are what was done then.
+`unit` is the MsgId of the marker in hex and stands first: the ledger recognises a line by it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from mqops.errors import LedgerBroken
+from mqops.ledger.core import schema
+
+VERSION = 1
+Kind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed"]
+MarkerRow: TypeAlias = tuple[int, str, str, str, str, str, str, int | None, str]
+BODY_DIGITS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """What one unit of work did to the rows at positions [first, next) of a lane.
+
+    Parameters: `unit` MsgId in hex; `plan` digest; `last` whether the lane ends here; `at` UTC time, ISO 8601; `lanes`
+    (rows of each lane) only with kind "issued", `about` also with "resumed"; `outcome` only with that kind; `put` who
+    put the message, as the queue manager says in its MQMD: in the ledger only, never part of the message.
+    """
+
+    unit: str
+    run: str
+    plan: str
+    kind: Kind
+    at: str
+    lane: int = 0
+    first: int = 0
+    next: int = 0
+    last: bool = False
+    rows: tuple[MarkerRow, ...] = ()
+    absent: tuple[int, ...] = ()
+    left: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    lanes: tuple[int, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
+    outcome: str = ""
+    put: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The body as a JSON object, `unit` first; in the ledger with `put`."""
+        return self._body() | ({"put": dict(self.put)} if self.put else {})
+
+    def _body(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"unit": self.unit, "v": VERSION, "run": self.run, "plan": self.plan, "kind": self.kind}
+        body["at"] = self.at
+        if self.kind == "issued":
+            return body | {"lanes": list(self.lanes), "about": dict(self.about)}
+        if self.kind == "resumed":
+            return body | {"about": dict(self.about)}
+        if self.kind == "outcome":
+            return body | {"outcome": self.outcome, "rows": self.rows}
+        body |= {"lane": self.lane, "first": self.first, "next": self.next, "last": self.last}
+        body |= {"rows": self.rows, "absent": self.absent}
+        return body | {"left": {why: list(rows) for why, rows in self.left.items()}} if self.left else body
+
+    def pack(self) -> bytes:
+        """The body as it is put."""
+        return json.dumps(self.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Marker:
+        """A marker from its JSON object; other keys (of a ledger line) are passed over.
+
+        Raises:
+            LedgerBroken: not a marker of a version this program knows.
+        """
+        try:
+            if body["v"] != VERSION or body["kind"] not in get_args(Kind):
+                raise LedgerBroken(f"A marker of version {body['v']}, kind {body['kind']!r}: made by another mqops")
+            return cls(
+                unit=str(body["unit"]),
+                run=str(body["run"]),
+                plan=str(body["plan"]),
+                kind=body["kind"],
+                at=str(body["at"]),
+                lane=int(body.get("lane", 0)),
+                first=int(body.get("first", 0)),
+                next=int(body.get("next", 0)),
+                last=bool(body.get("last", False)),
+                rows=tuple(_row(row) for row in body.get("rows", ())),
+                absent=tuple(int(row) for row in body.get("absent", ())),
+                left={str(why): tuple(map(int, rows)) for why, rows in body.get("left", {}).items()},
+                lanes=tuple(int(rows) for rows in body.get("lanes", ())),
+                about=dict(body.get("about", {})),
+                outcome=str(body.get("outcome", "")),
+                put=dict(body.get("put", {})),
+            )
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+            raise LedgerBroken(f"This is not a marker: {type(error).__name__}") from error
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> Marker:
+        """A marker from a message body.
+
+        Raises:
+            LedgerBroken: the body is not one.
+        """
+        found = unpack(raw)
+        if not isinstance(found, Marker):
+            raise LedgerBroken("A message on the ledger queue is a ticket, not a marker")
+        return found
+
+
+def _row(row: Sequence[Any]) -> MarkerRow:
+    number, key, msg_id, action, rule_key, dest_q, dest_q_mgr, reason, *body = row
+    failed = None if reason is None else int(reason)
+    return (int(number), key, msg_id, action, rule_key, dest_q, dest_q_mgr, failed, str(body[0]) if body else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """A lane's durable cursor: `next` is the position of the first row not yet dealt with; `behind` says behind which
+    order keys of which destinations nothing more is moved (see `mqops.act`, rule 9)."""
+
+    run: str
+    plan: str
+    lane: int
+    next: int
+    behind: tuple[str, ...] = ()
+
+    def pack(self) -> bytes:
+        """The body as it is put."""
+        body: dict[str, Any] = {"v": VERSION, "kind": "ticket", "run": self.run, "plan": self.plan, "lane": self.lane}
+        body |= {"next": self.next} | ({"behind": list(self.behind)} if self.behind else {})
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> Ticket:
+        """A ticket from a message body.
+
+        Raises:
+            LedgerBroken: the body is not one.
+        """
+        found = unpack(raw)
+        if not isinstance(found, Ticket):
+            raise LedgerBroken("A message on the ledger queue is a marker, not a ticket")
+        return found
+
+
+def unpack(raw: bytes) -> Marker | Ticket:
+    """The marker or the ticket in a message body, without its signature.
+
+    Raises:
+        LedgerBroken: the body is neither.
+    """
+    try:
+        body = schema.check(raw)
+    except LedgerBroken as error:
+        raise LedgerBroken(f"A message on the ledger queue is neither marker nor ticket: {error}") from None
+    del body["v"]
+    if body["kind"] == "ticket":
+        del body["kind"]
+        return Ticket(**body)
+    return Marker(**body)

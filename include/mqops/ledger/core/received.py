@@ -1,0 +1,111 @@
+"""What a message on the ledger queue is: a marker or a ticket that a holder of the ledger's key put, or a stranger.
+
+1. A marker or a ticket is signed (`mqops.ledger.core.seal`), fits the schema, and has the MsgId and the CorrelId that
+   follow from what it says. A true one that was put again under other identifiers is a copy.
+2. A stranger is never acted on. It claims a plan if it has the shape of a marker or a ticket: then it is of another
+   lake (which has keys of its own), or forged. Without that shape it is not a marker.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from mqops.errors import LedgerBroken
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker, Ticket, unpack
+from mqops.ledger.core.seal import LONGEST, BadSignature, Seal, read_message
+from mqwire.structures import MQMD_LAYOUT
+
+_ids = MQMD_LAYOUT.reader("msg_id", "correl_id")
+_context = MQMD_LAYOUT.reader(
+    "user_identifier", "accounting_token", "put_appl_type", "put_appl_name", "put_date", "put_time"
+)
+_SIGNATURE = re.compile(rb',"key":"[^"\\]{0,100}","hmac":"[^"\\]{0,200}"}\Z')
+_MOST_SIGNATURE = 400  # bytes
+
+
+class Kind(StrEnum):
+    """What a stranger is."""
+
+    NOT_A_MARKER = "not a marker"
+    FORGED = "forged"
+    COPIED = "copied"
+
+
+class Stranger(Exception):
+    """A message on the ledger queue that is not one of this lake's markers and tickets. Its text says why.
+
+    Attributes: `kind`; `claims` the plan it says it belongs to, None without the shape of a marker or a ticket;
+    `is_marker` whether it has the shape of a marker.
+    """
+
+    def __init__(self, kind: Kind, why: str, claims: PlanIdentity | None = None, *, is_marker: bool = False) -> None:
+        super().__init__(why)
+        self.kind = kind
+        self.claims = claims
+        self.is_marker = is_marker
+
+
+def receive(md: bytes, body: bytes, seal: Seal) -> Marker | Ticket:
+    """The marker or the ticket that a message is. Parameters: `md` its MQMD, 364 bytes; `body` what follows.
+
+    Raises:
+        Stranger: it is neither.
+    """
+    try:
+        found = unpack(read_message(seal, body))
+    except BadSignature as error:
+        raise _unsigned(body, str(error)) from None
+    except LedgerBroken as error:
+        raise Stranger(Kind.NOT_A_MARKER, f"signed, but {error}") from None
+    _check_identifiers(found, *_ids(md))
+    return found
+
+
+def plan_of(message: Marker | Ticket) -> PlanIdentity:
+    """The plan that a marker or a ticket is of."""
+    return PlanIdentity(run=message.run, digest=message.plan)
+
+
+def put_by(md: bytes) -> dict[str, str]:
+    """Who put a message and when, by the context that the queue manager set in its MQMD (IBM MQ, Message context).
+
+    `user`, `application`, `application_type` (MQAT_ number), `accounting_token` (hex), `date` (YYYYMMDD) and `time`
+    (HHMMSSTH), UTC.
+    """
+    user, token, kind, application, date, time = _context(md)
+    return {
+        "user": _text(user),
+        "application": _text(application),
+        "application_type": str(kind),
+        "accounting_token": bytes(token).hex(),
+        "date": _text(date),
+        "time": _text(time),
+    }
+
+
+def _text(value: bytes | str) -> str:
+    text = value if isinstance(value, str) else value.decode("latin-1")
+    return text.rstrip(" \0")
+
+
+def _unsigned(body: bytes, why: str) -> Stranger:
+    if len(body) > LONGEST:
+        return Stranger(Kind.NOT_A_MARKER, why)
+    try:
+        said = unpack(body[:-_MOST_SIGNATURE] + _SIGNATURE.sub(b"}", body[-_MOST_SIGNATURE:]))
+    except LedgerBroken as error:
+        return Stranger(Kind.NOT_A_MARKER, f"{why}; {error}")
+    return Stranger(Kind.FORGED, why, plan_of(said), is_marker=isinstance(said, Marker))
+
+
+def _check_identifiers(found: Marker | Ticket, msg_id: bytes, correl_id: bytes) -> None:
+    plan = plan_of(found)
+    if isinstance(found, Ticket):
+        fits = correl_id == plan.ticket(found.lane)
+    else:
+        fits = (msg_id.hex(), correl_id) == (found.unit, plan.markers())
+    if not fits:
+        is_marker = isinstance(found, Marker)
+        raise Stranger(Kind.COPIED, "put again under other identifiers", plan, is_marker=is_marker)

@@ -1,0 +1,62 @@
+"""How often a message has been put back, from the ledger (replay cap). Pure.
+
+A replay is known again by MsgId and body digest: both survive being consumed, backed out and requeued by whatever
+consumer, while PutDate and PutTime do only if it passes the context on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from mqops.actions import PUTS, RETURN
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker
+
+WORKFLOW = "backout_reprocess"
+CAPPED = "replay-cap"
+"""The rule key of rows that go to quarantine; they are no replays."""
+
+
+def replay_key(msg_id: str, body_digest: str) -> str:
+    """What a message is counted under. Parameters: MsgId as hex; digest of the body as the ledger has it."""
+    return f"{msg_id}{body_digest}".lower()
+
+
+def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, int]:
+    """MsgId (hex) → in how many runs a message with it was put on a queue, but for what an undo took back from there.
+
+    Parameters: the ledger's markers of kind "acted", in its order (MAXREPLAY, see `mqops.decide.core.message_groups`).
+    """
+    runs: dict[str, list[str]] = {}
+    for marker in acted:
+        for row in marker.rows:
+            msg_id, action = row[2], row[3]
+            if action == RETURN:
+                if runs.get(msg_id):
+                    runs[msg_id].pop()
+            elif action in PUTS and row[4] != CAPPED and msg_id.strip("0"):
+                seen = runs.setdefault(msg_id, [])
+                if marker.run not in seen:
+                    seen.append(marker.run)
+    return {msg_id: len(seen) for msg_id, seen in runs.items() if seen}
+
+
+def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, int]:
+    """Replay key → how often backout reprocessing has put that message somewhere.
+
+    Parameters: the ledger's markers of kind "issued" and "acted".
+    """
+    plans = {
+        PlanIdentity(run=marker.run, digest=marker.plan)
+        for marker in issued
+        if marker.about.get("workflow") == WORKFLOW
+    }
+    counts: Counter[str] = Counter()
+    for marker in acted:
+        if PlanIdentity(run=marker.run, digest=marker.plan) not in plans:
+            continue
+        for row in marker.rows:
+            if row[3] in PUTS and row[4] != CAPPED:
+                counts[replay_key(row[2], row[8])] += 1
+    return counts

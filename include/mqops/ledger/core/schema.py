@@ -1,0 +1,100 @@
+"""The shape of the messages on the ledger queue: types, lengths, ranges. What does not fit is no marker and no ticket.
+
+The bounds are far above what mqops writes: they keep nonsense out, they do not describe a plan. Nesting is bounded by
+the schema itself; pydantic's JSON parser refuses what is nested deeper than 200 levels.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from mqops.errors import LedgerBroken
+from mqops.run_key import is_run_key
+
+MOST_LANES = 100_000
+MOST = 2**53 - 1
+Number: TypeAlias = Annotated[int, Field(ge=0, le=MOST)]
+Text: TypeAlias = Annotated[str, Field(max_length=1000)]
+Hex: TypeAlias = Annotated[str, Field(pattern=r"^([0-9a-f]{2})*\z", max_length=64)]
+Unit: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{48}\z")]
+
+
+def _run(text: str) -> str:
+    if not is_run_key(text):
+        raise ValueError
+    return text
+
+
+Run: TypeAlias = Annotated[str, AfterValidator(_run)]
+Lane: TypeAlias = Annotated[int, Field(ge=0, lt=MOST_LANES)]
+Scalar: TypeAlias = Annotated[str, Field(max_length=1_000_000)] | int | float | bool | None
+Row: TypeAlias = tuple[Number, Text, Hex, Text, Text, Text, Text, Number | None, Text]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+    v: Literal[1]
+    run: Run
+    plan: Text
+
+
+class _Marker(_Body):
+    unit: Unit
+    at: Text
+
+
+class Issued(_Marker):
+    """That a plan's tickets were issued."""
+
+    kind: Literal["issued"]
+    lanes: Annotated[tuple[Number, ...], Field(max_length=MOST_LANES)]
+    about: dict[Text, Scalar]
+
+
+class Dealt(_Marker):
+    """What a unit of work did, or failed to do."""
+
+    kind: Literal["acted", "failed"]
+    lane: Lane
+    first: Number
+    next: Number
+    last: bool
+    rows: tuple[Row, ...]
+    absent: tuple[Number, ...]
+    left: dict[Text, tuple[Number, ...]] = {}
+
+
+class TicketBody(_Body):
+    """A lane's cursor."""
+
+    kind: Literal["ticket"]
+    lane: Lane
+    next: Number
+    behind: Annotated[tuple[Text, ...], Field(max_length=100_000)] = ()
+
+
+_MESSAGE: TypeAdapter[Issued | Dealt | TicketBody] = TypeAdapter(
+    Annotated[Issued | Dealt | TicketBody, Field(discriminator="kind")]
+)
+
+
+def check(body: bytes) -> dict[str, Any]:
+    """The members of a message, of the types that the schema says.
+
+    Raises:
+        LedgerBroken: it does not fit the schema. The text names the first member that does not, and shows nothing of
+            the message.
+    """
+    try:
+        found = _MESSAGE.validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"] if part in _MEMBERS) or "body"
+        raise LedgerBroken(f"{place}: {first['type']}") from None
+    return dict(found)
+
+
+_MEMBERS = {name for model in (Issued, Dealt, TicketBody) for name in model.model_fields}

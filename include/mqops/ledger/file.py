@@ -1,0 +1,273 @@
+"""The ledger file: LAKE/<queue manager>/ledger/ledger.jsonl. Lines are added at the end, under a lock, and synced.
+
+1. A line is on disk before the marker it records is committed off the ledger queue.
+2. A marker that comes again (the process died in between) is recognised by its unit and not written twice.
+3. What a crash left of a half-written last line is cut off before the next line is added; nothing else is ever changed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from mqops.command import command
+from mqops.errors import LedgerBroken, SettingsError
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json
+from mqops.ledger.core.chain import Head, Proof, head_of, is_signed, linked, read_line, unit_of, verify, write_line
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Kind, Marker
+from mqops.ledger.core.seal import Seal
+from mqops.ledger.keys import KeyRing
+from mqops.ledger.set_aside import SetAside, set_aside
+
+_BLOCK = 1 << 20
+_START = 1000
+"""Bytes in which a line's unit, run, plan and kind stand."""
+_WHY = (b'"kind":"issued"', b'"kind":"resumed"')
+
+
+class LedgerFile:
+    """The ledger of one queue manager.
+
+    Parameters: `lake_folder` LAKE/<queue manager>; `now` gives the UTC time as ISO 8601.
+    """
+
+    def __init__(self, lake_folder: Path, now: Callable[[], str]) -> None:
+        self.folder = lake_folder / "ledger"
+        self.path = self.folder / "ledger.jsonl"
+        self.keys = KeyRing(lake_folder)
+        self._now = now
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the ledger's lock. Waits for the process that holds it. Raises `LakeError`."""
+        make_folder(self.folder)
+        with lake_errors(self.path):
+            lock = filelock.FileLock(self.folder / "ledger.lock", mode=FILE_MODE)
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def make_key(self) -> None:
+        """Make the ledger's first key where it has none. Raises as `writer`."""
+        if not self.keys.exists():
+            with self.lock():
+                self._make_key()
+
+    def _make_key(self) -> None:
+        """As `make_key`; the lock is held."""
+        if self.keys.exists():
+            return
+        last, number = b"", 0
+        for number, last in enumerate(self.lines(), start=1):  # noqa: B007 - both are needed behind the loop
+            pass
+        if last and is_signed(last):
+            rekey = command("mqops", "ledger", "rekey", self.folder.parent.name)
+            raise SettingsError(
+                f"The lines of {self.path} are signed, and the key file {self.keys.path} is gone: put it back from a "
+                f"copy; `{rekey}` makes a new one where there is no copy"
+            )
+        self.keys.make(number + 1, self._now())
+
+    def unsigned(self) -> int:
+        """How many lines, from the first, need no signature: all where there is no key. Raises `SettingsError`."""
+        signed_from = self.keys.signed_from
+        return signed_from - 1 if signed_from else sum(1 for _ in self.lines())
+
+    def rekey(self, *, revoke: bool = False) -> str:
+        """Add a key, which signs from now on, and give its id. A key file that is gone is made anew.
+
+        Parameters: `revoke` as for `KeyRing.add`. Raises `LakeError`, `SettingsError`.
+        """
+        with self.lock():
+            if self.keys.exists():
+                return self.keys.add(self._now(), revoke=revoke)
+            self.keys.make(sum(1 for _ in self.lines()) + 1, self._now())
+            return self.keys.newest().id
+
+    @contextmanager
+    def writer(self) -> Iterator[LedgerWriter]:
+        """Hold the ledger's lock and add lines. Waits for the process that holds it.
+
+        Raises:
+            LakeError: the file cannot be opened or written.
+            LedgerBroken: its last line is not one that mqops wrote.
+            SettingsError: its lines are signed, and the key file is gone or not private.
+        """
+        with self.lock():
+            self._make_key()
+            with lake_errors(self.path):
+                descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR, FILE_MODE)
+            try:
+                yield LedgerWriter(self.path, descriptor, self._now, self.keys)
+            finally:
+                os.close(descriptor)
+
+    def lines(self) -> Iterator[bytes]:
+        """All complete lines; what a crash left half-written at the end is not one."""
+        if not self.path.exists():
+            return
+        with lake_errors(self.path), self.path.open("rb") as stream:
+            for line in stream:
+                if line.endswith(b"\n"):
+                    yield line
+
+    def head(self) -> Head:
+        """Number and hash of the last line, which is on disk. Raises as `writer`."""
+        with self.writer() as writer:
+            return writer.head
+
+    def torn(self) -> int:
+        """Bytes of a half-written last line, 0 if there is none. Its marker is still on the ledger queue (rule 1)."""
+        if not self.path.exists():
+            return 0
+        with lake_errors(self.path), self.path.open("rb") as stream:
+            last = b""
+            for line in stream:
+                last = line
+        return 0 if last.endswith(b"\n") else len(last)
+
+    def about(self, text: str) -> Iterator[dict[str, Any]]:
+        """The lines that hold this text, and all that say a plan's tickets were issued, checked against the chain.
+
+        All lines are checked, to the last one, which takes a second where a million messages were moved (220 MB).
+
+        Raises:
+            LedgerBroken: naming the first line that was changed, whether it is one of these or not.
+        """
+        wanted = text.encode()
+        for number, line in enumerate(linked(self.lines(), self.keys), start=1):
+            if wanted in line or any(kind in line[:_START] for kind in _WHY):
+                yield read_line(number, line)
+
+    def markers(self, *, plan: PlanIdentity | None = None, kind: Kind | None = None) -> Iterator[Marker]:
+        """The markers of one plan or of one kind, or all.
+
+        Raises:
+            LedgerBroken: a line is not readable.
+        """
+        signs = [] if plan is None else [f'"plan":"{plan.digest}"'.encode()]
+        signs += [] if kind is None else [f'"kind":"{kind}"'.encode()]
+        for number, line in enumerate(self.lines(), start=1):
+            start = line[:_START]  # a line can have a thousand rows: look before reading all of it
+            if not all(sign in start for sign in signs):
+                continue
+            marker = Marker.from_json(read_line(number, line))
+            if plan is None or (marker.run, marker.plan) == (plan.run, plan.digest):
+                yield marker
+
+    def units(self) -> set[str]:
+        """The units of work that are recorded, as MsgIds in hex."""
+        return {unit_of(line) for line in self.lines()}
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """Every line as a JSON object, checked against the chain.
+
+        Raises:
+            LedgerBroken: naming the first line that was changed.
+        """
+        return verify(self.lines(), self.keys)
+
+    def proofs(self) -> list[Proof]:
+        """What the queue manager's runs say of the ledger's end when their summaries or outcomes were written.
+
+        A run whose folder is gone, and one that an earlier version proved, says nothing.
+
+        Raises:
+            LedgerBroken: naming a summary that is not what was written.
+            LakeError: one cannot be read, or is not JSON.
+        """
+        names = ("summary.json", "outcomes.json")
+        paths = [path for name in names for path in sorted(self.folder.parent.glob(f"runs/*/{name}"))]
+        return [proof for path in paths if (proof := _proof(path)) is not None]
+
+
+class LedgerWriter:
+    """Adds lines to a ledger whose lock is held."""
+
+    def __init__(self, path: Path, descriptor: int, now: Callable[[], str], seal: Seal) -> None:
+        self._path = path
+        self._seal = seal
+        self._descriptor = descriptor
+        self._now = now
+        self._units: set[str] = set()
+        self.head = self._read()
+
+    def add(self, markers: Iterable[Marker]) -> int:
+        """Record markers; returns when they are on disk. Gives the number that were new.
+
+        Raises:
+            LakeError: the disk refused; the ledger is as it was.
+        """
+        head, lines, units = self.head, [], set()
+        for marker in markers:
+            if marker.unit in self._units or marker.unit in units:
+                continue
+            line, head = write_line(head, marker, self._now(), self._seal)
+            lines.append(line)
+            units.add(marker.unit)
+        if lines:
+            self._append(b"".join(lines))
+            self.head = head
+            self._units |= units
+        return len(lines)
+
+    def set_aside(self, messages: Iterable[SetAside]) -> None:
+        """Keep messages that are not markers of this lake; returns when they are on disk. Raises `LakeError`."""
+        set_aside(self._path.parent.parent, messages, self._now())
+
+    def _append(self, content: bytes) -> None:
+        end = os.lseek(self._descriptor, 0, os.SEEK_END)
+        with lake_errors(self._path):
+            try:
+                view = memoryview(content)
+                while view:
+                    view = view[os.write(self._descriptor, view) :]
+                os.fsync(self._descriptor)
+            except OSError:
+                with suppress(OSError):
+                    os.ftruncate(self._descriptor, end)
+                raise
+
+    def _read(self) -> Head:
+        """Read the units, cut off a half-written line, give the head."""
+        last, end = b"", 0
+        with lake_errors(self._path), open(os.dup(self._descriptor), "rb", buffering=_BLOCK) as stream:
+            stream.seek(0)
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    os.ftruncate(self._descriptor, end)
+                    os.fsync(self._descriptor)
+                    break
+                end += len(line)
+                last = line
+                self._units.add(unit_of(line))
+            self._sync_folder_once(end)
+        return head_of(last) if last else Head()
+
+    def _sync_folder_once(self, end: int) -> None:
+        if end == 0:
+            descriptor = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+def _proof(path: Path) -> Proof | None:
+    """What a run's summary says of the ledger's end, None where it says nothing. Raises `LakeError`, `LedgerBroken`."""
+    found = read_json(path)
+    if isinstance(found, dict):
+        if not found.get("ledger_seq"):
+            return None
+        run, seq, head = (found.get(name) for name in ("run", "ledger_seq", "ledger_head"))
+        if isinstance(run, str) and isinstance(seq, int) and isinstance(head, str):
+            return Proof(run=run, head=Head(seq=seq, hash=head))
+    raise LedgerBroken(f"{path} is not what mqops wrote: it does not say where the ledger ended")

@@ -1,0 +1,155 @@
+"""The ledger queue: markers and tickets are put, looked for and drained (`mqops.ledger.core.marker`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mqops.errors import MQError, mq_error
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker, Ticket
+from mqops.ledger.core.received import Stranger, receive
+from mqops.ledger.core.seal import Seal, sign_message
+from mqops.mq.session import Got, Session
+from mqwire import constants as c
+from mqwire.structures import MQMD_LAYOUT
+
+NAME = "MQOPS.LEDGER"
+DEFINITION = f"DEFINE QLOCAL({NAME}) DEFPSIST(YES) MAXDEPTH(999999) MAXMSGL(4194304)"
+_OPEN_OPTIONS = c.MQOO_INPUT_SHARED | c.MQOO_BROWSE | c.MQOO_OUTPUT | c.MQOO_FAIL_IF_QUIESCING
+_LOOK_OPTIONS = c.MQOO_BROWSE | c.MQOO_FAIL_IF_QUIESCING
+_PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING
+_GET_OPTIONS = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING
+_BROWSE_OPTIONS = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING
+_NONE = bytes(24)
+_MD = MQMD_LAYOUT.pack(
+    {
+        "version": c.MQMD_VERSION_2,
+        "format": c.MQFMT_STRING,
+        "coded_char_set_id": 1208,
+        "persistence": c.MQPER_PERSISTENT,
+    }
+)
+_IDS = MQMD_LAYOUT.offset("msg_id")
+_AFTER_IDS = MQMD_LAYOUT.offset("backout_count")
+BATCH = 50
+"""Markers a unit of work when draining: one fsync of the ledger file each."""
+
+
+class LedgerQueue:
+    """The ledger queue, open on a session. What is put is signed, and nothing is believed that is not (`received`).
+
+    Parameters: `seal` the keys of the ledger.
+
+    Raises:
+        MQError: it is not there or may not be used; says how to define it.
+    """
+
+    def __init__(self, session: Session, seal: Seal) -> None:
+        self._session = session
+        self._seal = seal
+        try:
+            self._handle = session.open(NAME, _OPEN_OPTIONS)
+        except MQError as error:
+            if error.reason != c.MQRC_UNKNOWN_OBJECT_NAME:
+                raise
+            raise mq_error(
+                error.comp, error.reason, verb="MQOPEN", object_name=NAME, advice=f"Define it: {DEFINITION}"
+            ) from None
+        self._look_handle = session.open(NAME, _LOOK_OPTIONS)  # a cursor of its own
+
+    def close(self) -> None:
+        """Close it. Raises `MQError`."""
+        self._session.close(self._look_handle)
+        self._session.close(self._handle)
+
+    def put(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
+        """Sign a body and put it, persistent, in the unit of work; a `msg_id` of NULs is chosen for it.
+
+        Raises:
+            MQError: the queue manager refused.
+            SettingsError: there is no key.
+        """
+        md = _MD[:_IDS] + msg_id + correl_id + _MD[_AFTER_IDS:]
+        reason = self._session.put(self._handle, md, sign_message(self._seal, body), _PUT_OPTIONS)
+        if reason:
+            advice = "Let `mqops ledger drain` empty it, or raise its MAXDEPTH" if reason == c.MQRC_Q_FULL else ""
+            raise mq_error(c.MQCC_FAILED, reason, verb="MQPUT", object_name=NAME, advice=advice)
+
+    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
+        """Get the first ticket with this CorrelId that fits, in the unit of work, or None. Others stay. Raises
+        `MQError`."""
+        for got in self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + correl_id, wait_ms=wait_ms):
+            found = self._received(got)
+            if isinstance(found, Ticket) and fits(found) and self.take_browsed() is not None:
+                return found
+        return None
+
+    def marker(self, msg_id: bytes) -> Marker | None:
+        """The committed marker with this MsgId, left where it is, or None. Raises `MQError`."""
+        for got in self._browsed(self._look_handle, match=c.MQMO_MATCH_MSG_ID, ids=msg_id + _NONE):
+            if isinstance(found := self._received(got), Marker):
+                return found
+        return None
+
+    def has_ticket(self, plan: PlanIdentity, lane: int, position: int) -> bool:
+        """Whether the committed ticket of a lane is here that stands at a position. Raises `MQError`."""
+        ids = _NONE + plan.ticket(lane)
+        found = map(self._received, self._browsed(self._look_handle, match=c.MQMO_MATCH_CORREL_ID, ids=ids))
+        return any(isinstance(one, Ticket) and one.next == position for one in found)
+
+    def take_batch(self, correl_id: bytes) -> list[Got]:
+        """Up to `BATCH` messages with this CorrelId, whatever they are, got in the unit of work. Raises `MQError`."""
+        ids = _NONE + correl_id
+        got: list[Got] = []
+        while len(got) < BATCH and (
+            one := self._session.get(self._handle, _GET_OPTIONS, match=c.MQMO_MATCH_CORREL_ID, ids=ids, name=NAME)
+        ):
+            got.append(one)
+        return got
+
+    def take_used_tickets(self, plan: PlanIdentity, lane: int, position: int) -> list[Got]:
+        """Get the tickets of a lane that stand before a position, in the unit of work. Raises `MQError`."""
+        used: list[Got] = []
+        for got in self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + plan.ticket(lane)):
+            found = self._received(got)
+            if isinstance(found, Ticket) and found.next < position and (taken := self.take_browsed()) is not None:
+                used.append(taken)
+            if len(used) == BATCH:
+                break
+        return used
+
+    def browse(self) -> Iterator[Got]:
+        """All committed messages, left where they are; `take_browsed` gets the one that was given last. Raises
+        `MQError`."""
+        return self._browsed(self._handle)
+
+    def take_browsed(self) -> Got | None:
+        """Get the message that was browsed last in the unit of work; None where another process has it. Raises
+        `MQError`."""
+        options = _GET_OPTIONS | c.MQGMO_MSG_UNDER_CURSOR
+        try:
+            return self._session.get(self._handle, options, name=NAME)
+        except MQError as error:
+            if error.reason == c.MQRC_NO_MSG_UNDER_CURSOR:
+                return None
+            raise
+
+    def markers(self) -> Iterator[Marker]:
+        """All committed markers, left where they are. Raises `MQError`."""
+        for got in self._browsed(self._look_handle):
+            if isinstance(found := self._received(got), Marker):
+                yield found
+
+    def _received(self, got: Got) -> Marker | Ticket | None:
+        try:
+            return receive(got.md, got.body, self._seal)
+        except Stranger:
+            return None
+
+    def _browsed(
+        self, handle: int, *, match: int = c.MQMO_NONE, ids: bytes = bytes(48), wait_ms: int = 0
+    ) -> Iterator[Got]:
+        options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST
+        while got := self._session.get(handle, options, match=match, ids=ids, wait_ms=wait_ms, name=NAME):
+            options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
+            yield got

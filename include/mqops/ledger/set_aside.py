@@ -1,0 +1,112 @@
+"""Messages from the ledger queue that are not this lake's: LAKE/<queue manager>/ledger/set_aside.jsonl, private.
+
+A message is on disk, with its MQMD and its body whole, before it is committed off the queue; a crash in between keeps
+it twice. Nothing reads the file to act on it. Move it away when it was looked into.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder
+from mqops.ledger.core.received import Stranger, put_by
+
+NAME = "set_aside.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """A message that is set aside: its MQMD, its body, and what `mqops.ledger.core.received` says of it."""
+
+    md: bytes
+    body: bytes
+    stranger: Stranger
+
+    def line(self, at: str) -> bytes:
+        """Its line of the file. `body` in base64, `md` in hex."""
+        claims = self.stranger.claims
+        said = {"run": claims.run, "plan": claims.digest} if claims else {"run": "", "plan": ""}
+        told = {"kind": str(self.stranger.kind), "at": at, "why": str(self.stranger), **said, "put": put_by(self.md)}
+        content = {"md": self.md.hex(), "body": base64.b64encode(self.body).decode()}
+        return json.dumps(told | content, separators=(",", ":")).encode() + b"\n"
+
+
+def path_in(lake_folder: Path) -> Path:
+    """The file of a queue manager. Parameters: `lake_folder` LAKE/<queue manager>."""
+    return lake_folder / "ledger" / NAME
+
+
+def set_aside(lake_folder: Path, messages: Iterable[SetAside], at: str) -> None:
+    """Keep messages; returns when they are on disk. The ledger's lock is held.
+
+    Parameters: `at` UTC time, ISO 8601.
+
+    Raises:
+        LakeError: the disk refused; the file is as it was.
+    """
+    content = b"".join(message.line(at) for message in messages)
+    if not content:
+        return
+    path = path_in(lake_folder)
+    make_folder(path.parent)
+    with lake_errors(path):
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE)
+        try:
+            _append(descriptor, content)
+        finally:
+            os.close(descriptor)
+
+
+def _append(descriptor: int, content: bytes) -> None:
+    end = os.lseek(descriptor, 0, os.SEEK_END)
+    if end and os.pread(descriptor, 1, end - 1) != b"\n":
+        content = b"\n" + content  # a crash left half a line, whose message is still on the queue
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.fsync(descriptor)
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(descriptor, end)
+        raise
+
+
+def counts(lake_folder: Path, *, run: str = "") -> Counter[str]:
+    """Kind → number of messages that were set aside. Parameters: `run` counts only those that claim this run.
+
+    Raises `LakeError`.
+    """
+    path = path_in(lake_folder)
+    found: Counter[str] = Counter()
+    if not path.exists():
+        return found
+    with lake_errors(path), path.open("rb") as stream:
+        for line in stream:
+            with suppress(ValueError, RecursionError, KeyError, TypeError):
+                told = json.loads(line)
+                if not run or told["run"] == run:
+                    found[str(told["kind"])] += 1
+    return found
+
+
+def remark(lake_folder: Path, *, run: str = "") -> str:
+    """A sentence about the messages that were set aside, "" where there are none. Parameters: as for `counts`."""
+    found = counts(lake_folder, run=run)
+    if not found:
+        return ""
+    number = found.total()
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
+    messages = "1 message" if number == 1 else f"{number} messages"
+    claim = f" that claim run {run}" if run else ""
+    return (
+        f"{messages} on MQOPS.LEDGER{claim} did not come from mqops ({kinds}) and were not acted on: kept in "
+        f"{path_in(lake_folder)}. Find out who may put on MQOPS.LEDGER"
+    )

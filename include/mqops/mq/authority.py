@@ -1,0 +1,67 @@
+"""Who may put on a queue, by the queue manager's authority records (PCF MQCMD_INQUIRE_AUTH_RECS)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from mqops.errors import MQError
+from mqops.mq.inquire import command
+from mqops.mq.session import Session
+from mqwire import constants as c
+
+_KINDS = {1: "principal", 2: "group"}  # MQZAET_*
+_PUTS = {c.MQAUTH_OUTPUT, c.MQAUTH_ALL_MQI, c.MQAUTH_ALL}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """That an entity may put: its name, its kind ("principal", "group"), and the profile that says so."""
+
+    entity: str
+    kind: str
+    profile: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.entity} (profile {self.profile})"
+
+
+def who_may_put(session: Session, queue: str) -> list[Grant]:
+    """The entities whose most specific profile for a queue gives them PUT (IBM MQ, Using OAM generic profiles).
+
+    Administrators of the queue manager may put without any record and are not among them, nor are users who may act
+    for another user (ALTUSR) that may.
+
+    Raises:
+        MQError: the queue manager does not tell this user, or has no such records (z/OS).
+    """
+    asked: dict[int, Any] = {
+        c.MQIACF_AUTH_OPTIONS: c.MQAUTHOPT_NAME_ALL_MATCHING,
+        c.MQCACF_AUTH_PROFILE_NAME: queue.encode(),
+        c.MQIACF_OBJECT_TYPE: c.MQOT_Q,
+    }
+    try:
+        rows = command(session, "MQCMD_INQUIRE_AUTH_RECS", asked, object_name=queue)
+    except MQError as error:
+        if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
+            return []  # no record fits the name
+        raise
+    best: dict[tuple[str, str], tuple[str, set[int]]] = {}
+    for row in rows:
+        if c.MQCACF_ENTITY_NAME not in row:
+            continue
+        entity = (row[c.MQCACF_ENTITY_NAME], _KINDS.get(int(row.get(c.MQIACF_ENTITY_TYPE, 0)), "entity"))
+        profile = str(row.get(c.MQCACF_AUTH_PROFILE_NAME, ""))
+        if entity not in best or _specificity(profile) < _specificity(best[entity][0]):
+            best[entity] = (profile, set(row.get(c.MQIACF_AUTHORIZATION_LIST, ())))
+    return [
+        Grant(entity=name, kind=kind, profile=profile)
+        for (name, kind), (profile, authorities) in sorted(best.items())
+        if authorities & _PUTS
+    ]
+
+
+def _specificity(profile: str) -> list[int]:
+    """Sorts the more specific profile first: a character before `?` before `*` before `**`, from left to right."""
+    return [{"**": 3, "*": 2, "?": 1}.get(token, 0) for token in re.findall(r"\*\*|.", profile)]

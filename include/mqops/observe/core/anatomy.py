@@ -1,0 +1,255 @@
+"""What a dead-letter queue is made of: messages by reason × origin × application × age, and growth since the last run.
+
+1. The reason and the origin (queue and queue manager) are the MQDLH's; without one the reason is `no MQDLH`.
+2. The application is the one that put the message first (MQMD.PutApplName).
+3. The age is the time since the MQDLH was written (PutDate, PutTime), without one since the message was put; it is
+   unknown where these are no time, as it is to AGE in rules.
+4. Growth is that of all ages together: messages do not grow by getting older.
+5. The largest `MOST_GROUPS` groups (reason, origin, application) have names, the rest is added up as `(others)`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from mqops.observe.core.openmetrics import Gauge, text_of
+from mqops.printable import printable
+
+AGES: Mapping[str, timedelta] = {
+    "<1h": timedelta(hours=1),
+    "<1d": timedelta(days=1),
+    "<7d": timedelta(days=7),
+    "<30d": timedelta(days=30),
+}
+"""Name of an age → the least that is older."""
+OLDER, UNKNOWN = ">=30d", "unknown"
+NO_DLH = "no MQDLH"
+MOST_GROUPS = 1000
+TOP_GROUPS = 5
+"""Groups that a run's summary names."""
+
+
+class Group(NamedTuple):
+    """What messages have in common besides their age. `reason` is a symbol such as MQRC_Q_FULL."""
+
+    reason: str
+    origin_q: str
+    origin_q_mgr: str
+    application: str
+
+
+class Cell(NamedTuple):
+    """Messages of one group and age, and the bytes of their bodies."""
+
+    group: Group
+    age: str
+    messages: int
+    bytes: int
+
+
+OTHERS = Group(*["(others)"] * 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueAnatomy:
+    """A queue as it was observed.
+
+    Parameters: `run` blank for a look without one; `oldest` put date and time (16 digits, GMT), blank if not known;
+    `cells` largest first; `since` run (blank: it made none) and time of the last record before it, both blank for none;
+    `growth` group → messages more (or fewer, below zero) than in that record.
+    """
+
+    queue_manager: str
+    queue: str
+    observed_at: str
+    run: str = ""
+    oldest: str = ""
+    cells: tuple[Cell, ...] = ()
+    since: tuple[str, str] = ("", "")
+    growth: Mapping[Group, int] = field(default_factory=dict)
+
+    @property
+    def messages(self) -> int:
+        """All messages."""
+        return sum(cell.messages for cell in self.cells)
+
+    def groups(self) -> Counter[Group]:
+        """Group → messages of all ages."""
+        found: Counter[Group] = Counter()
+        for cell in self.cells:
+            found[cell.group] += cell.messages
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {
+            **{"queue_manager": self.queue_manager, "queue": self.queue, "run": self.run},
+            **{"observed_at": self.observed_at, "messages": self.messages, "oldest": self.oldest},
+            "cells": [
+                {**c.group._asdict(), "age": c.age, "messages": c.messages, "bytes": c.bytes} for c in self.cells
+            ],
+            "since": {"run": self.since[0], "observed_at": self.since[1]},
+            "growth": [{**group._asdict(), "messages": number} for group, number in self.growth.items()],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> QueueAnatomy:
+        """What `to_json` made."""
+        names = ("queue_manager", "queue", "run", "observed_at", "oldest")
+        return cls(
+            **{name: value[name] for name in names},
+            cells=tuple(Cell(_group(c), c["age"], c["messages"], c["bytes"]) for c in value["cells"]),
+            since=(value["since"]["run"], value["since"]["observed_at"]),
+            growth={_group(grown): grown["messages"] for grown in value["growth"]},
+        )
+
+
+def _numbers(cell: Cell) -> dict[str, str | int]:
+    return {"age": cell.age, "messages": cell.messages, "bytes": cell.bytes}
+
+
+def _group(value: Mapping[str, Any]) -> Group:
+    return Group(*(value[name] for name in Group._fields))
+
+
+def brief(queue: QueueAnatomy) -> dict[str, Any]:
+    """What a run's summary says of a queue: its messages, growth since the last record (`since` its run, `since_at` its
+    time, both blank: none to compare with), and the same of its largest groups."""
+    groups, growth = queue.groups(), queue.growth
+    largest = sorted(groups, key=lambda group: (-groups[group], group))[:TOP_GROUPS]
+    return {
+        **{"queue": queue.queue, "messages": queue.messages, "growth": sum(growth.values())},
+        **{"since": queue.since[0], "since_at": queue.since[1]},
+        "groups": len(groups),
+        "top": [{**group._asdict(), "messages": groups[group], "growth": growth.get(group, 0)} for group in largest],
+    }
+
+
+def told(briefs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What `brief` said as lines of text."""
+    for queue in briefs:
+        since = told_since(queue["since"], queue.get("since_at", ""))
+        growth = f", {queue['growth']:+} {since}" if since else ""
+        yield f"{queue['queue']} was made of {queue['messages']} messages{growth}"
+        for row in queue["top"]:
+            grown_by = f", {row['growth']:+}" if since else ""
+            yield f"{row['messages']:8}  {label(_group(row))}{grown_by}"
+        if queue["groups"] > len(queue["top"]):
+            yield f"{'':10}and {queue['groups'] - len(queue['top'])} smaller groups: `mqops dlq anatomy` names them"
+
+
+def told_since(run: str, at: str) -> str:
+    """Since when growth is told: the run of the last record, or its time where it found the queue empty and made none;
+    blank where there is none."""
+    return f"since run {run}" if run else f"since it was empty at {at}" if at else ""
+
+
+def label(group: Group) -> str:
+    """Reason, origin and application in a line."""
+    origin = f"{group.origin_q}@{group.origin_q_mgr}" if group.origin_q else "-"
+    return printable(f"{group.reason}  {origin}  {group.application or '-'}")
+
+
+def limits(observed_at: str) -> dict[str, str]:
+    """Name of an age → the put date and time (16 digits) that a message of it is not before."""
+    now = datetime.fromisoformat(observed_at).astimezone(UTC)
+    return {name: (now - age).strftime("%Y%m%d%H%M%S00") for name, age in AGES.items()}
+
+
+def folded(cells: Iterable[Cell], most: int = MOST_GROUPS) -> tuple[Cell, ...]:
+    """Rule 5; the largest cell first."""
+    given = list(cells)
+    sizes: Counter[Group] = Counter()
+    for cell in given:
+        sizes[cell.group] += cell.messages
+    named = set(sorted(sizes, key=lambda group: (-sizes[group], group))[:most])
+    messages: Counter[tuple[Group, str]] = Counter()
+    size: Counter[tuple[Group, str]] = Counter()
+    for cell in given:
+        key = (cell.group if cell.group in named else OTHERS, cell.age)
+        messages[key] += cell.messages
+        size[key] += cell.bytes
+    return tuple(Cell(*key, messages[key], size[key]) for key in sorted(messages, key=lambda k: (-messages[k], k)))
+
+
+def grown(now: QueueAnatomy, before: QueueAnatomy) -> dict[Group, int]:
+    """Growth by group, without those that stayed as they were. Its sum is that of the queue, whatever was folded."""
+    new, old = now.groups(), before.groups()
+    named = set(new) if OTHERS in new else set(new) | set(old)
+    growth = {group: new[group] - old[group] for group in sorted(named - {OTHERS}) if new[group] != old[group]}
+    rest = new.total() - old.total() - sum(growth.values())
+    return growth | ({OTHERS: rest} if rest else {})
+
+
+def openmetrics(queues: Iterable[QueueAnatomy]) -> str:
+    """The figures of queues as OpenMetrics text."""
+    seen = list(queues)
+    places = [({"queue_manager": queue.queue_manager, "queue": queue.queue}, queue) for queue in seen]
+    cells = [(place | _labels(cell.group) | {"age": cell.age}, cell) for place, queue in places for cell in queue.cells]
+    return text_of(
+        (
+            Gauge(
+                name="mqops_dlq_messages",
+                help="Messages on a dead-letter queue by reason, origin, application and age.",
+                samples=tuple((labels, cell.messages) for labels, cell in cells),
+            ),
+            Gauge(
+                name="mqops_dlq_size_bytes",
+                help="Bytes of those messages, their dead-letter headers included.",
+                unit="bytes",
+                samples=tuple((labels, cell.bytes) for labels, cell in cells),
+            ),
+            Gauge(
+                name="mqops_dlq_growth",
+                help="Messages more than in the last recorded run, by reason, origin and application.",
+                samples=tuple(
+                    (place | _labels(group), number)
+                    for place, queue in places
+                    for group, number in queue.growth.items()
+                ),
+            ),
+            Gauge(
+                name="mqops_dlq_depth",
+                help="Messages that were looked at.",
+                samples=tuple((place, queue.messages) for place, queue in places),
+            ),
+            Gauge(
+                name="mqops_dlq_oldest_age_seconds",
+                help="Time between the oldest message and the look.",
+                unit="seconds",
+                samples=tuple((place, age) for place, queue in places if (age := _oldest_age(queue)) is not None),
+            ),
+            Gauge(
+                name="mqops_dlq_observed_timestamp_seconds",
+                help="When the queue was looked at.",
+                unit="seconds",
+                samples=tuple((place, _instant(queue.observed_at).timestamp()) for place, queue in places),
+            ),
+        )
+    )
+
+
+def _labels(group: Group) -> dict[str, str]:
+    return {
+        "reason": group.reason,
+        "origin_queue": group.origin_q,
+        "origin_queue_manager": group.origin_q_mgr,
+        "application": group.application,
+    }
+
+
+def _instant(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def _oldest_age(queue: QueueAnatomy) -> int | None:
+    """Seconds, not below 0; None where no message's put time is one."""
+    try:
+        put = datetime.strptime(queue.oldest[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return max(0, int((_instant(queue.observed_at) - put).total_seconds()))

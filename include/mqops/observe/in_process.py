@@ -1,0 +1,46 @@
+"""Observe in one process, without Spark: the same snapshot, the same summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import chain
+
+from mqops.clock import utc_now
+from mqops.lake.files import make_folder
+from mqops.lake.parquet import write_parquet
+from mqops.lake.run import RunFolder
+from mqops.model import ObserveSummary
+from mqops.mq.browse import browse
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import dead_letter_queue, queue_manager_name
+from mqops.mq.session import Session
+from mqops.observe import snapshot
+from mqops.observe.arrow import SNAPSHOT, batches
+from mqops.observe.core.decode import SnapshotRow, row_maker
+
+
+def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = (), *, limit: int = 0) -> ObserveSummary:
+    """Take a run's snapshot; writes RUN/snapshot, RUN/tries.jsonl and RUN/observe.json.
+
+    Parameters: `queues` names, none for the queue manager's DEADQ; `limit` most messages of each queue, 0 for all.
+
+    Raises:
+        MQError: the queue manager or a queue cannot be reached. Nothing was changed.
+        LakeError, SettingsError: the snapshot cannot be kept.
+    """
+    snapshot.begin(run)
+    observed_at = utc_now()
+    with connect(connection) as session:
+        name = queue_manager_name(session)
+        names = tuple(queues) or (dead_letter_queue(session),)
+        make_folder(run.snapshot)
+        rows = chain.from_iterable(_rows(session, name, queue, observed_at, limit) for queue in names)
+        write_parquet(run.snapshot, SNAPSHOT, batches(rows))
+    return snapshot.finish(run, name, names, observed_at, whole=not limit)
+
+
+def _rows(session: Session, name: str, queue: str, observed_at: str, limit: int) -> Iterator[SnapshotRow]:
+    row = row_maker(name, queue, datetime.fromisoformat(observed_at))
+    for position, got in enumerate(browse(session, queue, limit=limit)):
+        yield row(position, got.md, got.body)

@@ -1,0 +1,99 @@
+"""A snapshot in the lake: made durable, then summarised in observe.json. Whoever wrote the Parquet files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.errors import SettingsError
+from mqops.lake.files import make_durable, write_json
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.model import ObserveSummary, QueueObserved
+from mqops.observe import anatomy, replays, tries
+from mqops.observe.anatomy import AnatomyCounter
+
+
+def find(path: Path) -> tuple[RunFolder | None, Path]:
+    """The run, where it is one that the lake knows, and the folder of Parquet files of a recorded snapshot.
+
+    Parameters: `path` a run's folder, the snapshot folder of a run, or any folder of a snapshot's Parquet files.
+
+    Raises:
+        SettingsError: there is no snapshot.
+    """
+    run = RunFolder(path.parent if path.name == "snapshot" else path)
+    recorded = run.observe_json.is_file()
+    folder = run.snapshot if recorded else path
+    if not folder.is_dir() or not any(folder.glob("*.parquet")):
+        raise SettingsError(f"There is no snapshot in {path}: name a run's folder, or one of Parquet files")
+    return (run if recorded else None), folder
+
+
+def begin(run: RunFolder) -> None:
+    """Make the run's folder for a new snapshot.
+
+    Raises:
+        SettingsError: the run has a finished snapshot, which is never overwritten.
+        LakeError: the folder cannot be made.
+    """
+    run.create()
+    if run.observe_json.exists():
+        raise SettingsError(f"Run {run.run} has its snapshot already; a new snapshot needs a new run")
+
+
+def finish(
+    run: RunFolder, queue_manager: str, queues: Sequence[str], observed_at: str, *, whole: bool = True
+) -> ObserveSummary:
+    """Bring the snapshot to disk, count its messages and their earlier tries, say so in observe.json.
+
+    Parameters: `whole` whether it has every message of its queues, so that its anatomy is a record of them. Raises
+    `LakeError`.
+    """
+    files = make_durable(run.snapshot)
+    counter = AnatomyCounter(queue_manager, queues, observed_at, run.run)
+    observed = _count(run, queues, counter)
+    summary = ObserveSummary(
+        run=run.run,
+        queue_manager=queue_manager,
+        observed_at=observed_at,
+        messages=sum(queue.messages for queue in observed),
+        bytes=sum(queue.bytes for queue in observed),
+        queues=observed,
+        files=files,
+    )
+    tries.write(run)
+    if run.backout_json.exists():
+        replays.write(run)
+    elif whole:
+        anatomy.write(run, counter)
+    write_json(run.observe_json, summary.to_json())
+    return summary
+
+
+def _count(run: RunFolder, queues: Sequence[str], counter: AnatomyCounter) -> tuple[QueueObserved, ...]:
+    counts = {queue: [0, 0, 0] for queue in queues}
+    oldest = dict.fromkeys(queues, "")
+    for batch in read_parquet(run.snapshot, anatomy.COLUMNS):
+        counter.add(batch)
+        for row in _by_queue(batch).to_pylist():
+            queue, put = row["queue"], row["put_min"] or ""
+            numbers = (row["count_all"], row["body_length_sum"], row["count_all"] - row["dlh_error_count"])
+            counts[queue] = [one + more for one, more in zip(counts[queue], numbers, strict=True)]
+            if put and (not oldest[queue] or put < oldest[queue]):
+                oldest[queue] = put
+    return tuple(
+        QueueObserved(queue=queue, messages=n, bytes=size, with_dlh=dlh, without_dlh=n - dlh, oldest=oldest[queue])
+        for queue, (n, size, dlh) in counts.items()
+    )
+
+
+def _by_queue(batch: pa.RecordBatch) -> pa.Table:
+    put = pc.binary_join_element_wise(batch.column("put_date"), batch.column("put_time"), "")
+    table = pa.Table.from_batches([batch.select(["queue", "body_length", "dlh_error"])])
+    table = table.append_column("put", pc.if_else(pc.equal(put, ""), pa.scalar(None, pa.string()), put))
+    wanted = [("body_length", "sum"), ("dlh_error", "count"), ("put", "min"), ([], "count_all")]
+    return table.group_by("queue").aggregate(wanted)

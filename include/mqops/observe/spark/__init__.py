@@ -1,0 +1,1 @@
+"""Observe on Spark: the data source `mq`."""

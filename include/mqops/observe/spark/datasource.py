@@ -1,0 +1,110 @@
+"""The PySpark data source `mq`: `spark.read.format("mq")` browses queues into rows of `SNAPSHOT`, losing nothing.
+
+1. One partition a queue. A queue has one order and a browse begins at its head, so parts of a queue could not be told
+   apart exactly.
+2. Credentials are not options (options are shown in the Spark UI): `register` binds the connection to the source, and
+   it travels to the executors inside the pickled reader. Without `register` it comes from MQOPS_CONNECTION.
+3. Options: `queues` names with commas between; `queue_manager` must be the connection's, where given; `limit` most
+   messages of each queue, 0 for all; `observed_at` ISO 8601 with time zone, the moment the rows are stamped with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from mqops.errors import SettingsError
+from mqops.mq.browse import browse
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import queue_manager_name
+from mqops.observe.arrow import batches
+from mqops.observe.core.decode import row_maker
+from mqops.observe.spark.schema import SNAPSHOT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+NAME = "mq"
+
+
+@dataclass(frozen=True)
+class QueuePartition(InputPartition):
+    """One queue."""
+
+    queue: str
+
+
+class MqReader(DataSourceReader):
+    """Browses the queues on the executors."""
+
+    def __init__(self, connection: MqConnection, options: Mapping[str, str]) -> None:
+        wanted = options.get("queue_manager", "")
+        if wanted and connection.queue_manager and wanted != connection.queue_manager:
+            raise SettingsError(
+                f"The connection is for {connection.queue_manager}, the option queue_manager says {wanted}"
+            )
+        self._connection = connection
+        self._queues = tuple(name.strip() for name in options.get("queues", "").split(",") if name.strip())
+        self._limit = _limit(options.get("limit", "0"))
+        self._observed_at = _moment(options.get("observed_at", ""))
+        if not self._queues:
+            raise SettingsError("The data source mq needs the option queues: names with commas between")
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One a queue."""
+        return [QueuePartition(queue) for queue in self._queues]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The messages of a queue as record batches. Raises `MQError`."""
+        assert isinstance(partition, QueuePartition)
+        with connect(self._connection) as session:
+            row = row_maker(queue_manager_name(session), partition.queue, self._observed_at)
+            messages = browse(session, partition.queue, limit=self._limit)
+            yield from batches(row(position, got.md, got.body) for position, got in enumerate(messages))
+
+
+class MqDataSource(DataSource):
+    """The data source `mq`. Use `register`."""
+
+    connection: MqConnection | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        """`mq`."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """`SNAPSHOT`."""
+        return SNAPSHOT
+
+    def reader(self, schema: StructType) -> MqReader:
+        """The reader for the options given. Raises `SettingsError`."""
+        connection = type(self).connection or MqConnection.from_environment()
+        return MqReader(connection, dict(self.options))
+
+
+def register(spark: SparkSession, connection: MqConnection) -> None:
+    """Make `spark.read.format("mq")` browse on this connection."""
+    spark.dataSource.register(type("BoundMqDataSource", (MqDataSource,), {"connection": connection}))
+
+
+def _limit(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise SettingsError(f"The option limit is {text!r}; it must be a number of messages, 0 for all")
+    return int(text)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text) if text else datetime.now(UTC)
+    except ValueError:
+        raise SettingsError(f"The option observed_at is {text!r}; it must be a time in ISO 8601") from None
+    if moment.tzinfo is None:
+        raise SettingsError(f"The option observed_at is {text!r}; it needs a time zone")
+    return moment

@@ -1,1 +1,0 @@
-"""The operations on Spark: schemas, rules as column expressions, deciding. The core never imports this."""

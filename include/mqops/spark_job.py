@@ -1,0 +1,129 @@
+"""What the entry points in spark_jobs/ share: a Spark session, and errors as one line."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mqops import errors
+from mqops.errors import LakeError, MqopsError
+from mqops.printable import printable
+from mqops.spark_private import UMASK, scratch, scratch_parent, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_NO_DISK = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
+_RAISED = re.compile(r"^(?:[\w.]*\.)?errors\.(\w+): (.+)$", re.MULTILINE)
+
+
+def session(name: str) -> SparkSession:
+    """A Spark session. Master and resources are the submitter's; what correctness or privacy needs is set here.
+
+    Raises:
+        LakeError: Spark's temporary folder cannot be made.
+    """
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    return (
+        SparkSession.builder.appName(name)
+        .config(map=_private_start())
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "2000")
+        .getOrCreate()
+    )
+
+
+def _private_start() -> dict[str, Any]:
+    """Start Java in a private temporary folder, where this process has none yet; returns the settings for privacy.
+
+    Nothing is started in a process that spark-submit started: who submitted it has seen to both.
+    """
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415
+
+    if SparkContext._gateway is not None or {"PYSPARK_GATEWAY_PORT", "SPARK_REMOTE"} & os.environ.keys():
+        return {}
+    until_exit = ExitStack()
+    place = until_exit.enter_context(scratch(scratch_parent(os.environ.get("MQOPS_LAKE"), os.environ)))
+    atexit.register(until_exit.close)
+    os.umask(UMASK)
+    os.environ.update(place.environment(os.environ))
+    SparkContext._ensure_initialized()
+    given = SparkConf()
+    wanted = settings(given.get("spark.master", "local[*]"))
+    return {key: value for key, value in wanted.items() if not given.contains(key)}
+
+
+def run(main: Callable[[Sequence[str]], None]) -> int:
+    """Run an entry point with the command line's arguments; returns its exit code.
+
+    A known error, also one raised in a Python worker, ends as the last line on standard error,
+    `mqops: <class>: <text>`, and exit code 1. Anything else keeps its traceback.
+    """
+    try:
+        main(sys.argv[1:])
+    except Exception as error:
+        known = known_error(error)
+        if known is None:
+            traceback.print_exc()
+            known = ("MqopsError", f"{type(error).__name__}: {_first_line(error)}")
+        print(f"mqops: {known[0]}: {known[1]}", file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+@contextmanager
+def told_by_spark(folder: Path) -> Iterator[None]:
+    """Turn what Spark says of a worker's error, or of the disk, into the error that it is.
+
+    Raises:
+        LakeError: the disk below `folder` refused.
+        MqopsError: of the class that the worker raised.
+    """
+    try:
+        yield
+    except MqopsError:
+        raise
+    except Exception as error:
+        text = str(error)
+        for sign in _NO_DISK:
+            if sign in text:
+                raise LakeError(f"The lake failed at {folder}: {sign}; mend it, no message was lost") from error
+        known = known_error(error)
+        if known is None:
+            raise
+        raise _as_raised(*known) from error
+
+
+def _as_raised(kind: str, text: str) -> MqopsError:
+    """An error of a worker again, by the name of its class; reason and completion code come from its text."""
+    found = getattr(errors, kind)
+    reason = re.search(r"MQRC_\w+ \((\d+)\)", text)
+    if not issubclass(found, errors.MQError):
+        raised: MqopsError = found(text)
+        return raised
+    verb = text.split(" ", 1)[0]
+    again: MqopsError = found(2, int(reason[1]) if reason else 0, verb=verb)
+    again.args = (text,)
+    return again
+
+
+def known_error(error: BaseException) -> tuple[str, str] | None:
+    """Class name and text of the `MqopsError` that an exception is, or that Spark quotes from a worker."""
+    if isinstance(error, MqopsError):
+        return type(error).__name__, str(error)
+    for kind, text in reversed(_RAISED.findall(str(error))):
+        if isinstance(getattr(errors, kind, None), type) and issubclass(getattr(errors, kind), MqopsError):
+            return kind, text
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    return printable((str(error).strip() or "no text").splitlines()[0])

@@ -1,0 +1,134 @@
+"""What keeps the data of a Spark process private: a temporary folder of its own, a umask, and Spark settings.
+
+For every process of Spark that mqops starts: the driver of a job, a Spark Connect server. It knows neither PySpark nor
+Airflow, so that the process that starts Spark can use it.
+
+1. Spark writes shuffle files, spilled rows, cached and broadcast blocks to disk: names of queues, actions, digests, and
+   bodies of messages. By default they are readable by every user of the machine, in the system's temporary folder.
+2. Each process gets a folder with mode 0700 instead, and the umask 077. Blocks are encrypted with a key that only the
+   memory of the processes has (spark.io.encryption.enabled).
+3. The folder is removed when the process has ended. After a crash or a `kill -9` the next start removes it.
+4. The owner of a folder holds a lock (flock) on a file in it, which the operating system releases when the last process
+   with that descriptor is gone. So a folder in use is never removed, and no process number is relied on.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from mqops.lake.files import lake_errors, make_folder
+
+UMASK = 0o077
+EVERYWHERE = {
+    "spark.io.encryption.enabled": "true",
+    # Hadoop sets the mode of each file that Spark writes by its own umask, whatever that of the process is.
+    "spark.hadoop.fs.permissions.umask-mode": "077",
+    "spark.ui.enabled": "false",  # it shows names and counts to everybody who reaches its port
+}
+# The driver of a local master listens too: only for this machine, and only for who knows the secret that Spark makes.
+ON_ONE_MACHINE = {
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+_JOB = "mqops-spark-"
+_NEW = "new-mqops-spark-"
+_LOCK = "lock"
+_FILES = "files"
+
+
+def settings(master: str) -> dict[str, str]:
+    """The Spark settings that keep data private. A cluster's secret is its administrator's: docs/spark_security.md.
+
+    Parameters: `master` as spark-submit takes it: `local[*]`, `spark://host:7077`, `yarn`, `k8s://...`.
+    """
+    return EVERYWHERE | (ON_ONE_MACHINE if re.match(r"local(\[|$)", master) else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scratch:
+    """The temporary folder of one Spark process.
+
+    Parameters: `folder` where its files go; `descriptor` of the locked file. A process that is to keep the folder when
+    this one dies inherits it.
+    """
+
+    folder: Path
+    descriptor: int
+
+    def environment(self, given: Mapping[str, str]) -> dict[str, str]:
+        """The environment of the Spark process: `given`, and this folder for whatever Spark, Java or Python write.
+
+        A `-Djava.io.tmpdir=` in the SPARK_SUBMIT_OPTS given wins (a disk mounted `noexec` cannot hold the libraries
+        that Java unpacks there).
+        """
+        java = f'-Djava.io.tmpdir="{self.folder}" {given.get("SPARK_SUBMIT_OPTS", "")}'.rstrip()
+        return {**given, "SPARK_LOCAL_DIRS": str(self.folder), "TMPDIR": str(self.folder), "SPARK_SUBMIT_OPTS": java}
+
+
+def scratch_parent(lake: str | Path | None, environment: Mapping[str, str]) -> Path:
+    """Where temporary folders are made: the first folder of SPARK_LOCAL_DIRS, else `.spark` in the lake.
+
+    Without a lake it is the system's temporary folder, where other users may make files and folders as well.
+    """
+    given = environment.get("SPARK_LOCAL_DIRS", "").split(",")[0].strip()
+    return Path(given or (Path(lake, ".spark") if lake else tempfile.gettempdir()))
+
+
+@contextmanager
+def scratch(parent: Path) -> Iterator[Scratch]:
+    """Make a temporary folder below `parent`, and remove it in the end; first remove those that a crash left there.
+
+    Raises:
+        LakeError: the folder cannot be made or locked.
+    """
+    with lake_errors(parent):
+        make_folder(parent)
+        _remove_abandoned(parent)
+        job, descriptor = _locked_folder(parent)
+    try:
+        yield Scratch(folder=job / _FILES, descriptor=descriptor)
+    finally:
+        _remove(job)
+        os.close(descriptor)
+
+
+def _locked_folder(parent: Path) -> tuple[Path, int]:
+    """A folder for one process, and the descriptor of its lock. It gets its name only when it is locked."""
+    draft = Path(tempfile.mkdtemp(prefix=_NEW, dir=parent))  # mode 0700, a name that nobody can foresee
+    (draft / _FILES).mkdir(mode=0o700)
+    descriptor = os.open(draft / _LOCK, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return draft.rename(parent / draft.name.replace(_NEW, _JOB)), descriptor
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the folders whose owner is gone. Another user's folders, and what is in use, stay."""
+    for job in parent.glob(f"{_JOB}*"):
+        with suppress(OSError):  # locked by its owner, or removed by another start at this moment
+            found = job.lstat()  # not of what a link leads to
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                continue
+            descriptor = os.open(job / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _remove(job)
+            finally:
+                os.close(descriptor)
+
+
+def _remove(job: Path) -> None:
+    """Remove a folder, the lock last: what an interruption leaves is still found by the next start."""
+    shutil.rmtree(job / _FILES, ignore_errors=True)
+    if not (job / _FILES).exists():
+        shutil.rmtree(job, ignore_errors=True)

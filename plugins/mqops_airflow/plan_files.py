@@ -1,0 +1,26 @@
+"""The plan of a run and what its pre-flight found, from the run's folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mqops.decide.core import PlanSummary
+    from mqops.decide.core.preflight import Preflight
+
+
+def read_plan(folder: str) -> PlanSummary:
+    """The run's plan. Raises `LakeError`."""
+    from mqops.decide.core import PlanSummary  # noqa: PLC0415
+    from mqops.lake.files import read_json  # noqa: PLC0415
+
+    return PlanSummary.from_json(read_json(Path(folder) / "plan.json"))
+
+
+def read_preflight(folder: str) -> Preflight | None:
+    """The pre-flight of the run's plan, None where none was made. Raises `LakeError`."""
+    from mqops.decide.preflight_record import kept  # noqa: PLC0415
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
+
+    return kept(RunFolder(Path(folder)))

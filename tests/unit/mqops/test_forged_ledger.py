@@ -1,0 +1,333 @@
+"""An application that may put on MQOPS.LEDGER: it forges, copies and floods; no run believes it, none stops."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from act_support import after_commits, planned, proved, taken
+from mq_support import DLQ, Manager, dead_letter, read_lines
+from pymqi import CMQC
+
+from mqops.act.in_process import act
+from mqops.errors import InProgress, Stopped
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker, Ticket
+from mqops.ledger.core.seal import Key, Keys, sign_message
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.set_aside import counts
+from mqops.mq.connection import connect
+from mqops.prove.prove import prove
+from mqops.prove.recovery import drain_leftovers
+
+LEDGER = "MQOPS.LEDGER"
+NUL = bytes(24)
+STRANGE_KEY = Keys([Key(id="0123456789abcdef", secret=b"the attacker's own key")])
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc="DEFINE QLOCAL(A) MAXDEPTH(99999)\nDEFINE QLOCAL(B)\n")
+
+
+def put(manager: Manager, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
+    manager.put(LEDGER, [({"MsgId": msg_id, "CorrelId": correl_id, "Format": "MQSTR"}, body)])
+
+
+def on_ledger_queue(manager: Manager, correl_id: bytes) -> list[tuple[bytes, bytes, bytes]]:
+    """MsgId, CorrelId and body of the messages with this CorrelId, as any application can browse them."""
+    return [(md["MsgId"], correl_id, body) for md, body in manager.messages(LEDGER) if md["CorrelId"] == correl_id]
+
+
+def plan_of(run: RunFolder) -> PlanIdentity:
+    return PlanIdentity(run=run.run, digest=read_json(run.plan_json)["digest"])
+
+
+def letters(manager: Manager, number: int) -> None:
+    manager.put(DLQ, [dead_letter("A", b"%d" % n) for n in range(number)])
+
+
+def forged(plan: PlanIdentity, rows: int) -> list[tuple[bytes, bytes, bytes]]:
+    """Markers that say that a plan was issued, approved by somebody and acted on to its end; a ticket at the end."""
+    about = {"requested_by": "mallory", "approved_by": "the director", "queue": DLQ}
+    told = {"run": plan.run, "plan": plan.digest, "at": "2026-01-01T00:00:00.000000Z"}
+    issued = Marker(unit=plan.issued_id().hex(), kind="issued", lanes=(rows,), about=about, **told)
+    acted = tuple((n, "k" * 64, f"{n:048x}", "RETRY", "rule", "A", "QM1", None, "ab" * 16) for n in range(rows))
+    last = Marker(unit=plan.last_id(0).hex(), kind="acted", next=rows, last=True, rows=acted, **told)
+    ticket = Ticket(run=plan.run, plan=plan.digest, lane=0, next=rows - 1)
+    return [
+        (plan.issued_id(), plan.markers(), issued.pack()),
+        (plan.last_id(0), plan.markers(), last.pack()),
+        (NUL, plan.ticket(0), ticket.pack()),
+    ]
+
+
+def signed(keys: Keys, messages: list[tuple[bytes, bytes, bytes]]) -> list[tuple[bytes, bytes, bytes]]:
+    return [(msg_id, correl_id, sign_message(keys, body)) for msg_id, correl_id, body in messages]
+
+
+def test_law2_forged_markers_of_a_rehearsed_plan_are_set_aside_and_nothing_is_believed(manager, lake, mqops):
+    letters(manager, 3)
+    run, _plan = planned(manager, lake)
+    plan = plan_of(run)
+    own = LedgerFile(lake / "QM1", str)
+    own.make_key()
+    guessed = Keys([Key(id=own.keys.newest().id, secret=b"guessed")])  # the id can be seen in any message
+    attack = [*forged(plan, 3), *signed(STRANGE_KEY, forged(plan, 3)), *signed(guessed, forged(plan, 3))]
+    for message in attack:
+        put(manager, *message)
+    drained = mqops("ledger", "drain", "-m", "QM1", "--lake", str(lake))
+    assert drained.stdout == "QM1: 0 lines added\n"
+    told = f"9 messages on {LEDGER} did not come from mqops (9 forged) and were not acted on"
+    assert told in drained.stderr
+    kept = read_lines(lake / "QM1" / "ledger" / "set_aside.jsonl")
+    assert Counter(base64.b64decode(one["body"]) for one in kept) == Counter(body for *_ids, body in attack)
+    assert {one["why"].split(":")[0] for one in kept} == {
+        "not signed",
+        "signed with key 0123456789abcdef, which this lake does not have",
+        "forged",
+    }
+    assert {one["run"] for one in kept} == {run.run}
+    assert all(len(bytes.fromhex(one["md"])) == 364 for one in kept)
+    assert manager.depth(LEDGER) == 0
+    shown = mqops("ledger", "show", "00", "--lake", str(lake), expect=1)
+    assert "no ledger" in shown.stdout
+    assert told in shown.stderr
+    assert not run.issued_json.exists()
+    assert not run.summary_json.exists()
+    letters(manager, 1)
+    other = mqops("dlq", "run", DLQ, "QM1", "--once", "--json", "--lake", str(lake), text="ACTION(RETRY)\n")
+    assert json.loads(other.stdout)["moved"] == 4
+    assert told in other.stderr
+    assert "the director" not in "".join(str(entry) for entry in own.entries())
+    verified = mqops("ledger", "verify", "QM1", "--lake", str(lake))
+    assert "QM1: 2 lines, unbroken\n" in verified.stdout
+    assert told in verified.stdout
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 3, "gone": 3}  # the other run moved them
+
+
+def test_forged_markers_do_not_keep_a_plan_from_being_acted_on(manager, lake):
+    letters(manager, 5)
+    run, _plan = planned(manager, lake)
+    plan = plan_of(run)
+    for message in [*forged(plan, 5), *signed(STRANGE_KEY, forged(plan, 5))]:
+        put(manager, *message)
+
+    def again(number: int) -> None:
+        for message in forged(plan, 5):
+            put(manager, *message)
+
+    act(manager.connection, run, unit_size=2, port=after_commits(again))
+    summary = prove(manager.connection, run)
+    assert (summary.moved, summary.balanced, summary.finished) == (5, True, True)
+    assert any(f"that claim run {run.run} did not come from mqops" in remark for remark in summary.remarks)
+    assert sorted(manager.bodies("A")) == [b"%d" % n for n in range(5)]
+
+
+HOSTILE = (
+    b"",
+    b"\xff\xfe",
+    b'{"unit":' + b"[" * 100_000,
+    b'{"v":1,"kind":"acted","unit":"%b","run":"r","plan":"p","at":"x","left":[]}' % (b"ab" * 24),
+    b'{"v":1,"kind":"acted","unit":"%b","run":"r","plan":"p","at":"x","lane":Infinity}' % (b"ab" * 24),
+    b'{"v":1,"kind":"ticket","run":"r","plan":"p","lane":0,"next":1e999}',
+    b'{"v":1,"kind":"ticket","run":"","plan":"","lane":0,"next":0}',
+    b'{"v":1,"kind":"ticket","run":"r","plan":"p","lane":-1,"next":' + b"9" * 5000 + b"}",
+    b'{"kind":["ticket"],"v":{}}',
+    b"[" * 3_000_000,
+)
+
+
+def test_no_body_stops_a_run(manager, lake):
+    """Every hostile body under every identifier that the run looks for, before it and while it is at work."""
+    letters(manager, 6)
+    run, _plan = planned(manager, lake)
+    plan = plan_of(run)
+    ids = [(NUL, plan.ticket(0)), (plan.issued_id(), plan.markers()), (plan.last_id(0), NUL), (NUL, NUL)]
+
+    def attack(number: int) -> None:
+        if number == 2:
+            manager.put(LEDGER, [({"MsgId": one, "CorrelId": two}, body) for one, two in ids for body in HOSTILE])
+
+    attack(2)
+    act(manager.connection, run, unit_size=2, port=after_commits(attack))
+    assert proved(manager, run) == {"planned": 6, "moved": 6}
+    with connect(manager.connection) as session:
+        found = drain_leftovers(session, lake, "QM1")
+    assert (found.lines, found.unfinished) == (0, ())
+    assert counts(lake / "QM1") == {"not a marker": 2 * len(ids) * len(HOSTILE)}
+    assert manager.depth(LEDGER) == 0
+    assert len(list(LedgerFile(run.lake_folder, str).entries())) == 4
+
+
+@pytest.fixture
+def issued(manager, lake, monkeypatch) -> Callable[[int], RunFolder]:
+    """Plans a run and issues its tickets; nothing is acted on, because another process holds the lane."""
+    monkeypatch.setattr("mqops.lake.run.LANE_WAIT", 0)
+
+    def make(number: int) -> RunFolder:
+        letters(manager, number)
+        run, _plan = planned(manager, lake)
+        with run.lane_lock(0), pytest.raises(InProgress, match="Another process is at work on 1 lanes"):
+            act(manager.connection, run)
+        return run
+
+    return make
+
+
+def test_law1_a_ticket_that_is_put_again_while_its_lane_is_at_work_moves_nothing_twice(manager, lake, issued):
+    run = issued(12)
+    plan = plan_of(run)
+    seen = on_ledger_queue(manager, plan.ticket(0))
+
+    def copy(number: int) -> None:
+        seen.extend(on_ledger_queue(manager, plan.ticket(0))[-1:])
+        for message in seen:  # the ticket of now, and all those of before
+            put(manager, *message)
+
+    act(manager.connection, run, unit_size=3, port=after_commits(copy))
+    assert len(set(seen)) >= 4
+    assert proved(manager, run) == {"planned": 12, "moved": 12}
+    assert sorted(manager.bodies("A")) == sorted(b"%d" % n for n in range(12))
+    with connect(manager.connection) as session:
+        assert drain_leftovers(session, lake, "QM1").unfinished == ()
+    assert set(counts(lake / "QM1")) == {"copied"}
+    assert manager.depth(LEDGER) == 0
+    units = [entry["unit"] for entry in LedgerFile(run.lake_folder, str).entries()]
+    assert len(units) == len(set(units)) == 5
+
+
+def test_law1_an_old_ticket_does_not_begin_a_stopped_lane_anew(manager, lake, issued):
+    """The markers of what it was for are in the ledger, and no longer on the queue."""
+    run = issued(6)
+    plan = plan_of(run)
+    old = on_ledger_queue(manager, plan.ticket(0))
+
+    def halt(number: int) -> None:
+        old.extend(on_ledger_queue(manager, plan.ticket(0)))
+        if number == 2:
+            stop(run.path, Stop(by="carol", at="now"))
+
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=2, port=after_commits(halt))
+    with connect(manager.connection) as session:
+        drain_leftovers(session, lake, "QM1")
+    (current,) = on_ledger_queue(manager, plan.ticket(0))
+    stale = [message for message in old if message[2] != current[2]]
+    assert len(stale) == 2
+    assert len(taken(manager, LEDGER)) == 1
+    for message in [*stale, current]:  # the old ones come first
+        put(manager, *message)
+    lift(run.path)
+    rest = act(manager.connection, run, unit_size=2)
+    assert (rest.moved, rest.absent, rest.units) == (2, 0, 1)
+    assert proved(manager, run) == {"planned": 6, "moved": 6}
+    assert sorted(manager.bodies("A")) == [b"%d" % n for n in range(6)]
+    entries = list(LedgerFile(run.lake_folder, str).entries())
+    assert [entry["first"] for entry in entries if entry["kind"] == "acted"] == [0, 2, 4]
+    assert not any(entry.get("absent") for entry in entries)
+
+
+def test_a_copy_after_the_end_names_no_run_as_unfinished_and_adds_no_line(manager, lake):
+    letters(manager, 4)
+    run, _plan = planned(manager, lake)
+    plan = plan_of(run)
+    copies: list[tuple[bytes, bytes, bytes]] = []
+
+    def note(number: int) -> None:
+        copies.extend(on_ledger_queue(manager, plan.ticket(0)))
+
+    act(manager.connection, run, unit_size=2, port=after_commits(note))
+    copies += on_ledger_queue(manager, plan.markers())
+    assert proved(manager, run) == {"planned": 4, "moved": 4}
+    before = LedgerFile(run.lake_folder, str).path.read_bytes()
+    for msg_id, correl_id, body in copies:
+        put(manager, msg_id, correl_id, body)
+        put(manager, NUL, b"elsewhere".ljust(24, b"\0"), body)
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 4, "moved": 4}
+    with connect(manager.connection) as session:
+        found = drain_leftovers(session, lake, "QM1")
+    assert (found.lines, found.unfinished, found.elsewhere) == (0, (), ())
+    assert manager.depth(LEDGER) == 0
+    assert LedgerFile(run.lake_folder, str).path.read_bytes() == before
+
+
+def test_one_process_at_a_time_has_a_lane_although_its_ticket_is_there_twice(manager, issued):
+    run = issued(4)
+    found: list[bool] = []
+
+    def beside(number: int) -> None:
+        put(manager, *on_ledger_queue(manager, plan_of(run).ticket(0))[0])
+        with run.lane_lock(0) as is_free:
+            found.append(is_free)
+
+    act(manager.connection, run, unit_size=2, port=after_commits(beside))
+    assert found == [False, False]
+
+
+def test_law5_nothing_is_proved_while_a_process_holds_a_lane_whose_ticket_is_there(manager, issued):
+    run = issued(4)
+    with run.lane_lock(0), pytest.raises(InProgress, match="1 of 1 lanes are being worked on"):
+        prove(manager.connection, run)
+    assert prove(manager.connection, run).left == 4
+
+
+def test_a_line_says_who_put_the_marker_by_the_queue_managers_word(manager, lake):
+    letters(manager, 1)
+    run, _plan = planned(manager, lake)
+    act(manager.connection, run)
+    waiting = {md["MsgId"].hex(): md for md, _body in manager.messages(LEDGER)}
+    prove(manager.connection, run)
+    for entry in LedgerFile(run.lake_folder, str).entries():
+        md = waiting[entry["unit"]]
+        assert entry["put"] == {
+            "user": md["UserIdentifier"].decode().strip(" \0"),
+            "application": md["PutApplName"].decode().strip(" \0"),
+            "application_type": str(md["PutApplType"]),
+            "accounting_token": md["AccountingToken"].hex(),
+            "date": md["PutDate"].decode(),
+            "time": md["PutTime"].decode(),
+        }
+
+
+def test_a_run_that_a_version_without_signatures_began_is_left_to_that_version(manager, lake):
+    letters(manager, 3)
+    run, _plan = planned(manager, lake)
+    plan = plan_of(run)
+    issued, _last, _ticket = forged(plan, 3)
+    ticket = Ticket(run=plan.run, plan=plan.digest, lane=0, next=0)
+    messages = [issued, (NUL, plan.ticket(0), ticket.pack())]
+    for message in messages:
+        put(manager, *message)
+    write_json(run.issued_json, {"run": plan.run, "plan": plan.digest, "lanes": [3]})  # as that version notes it
+    told = f"Run {run.run} was begun by a version of mqops that did not sign its messages"
+    with connect(manager.connection) as session:
+        found = drain_leftovers(session, lake, "QM1")
+    assert [line[: len(told)] for line in found.told()] == [told]
+    for step in (act, prove):
+        with pytest.raises(Exception, match=told):
+            step(manager.connection, run)
+    assert Counter(manager.bodies(LEDGER)) == Counter(body for *_ids, body in messages)
+    assert manager.depth(DLQ) == 3
+
+
+def test_context_of_another_user_does_not_help(manager, lake):
+    letters(manager, 1)
+    run, _plan = planned(manager, lake)
+    plan = plan_of(run)
+    (msg_id, correl_id, body), *_rest = forged(plan, 1)
+    fields = {"MsgId": msg_id, "CorrelId": correl_id, "UserIdentifier": "mqm"}
+    manager.put(LEDGER, [(fields, body)], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    with connect(manager.connection) as session:
+        drain_leftovers(session, lake, "QM1")
+    (kept,) = read_lines(lake / "QM1" / "ledger" / "set_aside.jsonl")
+    assert kept["put"]["user"] == "mqm"
+    assert not LedgerFile(lake / "QM1", str).path.read_bytes()

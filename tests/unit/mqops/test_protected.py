@@ -1,0 +1,129 @@
+"""What a message on a dead-letter queue may not do: send itself where it likes, or harm who reads its names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from mq_support import DLQ, create, dead_letter
+
+QUEUES = """\
+DEFINE QLOCAL(A)
+DEFINE QLOCAL(SYSTEM.MINE)
+DEFINE QLOCAL(REPAIR)
+DEFINE QALIAS(INNOCENT) TARGET(MQOPS.LEDGER)
+DEFINE QLOCAL(MQOPS.PARKED)
+DEFINE QLOCAL(QM2) USAGE(XMITQ)
+DEFINE QREMOTE(REMOTE) RNAME(A) RQMNAME(QM2)
+DEFINE QREMOTE(QM1.ALIAS) RNAME(' ') RQMNAME(QM1)
+"""
+RETRY = "ACTION(RETRY)\n"
+FORGED = b'{"kind":"ticket"}'
+
+
+@pytest.fixture
+def manager(tmp_path):
+    return create(tmp_path / "home", mqsc=QUEUES)
+
+
+def run(mqops_here, rules=RETRY, *options):
+    done = mqops_here("dlq", "run", DLQ, "QM1", "--once", "--json", *options, text=rules)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("queue", ["MQOPS.LEDGER", "SYSTEM.ADMIN.COMMAND.QUEUE", "MQOPS.PARKED"])
+def test_a_message_cannot_send_itself_to_a_queue_of_the_queue_manager_or_of_mqops(manager, mqops_here, queue):
+    manager.put(DLQ, [dead_letter(queue, FORGED), dead_letter("A", b"good")])
+    summary = run(mqops_here)
+    assert (summary["moved"], summary["left"], summary["balanced"]) == (1, 1, True)
+    assert manager.bodies("A") == [b"good"]
+    assert FORGED not in manager.bodies(queue)
+    assert [body[172:] for body in manager.bodies(DLQ)] == [FORGED]
+    assert any("SYSTEM.* or MQOPS.*" in remark for remark in summary["remarks"])
+
+
+def test_nor_by_the_reply_queue_that_a_rule_forwards_to(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("A", FORGED, ReplyToQ="MQOPS.LEDGER", ReplyToQMgr="QM1")])
+    summary = run(mqops_here, "ACTION(FWD) FWDQ(&REPLYQ) FWDQM(&REPLYQM) HEADER(NO)\n")
+    assert (summary["moved"], summary["left"]) == (0, 1)
+
+
+def test_a_rule_that_names_the_queue_itself_puts_there(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("A", b"parked")])
+    assert run(mqops_here, "ACTION(FWD) FWDQ(MQOPS.PARKED) HEADER(NO)\n")["moved"] == 1
+    assert manager.bodies("MQOPS.PARKED") == [b"parked"]
+
+
+@pytest.mark.parametrize(
+    ("queue", "queue_manager", "why"),
+    [
+        ("INNOCENT", "QM1", "alias of the protected queue MQOPS.LEDGER"),
+        ("QM2", "QM1", "transmission queue"),
+        ("QM2", "", "transmission queue"),
+        ("QM2", "QM1.ALIAS", "transmission queue"),  # a queue manager alias that leads back here
+    ],
+)
+def test_nor_under_another_name(manager, mqops_here, queue, queue_manager, why):
+    manager.put(
+        DLQ, [dead_letter(queue, FORGED, dest_q_mgr=queue_manager, inner=("MQXMIT", 546, 1208)), dead_letter("A", b"x")]
+    )
+    summary = run(mqops_here)
+    assert (summary["moved"], summary["left"], summary["failed"], summary["balanced"]) == (1, 1, 0, True)
+    assert any(why in reason for reason in summary["left_because"])
+    assert FORGED not in [*manager.bodies("MQOPS.LEDGER"), *manager.bodies("QM2")]
+
+
+def test_a_rule_puts_nothing_on_a_transmission_queue_under_its_own_name(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("A", FORGED)])
+    summary = run(mqops_here, "ACTION(FWD) FWDQ(QM2) HEADER(NO)\n")
+    assert (summary["moved"], summary["left"]) == (0, 1)
+
+
+@pytest.mark.parametrize(("queue", "queue_manager"), [("REMOTE", "QM1"), ("A", "QM2")])
+def test_a_remote_queue_is_put_to_as_ever(manager, mqops_here, queue, queue_manager):
+    manager.put(DLQ, [dead_letter(queue, b"far", dest_q_mgr=queue_manager)])
+    assert run(mqops_here)["moved"] == 1
+    (body,) = manager.bodies("QM2")
+    assert body.startswith(b"XQH ")
+    assert body.endswith(b"far")
+
+
+def test_what_will_be_left_is_told_before_anybody_approves(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("QM2", FORGED), dead_letter("INNOCENT", FORGED), dead_letter("MQOPS.LEDGER", FORGED)])
+    plan = mqops_here("dlq", "run", DLQ, "QM1", "--dry-run", text=RETRY).output
+    assert "problem: QM2@QM1: it is a transmission queue: only the queue manager puts there" in plan
+    assert "problem: INNOCENT@QM1: it is an alias of MQOPS.LEDGER, a protected queue" in plan
+    assert "PROTECTED" in plan
+
+
+@pytest.mark.parametrize("name", ['=HYPERLINK("//evil","x")', "@SUM(A1)", "+1+cmd|x", "-2", "A\nB\x1b[2J"])
+def test_a_spreadsheet_takes_no_name_of_a_message_for_a_formula(manager, mqops_here, name):
+    manager.put(DLQ, [dead_letter(name, b"x")])
+    assert run(mqops_here)["failed"] == 1
+    (row,) = csv.DictReader(io.StringIO(mqops_here("ledger", "export", "--format", "csv").stdout))
+    assert row["dest_q"] == ("A\ufffdB\ufffd[2J" if name[0] == "A" else f"'{name}")
+    assert json.loads(mqops_here("ledger", "export").stdout)["dest_q"] == name
+
+
+@pytest.mark.parametrize(
+    ("queue", "why"),
+    [
+        ("MQOPS.LEDGER", "holds the records of mqops"),
+        ("INNOCENT", "(an alias of MQOPS.LEDGER) holds the records"),
+        ("SYSTEM.MINE", "is a queue of the queue manager"),
+        ("QM2", "is a transmission queue"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", [("dlq", "run", "--once"), ("backout", "run", "-m", "QM1", "--quarantine", "MQOPS.PARKED")]
+)
+def test_no_workflow_takes_messages_from_queues_that_are_not_for_that(manager, mqops_here, command, queue, why):
+    if command[0] == "backout" and queue == "INNOCENT":
+        why = "MQRC_UNKNOWN_OBJECT_NAME"  # it knows local queues only
+    manager.put("REMOTE" if queue == "QM2" else queue, [({}, b"stays")])
+    arguments = (queue, "QM1") if command[0] == "dlq" else (queue,)
+    done = mqops_here(*command, *arguments, text="ACTION(FWD) FWDQ(REPAIR)\n", expect=1)
+    assert why in done.output
+    assert manager.bodies("REPAIR") == []
