@@ -1,8 +1,9 @@
-# run: everything end to end. up/down: Airflow with its UI. test: every check. bench, crash, full: the long ones.
+# run: everything end to end. up/down: Airflow with its UI. test: every check. quick: the fast ones.
+# bench, crash, full: the long ones.
 PYTHON ?= python3
 ENV = . build/env.sh &&
 
-.PHONY: run up down test lint spec bench bench-million crash full lock setup clean
+.PHONY: run up down test quick lint spec bench bench-million crash full lock setup clean
 
 setup:
 	@$(PYTHON) include/setup/install.py
@@ -22,8 +23,13 @@ down: setup
 	@$(ENV) python -m mqops_demo.airflow down
 	@$(ENV) python -m mqops_demo.estate down
 
-test: lint build/spark.jsa
+test:
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint build/spark.jsa
 	@$(ENV) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+
+# No Airflow, no Java, no killed processes: what a change is tried with before `make test`.
+quick: lint
+	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile tests/unit
 
 lint: setup
 	@$(ENV) ruff check .
