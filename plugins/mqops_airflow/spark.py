@@ -1,5 +1,7 @@
 """Submits a Spark entry point that talks to a queue manager, and gives its summary, or its error, back to Airflow.
 
+The type of the Airflow connection decides how: `spark` by spark-submit, `spark_connect` by `mqops_airflow.connect`.
+
 1. Credentials reach the driver in the environment variable MQOPS_CONNECTION and nowhere else: not in the arguments, not
    in `env_vars` (Airflow stores rendered fields; YARN and Kubernetes get them as arguments), not in XCom, not in a log.
 2. Hence the driver runs where the task runs: deploy mode `client`, which every kind of master has.
@@ -26,6 +28,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import Asset
 
 from mqops import errors
+from mqops_airflow.connect import CONNECTION_TYPE, Client, server_of
 from mqops_airflow.hook import MqHook, existing_connection
 
 if TYPE_CHECKING:
@@ -83,6 +86,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         self.asset = asset
         self.repeated = dict(repeated or {})
         self.once = once
+        self._client: Client | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         if self.once and Path(self.summary).exists():
@@ -100,6 +104,9 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
 
     def _submit(self) -> None:
         spark = existing_connection(self._conn_id, "spark")
+        if spark.conn_type == CONNECTION_TYPE:
+            self._run_client(spark)
+            return
         master = f"{spark.host or ''}:{spark.port}" if spark.port else spark.host or ""
         master_must_answer(master, self._conn_id)
         self.properties_file = self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES")
@@ -116,6 +123,24 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
             self._hook.submit(self.application, env=self._environment(), preexec_fn=end_with_parent)
         except AirflowException as error:
             raise job_error(self._hook._last_submit_log_lines, str(error), self._conn_id) from None
+
+    def _run_client(self, spark: Any) -> None:
+        """Run the job as a client of the Spark Connect server that the connection names."""
+        conn_id = str(self._conn_id)
+        server = server_of(conn_id, spark)
+        server_must_answer(server.host, server.port, conn_id)
+        spread_out = [given for name, values in self.repeated.items() for given in spread(name, values)]
+        arguments = [*map(str, self.application_args or ()), *spread_out]
+        self._client = Client(server, self.log)
+        if self._client.run(self.application, arguments, self._environment(), end_with_parent):
+            raise job_error(self._client.lines, "the client ended with an error", conn_id)
+
+    def on_kill(self) -> None:
+        """Airflow ends the task: the job's process ends with it."""
+        if self._client is not None:
+            self._client.kill()
+        else:
+            super().on_kill()
 
     def _environment(self) -> dict[str, str]:
         """The job's environment: this process's, the interpreter, and the credentials."""
@@ -176,3 +201,19 @@ def master_must_answer(master: str, conn_id: str | None) -> None:
         f"no Spark master answers at {master}: {'; '.join(problems) or 'no host:port in it'}. Start the master, or "
         f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by it."
     )
+
+
+def server_must_answer(host: str, port: int, conn_id: str) -> None:
+    """Look whether a Spark Connect server is there; the client itself would try for minutes.
+
+    Raises:
+        SparkUnreachable: nothing accepts a connection.
+    """
+    try:
+        socket.create_connection((host, port), timeout=MASTER_ANSWERS_WITHIN).close()
+    except OSError as error:
+        raise SparkUnreachable(
+            f"no Spark Connect server answers at {host}:{port} ({error.strerror or error}). Start the server, or "
+            f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by "
+            "it."
+        ) from None
