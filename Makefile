@@ -27,9 +27,9 @@ test:
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint build/spark.jsa
 	@$(ENV) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
-# No Airflow, no Java, no killed processes: what a change is tried with before `make test`.
+# No Airflow, no Java, no killed processes, and no whole passes (tests/unit/mqops): before `make test`.
 quick: lint
-	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile tests/unit
+	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile tests/unit --ignore=tests/unit/mqops
 
 lint: setup
 	@$(ENV) ruff check .
