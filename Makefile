@@ -29,7 +29,7 @@ test:
 
 # No Airflow, no Java, no killed processes, and no whole passes (tests/unit/mqops): before `make test`.
 quick: lint
-	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile tests/unit --ignore=tests/unit/mqops
+	@$(ENV) python -m pytest --numprocesses 4 --dist loadfile tests/unit --ignore=tests/unit/mqops
 
 lint: setup
 	@$(ENV) ruff check .
