@@ -1,5 +1,7 @@
 """Submits a Spark entry point that talks to a queue manager, and gives its summary, or its error, back to Airflow.
 
+The type of the Airflow connection decides how: `spark` by spark-submit, `spark_connect` by `mqops_airflow.connect`.
+
 1. Credentials reach the driver in the environment variable MQOPS_CONNECTION and nowhere else: not in the arguments, not
    in `env_vars` (Airflow stores rendered fields; YARN and Kubernetes get them as arguments), not in XCom, not in a log.
 2. Hence the driver runs where the task runs: deploy mode `client`, which every kind of master has.
@@ -31,6 +33,7 @@ from airflow.sdk import Asset
 from mqops import errors
 from mqops import spark_private as private
 from mqops.printable import printable
+from mqops_airflow.connect import CONNECTION_TYPE, Client, server_of
 from mqops_airflow.hook import MqHook, existing_connection
 from mqops_airflow.job_environment import job_environment
 from mqops_airflow.workplace import estate_file, lake
@@ -93,6 +96,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         self.asset = asset
         self.repeated = dict(repeated or {})
         self.once = once
+        self._client: Client | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         if self.once and Path(self.summary).exists():
@@ -110,6 +114,9 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
 
     def _submit(self) -> None:
         spark = existing_connection(self._conn_id, "spark")
+        if spark.conn_type == CONNECTION_TYPE:
+            self._run_client(spark)
+            return
         master = f"{spark.host or ''}:{spark.port}" if spark.port else spark.host or ""
         master_must_answer(master, self._conn_id)
         self.properties_file = self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES")
@@ -136,6 +143,25 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
                 )
             except AirflowException as error:
                 raise job_error(self._hook._last_submit_log_lines, str(error), self._conn_id) from None
+
+    def _run_client(self, spark: Any) -> None:
+        """Run the job as a client of the Spark Connect server that the connection names."""
+        conn_id = str(self._conn_id)
+        server = server_of(conn_id, spark)
+        server_must_answer(server.host, server.port, conn_id)
+        spread_out = [given for name, values in self.repeated.items() for given in spread(name, values)]
+        arguments = [*map(str, self.application_args or ()), *spread_out]
+        environment = self._environment(estate_file().estate.job_environment)
+        self._client = Client(server, self.log)
+        if self._client.run(self.application, arguments, environment, end_with_parent):
+            raise job_error(self._client.lines, "the client ended with an error", conn_id)
+
+    def on_kill(self) -> None:
+        """Airflow ends the task: the job's process ends with it."""
+        if self._client is not None:
+            self._client.kill()
+        else:
+            super().on_kill()
 
     def _environment(self, also: Sequence[str]) -> dict[str, str]:
         """The job's environment: what every job gets, the interpreter, and the credentials.
@@ -215,3 +241,19 @@ def master_must_answer(master: str, conn_id: str | None) -> None:
         f"no Spark master answers at {master}: {'; '.join(problems) or 'no host:port in it'}. Start the master, or "
         f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by it."
     )
+
+
+def server_must_answer(host: str, port: int, conn_id: str) -> None:
+    """Look whether a Spark Connect server is there; the client itself would try for minutes.
+
+    Raises:
+        SparkUnreachable: nothing accepts a connection.
+    """
+    try:
+        socket.create_connection((host, port), timeout=MASTER_ANSWERS_WITHIN).close()
+    except OSError as error:
+        raise SparkUnreachable(
+            f"no Spark Connect server answers at {host}:{port} ({error.strerror or error}). Start the server, or "
+            f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by "
+            "it."
+        ) from None

@@ -62,16 +62,19 @@ def main() -> None:
         return
     connection = json.loads(os.environ["MQOPS_CONNECTION"])
     secret = connection["password"]
+    secrets = (secret, os.environ.get("SPARK_CONNECT_AUTHENTICATE_TOKEN", secret))
     lines = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
     summary = {
         "user": connection["user"],
         "secret_length": len(secret),
-        "processes_with_the_secret_in_their_arguments": sum(secret in line for line in lines),
+        "processes_with_the_secret_in_their_arguments": sum(any(map(line.count, secrets)) for line in lines),
         "arguments": sys.argv[2:],
         "python": os.environ["PYSPARK_PYTHON"],
         "variables": sorted(os.environ),
         "given": os.environ["GIVEN_TO_THE_OPERATOR"],
         "not_shown": "x",
+        "server": os.environ.get("SPARK_REMOTE", ""),
+        "token_length": len(os.environ.get("SPARK_CONNECT_AUTHENTICATE_TOKEN", "")),
     }
     Path(folder, "summary.json").write_text(json.dumps(summary))
 
