@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 from collections import deque
@@ -84,7 +83,7 @@ class Client:
     Parameters: `server` whom it speaks to; `log` gets its output, line by line.
     """
 
-    def __init__(self, server: Server, log: logging.Logger) -> None:
+    def __init__(self, server: Server, log: Any) -> None:
         self.server = server
         self.log = log
         self.lines: deque[str] = deque(maxlen=KEPT_LINES)

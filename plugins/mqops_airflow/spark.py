@@ -98,7 +98,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         self.once = once
         self._client: Client | None = None
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         if self.once and Path(self.summary).exists():
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
