@@ -33,7 +33,7 @@ from airflow.sdk import Asset
 from mqops import errors
 from mqops import spark_private as private
 from mqops.printable import printable
-from mqops_airflow.connect import CONNECTION_TYPE, Client, server_of
+from mqops_airflow.connect import CONNECTION_TYPE, Client, check_listener, server_of
 from mqops_airflow.hook import MqHook, existing_connection
 from mqops_airflow.job_environment import job_environment
 from mqops_airflow.workplace import estate_file, lake
@@ -149,6 +149,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         conn_id = str(self._conn_id)
         server = server_of(conn_id, spark)
         server_must_answer(server.host, server.port, conn_id)
+        check_listener(server, conn_id)
         spread_out = [given for name, values in self.repeated.items() for given in spread(name, values)]
         arguments = [*map(str, self.application_args or ()), *spread_out]
         environment = self._environment(estate_file().estate.job_environment)
