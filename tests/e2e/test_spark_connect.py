@@ -19,9 +19,9 @@ import os, sys
 from pathlib import Path
 
 from mqops import errors
+from mqops.act.spark.act import _at_a_time
 from mqops.mq.connection import MqConnection
-from mqops.spark.act import _at_a_time
-from mqops.spark.job import run, session, told_by_spark
+from mqops.spark_job import run, session, told_by_spark
 
 
 class Task:
