@@ -94,8 +94,8 @@ def refuse_if_stopped(run: RunFolder) -> None:
         (run.path, f"Run {run.run}", command("mqops", "resume", run.run)),
         (
             run.lake_folder,
-            f"All acting on {run.lake_folder.name}",
-            command("mqops", "resume", "-m", run.lake_folder.name),
+            f"All acting on {run.queue_manager}",
+            command("mqops", "resume", "-m", run.queue_manager),
         ),
     ):
         found = stop_in(folder)
