@@ -15,6 +15,7 @@ from mqops.command import command
 from mqops.errors import LakeError, Stopped
 from mqops.lake.files import lake_errors, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder
+from mqops.printable import printable
 
 NAME = "stop.json"
 
@@ -28,7 +29,8 @@ class Stop:
     why: str = ""
 
     def __str__(self) -> str:
-        return f"by {self.by} at {self.at}" + (f" ({self.why})" if self.why else "")
+        """One line for people: who stopped it may have put anything into it."""
+        return printable(f"by {self.by} at {self.at}" + (f" ({self.why})" if self.why else ""))
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
