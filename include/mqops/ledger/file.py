@@ -18,6 +18,7 @@ import filelock
 from mqops.command import command
 from mqops.errors import LedgerBroken, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json
+from mqops.lake.run import queue_manager_of
 from mqops.ledger.core.chain import Head, Proof, head_of, is_signed, linked, read_line, unit_of, verify, write_line
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Kind, Marker
@@ -69,7 +70,7 @@ class LedgerFile:
         for number, last in enumerate(self.lines(), start=1):  # noqa: B007 - both are needed behind the loop
             pass
         if last and is_signed(last):
-            rekey = command("mqops", "ledger", "rekey", self.folder.parent.name)
+            rekey = command("mqops", "ledger", "rekey", queue_manager_of(self.folder.parent))
             raise SettingsError(
                 f"The lines of {self.path} are signed, and the key file {self.keys.path} is gone: put it back from a "
                 f"copy; `{rekey}` makes a new one where there is no copy"

@@ -60,7 +60,7 @@ class Leftovers:
         for run in self.unfinished:
             undone = undo.kept(run)
             words = ("undo", undone.plan.run) if undone else ("resume", run.run, "--finish")
-            finish = command("mqops", *words, "-m", run.lake_folder.name)
+            finish = command("mqops", *words, "-m", run.queue_manager)
             yield f"run {run.run} was begun and is not finished: `{finish}` finishes it"
 
     def passed_over(self) -> Iterator[str]:
