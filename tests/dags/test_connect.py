@@ -85,7 +85,8 @@ def test_a_server_of_another_user_gets_neither_token_nor_credentials(monkeypatch
     """As root the listener is of user nobody; else it is of this user, who takes himself for another one."""
     text = "import socket; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); input()"
     user = 65534 if os.getuid() == 0 else None
-    command = [sys.executable, "-S", "-c", text]
+    python = "python3" if user else sys.executable  # user nobody may not reach the environment's own
+    command = [python, "-S", "-c", text]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, **pipes, text=True, user=user) as child:
         port = int(child.stdout.readline())
