@@ -33,6 +33,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 from mqops.act.core.scope import Scope, scope_of
 from mqops.act.mover_port import key_of
+from mqops.act.report_sender import refusal
 from mqops.backout.core.disposal import LastResort, Limits, aged, dead_letter_header, dead_lettered, last_resort
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError, SettingsError, mq_error
 from mqops.mq.inquire import base_queue, dead_letter_queue, queue_manager_name, queue_state
@@ -240,7 +241,7 @@ class PoisonAwareConsumer:
             queue = self._dead_letter(raw, got.body, md, reason)
         report = exception_report(md, got.body, reason=reason, queue_manager=self._queue_manager)
         if report is not None:
-            self._send(report)
+            self._send(report, md.user_identifier)
         return Handled(what=what, msg_id=md.msg_id, backout_count=count, queue=queue, reason=reason, error=error)
 
     def _dead_letter(self, raw: bytes, body: bytes, md: MQMD, reason: int, *, dest: str = "", dest_qm: str = "") -> str:
@@ -271,10 +272,11 @@ class PoisonAwareConsumer:
         cause = mq_error(c.MQCC_FAILED, reason, verb="requeue", object_name=self._local).symbol
         return f"Message {md.msg_id.hex()} stays on {self._local}: it cannot go to its backout queue ({cause}); {why}"
 
-    def _send(self, report: Report) -> None:
-        """Send a report. One that cannot be sent goes to the DEADQ if it is persistent, else nowhere."""
+    def _send(self, report: Report, user: str) -> None:
+        """Send a report where `user`, who put the message, may put (`mqops.act.report_sender`). One that cannot be sent
+        goes to the DEADQ if it is persistent, else nowhere."""
         raw = report.md.pack()
-        reason = self._put(
+        reason = self._of_queue(report.queue, refusal(self._session, report, user)) or self._put(
             report.queue, raw, report.body, c.MQPMO_PASS_IDENTITY_CONTEXT, queue_manager=report.queue_manager
         )
         if reason and report.md.persistence == c.MQPER_PERSISTENT:
@@ -299,6 +301,10 @@ class PoisonAwareConsumer:
             reason = self._session.put(handle, md, body, PUT_OPTIONS | context, context=self._handle)
             with suppress(MQError):
                 self._session.close(handle)
+        return self._of_queue(queue, reason)
+
+    def _of_queue(self, queue: str, reason: int) -> int:
+        """A reason code that concerns a queue, or 0. Raises `MQError` for any other."""
         if reason and scope_of(reason) in {Scope.EVERYTHING, Scope.TOO_MUCH}:
             raise mq_error(c.MQCC_FAILED, reason, verb="MQPUT", object_name=queue)
         return reason

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from mqwire import constants as c
 from mqwire.errors import WireError
+from mqwire.fields import before_nul
 from mqwire.headers import walk
 from mqwire.structures import MQMD
 
@@ -58,7 +59,8 @@ def _report(
 ) -> Report | None:
     plain, with_data, with_full_data = options
     wanted = md.report & with_full_data
-    if not wanted & plain or not md.reply_to_q:
+    queue = before_nul(md.reply_to_q)
+    if not wanted & plain or not queue:
         return None
     if wanted == with_full_data:
         data = body
@@ -67,8 +69,8 @@ def _report(
     else:
         data = b""
     return Report(
-        queue=md.reply_to_q,
-        queue_manager=md.reply_to_q_mgr,
+        queue=queue,
+        queue_manager=before_nul(md.reply_to_q_mgr),
         md=report_descriptor(md, len(body), feedback=feedback, queue_manager=queue_manager),
         body=data,
     )

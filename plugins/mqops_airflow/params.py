@@ -14,6 +14,11 @@ RUN_KEY = r"^[A-Za-z0-9_+=@-][A-Za-z0-9._+=:@-]{0,199}$"
 ONE_LINE = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f])"  # no `$`: it would take a text with a line end behind it
 INSIDE_FILE = r"^(?!/)(?!.*\.\.)[^\x00-\x1f]+$"
 
+A_DAY = 24 * 60 * 60
+"""Seconds. A longer wait in a form is taken for a slip: it keeps a task slot all that time."""
+MOST = 999_999_999
+"""Messages: no queue holds more (IBM MQ, "MaxQDepth")."""
+
 
 def queue_manager(names: Iterable[str]) -> Param:
     """One of the estate's queue managers."""
@@ -83,6 +88,7 @@ def replay_cap(default: int) -> Param:
         title="Replay cap",
         type="integer",
         minimum=1,
+        maximum=max(default, MOST),
         description="A message that was put back so often goes to the quarantine queue of the estate.",
     )
 
@@ -140,6 +146,7 @@ def limit(default: int | None = None) -> Param:
         title="Limit",
         type=["null", "integer"],
         minimum=1,
+        maximum=max(default or 1, MOST),
         description="Look at no more than this many messages of a queue, from its head. Empty: all.",
     )
 
@@ -179,6 +186,7 @@ def handling(default: Handling) -> dict[str, Param]:
             int(default.canary_wait.total_seconds()),
             "Canary wait",
             "Seconds until it is decided whether canaries came back.",
+            A_DAY,
         ),
         "pace": _count(default.pace, "Rate", "Most messages a second, over all tasks. 0: no limit."),
         "in_flight": _count(
@@ -190,12 +198,16 @@ def handling(default: Handling) -> dict[str, Param]:
             int(default.patience.total_seconds()),
             "Patience",
             "Seconds to wait for a destination to have room; then the rest for it is left.",
+            A_DAY,
         ),
     }
 
 
-def _count(default: int, title: str, description: str) -> Param:
-    return Param(default, title=title, type="integer", minimum=0, description=description)
+def _count(default: int, title: str, description: str, maximum: int = MOST) -> Param:
+    """A number from 0 to `maximum`, or to the estate's own default where that is higher."""
+    return Param(
+        default, title=title, type="integer", minimum=0, maximum=max(default, maximum), description=description
+    )
 
 
 def stopped_run() -> Param:

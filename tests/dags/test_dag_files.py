@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG
 
+from mqops_airflow import params
+
 ROOT = Path(__file__).resolve().parents[2]
 DAG_FILES = sorted((ROOT / "dags").glob("*.py"))
 HEAVY = ("pyspark", "pymqi", "great_expectations", "pandas", "pyarrow")
@@ -135,7 +137,9 @@ def test_runs_by_hand_are_dry_unless_the_form_says_otherwise(dag_file: Any) -> N
         ("dry_run", [True, False], ["yes", None]),
         ("rules_file", ["rules/a b.txt"], ["/etc/passwd", "../x", "a/../../b", "", None]),
         ("queue", [None, "A.B_C/D%1"], ["has blank", "x" * 49, ""]),
-        ("limit", [None, 1], [0, "5"]),
+        ("limit", [None, 1, 999_999_999], [0, "5", 10**9, 10**30]),
+        *((field, [0, 86_400], [-1, 86_401, 10**12]) for field in ("canary_wait", "patience")),
+        *((field, [0, 999_999_999], [-1, 10**9, 10**30]) for field in ("canary", "pace", "in_flight")),
         ("message_ids", [[], ["0a" * 24]], [["0a"], "0a" * 24]),
         ("unit_of_work", [1, 4999], [0, 5000, None]),
     ],
@@ -150,6 +154,15 @@ def test_the_form_checks_its_fields(dag_file: Any, field: str, good: list[Any], 
     for value in bad:
         with pytest.raises(ParamValidationError):
             param.resolve(value)
+
+
+def test_the_replay_cap_of_the_form_has_an_end_and_a_higher_one_of_the_estate_is_its_own() -> None:
+    from airflow.sdk.exceptions import ParamValidationError  # noqa: PLC0415
+
+    assert params.replay_cap(3).resolve(999_999_999) == 999_999_999
+    with pytest.raises(ParamValidationError):
+        params.replay_cap(3).resolve(10**30)
+    assert params.replay_cap(10**10).resolve() == 10**10
 
 
 def test_the_form_offers_the_tables_that_it_may_name(dag_file: Any, estate_folder: Path) -> None:

@@ -33,6 +33,7 @@ SETTING = Setting(
     aliases={"TWO.ALIAS": "TWO"},
     local=("ELSEWHERE", "GIVEN", "ONE", "PAY", "TWO"),
     misconfigured=(Misconfigured(queue="BAD", threshold=1, backout_queue="", why="none"),),
+    dead_letter_queue="DEADQ",
 )
 DESTINATIONS = (
     *("queue:///ONE", "queue://QM1/TWO", "queue:///TWO.ALIAS?persistence=2", "queue://QM9/ONE", "topic://ONE"),
@@ -66,7 +67,7 @@ def message(number: int, destination: str | None, **fields: Any) -> tuple[bytes,
     return md.pack(encoding=c.MQENC_NATIVE, ccsid=1208), body
 
 
-@pytest.mark.parametrize("queue", ["SHARED.BOQ", "SOLE.BOQ", "GIVEN"])
+@pytest.mark.parametrize("queue", ["SHARED.BOQ", "SOLE.BOQ", "GIVEN", "DEADQ"])
 def test_P08_both_decide_the_same(spark: Any, make_run: Any, queue: str) -> None:
     messages = [message(number, where) for number, where in enumerate(DESTINATIONS)]
     messages += [message(90, None), dead(91, dlh_dest_q_name="TWO"), dead(92)]

@@ -16,6 +16,7 @@ from mqops.mq.inquire import dead_letter_queue, queue_manager_name, resolved
 from mqops.mq.session import Session
 from mqops.report import Report, expiration_report
 from mqwire import constants as c
+from mqwire.fields import before_nul
 from mqwire.structures import MQMD
 
 OPEN_OPTIONS = c.MQOO_OUTPUT | c.MQOO_PASS_IDENTITY_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
@@ -64,22 +65,35 @@ def _dead_letter(session: Session, source: int, report: Report, reason: int) -> 
 
 
 def _put_report(session: Session, source: int, report: Report, user: str) -> int:
-    """Put a report where the message asked for it, if the user in the message's descriptor may put there: the queue
-    manager puts its own reports by that user's authority.
+    reason = refusal(session, report, user)
+    if reason:
+        return reason
+    return _put(session, source, report.queue, report.md.pack(), report.body, queue_manager=report.queue_manager)
 
-    A protected queue (`mqops.decide.core.protected`) and a transmission queue get no report.
+
+def refusal(session: Session, report: Report, user: str) -> int:
+    """Why no report is put where a message asked for it; 0 where it may be put, else the reason code.
+
+    The user in the message's descriptor must be allowed to put there: the queue manager puts its own reports by that
+    user's authority (IBM MQ, "Report options"). To see that, the connection's user needs ALTUSR. A protected queue
+    (`mqops.decide.core.protected`) and a transmission queue get no report.
+
+    Parameters: `user` the UserIdentifier of the message.
     """
     try:
         there = resolved(session, report.queue, report.queue_manager)
-        if there.direct or is_protected(report.queue) or is_protected(there.queue):
+        if there.direct or any(is_protected(name) for name in (report.queue, there.queue, there.remote)):
             return c.MQRC_NOT_AUTHORIZED
         may_put = session.open(
-            report.queue, USER_OPTIONS, queue_manager=report.queue_manager, alternate_user=user or OF_NOBODY
+            report.queue,
+            USER_OPTIONS,
+            queue_manager=report.queue_manager,
+            alternate_user=before_nul(user) or OF_NOBODY,
         )
         session.close(may_put)
     except MQError as error:
         return error.reason
-    return _put(session, source, report.queue, report.md.pack(), report.body, queue_manager=report.queue_manager)
+    return 0
 
 
 def _put(session: Session, source: int, queue: str, md: bytes, body: bytes, *, queue_manager: str = "") -> int:

@@ -73,9 +73,17 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
             )
     for queue in queues:
         check_source(session, queue)
-    apart = {_dead_letter_queue(session), quarantine, LEDGER}
+    dead_letters = _dead_letter_queue(session)
+    apart = {dead_letters, quarantine, LEDGER}
     chosen = tuple(queues) or tuple(queue for queue in backout_queues(definitions) if queue not in apart)
-    where = setting(definitions, queue_manager=name, queues=chosen, replay_cap=replay_cap, quarantine=quarantine)
+    where = setting(
+        definitions,
+        queue_manager=name,
+        queues=chosen,
+        replay_cap=replay_cap,
+        quarantine=quarantine,
+        dead_letter_queue=dead_letters,
+    )
     return Surveyed(setting=where, depths={queue: local[queue] for queue in chosen})
 
 

@@ -219,6 +219,22 @@ def test_P09_no_report_unless_asked_and_a_report_that_cannot_be_sent_is_dead_let
     assert sorted(found) == [(2085, "GONE", b""), *((2362, "IN", b"bad %d" % n) for n in (1, 2, 3))]
 
 
+@pytest.mark.parametrize("queue", ["MQOPS.LEDGER", "INNOCENT", "PRIVATE", "TRANSMIT", b"\xff" * 48])
+def test_P09_no_report_goes_where_the_putter_may_not_put(manager, marking, queue):
+    manager.mqsc(
+        "ALTER QLOCAL(IN) BOQNAME(' ')\nDEFINE QALIAS(INNOCENT) TARGET(MQOPS.LEDGER)\nDEFINE QLOCAL(PRIVATE)\n"
+        "DEFINE QLOCAL(TRANSMIT) USAGE(XMITQ)\n"
+    )
+    report = CMQC.MQRO_EXCEPTION_WITH_FULL_DATA
+    asks = {"Report": report, "ReplyToQ": queue, "UserIdentifier": "clerk"}
+    manager.put("IN", [(asks, b"bad forged")], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    assert whats(consume(manager))["dead-lettered"] == 1
+    assert [manager.depth(name) for name in ("MQOPS.LEDGER", "PRIVATE", "TRANSMIT")] == [0, 0, 0]
+    dead = [body for md, body in manager.messages(DLQ) if md["MsgType"] == CMQC.MQMT_REPORT]
+    name = queue if isinstance(queue, bytes) else queue.encode()
+    assert [body[12:60].rstrip() for body in dead] == [name]
+
+
 def test_K08_nothing_takes_it_so_it_stays(manager, marking):
     manager.mqsc(f"ALTER QLOCAL(IN) BOQNAME(' ')\nALTER QLOCAL({DLQ}) PUT(DISABLED)")
     manager.put("IN", [({}, b"bad"), ({}, b"good")])

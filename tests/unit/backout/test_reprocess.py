@@ -71,7 +71,7 @@ RFH2 = {"Format": "MQHRF2", "CodedCharSetId": 1208, "Encoding": 546}
 def test_the_preflight_takes_off_an_MQDLH_and_not_what_stands_in_for_one(manager, work, room, told):
     manager.mqsc(f"ALTER QLOCAL(PAY) MAXMSGL({room})")
     manager.put("PAY.BOQ", [({"Format": "MQSTR"}, b"x" * 30), dead_letter("PAY", b"x" * 29, reason=0)])
-    folder, _plan = work(dry_run=True)
+    folder, _plan = work("ACTION(FWD) FWDQ(PAY) HEADER(NO)", dry_run=True)
     found = preflight.kept(folder)
     assert found is not None
     doubts = [f"{one.destination.partition('@')[0]}: {one.what}" for one in found.doubts]
@@ -135,10 +135,22 @@ def test_P08_a_rule_places_what_is_ambiguous(manager, work):
     assert (summary.moved, summary.left) == (2, 1)
 
 
-def test_a_dead_letter_header_says_where_it_was_to_go(manager, work):
-    manager.put("PAY.BOQ", [dead_letter("ELSEWHERE", b"text")])
-    work()
+def test_on_the_dead_letter_queue_an_MQDLH_says_where_it_was_to_go(manager, work):
+    manager.put(DLQ, [dead_letter("ELSEWHERE", b"text")])
+    work(queues=(DLQ,))
     assert manager.bodies("ELSEWHERE") == [b"text"]
+
+
+def test_on_a_backout_queue_the_putter_of_a_message_chooses_no_queue_by_an_MQDLH_of_its_own(manager, work):
+    """An application that may put on PAY makes a poison message: an MQDLH that names a queue it may not put on."""
+    chosen = dead_letter("ELSEWHERE", b"text")
+    manager.put("PAY.BOQ", [chosen, ({}, b"honest")])
+    summary = work()
+    assert (summary.moved, summary.left, summary.balanced) == (1, 1, True)
+    assert (manager.bodies("ELSEWHERE"), manager.bodies("PAY")) == ([], [b"honest"])
+    assert {rule.action for rule in summary.rules} == {"RETRY", "AMBIGUOUS"}
+    work("DESTQ(' ') ACTION(FWD) FWDQ(PAY)")  # a rule that names a queue moves it, header and all
+    assert manager.bodies("PAY") == [b"honest", chosen[1]]
 
 
 def test_queue_given_by_name_takes_the_jms_destination(manager, work):

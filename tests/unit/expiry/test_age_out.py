@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -155,6 +157,61 @@ def test_E15_no_report_goes_where_the_putter_may_not_put(manager, age_out, queue
     assert (header.reason, header.dest_q_name) == (CMQC.MQRC_NOT_AUTHORIZED, queue)
 
 
+@pytest.mark.parametrize(
+    ("names", "dead"),
+    [
+        ({"ReplyToQ": "REPORTS", "ReplyToQMgr": b"\xff" * 48}, (b"REPORTS".ljust(48), b"\xff" * 48)),
+        ({"ReplyToQ": b"\xff" * 48}, (b"\xff" * 48, b"QM1".ljust(48))),
+        ({"ReplyToQ": "J\u00f6rg"}, ("J\u00f6rg".encode().ljust(48), b"QM1".ljust(48))),
+        ({"ReplyToQ": b"REPORTS\0\xff", "ReplyToQMgr": b"QM1\0" + b"\xfe" * 44}, None),
+    ],
+)
+def test_E15_names_that_are_no_names_stop_nobody_else(manager, age_out, names, dead):
+    """They stand in the MQDLH byte for byte, and the dead letter can be read again."""
+    asks = {"Report": FULL, "Persistence": 1, **names}
+    put_old(manager, "A", ({}, b"before"), (asks, b"odd"), ({}, b"after"))
+    assert of_result(age_out("A", "--json"))["discarded"] == 3
+    assert manager.bodies("A") == []
+    if dead is None:
+        assert manager.bodies("REPORTS") == [b"odd"]
+        return
+    [(md, found)] = manager.messages(DLQ)
+    assert (found[12:60], found[60:108], found[172:]) == (*dead, b"odd")
+    MQDLH.unpack(found, encoding=md["Encoding"], ccsid=md["CodedCharSetId"])
+
+
+def test_E15_no_message_with_odd_fields_stops_its_queue(manager, age_out):
+    """MQOPS_REPORT_FUZZ raises the number of messages that ask for reports, one field or more of theirs at random."""
+    number, chance = int(os.environ.get("MQOPS_REPORT_FUZZ", "60")), Random(18)
+    put_old(manager, "A", *(fuzzed(chance) for _ in range(number)), ({}, b"good"))
+    done = age_out("A", "--json", "--unit-size", "10")
+    summary = of_result(done)
+    assert (summary["planned"], summary["balanced"]) == (number + 1, True)
+    assert summary["discarded"] + summary["left"] == number + 1
+    assert summary["left"] == sum(summary["reasons"].values())
+    assert b"good" not in manager.bodies("A")
+    for md, body in manager.messages(DLQ):
+        MQDLH.unpack(body, encoding=md["Encoding"], ccsid=md["CodedCharSetId"])
+
+
+def fuzzed(chance: Random) -> tuple[dict[str, Any], bytes]:
+    """An old message that asks for a report, in which the putter has chosen anything it may."""
+    names = (b"", b"REPORTS", b"CLOSED", b"GONE", b"QM1", b"\xff" * 48, "J\u00f6rg".encode(), b"REPORTS\0\xff")
+    fields: dict[str, Any] = {"Report": FULL, "ReplyToQ": "REPORTS", "Persistence": 1}
+    odd: dict[str, Any] = {
+        "ReplyToQ": chance.choice((*names[1:], b"R" + chance.randbytes(47))),
+        "ReplyToQMgr": chance.choice((*names, chance.randbytes(48))),
+        "UserIdentifier": chance.choice((b"", b"clerk\0\xff", b"\xff" * 12, chance.randbytes(12))),
+        "Format": chance.choice((b"MQDEAD", b"MQXMIT", b"MQHRF2", b"\xff" * 8, chance.randbytes(8))),
+        "Encoding": chance.choice((0, -1, 273, 2**31 - 1, -(2**31))),
+        "CodedCharSetId": chance.choice((0, -1, -2, 500, 1200, 2**31 - 1)),
+        "Report": FULL | chance.choice((CMQC.MQRO_PASS_MSG_ID, CMQC.MQRO_PASS_CORREL_ID, CMQC.MQRO_DISCARD_MSG)),
+        "Persistence": 0,
+    }
+    fields |= {name: odd[name] for name in chance.sample(sorted(odd), chance.randint(1, 4))}
+    return fields, chance.choice((b"", b"text", b"DLH ", b"XQH " + b"\xff" * 600, chance.randbytes(300)))
+
+
 def test_E15_without_its_report_a_message_is_not_discarded(manager, age_out):
     """The DEADQ takes nothing either: the message stays, the others go."""
     manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)")
@@ -177,7 +234,7 @@ def test_E15_what_was_discarded_by_age_can_be_undone(manager, age_out):
 @pytest.mark.parametrize(
     ("queue", "why"),
     [
-        ("QM2", "QM2 is a transmission queue: its messages are their channel's"),
+        ("QM2", "QM2 is a transmission queue: its messages are its channel's"),
         ("SYSTEM.DEFAULT.LOCAL.QUEUE", "SYSTEM.DEFAULT.LOCAL.QUEUE is not for discarding by age"),
     ],
 )

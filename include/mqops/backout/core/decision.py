@@ -2,7 +2,8 @@
 
 1. Before the rules: a message without MQDLH gets what the rules look at from elsewhere. DESTQ is its origin (blank
    where that is ambiguous), DESTQM the queue manager, FORMAT the MQMD's, REASON 0. So RETRY puts it back where it came
-   from, as it is, and &ORIGQ and &DESTQ are its origin.
+   from, as it is, and &ORIGQ and &DESTQ are its origin. The same holds for a message that has an MQDLH on another queue
+   than the dead-letter queue: its origin is ambiguous.
 2. After the rules: what would be put on a blank name is left, action AMBIGUOUS. What has been put back `replay_cap`
    times goes to quarantine instead, as it is.
 """
@@ -46,9 +47,10 @@ def to_quarantine(queue: str) -> dict[str, Any]:
 
 def with_origin(message: Mapping[str, Any], where: Setting) -> Mapping[str, Any]:
     """Rule 1. Parameters: `message` column of the snapshot → value."""
-    if message["dlh_error"] is None:
+    has_dlh = message["dlh_error"] is None
+    if has_dlh and message["queue"] == where.dead_letter_queue:
         return message
-    origin = origin_of(message["queue"], message["jms_destination"], where)
+    origin = "" if has_dlh else origin_of(message["queue"], message["jms_destination"], where)
     return {
         **message,
         "dlh_error": None,

@@ -16,10 +16,13 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from mqwire import constants as c
+from mqwire.errors import WireError
 from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT
 
 DLH_CCSID = 1208
 """The MQDLH's own text: object names, which every queue manager can read in it."""
+BYTES_CCSID = 819
+"""The MQDLH's own text where a name that came with a message is not valid in `DLH_CCSID`: any bytes are, in this."""
 
 LastResort: TypeAlias = Literal["dead-lettered", "discarded"]
 
@@ -69,17 +72,29 @@ def dead_letter_header(
         coded_char_set_id=md.coded_char_set_id,
         format=md.format,
         put_appl_type=appl_type,
-        put_appl_name=application[-28:],
+        put_appl_name=application.encode("utf-8", "replace")[-28:].decode("latin-1"),
         put_date=f"{at:%Y%m%d}",
         put_time=f"{at:%H%M%S}{at.microsecond // 10_000:02}",
     )
 
 
 def dead_lettered(md: bytes, body: bytes, header: MQDLH) -> tuple[bytes, bytes]:
-    """The message behind its MQDLH: descriptor bytes that say what follows now, nothing else changed."""
+    """The message behind its MQDLH: descriptor bytes that say what follows now, nothing else changed.
+
+    Names in the header are Latin-1, one character a byte, as `MQMD.unpack` gives them: their bytes stay as they were.
+    """
+    packed = header.pack(encoding=c.MQENC_NATIVE, ccsid=BYTES_CCSID)
     changed = bytearray(md)
-    _describe(changed, c.MQENC_NATIVE, DLH_CCSID, c.MQFMT_DEAD_LETTER_HEADER.encode())
-    return bytes(changed), header.pack(encoding=c.MQENC_NATIVE, ccsid=DLH_CCSID) + body
+    _describe(changed, c.MQENC_NATIVE, _ccsid_of(packed), c.MQFMT_DEAD_LETTER_HEADER.encode())
+    return bytes(changed), packed + body
+
+
+def _ccsid_of(header: bytes) -> int:
+    try:
+        MQDLH.unpack(header, ccsid=DLH_CCSID)
+    except WireError:
+        return BYTES_CCSID
+    return DLH_CCSID
 
 
 def aged(md: bytes, retained: int) -> bytes:

@@ -5,7 +5,9 @@
 2. Several name it: the one that the message's MQRFH2 gives as JMS destination (`jms/Dst`), aliases resolved. If it is
    none of them, or there is no MQRFH2, the origin is ambiguous.
 3. None names it (it was given by name): the JMS destination, if it is a local queue.
-4. An MQDLH, where there is one, beats all this: it says where the message was to go.
+4. On the queue manager's dead-letter queue an MQDLH, where there is one, beats all this: it says where the message was
+   to go. On any other queue the putter can have written it, so it chooses no queue. The origin of such a message is
+   ambiguous: RETRY would take off a header that belongs to it.
 
 An ambiguous origin is blank. It takes a rule that names a queue to move such a message; all others leave it.
 """
@@ -44,7 +46,8 @@ class Setting:
     """Everything besides the messages that decides about backed-out ones; kept with the run as RUN/backout.json.
 
     Parameters: `named_by` backout queue → queues that name it; `aliases` alias → its target; `local` local queues that
-    count for rule 3; `replay_cap` how often a message is put back before it goes to the queue `quarantine`.
+    count for rule 3; `replay_cap` how often a message is put back before it goes to the queue `quarantine`;
+    `dead_letter_queue` the queue manager's DEADQ, blank where it has none (rule 4).
     """
 
     queue_manager: str
@@ -54,6 +57,7 @@ class Setting:
     aliases: Mapping[str, str] = field(default_factory=dict)
     local: tuple[str, ...] = ()
     misconfigured: tuple[Misconfigured, ...] = ()
+    dead_letter_queue: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -81,10 +85,12 @@ def setting(
     queues: Iterable[str],
     replay_cap: int,
     quarantine: str,
+    dead_letter_queue: str,
 ) -> Setting:
     """The setting for backout queues.
 
-    Parameters: `definitions` of all queues of the queue manager; `queues` the backout queues that are worked on.
+    Parameters: `definitions` of all queues of the queue manager; `queues` the backout queues that are worked on; the
+    others as in `Setting`.
     """
     known = {one.name: one for one in definitions}
     named_by = {queue: [one.name for one in known.values() if one.backout_queue == queue] for queue in queues}
@@ -96,6 +102,7 @@ def setting(
         aliases={one.name: one.base for one in known.values() if one.kind == "alias" and one.base},
         local=tuple(sorted(one.name for one in known.values() if one.kind == "local")),
         misconfigured=tuple(misconfigured(known)),
+        dead_letter_queue=dead_letter_queue,
     )
 
 

@@ -19,13 +19,14 @@ _REPLAYS = "msg_key string, replays int"
 def with_origins(messages: DataFrame, where: Setting) -> DataFrame:
     """Rule 1. Parameters: `messages` columns of the snapshot and others."""
     headless = F.col("dlh_error").isNotNull()
+    stood_in = headless | (F.col("queue") != where.dead_letter_queue)
     changed = {
         "dlh_reason": F.lit(0),
-        "dlh_dest_q": origin(where),
+        "dlh_dest_q": F.when(headless, origin(where)).otherwise(""),
         "dlh_dest_q_mgr": F.lit(where.queue_manager),
         "dlh_format": F.col("format"),
     }
-    replaced = {name: F.when(headless, value).otherwise(F.col(name)) for name, value in changed.items()}
+    replaced = {name: F.when(stood_in, value).otherwise(F.col(name)) for name, value in changed.items()}
     return messages.withColumns({**replaced, "dlh_error": F.lit(None).cast("string")})
 
 
