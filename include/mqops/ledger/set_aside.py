@@ -2,11 +2,15 @@
 
 A message is on disk, with its MQMD and its body whole, before it is committed off the queue; a crash in between keeps
 it twice. Nothing reads the file to act on it. Move it away when it was looked into.
+
+When the file has reached `LARGE`, only the first `BEGINNING` bytes of each further body are kept, with its length and
+SHA-256: a flood of large messages does not fill the disk.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 from collections import Counter
@@ -19,6 +23,10 @@ from mqops.lake.files import FILE_MODE, lake_errors, make_folder
 from mqops.ledger.core.received import Stranger, put_by
 
 NAME = "set_aside.jsonl"
+LARGE = 64 * 1024 * 1024
+"""Bytes of the file from which on bodies are cut."""
+BEGINNING = 4096
+"""Bytes of a body that are kept then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +37,15 @@ class SetAside:
     body: bytes
     stranger: Stranger
 
-    def line(self, at: str) -> bytes:
-        """Its line of the file. `body` in base64, `md` in hex."""
+    def line(self, at: str, *, whole: bool) -> bytes:
+        """Its line of the file. `body` in base64, `md` in hex; a body that is cut has its `length` and `sha256`."""
         claims = self.stranger.claims
         said = {"run": claims.run, "plan": claims.digest} if claims else {"run": "", "plan": ""}
         told = {"kind": str(self.stranger.kind), "at": at, "why": str(self.stranger), **said, "put": put_by(self.md)}
-        content = {"md": self.md.hex(), "body": base64.b64encode(self.body).decode()}
+        kept = self.body if whole else self.body[:BEGINNING]
+        content = {"md": self.md.hex(), "body": base64.b64encode(kept).decode()}
+        if len(kept) < len(self.body):
+            content |= {"length": str(len(self.body)), "sha256": hashlib.sha256(self.body).hexdigest()}
         return json.dumps(told | content, separators=(",", ":")).encode() + b"\n"
 
 
@@ -51,10 +62,12 @@ def set_aside(lake_folder: Path, messages: Iterable[SetAside], at: str) -> None:
     Raises:
         LakeError: the disk refused; the file is as it was.
     """
-    content = b"".join(message.line(at) for message in messages)
+    path = path_in(lake_folder)
+    content, size = b"", path.stat().st_size if path.exists() else 0
+    for message in messages:
+        content += message.line(at, whole=size + len(content) < LARGE)
     if not content:
         return
-    path = path_in(lake_folder)
     make_folder(path.parent)
     with lake_errors(path):
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE)

@@ -23,6 +23,7 @@ from mqops.ledger.core.chain import Head
 from mqops.ledger.core.identity import Place
 from mqops.ledger.drain import drain
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.queue import NAME
 from mqops.ledger.set_aside import remark
 from mqops.model import RunSummary
 from mqops.mq.browse import browse
@@ -33,6 +34,7 @@ from mqops.observe import anatomy
 from mqops.observe.core.anatomy import brief
 from mqops.prove import undo_record as undo
 from mqops.prove.core.balance import PlannedRow, balance
+from mqops.prove.records_gone import records_gone
 from mqwire.names import reason_name
 
 LOOKS, LOOK_AGAIN = 5, 0.2
@@ -99,11 +101,13 @@ def _still_picture(
     """The ledger's account and what `_on_queues` sees, of a time when nobody acted on the plan."""
     drain(session, ledger, run, order.plan)
     for _ in range(PICTURES):
-        sums = account(ledger.markers(plan=order.plan))
-        _nobody_at_work(session, order, sums)
+        sums, gone = _accounted(session, ledger, run, order)
+        if not gone:
+            _nobody_at_work(session, order, sums)
         on_queue, unseen = _on_queues(session, order)
         if not drain(session, ledger, run, order.plan):
-            _nobody_at_work(session, order, sums)
+            if not gone:
+                _nobody_at_work(session, order, sums)
             return sums, on_queue, unseen
     raise InProgress(f"Run {order.plan.run} is being acted on by another process; wait for it to end and prove again")
 
@@ -116,9 +120,27 @@ def settled(session: Session, ledger: LedgerFile, run: RunFolder, order: Order) 
         MqopsError: as `drain`.
     """
     drain(session, ledger, run, order.plan)
-    sums = account(ledger.markers(plan=order.plan))
-    _nobody_at_work(session, order, sums)
+    sums, gone = _accounted(session, ledger, run, order)
+    if not gone:
+        _nobody_at_work(session, order, sums)
     return sums
+
+
+def _accounted(session: Session, ledger: LedgerFile, run: RunFolder, order: Order) -> tuple[Account, bool]:
+    """What a plan's markers say, and whether some of them were taken away, which is one of its problems then.
+
+    Raises `InProgress` where a unit of work of somebody else may hide them, as that of a drain that was killed.
+    """
+    sums = account(ledger.markers(plan=order.plan))
+    if not records_gone(run, order.plan, sums):
+        return sums, False
+    if doubt := _doubt(session, NAME, LOOKS):
+        raise InProgress(f"Run {order.plan.run}: records of it are not on {NAME}, but {doubt}")
+    drain(session, ledger, run, order.plan)
+    sums = account(ledger.markers(plan=order.plan))
+    gone = records_gone(run, order.plan, sums)
+    sums.problems += gone
+    return sums, bool(gone)
 
 
 @contextmanager

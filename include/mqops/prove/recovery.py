@@ -30,6 +30,8 @@ from mqwire.constants import MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_OBJECT_NAME
 
 ALL = "*"
 """For `drain_leftovers`: all runs."""
+MOST_TOLD = 10
+"""Runs of other lakes that are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,13 +69,20 @@ class Leftovers:
             yield f"run {run.run} was begun and is not finished: `{finish}` finishes it"
 
     def passed_over(self) -> Iterator[str]:
-        """A line for each run whose markers stay, with the commands that record them."""
-        for run in self.elsewhere:
+        """A line for each of the first runs whose markers stay, with the commands that record them, and how many more
+        there are: who may put on the ledger queue can name any number of runs."""
+        for run in self.elsewhere[:MOST_TOLD]:
             words = ("mqops", "ledger", "drain", "-m", self.queue_manager)
             yield (
                 f"markers of run {run} on {NAME} belong to another lake, {self.lake} does not have its plan: "
                 f"`{command(*words, '--lake')}` of that run records them, `{command(*words, '--orphan', run)}` where "
                 "its lake is gone"
+            )
+        if (more := len(self.elsewhere) - MOST_TOLD) > 0:
+            drained = command("mqops", "ledger", "drain", "-m", self.queue_manager, "--foreign", ALL)
+            yield (
+                f"and markers of {more} more runs on {NAME}. Where no other lake works with {self.queue_manager}, "
+                f"`{drained}` sets them all aside"
             )
 
 

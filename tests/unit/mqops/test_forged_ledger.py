@@ -113,6 +113,32 @@ def test_law2_forged_markers_of_a_rehearsed_plan_are_set_aside_and_nothing_is_be
     assert proved(manager, run) == {"planned": 3, "gone": 3}  # the other run moved them
 
 
+def test_a_flood_of_markers_of_runs_that_are_not_here_is_told_in_a_few_lines(manager, lake, mqops):
+    def flood(number: int) -> list[tuple[bytes, bytes, bytes]]:
+        plans = [PlanIdentity(run=f"run{n:05}", digest="d") for n in range(number)]
+        return [forged(plan, 1)[0] for plan in plans]
+
+    def drain(*options: str):
+        return mqops("ledger", "drain", "-m", "QM1", *options, "--lake", str(lake))
+
+    for message in [*flood(20), *signed(STRANGE_KEY, flood(15))]:
+        put(manager, *message)
+    told = drain().stderr.splitlines()
+    assert [line[:26] for line in told[:10]] == ["mqops: markers of run run0"] * 10
+    assert told[10].startswith(
+        "mqops: and markers of 5 more runs on MQOPS.LEDGER. Where no other lake works with QM1, "
+    )
+    assert told[10].endswith("`mqops ledger drain -m QM1 --foreign '*'` sets them all aside")
+    assert len(told) == 12  # the last line is of what was set aside
+    assert counts(lake / "QM1") == {"forged": 20}  # nobody signed these, no lake does so
+    assert manager.depth(LEDGER) == 15
+    drain("--foreign", "run00003")
+    assert manager.depth(LEDGER) == 14
+    drain("--foreign", "*")
+    assert manager.depth(LEDGER) == 0
+    assert counts(lake / "QM1") == {"forged": 35}
+
+
 def test_forged_markers_do_not_keep_a_plan_from_being_acted_on(manager, lake):
     letters(manager, 5)
     run, _plan = planned(manager, lake)

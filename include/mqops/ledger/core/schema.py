@@ -1,14 +1,15 @@
 """The shape of the messages on the ledger queue: types, lengths, ranges. What does not fit is no marker and no ticket.
 
 The bounds are far above what mqops writes: they keep nonsense out, they do not describe a plan. Nesting is bounded by
-the schema itself; pydantic's JSON parser refuses what is nested deeper than 200 levels.
+the schema itself; pydantic's JSON parser refuses what is nested deeper than 200 levels. Checking ends at the first
+member that does not fit: a list of all errors would take a thousand times the memory of the message.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, FailFast, Field, TypeAdapter, ValidationError
 
 from mqops.errors import LedgerBroken
 from mqops.run_key import is_run_key
@@ -30,7 +31,8 @@ def _run(text: str) -> str:
 Run: TypeAlias = Annotated[str, AfterValidator(_run)]
 Lane: TypeAlias = Annotated[int, Field(ge=0, lt=MOST_LANES)]
 Scalar: TypeAlias = Annotated[str, Field(max_length=1_000_000)] | int | float | bool | None
-Row: TypeAlias = tuple[Number, Text, Hex, Text, Text, Text, Text, Number | None, Text]
+Row: TypeAlias = Annotated[tuple[Number, Text, Hex, Text, Text, Text, Text, Number | None, Text], FailFast()]
+Numbers: TypeAlias = Annotated[tuple[Number, ...], FailFast()]
 
 
 class _Body(BaseModel):
@@ -50,8 +52,8 @@ class Issued(_Marker):
     """That a plan's tickets were issued."""
 
     kind: Literal["issued"]
-    lanes: Annotated[tuple[Number, ...], Field(max_length=MOST_LANES)]
-    about: dict[Text, Scalar]
+    lanes: Annotated[Numbers, Field(max_length=MOST_LANES)]
+    about: Annotated[dict[Text, Scalar], FailFast()]
 
 
 class Dealt(_Marker):
@@ -62,9 +64,9 @@ class Dealt(_Marker):
     first: Number
     next: Number
     last: bool
-    rows: tuple[Row, ...]
-    absent: tuple[Number, ...]
-    left: dict[Text, tuple[Number, ...]] = {}
+    rows: Annotated[tuple[Row, ...], FailFast()]
+    absent: Numbers
+    left: Annotated[dict[Text, Numbers], FailFast()] = {}
 
 
 class TicketBody(_Body):
@@ -73,7 +75,7 @@ class TicketBody(_Body):
     kind: Literal["ticket"]
     lane: Lane
     next: Number
-    behind: Annotated[tuple[Text, ...], Field(max_length=100_000)] = ()
+    behind: Annotated[tuple[Text, ...], FailFast(), Field(max_length=100_000)] = ()
 
 
 _MESSAGE: TypeAdapter[Issued | Dealt | TicketBody] = TypeAdapter(

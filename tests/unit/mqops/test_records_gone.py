@@ -1,0 +1,59 @@
+"""Somebody who may get from MQOPS.LEDGER takes records of a run away: it does not balance, and says so."""
+
+from __future__ import annotations
+
+import pytest
+from act_support import planned, taken
+from mq_support import DLQ, Manager, dead_letter
+
+from mqops.act.in_process import act
+from mqops.errors import InProgress, Unbalanced
+from mqops.lake.files import read_json
+from mqops.ledger.keys import KeyRing
+from mqops.ledger.queue import LedgerQueue
+from mqops.mq.connection import connect
+from mqops.prove.prove import prove, reopened
+
+LEDGER = "MQOPS.LEDGER"
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc="DEFINE QLOCAL(A) MAXDEPTH(99999)\n")
+
+
+@pytest.mark.parametrize("begin_stays", [False, True])
+def test_law5_a_run_whose_records_were_taken_away_does_not_balance(manager, lake, begin_stays):
+    manager.put(DLQ, [dead_letter("A", b"%d" % n) for n in range(3)])
+    run, _plan = planned(manager, lake)
+    act(manager.connection, run)
+    md, body = taken(manager, LEDGER)[0]
+    assert b'"kind":"issued"' in body
+    told = ["act moved and discarded 3 messages, and the ledger has 0: records are gone from MQOPS.LEDGER"]
+    if begin_stays:
+        fields = {"MsgId": md.MsgId, "CorrelId": md.CorrelId, "Format": md.Format}
+        manager.put(LEDGER, [(fields, body)])
+    else:
+        told.insert(0, "the record that the plan was begun is gone from MQOPS.LEDGER")
+    for _again in range(2):
+        with pytest.raises(Unbalanced) as error:
+            prove(manager.connection, run)
+        assert [one for one in told if one in str(error.value)] == told
+    assert read_json(run.summary_json)["balanced"] is False
+    with pytest.raises(Unbalanced, match="records are gone"), reopened(manager.connection, run):
+        pass
+
+
+def test_law5_records_that_a_unit_of_work_hides_are_not_gone(manager, lake):
+
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run, _plan = planned(manager, lake)
+    act(manager.connection, run)
+    with connect(manager.connection) as session:
+        queue = LedgerQueue(session, KeyRing(run.lake_folder))
+        for _got in queue.browse():
+            queue.take_browsed()
+        with pytest.raises(InProgress, match="prove again when these have ended"):
+            prove(manager.connection, run)
+        session.backout()
+    assert prove(manager.connection, run).moved == 1
