@@ -61,7 +61,9 @@ def test_a_run_is_stopped_and_goes_on(switch: Any, estate: Path) -> None:
         switch(queue_manager="QM1", run="cli-2")
 
 
-@pytest.mark.parametrize("why", ["x\nmqops: all is well. To go on: `evil`", "x\x1b[2J\x1b]0;owned\x07", "x\n", "x\x9b2J"])
+@pytest.mark.parametrize(
+    "why", ["x\nmqops: all is well. To go on: `evil`", "x\x1b[2J\x1b]0;owned\x07", "x\n", "x\x9b2J"]
+)
 def test_a_reason_that_steers_a_terminal_is_refused_by_the_form_and_shown_in_one_line(
     switch: Any, estate: Path, why: str
 ) -> None:
