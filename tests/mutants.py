@@ -4,8 +4,9 @@ mutmut names a module by its path, and knows no root but `src`: so it runs in a 
 copy of include/ as src and of the tests. Only what runs in the test's own process is seen: a command that is started as
 a process of its own imports the unchanged code.
 
-`make mutants FILES="ledger/*.py act/mover.py"` changes these files of mqops only; without FILES all of `MUTATED`, which
-takes hours. Run it again to go on. `mutmut results` and `mutmut show NAME`, in build/mutants, say what was not noticed.
+`make mutants FILES="ledger/*.py act/core/mover.py"` changes these files of mqops only; without FILES all of `MUTATED`,
+which takes hours. Run it again to go on. `mutmut results` and `mutmut show NAME`, in build/mutants, say what was not
+noticed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "build" / "mutants"
 PACKAGES = ("mqops", "mqlite", "mqwire", "mqops_demo")
-MUTATED = ("act/*", "ledger/*", "plan/*", "undo/*", "workflow/act.py", "workflow/prove.py", "workflow/undo.py")
+MUTATED = ("act/*", "decide/core/*", "ledger/*", "prove/*", "undo/*")
 TESTS = (
     *("property/test_act_exactly_once.py", "property/test_rules_language.py"),
     *(f"unit/mqops/test_{name}.py" for name in ("balance", "ledger", "cli_ledger", "ledger_end", "proof_refuses")),
-    *(f"unit/mqops/test_{name}.py" for name in ("undo", "bonds", "preflight", "plan_samples", "throttle", "hidden")),
+    *(
+        f"unit/mqops/test_{name}.py"
+        for name in ("undo", "message_groups", "preflight", "plan_samples", "throttle", "hidden")
+    ),
 )
 
 

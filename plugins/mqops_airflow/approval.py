@@ -97,8 +97,12 @@ class PlanApprovalOperator(ApprovalOperator):
         found = answer.answered(asked, event, approve=self.APPROVE)
         answer.keep(self.folder, found)
         assert found.answer is not None
-        said = "approved" if found.answer.approved else "rejected"
         who = found.answer.by or "nobody (time-out)"
-        self.log.info("Plan %s: %s by %s", printable(asked.question.digest), said, printable(who))
+        self.log.info(
+            "Plan %s: %s by %s",
+            printable(asked.question.digest),
+            "approved" if found.answer.approved else "rejected",
+            printable(who),
+        )
         if found.answer.approved:
             permission(context, self.folder, restored(self.approval))

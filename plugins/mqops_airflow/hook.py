@@ -35,7 +35,7 @@ class MqHook(BaseHook):
         self.mq_conn_id = mq_conn_id
 
     def get_conn(self) -> MqConnection:
-        """The connection's settings; open it with `mqops.mq.connect`.
+        """The connection's settings; open it with `mqops.mq.connection.connect`.
 
         Raises:
             SettingsError: there is no such connection, or its fields do not fit together.

@@ -39,8 +39,8 @@ PROVE = """\
 import sys
 from pathlib import Path
 from mqops.mq.connection import MqConnection
-from mqops.store.run import RunFolder
-from mqops.workflow.prove import prove
+from mqops.lake.run import RunFolder
+from mqops.prove.prove import prove
 prove(MqConnection.from_environment(), RunFolder(Path(sys.argv[1])))
 """
 

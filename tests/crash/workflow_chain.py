@@ -15,9 +15,9 @@ FINISH = """\
 import sys
 from pathlib import Path
 from mqops.mq.connection import MqConnection
-from mqops.store.run import RunFolder
-from mqops.workflow.act import act
-from mqops.workflow.prove import prove
+from mqops.lake.run import RunFolder
+from mqops.act.in_process import act
+from mqops.prove.prove import prove
 
 connection, run = MqConnection.from_environment(), RunFolder(Path(sys.argv[1]))
 if sys.argv[2:] == ["act"]:

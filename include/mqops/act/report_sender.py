@@ -1,4 +1,4 @@
-"""Reports that the operations send in the unit of work that made them necessary (rules 3 and 4 of `expiry.age_out`)."""
+"""Reports that are sent in the unit of work that made them necessary (rules 3 and 4 of `mqops.expiry.core.age_out`)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.drain import issued_lanes, note_issued, refuse_unsigned
+from mqops.ledger.drain import check_signer, issued_lanes, note_issued
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
@@ -136,7 +136,7 @@ def issue_once(
         refuse_other_queue_manager(session, order)
     ledger = LedgerFile(run.lake_folder, utc_now)
     ledger.make_key()
-    refuse_unsigned(run, order.plan, ledger)
+    check_signer(run, order.plan, ledger)
     lanes = issued_lanes(run, order.plan)
     queues = order.queues if needs is None else needs
     if lanes is None:
@@ -144,7 +144,7 @@ def issue_once(
         if not any(lanes):
             return lanes  # nothing to act on: nothing to issue, nothing for the ledger
         _issue(connection, order, queues, lanes, about)
-        note_issued(run, order.plan, lanes)
+        note_issued(run, order.plan, lanes, ledger.keys.newest().id)
     else:
         with connect(connection) as session:
             _check_sources(session, queues)

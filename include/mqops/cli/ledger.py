@@ -226,10 +226,16 @@ def _cells(event: Mapping[str, Any]) -> dict[str, Any]:
     metavar="RUN",
     help="Take also the markers of this run, whose lake is gone for good; may be repeated.",
 )
+@click.option(
+    "--foreign",
+    multiple=True,
+    metavar="RUN",
+    help="Set aside what an unknown key signed for this run; may be repeated; '*' for all runs.",
+)
 @lake_option
 @json_option
 @known_errors
-def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: bool) -> None:
+def drain(*, queue_manager: str, orphans: tuple[str, ...], foreign: tuple[str, ...], lake: Path, as_json: bool) -> None:
     """Record the markers of the lake's runs that lie on the ledger queue, also of runs that nobody proved.
 
     A run that is being acted on or proved drains its own. Runs that were begun and are not finished are named.
@@ -239,7 +245,9 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
     lake signed (its key can be added to keys.json) and sets the others aside.
 
     A message that is not a marker or a ticket of this lake is set aside: kept in LAKE/QMGR/ledger/set_aside.jsonl and
-    never recorded.
+    never recorded. What an unknown key signed stays where it may be true: for a run of another lake, or for a run of
+    this lake that the ledger does not have to its end (then a process may have had a wrong key). --foreign RUN sets it
+    aside, for when none of your processes signed it.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
@@ -247,7 +255,7 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
 
     with connect(connection_to(queue_manager)) as session:
         name = queue_manager_name(session)
-        found = drain_leftovers(session, lake, name, orphans=orphans)
+        found = drain_leftovers(session, lake, name, orphans=orphans, foreign=foreign)
     for line in found.told():
         show_line(f"mqops: {line}", err=True)
     if as_json:

@@ -21,8 +21,7 @@ from mqops.backout.core.origin import Setting
 from mqops.decide import backout_setting as backout
 from mqops.decide import retry_not_due as later
 from mqops.decide.arrow import PLAN
-from mqops.decide.core import PlanSummary, plan_digest
-from mqops.decide.core import message_groups as bonds
+from mqops.decide.core import PlanSummary, message_groups, plan_digest
 from mqops.decide.core.answers import answers, columns_for
 from mqops.decide.core.pacing import Handling, covered
 from mqops.decide.core.summary import MOST_GROUPS
@@ -124,7 +123,7 @@ def write_plan(
         rules=rules,
         counts=books.counts(run.snapshot),
         counts_left_off=max(0, len(books.groups) - MOST_GROUPS),
-        remarks=(*remarks, *bonds.remarks(actions, books.used_up), *(handling.remarks() if handling else ())),
+        remarks=(*remarks, *message_groups.remarks(actions, books.used_up), *(handling.remarks() if handling else ())),
         handling=how,
         requested_by=requested_by,
     )
@@ -192,7 +191,7 @@ def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mappi
     first = choose(table, known, {}) if tries and rule is None else None
     if first is not None:
         row["used_up"] = first.line
-    waits = choose(bonds.keepers(table), known, {}) if tries else None
+    waits = choose(message_groups.keepers(table), known, {}) if tries else None
     if waits is not None and waits.order:
         row["waits"] = (waits, _decision(waits, message, tries)["unit_group"])
     return row

@@ -1,4 +1,4 @@
-"""The bonds of a plan's messages (`mqops.decide.core.message_groups`) while it is decided in one process."""
+"""MQ groups, ORDER and MAXREPLAY (`mqops.decide.core.message_groups`) while a plan is made in one process."""
 
 from __future__ import annotations
 

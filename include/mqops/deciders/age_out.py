@@ -1,4 +1,7 @@
-"""Discard by age in one process: observe, decide, act, prove (`mqops expiry age-out`; rules in `expiry.age_out`)."""
+"""Discard by age in one process: observe, decide, act, prove (`mqops expiry age-out`).
+
+The rules stand in `mqops.expiry.core.age_out`.
+"""
 
 from __future__ import annotations
 

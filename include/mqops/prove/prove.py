@@ -102,8 +102,8 @@ def _still_picture(
         sums = account(ledger.markers(plan=order.plan))
         _nobody_at_work(session, order, sums)
         on_queue, unseen = _on_queues(session, order)
-        _nobody_at_work(session, order, sums)
         if not drain(session, ledger, run, order.plan):
+            _nobody_at_work(session, order, sums)
             return sums, on_queue, unseen
     raise InProgress(f"Run {order.plan.run} is being acted on by another process; wait for it to end and prove again")
 

@@ -168,7 +168,7 @@ def test_half_a_unit_of_work_is_never_committed_by_the_end_of_a_process(manager)
     code = """
 import sys
 from mqops.mq.connection import *
-from mqops.mq.mover_port import *
+from mqops.act.mover_port import *
 session = open_session(MqConnection(queue_manager="QM1"))
 handle = session.open("SYSTEM.DEAD.LETTER.QUEUE", OPEN_OPTIONS)
 assert session.get(handle, GET_OPTIONS)
@@ -179,6 +179,7 @@ elif sys.argv[1] == "raise":
         assert other.get(other.open("SYSTEM.DEAD.LETTER.QUEUE", OPEN_OPTIONS), GET_OPTIONS) is None
         raise SystemExit(3)
 """
-    for way in ("end", "disconnect", "raise"):
-        subprocess.run([sys.executable, "-c", code, way], env=manager.environment, check=False)
+    for way, code_of_exit in (("end", 0), ("disconnect", 0), ("raise", 3)):
+        done = subprocess.run([sys.executable, "-c", code, way], env=manager.environment, check=False)
+        assert done.returncode == code_of_exit, way
         assert len(manager.messages(DLQ)) == 1, way

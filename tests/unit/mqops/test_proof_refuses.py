@@ -26,7 +26,8 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker, is_ticket
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.seal import LINE
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import NAME
 from mqops.prove import prove as proving
@@ -52,6 +53,10 @@ def plan(manager: Manager, lake: Any) -> tuple[RunFolder, PlanSummary]:
     assert parsed.table
     what = Pass(connection=manager.connection, lake=lake, table=parsed.table, text="ACTION(RETRY)", requested_by="al")
     return plan_pass(what)
+
+
+def is_ticket(body: bytes) -> bool:
+    return bool(json.loads(body)["kind"] == "ticket")
 
 
 def identity(run: RunFolder) -> PlanIdentity:
@@ -138,14 +143,21 @@ def test_law5_an_error_names_ten_problems_and_counts_the_others(manager, lake):
     assert str(told.value).endswith(f"; and {len(problems) - 10} more")
 
 
-def test_a_ledger_line_written_anew_with_its_own_valid_hash_is_seen_at_the_next(manager, plan, mqops_here):
+def signed(text: bytes, run: RunFolder) -> bytes:
+    """A line of the ledger up to its hash, with a right hash and the signature of a holder of the key."""
+    digest, key = hashlib.sha256(text).hexdigest(), LedgerFile(run.lake_folder, str).keys.newest()
+    end = f',"hash":"{digest}","key":"{key.id}","hmac":"{key.hmac(LINE, digest.encode())}"}}\n'
+    return text + end.encode()
+
+
+def test_a_ledger_line_written_anew_by_a_holder_of_the_key_is_seen_at_the_next(manager, plan, mqops_here):
     run, _summary = plan
     act(manager.connection, run, unit_size=2)
     prove(manager.connection, run)
     path = LedgerFile(run.lake_folder, str).path
     first, second, third = path.read_bytes().splitlines(keepends=True)
     text = second.replace(b'"RETRY"', b'"FORGE"').rpartition(b',"hash":"')[0]
-    forged = text + b',"hash":"' + hashlib.sha256(text).hexdigest().encode() + b'"}\n'
+    forged = signed(text, run)
     assert len(forged) == len(second)
     path.write_bytes(first + forged + third)
     for command in (("verify", "QM1"), ("export", "-m", "QM1"), ("show", "00")):
@@ -160,7 +172,7 @@ def test_a_ledger_line_with_another_number_is_seen(manager, plan, mqops_here):
     path = LedgerFile(run.lake_folder, str).path
     first, second, third = path.read_bytes().splitlines(keepends=True)
     text = third.replace(b',"seq":3,', b',"seq":9,').rpartition(b',"hash":"')[0]
-    path.write_bytes(first + second + text + b',"hash":"' + hashlib.sha256(text).hexdigest().encode() + b'"}\n')
+    path.write_bytes(first + second + signed(text, run))
     told = mqops_here("ledger", "verify", "QM1", expect=1)
     assert "Line 3 of the ledger does not follow the one before" in told.output
 

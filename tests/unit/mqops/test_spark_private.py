@@ -20,7 +20,7 @@ from mqops.spark_private import scratch, scratch_parent, settings
 OWNER = """
 import subprocess, sys, time
 from pathlib import Path
-from mqops.spark.private import scratch
+from mqops.spark_private import scratch
 with scratch(Path(sys.argv[1])) as place:
     (place.folder / "blockmgr").mkdir()
     (place.folder / "blockmgr" / "shuffle_0_0_0.data").write_text("secret")

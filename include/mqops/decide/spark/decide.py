@@ -20,7 +20,7 @@ from mqops.decide.core import PlanSummary
 from mqops.decide.core.answers import columns_for
 from mqops.decide.core.message_groups import keepers, remarks
 from mqops.decide.core.pacing import AS_EVER, Handling, covered
-from mqops.decide.spark import message_groups as bonds
+from mqops.decide.spark import message_groups
 from mqops.decide.spark.backout import replays_of, settled, with_origins
 from mqops.decide.spark.conditions import with_answers
 from mqops.decide.spark.counts import counted
@@ -73,7 +73,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     folder.plan_json.unlink(missing_ok=True)
     spark.conf.set("spark.sql.codegen.hugeMethodLimit", str(JIT_LIMIT))
     snapshot = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
-    messages = frozen_set(snapshot, request, [*columns_for(table.questions), *bonds.asked_by(table)])
+    messages = frozen_set(snapshot, request, [*columns_for(table.questions), *message_groups.asked_by(table)])
     if where is not None:
         messages = with_origins(messages, where)
     tries = _tries(spark, folder)
@@ -81,7 +81,9 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     if where is not None:
         plan = settled(plan, where, replays_of(spark, folder))
     waits = waiting(messages, table, tries)
-    plan = bonds.bound(plan, messages, snapshot, table, bonds.puts_of(spark, folder, table), waits=waits)
+    plan = message_groups.bound(
+        plan, messages, snapshot, table, message_groups.puts_of(spark, folder, table), waits=waits
+    )
     plan.write.mode("overwrite").parquet(str(folder.plan))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, snapshot, observed)

@@ -56,8 +56,8 @@ def bound(
     ordering = [rule for rule in table.rules if rule.order]
     has_groups = bool(messages.where(_is_bound()).take(1))
     if ordering or has_groups:
-        bonds = messages.withColumn("_bound", _is_bound()).select("row", "group_id", "_bound", *asked_by(table))
-        plan = plan.join(bonds, "row")
+        bound_by = messages.withColumn("_bound", _is_bound()).select("row", "group_id", "_bound", *asked_by(table))
+        plan = plan.join(bound_by, "row")
     if ordering:
         plan = plan.withColumn("order_key", F.when(_puts(), _order_key(ordering, "rule_key")).otherwise(""))
         plan = _with_place(plan, ordering, waits)

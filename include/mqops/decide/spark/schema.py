@@ -41,4 +41,4 @@ PLAN = StructType(
 )
 """One row a message of the frozen set, in browse order. `rule_line` is null where no rule was chosen; texts that do not
 apply to the action are empty. `order_key` is what its rule's ORDER keeps in order, empty without; `together` the row
-number of the first message of its MQ group, its own without (`mqops.decide.core.together`)."""
+number of the first message of its MQ group, its own without (`mqops.decide.core.message_groups`)."""

@@ -1,4 +1,4 @@
-"""The bonds of messages (ORDER, MAXREPLAY, MQ groups) with a past: the same plans with and without Spark."""
+"""ORDER, MAXREPLAY and MQ groups, with a past: the same plans with and without Spark."""
 
 from __future__ import annotations
 
