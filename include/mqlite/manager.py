@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,10 +101,22 @@ def folder_name(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2F")
 
 
+def _refuse_foreign(place: Path) -> None:
+    """Refuse a folder that another user can change. Raises ValueError."""
+    found = place.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise ValueError(f"MQLITE_HOME {place} is a link: name the folder itself")
+    if found.st_uid not in {0, os.geteuid()}:
+        raise ValueError(f"MQLITE_HOME {place} belongs to user {found.st_uid}: use a folder of your own")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ValueError(f"other users can write to MQLITE_HOME {place}: run chmod go-w on it, or use another folder")
+
+
 def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group: str = "") -> Manager:
     """Make a queue manager without its SYSTEM objects; in a queue-sharing group if one is named.
 
-    Raises FileExistsError if it is there, ValueError if the name is no MQ name or the group's will not do.
+    Raises FileExistsError if it is there, ValueError if the name is no MQ name, the group's will not do, or another
+    user can change $MQLITE_HOME.
     """
     if not valid_name(name):
         raise ValueError(f"{name!r} is not a queue manager name: 1 to 48 of A-Z a-z 0-9 . / _ %")
@@ -112,6 +125,7 @@ def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group
     if group and platform != "zos":
         raise ValueError("a queue-sharing group is of z/OS-like queue managers: --platform zos")
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _refuse_foreign(folder.parent)
     folder.mkdir(mode=0o700)
     own_ccsid, encoding = PLATFORMS[platform]
     if group:

@@ -24,7 +24,7 @@ from mqops_demo.spark_archive import write_properties
 
 HOST = "127.0.0.1"
 FIRST_PORT = 8080
-USERS = {"admin": "admin", "operator": "op", "viewer": "viewer"}  # user → Airflow role
+USERS = {"admin": "admin", "operator": "user", "viewer": "viewer"}  # user → Airflow role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,22 @@ def test_secrets_and_passwords_are_private_and_stay_the_same(home: AirflowHome) 
     assert len(set(home.passwords.values())) == len(home.passwords) == 3
 
 
+def test_the_operator_starts_and_approves_and_edits_no_connection(home: AirflowHome) -> None:
+    from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity  # noqa: PLC0415
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager  # noqa: PLC0415
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
+
+    with home.chosen_port():
+        users = home.environment()["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"]
+    role = dict(user.split(":") for user in users.split(","))["operator"]
+    operator = SimpleAuthManagerUser(username="operator", role=role)
+    manager = SimpleAuthManager()
+    for access in (DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.HITL_DETAIL):
+        assert manager.is_authorized_dag(method="PUT", user=operator, access_entity=access)
+    for method in ("GET", "POST", "PUT", "DELETE"):
+        assert not manager.is_authorized_connection(method=method, user=operator)
+
+
 def test_everything_listens_on_this_machine_only(home: AirflowHome) -> None:
     with home.chosen_port():
         environment = home.environment()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from mqops.command import command
 from mqops.errors import LakeError
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+_NEW_FILE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk"),
     errno.EFBIG: "raise the limit for the size of a file (ulimit -f)",
@@ -43,7 +46,38 @@ def make_folder(folder: Path) -> None:
         missing = [path for path in (folder, *folder.parents) if not path.exists()]
         for path in reversed(missing):
             path.mkdir(mode=FOLDER_MODE, exist_ok=True)
+            refuse_foreign(path)  # another user may have been faster
             _sync_folder(path.parent)
+
+
+def refuse_foreign(*folders: Path) -> None:
+    """Refuse folders that another user can change: he could exchange runs, plans and the ledger in them.
+
+    Each must be a folder itself, not a link to one, of this process's user or root, and writable for its owner alone.
+    One that does not exist yet is passed over.
+
+    Raises:
+        LakeError: one is not; the text says how to mend it.
+    """
+    for path in folders:
+        with lake_errors(path):
+            try:
+                found = path.lstat()
+            except FileNotFoundError:
+                continue
+        me = os.geteuid()
+        if not stat.S_ISDIR(found.st_mode):
+            raise LakeError(f"{path} is not a folder, or it is a link to one: remove it, or name the folder itself")
+        if found.st_uid not in {0, me}:
+            take_it = command("chown", "-R", str(me), str(path))
+            raise LakeError(
+                f"{path} belongs to user {found.st_uid}, who can change what is in it, and mqops runs as user {me}: "
+                f"run mqops as user {found.st_uid}, or, where you trust what is there, `{take_it}`"
+            )
+        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise LakeError(
+                f"Other users can write to {path}: `{command('chmod', 'go-w', str(path))}`, and look at what is in it"
+            )
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -64,7 +98,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with lake_errors(path):
         try:
-            with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, FILE_MODE), "wb") as stream:
+            with open(os.open(temporary, _NEW_FILE, FILE_MODE), "wb") as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -102,8 +136,7 @@ def make_durable(folder: Path) -> dict[str, int]:
         for parent, _folders, names in os.walk(folder, topdown=False):
             for name in names:
                 path = Path(parent, name)
-                path.chmod(FILE_MODE)
-                sizes[str(path.relative_to(folder))] = _sync(path)
+                sizes[str(path.relative_to(folder))] = _make_private(path)
             Path(parent).chmod(FOLDER_MODE)
             _sync_folder(Path(parent))
         _sync_folder(folder.parent)
@@ -116,9 +149,11 @@ def missing_files(folder: Path, sizes: dict[str, int]) -> list[str]:
     return [name for name, size in sizes.items() if found.get(name) != size]
 
 
-def _sync(path: Path) -> int:
-    descriptor = os.open(path, os.O_RDONLY)
+def _make_private(path: Path) -> int:
+    """Make a file private and bring it to disk; its size in bytes. A link is an error."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
+        os.fchmod(descriptor, FILE_MODE)
         os.fsync(descriptor)
         return os.fstat(descriptor).st_size
     finally:
@@ -126,4 +161,8 @@ def _sync(path: Path) -> int:
 
 
 def _sync_folder(folder: Path) -> None:
-    _sync(folder)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

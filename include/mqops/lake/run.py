@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 import filelock
 
 from mqops.errors import InProgress, SettingsError
-from mqops.lake.files import lake_errors, make_folder
+from mqops.lake.files import lake_errors, make_folder, refuse_foreign
 from mqops.run_key import GRAMMAR, is_run_key
 
 LOCK_WAIT = 5
@@ -27,11 +27,14 @@ def folder_of(lake: Path, queue_manager: str) -> Path:
 
     Raises:
         SettingsError: the queue manager has no name.
+        LakeError: another user can change what is there.
     """
     folder = quote(queue_manager, safe="", errors="surrogateescape").replace("%", "+")
     if not folder.strip("."):
         raise SettingsError("A run needs the name of its queue manager")
-    return lake / folder
+    found = lake / folder
+    refuse_foreign(lake, found, found / "runs", found / "ledger")
+    return found
 
 
 def queue_manager_of(folder: Path) -> str:
@@ -51,6 +54,7 @@ class RunFolder:
 
         Raises:
             SettingsError: the queue manager has no name, or `run` cannot be the key of a run.
+            LakeError: another user can change what is there.
         """
         folder = folder_of(lake, queue_manager)
         if not is_run_key(run):
@@ -177,8 +181,9 @@ class RunFolder:
 
         Raises:
             InProgress: another process holds it.
-            LakeError: the lock file cannot be made.
+            LakeError: the lock file cannot be made, or another user can change the run.
         """
+        refuse_foreign(self.lake_folder.parent, self.lake_folder, self.path.parent, self.path)
         lock = filelock.FileLock(self.path / "act.lock", mode=0o600)
         with lake_errors(self.path):
             try:

@@ -17,7 +17,7 @@ import filelock
 
 from mqops.command import command
 from mqops.errors import LedgerBroken, SettingsError
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, refuse_foreign
 from mqops.lake.run import queue_manager_of
 from mqops.ledger.core.chain import Head, Proof, head_of, is_signed, linked, read_line, unit_of, verify, write_line
 from mqops.ledger.core.identity import PlanIdentity
@@ -48,6 +48,7 @@ class LedgerFile:
     def lock(self) -> Iterator[None]:
         """Hold the ledger's lock. Waits for the process that holds it. Raises `LakeError`."""
         make_folder(self.folder)
+        refuse_foreign(self.folder.parent, self.folder)
         with lake_errors(self.path):
             lock = filelock.FileLock(self.folder / "ledger.lock", mode=FILE_MODE)
             lock.acquire()
@@ -123,7 +124,7 @@ class LedgerFile:
         with self.lock():
             self._make_key()
             with lake_errors(self.path):
-                descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR, FILE_MODE)
+                descriptor = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, FILE_MODE)
             try:
                 yield LedgerWriter(self.path, descriptor, self._now, self.keys)
             finally:

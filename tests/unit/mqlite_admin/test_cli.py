@@ -52,6 +52,19 @@ def test_files_are_private_to_their_owner(mqlite: Mqlite) -> None:
     assert {name: mode for name, mode in modes.items() if mode & 0o077} == {}
 
 
+def test_no_queue_manager_is_made_where_another_user_can_change_it(mqlite: Mqlite, tmp_path: Path) -> None:
+    home = Path(os.environ["MQLITE_HOME"])
+    home.mkdir(exist_ok=True)
+    home.chmod(0o777)
+    assert "other users can write to MQLITE_HOME" in mqlite("create", "QM1", code=1).output
+    home.rmdir()
+    home.symlink_to(tmp_path)
+    assert "is a link: name the folder itself" in mqlite("create", "QM1", code=1).output
+    assert not folder("QM1").exists()
+    home.unlink()
+    mqlite("create", "QM1")
+
+
 def test_a_log_that_begins_anew_is_private_too(mqlite: Mqlite) -> None:
     mqlite("create", "QM1")
     (folder("QM1") / "errors.log").write_text("x" * LOG_BYTES)
