@@ -11,12 +11,13 @@
 
 from __future__ import annotations
 
-import logging
+import os
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -27,6 +28,7 @@ from mqops.spark_private import UMASK
 CONNECTION_TYPE = "spark_connect"
 DEFAULT_PORT = 15002
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+LISTENING = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 KEPT_LINES = 100  # of the client's output; its error is the last of them
 
 
@@ -56,7 +58,7 @@ def server_of(conn_id: str, connection: Any) -> Server:
     """The server that an Airflow connection names: host, port, login (user), password (token), extra `use_ssl`.
 
     Raises:
-        SettingsError: it names no host, or its token would need TLS.
+        SettingsError: it names no host, or another machine without TLS.
     """
     host = (connection.host or "").removeprefix("sc://").rstrip("/")
     if not host:
@@ -64,10 +66,10 @@ def server_of(conn_id: str, connection: Any) -> Server:
     tls = str(connection.extra_dejson.get("use_ssl") or "").lower() == "true"
     if not tls and host in THIS_MACHINE:
         host = "localhost"
-    elif connection.password and not tls:
+    elif not tls:
         raise SettingsError(
-            f"Airflow connection {conn_id!r} has a token for {host} but no TLS; set 'Use SSL' in it, so that nobody on "
-            "the network can read the token"
+            f"Airflow connection {conn_id!r} leads to {host} without TLS; set 'Use SSL' in it. The token, the "
+            "credentials of the queue manager and the messages would cross the network in clear"
         )
     return Server(
         host=host,
@@ -78,13 +80,38 @@ def server_of(conn_id: str, connection: Any) -> Server:
     )
 
 
+def check_listener(server: Server, conn_id: str) -> None:
+    """See that the server on this machine is run by this user or by root.
+
+    Any user can listen on its port while the server is down, and would get the token and the credentials of the queue
+    manager. With TLS the server's certificate says who it is.
+
+    Raises:
+        SettingsError: a process of another user listens there.
+    """
+    if server.tls:
+        return
+    foreign = sorted(listeners(server.port) - {0, os.getuid()})
+    if foreign:
+        raise SettingsError(
+            f"a process of user {foreign[0]} listens on port {server.port}, to which Airflow connection {conn_id!r} "
+            "leads. Start the Spark Connect server as the user that Airflow runs as, or use TLS"
+        )
+
+
+def listeners(port: int) -> set[int]:
+    """The numbers of the users whose processes listen on a TCP port of this machine (Linux: /proc/net/tcp)."""
+    rows = [row.split() for table in LISTENING if table.exists() for row in table.read_text().splitlines()[1:]]
+    return {int(row[7]) for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port}
+
+
 class Client:
     """One Spark entry point as a client process.
 
     Parameters: `server` whom it speaks to; `log` gets its output, line by line.
     """
 
-    def __init__(self, server: Server, log: logging.Logger) -> None:
+    def __init__(self, server: Server, log: Any) -> None:
         self.server = server
         self.log = log
         self.lines: deque[str] = deque(maxlen=KEPT_LINES)

@@ -9,6 +9,8 @@ The type of the Airflow connection decides how: `spark` by spark-submit, `spark_
 4. The job's own error, class and text, becomes the task's error, so that the retry policy can tell them apart.
 5. The submitted process ends with its task, even when the task is killed, so that a retry does not run beside it.
 6. The job gets the variables of `mqops_airflow.job_environment`, not Airflow's own, and a private temporary folder.
+7. Where MQOPS_LEDGER_KEYS says in which folder the ledger's keys are, driver and executors get that path: with another
+   key than the task has, all that the job signs would look forged. A path is no secret, so it may stand in `conf`.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ from airflow.sdk import Asset
 
 from mqops import errors
 from mqops import spark_private as private
+from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
-from mqops_airflow.connect import CONNECTION_TYPE, Client, server_of
+from mqops_airflow.connect import CONNECTION_TYPE, Client, check_listener, server_of
 from mqops_airflow.hook import MqHook, existing_connection
 from mqops_airflow.job_environment import job_environment
 from mqops_airflow.workplace import estate_file, lake
@@ -98,7 +101,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         self.once = once
         self._client: Client | None = None
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         if self.once and Path(self.summary).exists():
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
@@ -120,7 +123,13 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         master = f"{spark.host or ''}:{spark.port}" if spark.port else spark.host or ""
         master_must_answer(master, self._conn_id)
         self.properties_file = self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES")
-        self.conf = QUIET | (LOCAL if master.startswith("local") else {}) | private.settings(master) | (self.conf or {})
+        self.conf = (
+            QUIET
+            | (LOCAL if master.startswith("local") else {})
+            | private.settings(master)
+            | {f"spark.executorEnv.{name}": path for name, path in self._ledger_keys().items()}
+            | (self.conf or {})
+        )
         for argument, values in self.repeated.items():
             self.application_args = [*(self.application_args or ()), *spread(argument, values)]
         estate = estate_file()
@@ -149,6 +158,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         conn_id = str(self._conn_id)
         server = server_of(conn_id, spark)
         server_must_answer(server.host, server.port, conn_id)
+        check_listener(server, conn_id)
         spread_out = [given for name, values in self.repeated.items() for given in spread(name, values)]
         arguments = [*map(str, self.application_args or ()), *spread_out]
         environment = self._environment(estate_file().estate.job_environment)
@@ -175,7 +185,12 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         environment = interpreter | chosen | {name: str(value) for name, value in given.items()}
         if self.needs_queue_manager:
             environment["MQOPS_CONNECTION"] = MqHook(self.mq_conn_id).get_conn().to_json()
-        return environment
+        return environment | self._ledger_keys()
+
+    def _ledger_keys(self) -> dict[str, str]:
+        """The folder of the ledger's keys, absolute, where this task has one and the job acts on a queue manager."""
+        folder = os.environ.get(LEDGER_KEYS) if self.needs_queue_manager else None
+        return {LEDGER_KEYS: str(Path(folder).absolute())} if folder else {}
 
 
 @contextmanager

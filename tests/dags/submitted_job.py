@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 
+LEDGER_KEYS = "MQOPS_LEDGER_KEYS"
 MARK = "PAYMENTS.OF.ANNA"  # what a shuffle must not leave on the disk for everybody to read
 
 
@@ -68,6 +69,9 @@ def main() -> None:
         "user": connection["user"],
         "secret_length": len(secret),
         "processes_with_the_secret_in_their_arguments": sum(any(map(line.count, secrets)) for line in lines),
+        "keys_of_executors": any(
+            f"spark.executorEnv.{LEDGER_KEYS}={os.environ[LEDGER_KEYS]}" in line for line in lines
+        ),
         "arguments": sys.argv[2:],
         "python": os.environ["PYSPARK_PYTHON"],
         "variables": sorted(os.environ),

@@ -70,6 +70,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
         "MQOPS_ESTATE": str(estate),
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
+        "MQOPS_LEDGER_KEYS": str(home / "keys"),
         "TEST_FOLDER": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "AIRFLOW_CONN_SPARK_TEST": json.dumps({"conn_type": "spark", "host": "local[1]"}),
@@ -119,6 +120,8 @@ def test_a_job_gets_the_variables_on_the_list(outcome: Outcome, task: str, conne
     assert {"PATH", "SPARK_LOCAL_IP", "PYSPARK_PYTHON", "ADDED_BY_THE_ESTATE"} <= variables
     assert ({"MQOPS_CONNECTION", "GIVEN_TO_THE_OPERATOR"} <= variables) is connected
     assert ("MQOPS_CONNECTION" in variables) is connected
+    assert ("MQOPS_LEDGER_KEYS" in variables) is connected
+    assert seen(outcome, task).get("keys_of_executors", False) is connected
 
 
 def test_nobody_else_can_read_what_spark_leaves_on_the_disk(outcome: Outcome) -> None:

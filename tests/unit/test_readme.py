@@ -1,4 +1,4 @@
-"""The README's commands work as they stand, in their order."""
+"""The commands of the README and of the pages work as they stand, in their order; their links lead somewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from mq_support import Manager, dead_letter
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
-BLOCKS = [block.strip().splitlines() for block in re.findall(r"^```\n(.*?)^```", README, re.DOTALL | re.MULTILINE)]
+PAGES = {
+    path.relative_to(ROOT): path.read_text() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+}
+BLOCKS = [
+    block.strip().splitlines()
+    for name in ("README.md", "docs/command_line.md", "docs/mqlite.md")
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", PAGES[Path(name)], re.DOTALL | re.MULTILINE)
+    if not language
+]
 COMMANDS = [[line for line in block if not line.startswith(("make ", ". "))] for block in BLOCKS]
 
 
@@ -34,6 +42,9 @@ def test_make_targets_exist(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)#]+)\)", README))))
-def test_links_lead_to_files(link: str) -> None:
-    assert (ROOT / link).exists()
+LINKS = sorted({(page, link) for page, text in PAGES.items() for link in re.findall(r"\]\(([^)#:]+)\)", text)})
+
+
+@pytest.mark.parametrize(("page", "link"), LINKS, ids=str)
+def test_links_lead_to_files(page: Path, link: str) -> None:
+    assert (ROOT / page).parent.joinpath(link).exists()
