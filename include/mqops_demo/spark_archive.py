@@ -1,6 +1,6 @@
 """Quick starts for small Spark jobs on one machine: an archive of the JVM's classes, and the options that use it.
 
-`make run`, `make up` and `make test` make the archive once (build/spark.jsa, 130 MB, some 20 s); without it, or where
+`make run`, `make up` and `make test` make the archive once (build/spark.jsa, 190 MB, some 20 s); without it, or where
 the Java has changed since, jobs run all the same and only start more slowly.
 """
 
@@ -11,9 +11,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from mqops.spark_private import settings
 from mqops_demo.estate import ROOT
 
 ARCHIVE = ROOT / "build" / "spark.jsa"
+MASTER = "local[2]"
 JOB = Path(__file__).with_name("spark_warm_up.py")
 # Jobs of seconds are over before the second compiler pays; one collector thread is enough on two cores.
 SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -34,7 +36,9 @@ def make(archive: Path = ARCHIVE) -> bool:
     draft = archive.with_suffix(".new")
     draft.unlink(missing_ok=True)
     archive.parent.mkdir(parents=True, exist_ok=True)
-    command = ["spark-submit", "--master", "local[2]", "--conf", "spark.ui.enabled=false"]
+    command = ["spark-submit", "--master", MASTER]
+    for name, value in settings(MASTER).items():
+        command += ["--conf", f"{name}={value}"]
     command += ["--driver-java-options", f"{SHORT_JOBS} -XX:ArchiveClassesAtExit={draft}", str(JOB)]
     environment = {
         **os.environ,
@@ -42,7 +46,9 @@ def make(archive: Path = ARCHIVE) -> bool:
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    subprocess.run(command, env=environment, capture_output=True, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"{JOB.name} failed, so the archive has too few classes:\n{done.stderr[-2000:]}", file=sys.stderr)
     if not draft.exists():
         return False
     draft.replace(archive)

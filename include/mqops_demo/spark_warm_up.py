@@ -17,7 +17,7 @@ def same(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def main() -> None:
     spark = SparkSession.builder.appName("warm up").getOrCreate()
-    columns = ["id", "(id % 7) as k", "cast(id as binary) as b", "sha2(cast(id as string), 256) as h"]
+    columns = ["id", "(id % 7) as k", "cast(cast(id as string) as binary) as b", "sha2(cast(id as string), 256) as h"]
     with tempfile.TemporaryDirectory() as folder:
         spark.range(1000).selectExpr(*columns).write.mode("overwrite").parquet(folder)
         rows = spark.read.parquet(folder)

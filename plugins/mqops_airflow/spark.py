@@ -227,7 +227,8 @@ def job_error(lines: Iterable[str], otherwise: str, conn_id: str | None) -> Exce
         return SparkJobFailed(
             f"the Spark job ended and named no error: see its output above. If it could not reach Spark, correct the "
             f"Airflow connection {conn_id!r}. Then clear this task: the run goes on where it was, and nothing is moved "
-            f"twice.\n{otherwise}"
+            "twice.",
+            *otherwise.splitlines(),
         )
     kind = getattr(errors, named[-1][1], None)
     if not (isinstance(kind, type) and issubclass(kind, errors.MqopsError)):

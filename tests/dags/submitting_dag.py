@@ -56,7 +56,12 @@ with DAG("submitting", schedule=None) as dag:
     task("unreachable_spark", conn_id="spark_down")
     task("cluster_mode", conn_id="spark_cluster_mode")
     task("unknown_mq", mq_conn_id="mq_nowhere")
-    task("connect_fine", conn_id="spark_warm", repeated={"--message-id": "0a,0b"})
+    task(
+        "connect_fine",
+        conn_id="spark_warm",
+        repeated={"--message-id": "0a,0b"},
+        env_vars={"GIVEN_TO_THE_OPERATOR": "for a client"},
+    )
     task("connect_named_error", how="named", conn_id="spark_warm")
     task("connect_unreachable", conn_id="connect_down")
     task("connect_without_tls", conn_id="connect_plain")

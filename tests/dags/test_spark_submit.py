@@ -151,6 +151,7 @@ def test_a_client_of_spark_connect_gets_the_server_and_its_token(outcome: Outcom
     assert re.fullmatch(r"sc://localhost:\d+/;user_id=batch", summary["server"])
     assert (summary["token_length"], summary["secret_length"]) == (len(TOKEN), len(SECRET))
     assert summary["arguments"] == ["fine", "--message-id=0a", "--message-id=0b"]
+    assert summary["given"] == "for a client"
     assert summary["processes_with_the_secret_in_their_arguments"] == 0
     assert json.loads((outcome.folder / "fine" / "summary.json").read_text())["server"] == ""  # spark-submit has none
 

@@ -165,14 +165,13 @@ def test_four_eyes_and_a_rejection_move_nothing(site: Any) -> None:
     run_id = operator.trigger(dag_id, dry_run=False)
     result = operator.follow(dag_id, run_id, approve=lambda _question: True)
     assert (result.state, states(result)) == ("failed", "SSSSFUF")
-    assert "NotAllowed: operator started this run; the estate asks for another person's approval" in site.log(
-        result, "approve"
-    )
+    refused = "NotAllowed: operator started this run; the estate asks for another person's approval"
+    assert refused in site.log(result, "approve")
     # marking the task as success is no approval
     operator.call("PATCH", f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/approve", json={"new_state": "success"})
     result = operator.follow(dag_id, run_id)
     assert (result.state, states(result)) == ("failed", "SSSSSFF")
-    assert "NotAllowed: nobody has approved plan" in site.log(result, "act")
+    assert refused in site.log(result, "act")
     again = {"dry_run": False, "dag_run_id": run_id, "task_ids": ["approve"], "include_downstream": True}
     site.client.call("POST", f"/dags/{dag_id}/clearTaskInstances", json=again | {"only_failed": False})
     result = site.client.follow(dag_id, run_id, approve=lambda _question: False)

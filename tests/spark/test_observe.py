@@ -15,12 +15,13 @@ import pytest
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
+from mqops.decide import arrow as decide_arrow
 from mqops.decide.spark.schema import PLAN
 from mqops.errors import LakeError, PermanentMQError, SettingsError
-from mqops.lake import parquet as arrow
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection
+from mqops.observe import arrow as observe_arrow
 from mqops.observe.in_process import observe as observe_plainly
 from mqops.observe.spark.datasource import register
 from mqops.observe.spark.observe import observe
@@ -41,7 +42,7 @@ def rows_of(folder: Path) -> list[dict]:
 def test_the_schemas_of_spark_and_arrow_are_the_same():
     from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415
 
-    for spark_schema, arrow_schema in ((SNAPSHOT, arrow.SNAPSHOT), (PLAN, arrow.PLAN)):
+    for spark_schema, arrow_schema in ((SNAPSHOT, observe_arrow.SNAPSHOT), (PLAN, decide_arrow.PLAN)):
         assert to_arrow_schema(spark_schema, timezone="UTC") == arrow_schema
 
 
