@@ -1,8 +1,9 @@
-# run: everything end to end. up/down: Airflow with its UI. test: every check. bench, crash, full, mutants: the long ones.
+# run: everything end to end. up/down: Airflow with its UI. test: every check. quick: the fast ones.
+# bench, crash, full, mutants: the long ones.
 PYTHON ?= python3
 ENV = . build/env.sh &&
 
-.PHONY: run up down test lint spec mutants bench bench-million crash full lock setup clean
+.PHONY: run up down test quick lint spec mutants bench bench-million crash full lock setup clean
 
 setup:
 	@$(PYTHON) include/setup/install.py
@@ -22,8 +23,13 @@ down: setup
 	@$(ENV) python -m mqops_demo.airflow down
 	@$(ENV) python -m mqops_demo.estate down
 
-test: lint build/spark.jsa
+test:
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint build/spark.jsa
 	@$(ENV) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+
+# No Airflow, no Java, no killed processes, and no whole passes (tests/unit/mqops): before `make test`.
+quick: lint
+	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile tests/unit --ignore=tests/unit/mqops
 
 lint: setup
 	@$(ENV) ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -15,11 +16,27 @@ sys.path.insert(0, str(Path(__file__).parent))
 if TYPE_CHECKING:
     from mq_support import Manager
 
+TOGETHER = ("tests/e2e/", "tests/spark/", "tests/dags/")
+"""Folders whose tests share what is slow to start, Airflow or Java: one worker of pytest-xdist runs a whole folder."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """A worker of pytest-xdist gets a main module, without which GX will not run on PySpark: the command's."""
     if hasattr(config, "workerinput"):
         sys.modules["__main__"].__file__ = config.workerinput["mainargv"][0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`: a file is one piece of work, and a folder of `TOGETHER` is one."""
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415
+
+    class ByFolderOrFile(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            folder = next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
+            return folder or super()._split_scope(nodeid)
+
+    return ByFolderOrFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture
@@ -53,5 +70,8 @@ def spark() -> Iterator[Any]:
     settings = {**SETTINGS, "spark.sql.session.timeZone": "UTC"}
     session = SparkSession.builder.master("local[2]").appName("mqops tests").config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    # Airflow's import gives the root logger pytest's own standard output, which is closed before the connections to
+    # Java are: what py4j says of their end would be told as "--- Logging error ---".
+    logging.getLogger("py4j").setLevel(logging.ERROR)
     yield session
     session.stop()

@@ -24,6 +24,7 @@ import pymqi
 from mqlite_command import mqlite_here
 from pymqi import CMQC
 
+from mqlite.manager import folder_name
 from mqops.mq.connection import MqConnection
 from mqwire.constants import MQENC_NATIVE
 from mqwire.structures import MQDLH
@@ -138,11 +139,12 @@ _templates = tempfile.TemporaryDirectory(prefix="mqops")
 def create(home: Path, name: str = "QM1", mqsc: str = "", *, platform: str = "unix") -> Manager:
     """A new queue manager with a ledger queue, a deep dead-letter queue, and what `mqsc` defines; made once a run."""
     template = Manager(name, Path(_templates.name, platform))
-    if not (template.home / name).exists():
+    folder = folder_name(name)
+    if not (template.home / folder).exists():
         template.mqlite("create", name, "--platform", platform)
         template.mqsc(BASE)
     manager = Manager(name, home)
-    shutil.copytree(template.home / name, home / name)
+    shutil.copytree(template.home / folder, home / folder)
     if mqsc:
         manager.mqsc(mqsc)
     return manager

@@ -9,6 +9,7 @@ from mqops_demo.spark_archive import driver_options
 SETTINGS = {
     "spark.driver.extraJavaOptions": driver_options(),
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",
 }
 _GIVEN = " ".join(f"--conf '{name}={value}'" for name, value in SETTINGS.items())

@@ -121,7 +121,7 @@ class Approval(Section):
     """Who must say yes before messages are moved.
 
     Attributes:
-        required: False lets every plan of a scheduled run through.
+        required: False lets every plan of a scheduled run through. A run by hand always asks.
         timeout: how long a plan waits for an answer; no answer is a rejection.
         four_eyes: the person who started the run may not approve it.
         auto_approve: plans let through although approval is required.

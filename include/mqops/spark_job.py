@@ -73,7 +73,7 @@ def run(main: Callable[[Sequence[str]], None]) -> int:
         known = known_error(error)
         if known is None:
             traceback.print_exc()
-            known = ("MqopsError", f"{type(error).__name__}: {_first_line(error)}")
+            known = ("MqopsError", printable(f"{type(error).__name__}: {_first_line(error)}"))
         print(f"mqops: {known[0]}: {known[1]}", file=sys.stderr, flush=True)
         return 1
     return 0

@@ -3,7 +3,8 @@
 1. Each header says Format, Encoding and CCSID of what follows; its own fields are in those said by the one before, the
    first in those of the MQMD.
 2. Headers are MQDEAD, MQXMIT, MQIMS, MQCICS and every format that begins with ``MQH``. MQDLH and MQXQH have their own
-   layouts; all others begin with StrucId, Version, StrucLength, Encoding, CodedCharSetId, Format, Flags.
+   layouts; all others begin with StrucId, Version, StrucLength, Encoding, CodedCharSetId, Format, Flags. A Format ends
+   at its first NUL.
 3. CCSID -2 (inherit) said by a header is that header's own CCSID. 0 (queue manager) is ``q_mgr_ccsid`` where that is
    given; else it stays 0, and text that would need it is refused.
 4. Nothing is guessed: a header that is not what its format says raises, naming structure, field and offset. An Encoding
@@ -19,7 +20,7 @@ from typing import ClassVar
 
 from mqwire import constants as c
 from mqwire.errors import UnknownCcsid, UnknownEncoding, WireError
-from mqwire.fields import char
+from mqwire.fields import before_nul, char
 from mqwire.layout import Buffer, Layout
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT, MQMDE, MQXQH, Structure, header_fields
@@ -129,7 +130,7 @@ def walk(
         offset += header.length
         own_ccsid = header.ccsid
         value = header.value.msg_desc if isinstance(header.value, MQXQH) else header.value
-        name, encoding, ccsid = value.format, value.encoding, value.coded_char_set_id
+        name, encoding, ccsid = _format_name(value.format), value.encoding, value.coded_char_set_id
         if ccsid == c.MQCCSI_INHERIT:
             ccsid = own_ccsid
     return Chain(
@@ -179,7 +180,7 @@ def strip_dlh(md: MQMD, body: Buffer, *, q_mgr_ccsid: int | None = None) -> tupl
 
 
 def _format_name(raw: str | bytes) -> str:
-    return (raw if isinstance(raw, str) else raw.decode("latin-1")).rstrip(" \0")
+    return before_nul(raw if isinstance(raw, str) else raw.decode("latin-1"))
 
 
 def _resolved(ccsid: int, q_mgr_ccsid: int | None) -> int:

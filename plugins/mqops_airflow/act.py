@@ -28,7 +28,7 @@ class PlanActOperator(MqSparkSubmitOperator):
         self.folder = folder
         self.approval = plain(approval)
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         found = permission(context, self.folder, restored(self.approval))
         self.application_args = [
             *(self.application_args or ()),

@@ -103,7 +103,7 @@ def end_here(operator: BaseOperator, context: Context, found: dict[str, Any]) ->
     """Skip everything behind the task: there is nothing to do."""
     operator.log.info("Nothing to do")
     context["ti"].xcom_push(key="return_value", value=found)
-    SkipMixin().skip(context["ti"], context["task"].get_flat_relatives(upstream=False))
+    SkipMixin().skip(context["ti"], context["task"].get_flat_relatives(upstream=False))  # type: ignore[no-untyped-call]
     return found
 
 

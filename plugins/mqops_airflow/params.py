@@ -11,6 +11,7 @@ from mqops.estate import Handling
 MQ_NAME = r"^[A-Za-z0-9._/%]{1,48}$"
 QUEUE_PATTERN = r"^([A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*)$"
 RUN_KEY = r"^[A-Za-z0-9_+=@-][A-Za-z0-9._+=:@-]{0,199}$"
+ONE_LINE = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f])"  # no `$`: it would take a text with a line end behind it
 INSIDE_FILE = r"^(?!/)(?!.*\.\.)[^\x00-\x1f]+$"
 
 
@@ -215,4 +216,11 @@ def switch() -> Param:
 
 def why() -> Param:
     """For those who find it stopped."""
-    return Param("", title="Why", type="string", maxLength=200, description="For those who find it stopped.")
+    return Param(
+        "",
+        title="Why",
+        type="string",
+        maxLength=200,
+        pattern=ONE_LINE,
+        description="For those who find it stopped, in one line.",
+    )

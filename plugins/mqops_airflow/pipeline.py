@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from airflow.sdk import BaseOperator, TriggerRule
 
 from mqops.estate import Approval, dag_prefix
@@ -71,7 +73,7 @@ def plan_and_act(
     :param name: of the queue manager.
     """
     prefix, folder = dag_prefix(name), checked(name, "folder")
-    submitted = {"mq_conn_id": mq_conn_id, "conn_id": spark_conn_id}
+    submitted: dict[str, Any] = {"mq_conn_id": mq_conn_id, "conn_id": spark_conn_id}
     observe = observe_task(name, workflow, queues="queue", limit="observe_limit", **submitted)
     decide = MqSparkSubmitOperator(
         task_id="decide",

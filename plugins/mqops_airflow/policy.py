@@ -53,7 +53,7 @@ def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_
     `doubts` how much the pre-flight of its destinations found that a person has to look at.
 
     1. A dry run stops, and so does a plan that moves nothing.
-    2. A run by hand asks, unless the estate requires no approval.
+    2. A run by hand always asks: its form may name any queue and any table of the estate.
     3. A scheduled run asks unless no approval is required or the plan is within `auto_approve` and its pre-flight
        leaves no doubts.
     """
@@ -63,8 +63,8 @@ def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_
         return Verdict(way="stop", why=f"dry run: {total} messages would be moved or discarded, none is")
     if not total:
         return Verdict(way="stop", why="the plan moves nothing")
-    if not approval.required:
-        return Verdict(way="act", why="the estate requires no approval")
+    if not approval.required and not by_hand:
+        return Verdict(way="act", why="the estate requires no approval of scheduled runs")
     if by_hand or approval.auto_approve is None:
         return Verdict(way="ask", why=f"{total} messages wait for approval")
     beyond = beyond_policy(moving, approval.auto_approve, doubts)

@@ -1,5 +1,7 @@
 """Submits a Spark entry point that talks to a queue manager, and gives its summary, or its error, back to Airflow.
 
+The type of the Airflow connection decides how: `spark` by spark-submit, `spark_connect` by `mqops_airflow.connect`.
+
 1. Credentials reach the driver in the environment variable MQOPS_CONNECTION and nowhere else: not in the arguments, not
    in `env_vars` (Airflow stores rendered fields; YARN and Kubernetes get them as arguments), not in XCom, not in a log.
 2. Hence the driver runs where the task runs: deploy mode `client`, which every kind of master has.
@@ -7,6 +9,8 @@
 4. The job's own error, class and text, becomes the task's error, so that the retry policy can tell them apart.
 5. The submitted process ends with its task, even when the task is killed, so that a retry does not run beside it.
 6. The job gets the variables of `mqops_airflow.job_environment`, not Airflow's own, and a private temporary folder.
+7. Where MQOPS_LEDGER_KEYS says in which folder the ledger's keys are, driver and executors get that path: with another
+   key than the task has, all that the job signs would look forged. A path is no secret, so it may stand in `conf`.
 """
 
 from __future__ import annotations
@@ -30,7 +34,9 @@ from airflow.sdk import Asset
 
 from mqops import errors
 from mqops import spark_private as private
+from mqops.ledger.keys import VARIABLE as LEDGER_KEYS
 from mqops.printable import printable
+from mqops_airflow.connect import CONNECTION_TYPE, Client, check_listener, server_of
 from mqops_airflow.hook import MqHook, existing_connection
 from mqops_airflow.job_environment import job_environment
 from mqops_airflow.workplace import estate_file, lake
@@ -93,8 +99,9 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         self.asset = asset
         self.repeated = dict(repeated or {})
         self.once = once
+        self._client: Client | None = None
 
-    def execute(self, context: Context) -> dict[str, Any]:
+    def execute(self, context: Context) -> dict[str, Any]:  # type: ignore[override]
         if self.once and Path(self.summary).exists():
             self.log.info("Kept %s of an earlier try", printable(self.summary))
         else:
@@ -110,10 +117,19 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
 
     def _submit(self) -> None:
         spark = existing_connection(self._conn_id, "spark")
+        if spark.conn_type == CONNECTION_TYPE:
+            self._run_client(spark)
+            return
         master = f"{spark.host or ''}:{spark.port}" if spark.port else spark.host or ""
         master_must_answer(master, self._conn_id)
         self.properties_file = self.properties_file or os.environ.get("MQOPS_SPARK_PROPERTIES")
-        self.conf = QUIET | (LOCAL if master.startswith("local") else {}) | private.settings(master) | (self.conf or {})
+        self.conf = (
+            QUIET
+            | (LOCAL if master.startswith("local") else {})
+            | private.settings(master)
+            | {f"spark.executorEnv.{name}": path for name, path in self._ledger_keys().items()}
+            | (self.conf or {})
+        )
         for argument, values in self.repeated.items():
             self.application_args = [*(self.application_args or ()), *spread(argument, values)]
         estate = estate_file()
@@ -137,6 +153,26 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
             except AirflowException as error:
                 raise job_error(self._hook._last_submit_log_lines, str(error), self._conn_id) from None
 
+    def _run_client(self, spark: Any) -> None:
+        """Run the job as a client of the Spark Connect server that the connection names."""
+        conn_id = str(self._conn_id)
+        server = server_of(conn_id, spark)
+        server_must_answer(server.host, server.port, conn_id)
+        check_listener(server, conn_id)
+        spread_out = [given for name, values in self.repeated.items() for given in spread(name, values)]
+        arguments = [*map(str, self.application_args or ()), *spread_out]
+        environment = self._environment(estate_file().estate.job_environment)
+        self._client = Client(server, self.log)
+        if self._client.run(self.application, arguments, environment, end_with_parent):
+            raise job_error(self._client.lines, "the client ended with an error", conn_id)
+
+    def on_kill(self) -> None:
+        """Airflow ends the task: the job's process ends with it."""
+        if self._client is not None:
+            self._client.kill()
+        else:
+            super().on_kill()
+
     def _environment(self, also: Sequence[str]) -> dict[str, str]:
         """The job's environment: what every job gets, the interpreter, and the credentials.
 
@@ -149,7 +185,12 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         environment = interpreter | chosen | {name: str(value) for name, value in given.items()}
         if self.needs_queue_manager:
             environment["MQOPS_CONNECTION"] = MqHook(self.mq_conn_id).get_conn().to_json()
-        return environment
+        return environment | self._ledger_keys()
+
+    def _ledger_keys(self) -> dict[str, str]:
+        """The folder of the ledger's keys, absolute, where this task has one and the job acts on a queue manager."""
+        folder = os.environ.get(LEDGER_KEYS) if self.needs_queue_manager else None
+        return {LEDGER_KEYS: str(Path(folder).absolute())} if folder else {}
 
 
 @contextmanager
@@ -215,3 +256,19 @@ def master_must_answer(master: str, conn_id: str | None) -> None:
         f"no Spark master answers at {master}: {'; '.join(problems) or 'no host:port in it'}. Start the master, or "
         f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by it."
     )
+
+
+def server_must_answer(host: str, port: int, conn_id: str) -> None:
+    """Look whether a Spark Connect server is there; the client itself would try for minutes.
+
+    Raises:
+        SparkUnreachable: nothing accepts a connection.
+    """
+    try:
+        socket.create_connection((host, port), timeout=MASTER_ANSWERS_WITHIN).close()
+    except OSError as error:
+        raise SparkUnreachable(
+            f"no Spark Connect server answers at {host}:{port} ({error.strerror or error}). Start the server, or "
+            f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by "
+            "it."
+        ) from None

@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 
+LEDGER_KEYS = "MQOPS_LEDGER_KEYS"
 MARK = "PAYMENTS.OF.ANNA"  # what a shuffle must not leave on the disk for everybody to read
 
 
@@ -62,16 +63,22 @@ def main() -> None:
         return
     connection = json.loads(os.environ["MQOPS_CONNECTION"])
     secret = connection["password"]
+    secrets = (secret, os.environ.get("SPARK_CONNECT_AUTHENTICATE_TOKEN", secret))
     lines = [" ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"])]
     summary = {
         "user": connection["user"],
         "secret_length": len(secret),
-        "processes_with_the_secret_in_their_arguments": sum(secret in line for line in lines),
+        "processes_with_the_secret_in_their_arguments": sum(any(map(line.count, secrets)) for line in lines),
+        "keys_of_executors": any(
+            f"spark.executorEnv.{LEDGER_KEYS}={os.environ[LEDGER_KEYS]}" in line for line in lines
+        ),
         "arguments": sys.argv[2:],
         "python": os.environ["PYSPARK_PYTHON"],
         "variables": sorted(os.environ),
         "given": os.environ["GIVEN_TO_THE_OPERATOR"],
         "not_shown": "x",
+        "server": os.environ.get("SPARK_REMOTE", ""),
+        "token_length": len(os.environ.get("SPARK_CONNECT_AUTHENTICATE_TOKEN", "")),
     }
     Path(folder, "summary.json").write_text(json.dumps(summary))
 

@@ -56,6 +56,10 @@ with DAG("submitting", schedule=None) as dag:
     task("unreachable_spark", conn_id="spark_down")
     task("cluster_mode", conn_id="spark_cluster_mode")
     task("unknown_mq", mq_conn_id="mq_nowhere")
+    task("connect_fine", conn_id="spark_warm", repeated={"--message-id": "0a,0b"})
+    task("connect_named_error", how="named", conn_id="spark_warm")
+    task("connect_unreachable", conn_id="connect_down")
+    task("connect_without_tls", conn_id="connect_plain")
 
 
 def main() -> None:
@@ -67,7 +71,17 @@ def main() -> None:
     os.environ["AIRFLOW_CONN_SPARK_DOWN"] = json.dumps(
         {"conn_type": "spark", "host": "spark://127.0.0.1", "port": down}
     )
-    run = dag.test()
+    os.environ["AIRFLOW_CONN_CONNECT_DOWN"] = json.dumps(
+        {"conn_type": "spark_connect", "host": "localhost", "port": down}
+    )
+    with socket.create_server(("127.0.0.1", 0)) as warm:  # the job under test asks no Spark for anything
+        os.environ["AIRFLOW_CONN_SPARK_WARM"] = json.dumps(
+            {
+                **{"conn_type": "spark_connect", "host": "127.0.0.1", "port": warm.getsockname()[1]},
+                **{"login": "batch", "password": os.environ["TEST_TOKEN"]},
+            }
+        )
+        run = dag.test()
     states = {ti.task_id: str(ti.state) for ti in run.get_task_instances()}
     print("STATES " + json.dumps(states), flush=True)
 

@@ -23,7 +23,7 @@ SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messag
         ({}, NEVER, False, False, "stop", "the plan moves nothing"),
         ({"DISCARD": 0, "IGNORE": 1}, NEVER, False, False, "stop", "the plan moves nothing"),
         ({"RETRY": 5}, ASK, False, True, "ask", "5 messages wait for approval"),
-        ({"RETRY": 5}, NEVER, False, True, "act", "requires no approval"),
+        ({"DISCARD": 5}, NEVER, False, True, "ask", "wait for approval"),  # no approval is for the schedule's own plan
         (
             {"RETRY": 5},
             SMALL_RETRIES,

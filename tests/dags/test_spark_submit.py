@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -29,6 +30,7 @@ FOREIGN = {
     "SPARK_SOME_TOKEN": "1",
     "SOMEBODYS_KEY": "1",
 }
+TOKEN = "t0ken-of-the-connect-server"
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,17 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
         "MQOPS_ESTATE": str(estate),
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
+        "MQOPS_LEDGER_KEYS": str(home / "keys"),
         "TEST_FOLDER": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "AIRFLOW_CONN_SPARK_TEST": json.dumps({"conn_type": "spark", "host": "local[1]"}),
         "AIRFLOW_CONN_SPARK_CLUSTER_MODE": json.dumps(
             {"conn_type": "spark", "host": "local[1]", "extra": {"deploy-mode": "cluster"}}
         ),
+        "AIRFLOW_CONN_CONNECT_PLAIN": json.dumps(
+            {"conn_type": "spark_connect", "host": "spark.example.com", "password": TOKEN}
+        ),
+        "TEST_TOKEN": TOKEN,
         "AIRFLOW_CONN_MQ_TEST": json.dumps(
             {"conn_type": "mq", "login": "app", "password": SECRET, "extra": {"queue_manager": "QM1"}}
         ),
@@ -87,7 +94,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
 
 
 def test_states(outcome: Outcome) -> None:
-    fine = {"fine", "looked_at", "taken_once"}
+    fine = {"fine", "looked_at", "taken_once", "connect_fine"}
     assert {task for task, state in outcome.states.items() if state == "success"} == fine, outcome.output
     assert set(outcome.states.values()) == {"success", "failed"}
 
@@ -113,6 +120,8 @@ def test_a_job_gets_the_variables_on_the_list(outcome: Outcome, task: str, conne
     assert {"PATH", "SPARK_LOCAL_IP", "PYSPARK_PYTHON", "ADDED_BY_THE_ESTATE"} <= variables
     assert ({"MQOPS_CONNECTION", "GIVEN_TO_THE_OPERATOR"} <= variables) is connected
     assert ("MQOPS_CONNECTION" in variables) is connected
+    assert ("MQOPS_LEDGER_KEYS" in variables) is connected
+    assert seen(outcome, task).get("keys_of_executors", False) is connected
 
 
 def test_nobody_else_can_read_what_spark_leaves_on_the_disk(outcome: Outcome) -> None:
@@ -137,6 +146,15 @@ def test_a_driver_of_a_local_master_listens_for_this_machine_only_and_asks_for_a
     assert (found["authenticated"], found["ui"]) == ("true", None)
 
 
+def test_a_client_of_spark_connect_gets_the_server_and_its_token(outcome: Outcome) -> None:
+    summary = outcome.xcom("connect_fine")
+    assert re.fullmatch(r"sc://localhost:\d+/;user_id=batch", summary["server"])
+    assert (summary["token_length"], summary["secret_length"]) == (len(TOKEN), len(SECRET))
+    assert summary["arguments"] == ["fine", "--message-id=0a", "--message-id=0b"]
+    assert summary["processes_with_the_secret_in_their_arguments"] == 0
+    assert json.loads((outcome.folder / "fine" / "summary.json").read_text())["server"] == ""  # spark-submit has none
+
+
 def test_what_is_shown_of_the_summary_goes_to_xcom(outcome: Outcome) -> None:
     xcom = outcome.xcom("fine")
     assert xcom["user"] == "app"
@@ -150,7 +168,9 @@ def test_no_secret_in_any_argument(outcome: Outcome) -> None:
 
 def test_no_secret_in_log_database_or_rendered_fields(outcome: Outcome) -> None:
     assert "Spark-Submit cmd" in outcome.output  # the log was really captured
+    assert "Spark Connect client of localhost" in outcome.output
     assert SECRET not in outcome.output
+    assert TOKEN not in outcome.output
     with sqlite3.connect(outcome.home / "airflow.db") as database:
         (rendered,) = database.execute(
             "select rendered_fields from rendered_task_instance_fields where task_id = 'fine'"
@@ -158,7 +178,8 @@ def test_no_secret_in_log_database_or_rendered_fields(outcome: Outcome) -> None:
     assert "--message-id" in str(rendered)
     files = [path for path in outcome.home.rglob("*") if path.is_file()]
     assert any(path.name.startswith("airflow.db") for path in files)
-    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
+    secrets = (SECRET.encode(), TOKEN.encode())
+    assert [path for path in files if any(map(path.read_bytes().count, secrets))] == []
 
 
 def test_a_summary_that_is_there_is_kept_where_it_is_taken_once(outcome: Outcome) -> None:
@@ -181,6 +202,12 @@ def test_a_summary_that_is_there_is_kept_where_it_is_taken_once(outcome: Outcome
             "unreachable_spark",
             "(Connection refused). Start the master, or correct host and port of the Airflow connection 'spark_down', "
             "and clear this task; nothing was moved by it.",
+        ),
+        ("connect_named_error", "TransientMQError: MQCONNX on QM1 failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"),
+        ("connect_unreachable", "SparkUnreachable: no Spark Connect server answers at localhost:"),
+        (
+            "connect_without_tls",
+            "SettingsError: Airflow connection 'connect_plain' has a token for spark.example.com but no TLS; set",
         ),
         ("cluster_mode", "SettingsError: Spark connection 'spark_cluster_mode' has deploy mode cluster"),
         ("unknown_mq", "SettingsError: there is no Airflow connection 'mq_nowhere': make one of type 'mq'"),

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DAG
+from airflow.sdk.exceptions import ParamValidationError
 
 from mqops.errors import SettingsError, Stopped
 from mqops.lake.run import RunFolder
-from mqops.lake.stop import is_stopped, refuse_if_stopped
+from mqops.lake.stop import Stop, is_stopped, refuse_if_stopped, stop
 
 ESTATE = """\
 lake: lake
@@ -58,6 +59,23 @@ def test_a_run_is_stopped_and_goes_on(switch: Any, estate: Path) -> None:
     assert not is_stopped(run)
     with pytest.raises(SettingsError, match="QM1 has no run cli-2 in the lake"):
         switch(queue_manager="QM1", run="cli-2")
+
+
+@pytest.mark.parametrize(
+    "why", ["x\nmqops: all is well. To go on: `evil`", "x\x1b[2J\x1b]0;owned\x07", "x\n", "x\x9b2J"]
+)
+def test_a_reason_that_steers_a_terminal_is_refused_by_the_form_and_shown_in_one_line(
+    switch: Any, estate: Path, why: str
+) -> None:
+    run = RunFolder.at(estate / "lake", "QM1", "cli-1").create()
+    with pytest.raises(ParamValidationError):
+        switch(queue_manager="QM1", run="cli-1", why=why)
+    assert not is_stopped(run)
+    found = stop(run.path, Stop(by="eve\n", at="now", why=why))  # as `mqops stop --why` takes it
+    assert str(found).isprintable()
+    with pytest.raises(Stopped) as stopped:
+        refuse_if_stopped(run)
+    assert str(stopped.value).isprintable()
 
 
 def test_a_queue_manager_is_stopped_with_all_its_runs(switch: Any, estate: Path) -> None:

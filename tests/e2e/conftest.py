@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from connect_server import Serving, serving
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_demo import airflow_home
@@ -18,16 +19,16 @@ from mqops_demo.airflow_processes import start, stop
 
 ESTATE = """\
 lake: lake
-spark: spark_test
+spark: spark_warm
 queue_managers:
-  QM1:       {connection: mq_qm1, dlq_rules: {rules: good.rules, unit_of_work: 50}}
+  QM1:       {connection: mq_qm1, spark: spark_qm1, dlq_rules: {rules: good.rules, unit_of_work: 50}}
   GONE:      {connection: mq_gone, dlq_rules: {rules: good.rules}}
   PASSWORD:  {connection: mq_password, dlq_rules: {rules: good.rules}}
   RULES:     {connection: mq_qm1_rules, dlq_rules: {rules: bad.rules}}
   SPARK:     {connection: mq_spark, spark: spark_down, dlq_rules: {rules: good.rules}}
   LAKE:      {connection: mq_lake, dlq_rules: {rules: good.rules}}
   FOUREYES:  {connection: mq_foureyes, dlq_rules: {rules: good.rules, approval: {four_eyes: true}}}
-  KILLED:    {connection: mq_killed, dlq_rules: {rules: good.rules}}
+  KILLED:    {connection: mq_killed, spark: spark_test, dlq_rules: {rules: good.rules}}
   TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
   SCHEDULED:
     connection: mq_scheduled
@@ -38,9 +39,10 @@ queue_managers:
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
   QUALITY:
     connection: mq_quality
+    spark: spark_quality
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
   BACKOUT:   {connection: mq_backout, backout_reprocess: {rules: back.rules, quarantine: NEW.NAME, replay_cap: 1}}
-  EXPIRY:    {connection: mq_expiry, expiry_scan: {}}
+  EXPIRY:    {connection: mq_expiry, spark: spark_test, expiry_scan: {}}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
 SUITES = Path(__file__).parents[2] / "include" / "expectations"
@@ -69,6 +71,12 @@ class Site:
     client: AirflowClient
     folder: Path
     queue_managers: Path
+    spark: Serving
+
+    def use_warm_spark(self, conn_id: str) -> None:
+        """Point an Airflow connection to the Spark Connect server; until then spark-submit starts Java for each job."""
+        fields = {"conn_type": "spark_connect", "host": "127.0.0.1", "password": self.spark.token}
+        self.client.set_connection(conn_id, port=self.spark.port, **fields)
 
     def manager(self, name: str) -> Manager:
         """The queue manager of that name: new the first time, with the queues that the rules name."""
@@ -130,13 +138,15 @@ def connections(site: Site) -> None:
         secret = {"login": "app", "password": "not-the-password"} if name == "PASSWORD" else {}
         extra = json.dumps({"queue_manager": name, "home": str(site.queue_managers)})
         site.client.set_connection(conn_id, conn_type="mq", extra=extra, **secret)
-    site.client.set_connection("spark_test", conn_type="spark", host="local[2]")
+    site.use_warm_spark("spark_warm")
+    for conn_id in ("spark_test", "spark_qm1", "spark_quality"):
+        site.client.set_connection(conn_id, conn_type="spark", host="local[2]")
     site.client.set_connection("spark_down", conn_type="spark", host="spark://127.0.0.1", port=1)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Airflow with its scheduler, started for these tests and stopped behind them."""
+    """Airflow with its scheduler and a warm Spark Connect server, started once and stopped behind the last test."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "estate.yaml").write_text(ESTATE)
     (folder / "good.rules").write_text(GOOD_RULES)
@@ -152,12 +162,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     }
     home = airflow_home.home(folder, **settings)
     home = replace(home, queue_managers=folder / "queue_managers")
-    try:
-        start(home)
-        client = AirflowClient(home)
-        client.wait_until_healthy()
-        made = Site(client=client, folder=folder, queue_managers=home.queue_managers)
-        connections(made)
-        yield made
-    finally:
-        stop(home)
+    with serving(folder) as server:
+        try:
+            start(home)
+            client = AirflowClient(home)
+            client.wait_until_healthy()
+            made = Site(client=client, folder=folder, queue_managers=home.queue_managers, spark=server)
+            connections(made)
+            yield made
+        finally:
+            stop(home)

@@ -139,13 +139,14 @@ def looked_at(manager: Manager, queue: str) -> Iterator[Callable[[], int]]:
 
 
 def test_the_assets_tell_others_of_the_run(site: Any) -> None:
-    events = site.client.call("GET", "/assets/events", params={"limit": 50})["asset_events"]
+    events = site.client.call("GET", "/assets/events", params={"order_by": "-timestamp", "limit": 50})["asset_events"]
     report = next(event for event in events if event["name"] == "qm1_dlq_rules_report")
     assert (report["extra"]["moved"], report["extra"]["balanced"]) == (180, True)
     assert {"qm1_dlq_rules_snapshot", "qm1_dlq_rules_plan"} <= {event["name"] for event in events}
 
 
 def test_a_run_by_hand_is_dry_unless_told_otherwise(site: Any) -> None:
+    site.use_warm_spark("spark_qm1")
     manager = site.manager("QM1")
     before = everything(manager)
     result = site.run("QM1", limit=5)
@@ -221,6 +222,7 @@ def scheduled_runs(client: AirflowClient, dag_id: str, count: int) -> list[RunRe
 
 
 def test_a_destination_deleted_between_plan_and_act_holds_nothing_back(site: Any) -> None:
+    site.use_warm_spark("spark_qm1")
     manager = site.manager("QM1")
     before = everything(manager)
 

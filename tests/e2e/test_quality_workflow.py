@@ -67,12 +67,13 @@ def test_warnings_are_told_and_the_run_succeeds(site: Any, manager: Any) -> None
     assert "PAYMENTS.IN: found 4 = good 3 + with findings 1" in log
     assert Path(told["docs"]).is_file()
     assert [manager.messages(queue) for queue in ("PAYMENTS.IN", DLQ)] == before  # law: looking changes nothing
-    events = site.client.call("GET", "/assets/events", params={"limit": 50})["asset_events"]
+    events = site.client.call("GET", "/assets/events", params={"order_by": "-timestamp", "limit": 50})["asset_events"]
     report = next(event for event in events if event["name"] == "quality_snapshot_quality_report")
     assert report["extra"]["left"] == 1
 
 
 def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site: Any, manager: Any) -> None:
+    site.use_warm_spark("spark_quality")
     (empty,) = manager.put("PAYMENTS.IN", [(TEXT, b"")])
     result = run(site, "QUALITY")
     assert (result.state, states(result)) == ("failed", "SSSF")
@@ -89,6 +90,7 @@ def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site:
 
 
 def test_the_form_chooses_queues_and_closed_ones_are_told(site: Any, manager: Any) -> None:
+    site.use_warm_spark("spark_quality")
     manager.put("CLOSED", [(TEXT, b"x")])
     manager.put("PAYMENTS.IN", [(TEXT, b"x")] * 3)
     manager.mqsc("ALTER QLOCAL(CLOSED) GET(DISABLED)\n")

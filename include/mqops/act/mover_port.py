@@ -18,10 +18,9 @@ from mqops.ledger.core.seal import Seal
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.inquire import depth, landing_place, resolved
 from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, Got, Session
-from mqops.observe.core.decode import has_native_dlh
+from mqops.observe.core.decode import dlh_of, has_native_dlh
 from mqwire import constants as c
 from mqwire.errors import WireError
-from mqwire.headers import split_dlh
 from mqwire.structures import MQDLH_LAYOUT, MQMD_LAYOUT
 
 # D10: INPUT_AS_Q_DEF. BROWSE is for the careful search, SAVE_ALL_CONTEXT for D08.
@@ -113,8 +112,9 @@ class MoverPort:
             return UNSEEN if error.reason == c.MQRC_NOT_AUTHORIZED else ""
         if there.direct:
             return TO_TRANSMISSION_QUEUE
-        leads_elsewhere = is_protected(there.queue) and not is_protected(target.queue)
-        return f"{BY_ALIAS} {there.queue}" if leads_elsewhere else ""
+        queue = there.queue or there.remote
+        leads_elsewhere = is_protected(queue) and not is_protected(target.queue)
+        return f"{BY_ALIAS} {queue}" if leads_elsewhere else ""
 
     def depth(self, target: Target) -> int | None:
         """See `Port`."""
@@ -192,14 +192,12 @@ def without_dlh(taken: Taken) -> tuple[bytes, bytes]:
     md = bytearray(taken.md)
     if has_native_dlh(encoding, ccsid, taken.body):
         described = _described_by_dlh(taken.body)
-        if described[2].isascii():
+        if described[2].partition(b"\0")[0].isascii():
             _describe_data(md, *described)
             return bytes(md), taken.body[MQDLH_LAYOUT.size :]
     try:
-        split = split_dlh(raw_format, encoding, ccsid, taken.body, any_format=True)
+        dlh, rest = dlh_of(raw_format, encoding, ccsid, taken.body)
     except WireError:
         return taken.md, taken.body  # there is none to take off
-    assert split is not None
-    dlh, rest = split
     _describe_data(md, dlh.encoding, dlh.coded_char_set_id, dlh.format)
     return bytes(md), rest

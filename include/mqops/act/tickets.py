@@ -12,17 +12,18 @@ from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.decide.core import COLUMNS, plan_digest, row_digest
 from mqops.decide.core.pacing import Handling, covered
-from mqops.errors import LakeError, OutcomeUnknown, PlanChanged
+from mqops.errors import LakeError, OutcomeUnknown, PlanChanged, SettingsError
 from mqops.lake.files import missing_files, read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.drain import issued_lanes, note_issued, refuse_unsigned
+from mqops.ledger.drain import check_signer, issued_lanes, note_issued
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
 
 
@@ -65,6 +66,18 @@ def read_order(run: RunFolder, approved: str = "") -> Order:
         handling=Handling.from_json(document.get("handling", {})),
         folder=run,
     )
+
+
+def refuse_other_queue_manager(session: Session, order: Order) -> None:
+    """Refuse a session with a queue manager that is not the one of the plan, before anything is looked at there.
+
+    Raises:
+        SettingsError: it is another one.
+    """
+    if (name := queue_manager_name(session)) != order.queue_manager:
+        raise SettingsError(
+            f"Run {order.plan.run} is one of {order.queue_manager}, this is {name}: connect to {order.queue_manager}"
+        )
 
 
 def check_rows(order: Order, digest: str) -> None:
@@ -116,11 +129,14 @@ def issue_once(
     the queues that must be there to be taken from, the plan's unless they are given.
 
     Raises:
-        MQError, SettingsError, LakeError: nothing was moved.
+        SettingsError: the connection leads to another queue manager. Nothing was moved.
+        MQError, LakeError: nothing was moved.
     """
+    with connect(connection) as session:
+        refuse_other_queue_manager(session, order)
     ledger = LedgerFile(run.lake_folder, utc_now)
     ledger.make_key()
-    refuse_unsigned(run, order.plan, ledger)
+    check_signer(run, order.plan, ledger)
     lanes = issued_lanes(run, order.plan)
     queues = order.queues if needs is None else needs
     if lanes is None:
@@ -128,7 +144,7 @@ def issue_once(
         if not any(lanes):
             return lanes  # nothing to act on: nothing to issue, nothing for the ledger
         _issue(connection, order, queues, lanes, about)
-        note_issued(run, order.plan, lanes)
+        note_issued(run, order.plan, lanes, ledger.keys.newest().id)
     else:
         with connect(connection) as session:
             _check_sources(session, queues)

@@ -57,6 +57,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 
     Parameters: `own` users and groups that mqops works as, besides the user of each connection.
     """
+    from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.access import ledger_access  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
 
@@ -68,7 +69,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
             connection = connection_to(name)
             users = {*own, connection.user or getpass.getuser()}
             with connect(connection) as session:
-                warnings += [f"{name}: {line}" for line in ledger_access(session, lake / name, users)]
+                warnings += [f"{name}: {line}" for line in ledger_access(session, folder_of(lake, name), users)]
         except MqopsError as error:
             errors.append(f"{name}: {error}")
     return warnings, errors

@@ -15,7 +15,7 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.clock import utc_now
 from mqops.errors import LakeError, LedgerBroken, SettingsError
 from mqops.lake.files import read_json
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, folder_of, queue_manager_of
 from mqops.ledger.core.chain import Proof, held
 from mqops.ledger.core.history import COLUMNS, Event, events, is_since
 from mqops.ledger.file import LedgerFile
@@ -56,7 +56,9 @@ def verify(*, queue_managers: tuple[str, ...], lake: Path, as_json: bool) -> Non
     The first line that is not what was written is named, and the exit code is 1; so is a summary that is not. What a
     crash left of a half-written last line is told and no error: nothing relies on it yet.
     """
-    results = [_verified(name, LedgerFile(lake / name, utc_now)) for name in queue_managers or _with_a_past(lake)]
+    results = [
+        _verified(name, LedgerFile(folder_of(lake, name), utc_now)) for name in queue_managers or _with_a_past(lake)
+    ]
     ok = all(result["ok"] for result in results)
     if as_json:
         show_json({"ok": ok, "ledgers": results})
@@ -79,12 +81,12 @@ _TORN = "a crash; its marker is still on the ledger queue, and the line is writt
 
 def all_ledgers(lake: Path) -> list[str]:
     """The queue managers that have a ledger in the lake."""
-    return sorted(path.parent.parent.name for path in lake.glob("*/ledger/ledger.jsonl"))
+    return sorted(queue_manager_of(path.parent.parent) for path in lake.glob("*/ledger/ledger.jsonl"))
 
 
 def _with_a_past(lake: Path) -> list[str]:
     """Those, and the queue managers that have runs with a proof, so that a ledger that was removed is missed."""
-    others = [path.name for path in lake.glob("*/") if any(_proofs(LedgerFile(path, utc_now)))]
+    others = [queue_manager_of(path) for path in lake.glob("*/") if any(_proofs(LedgerFile(path, utc_now)))]
     return sorted({*all_ledgers(lake), *others})
 
 
@@ -143,13 +145,13 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
     for line in broken:
         show_line(f"mqops: {line}", err=True)
     for name in all_ledgers(lake):
-        if told := remark(lake / name):
+        if told := remark(folder_of(lake, name)):
             show_line(f"mqops: {name}: {told}", err=True)
     sys.exit(0 if found and not broken else 1)
 
 
 def _history(lake: Path, name: str, msg_id: str) -> Iterator[Event]:
-    for event in events(name, LedgerFile(lake / name, utc_now).about(f'"{msg_id}')):
+    for event in events(name, LedgerFile(folder_of(lake, name), utc_now).about(f'"{msg_id}')):
         if event.msg_id.startswith(msg_id):
             yield event
 
@@ -202,7 +204,7 @@ def export(*, queue_managers: tuple[str, ...], run: str, since: datetime | None,
     if form == "csv":
         writer.writeheader()
     for name in queue_managers or all_ledgers(lake):
-        for event in events(name, LedgerFile(lake / name, utc_now).entries()):
+        for event in events(name, LedgerFile(folder_of(lake, name), utc_now).entries()):
             if (run and event.run != run) or (since and not is_since(event.at, since)):
                 continue
             writer.writerow(_cells(event.to_json())) if form == "csv" else show_json(event.to_json())
@@ -224,10 +226,16 @@ def _cells(event: Mapping[str, Any]) -> dict[str, Any]:
     metavar="RUN",
     help="Take also the markers of this run, whose lake is gone for good; may be repeated.",
 )
+@click.option(
+    "--foreign",
+    multiple=True,
+    metavar="RUN",
+    help="Set aside what an unknown key signed for this run; may be repeated; '*' for all runs.",
+)
 @lake_option
 @json_option
 @known_errors
-def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: bool) -> None:
+def drain(*, queue_manager: str, orphans: tuple[str, ...], foreign: tuple[str, ...], lake: Path, as_json: bool) -> None:
     """Record the markers of the lake's runs that lie on the ledger queue, also of runs that nobody proved.
 
     A run that is being acted on or proved drains its own. Runs that were begun and are not finished are named.
@@ -237,7 +245,9 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
     lake signed (its key can be added to keys.json) and sets the others aside.
 
     A message that is not a marker or a ticket of this lake is set aside: kept in LAKE/QMGR/ledger/set_aside.jsonl and
-    never recorded.
+    never recorded. What an unknown key signed stays where it may be true: for a run of another lake, or for a run of
+    this lake that the ledger does not have to its end (then a process may have had a wrong key). --foreign RUN sets it
+    aside, for when none of your processes signed it.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
@@ -245,11 +255,11 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], lake: Path, as_json: 
 
     with connect(connection_to(queue_manager)) as session:
         name = queue_manager_name(session)
-        found = drain_leftovers(session, lake, name, orphans=orphans)
+        found = drain_leftovers(session, lake, name, orphans=orphans, foreign=foreign)
     for line in found.told():
         show_line(f"mqops: {line}", err=True)
     if as_json:
-        show_json({"queue_manager": name, "lines": found.lines, "set_aside": dict(counts(lake / name))})
+        show_json({"queue_manager": name, "lines": found.lines, "set_aside": dict(counts(folder_of(lake, name)))})
     else:
         show_line(f"{name}: {found.lines} lines added")
 
@@ -273,7 +283,7 @@ def rekey(*, queue_manager: str, revoke: bool, lake: Path, as_json: bool) -> Non
     Where the file is gone and there is no copy, a new one is made: the lines so far are then as those of an earlier
     version, checked by their hashes alone.
     """
-    folder = lake / queue_manager
+    folder = folder_of(lake, queue_manager)
     if not (folder / "ledger").is_dir():
         raise SettingsError(f"{lake} has no ledger of {queue_manager}")
     file = LedgerFile(folder, utc_now)

@@ -33,7 +33,7 @@ def find_run(lake: Path, key: str, queue_manager: str = "") -> RunFolder:
     folders = [of_one.path] if of_one else sorted(lake.glob("*/runs/*"))
     found = [RunFolder(path) for path in folders if path.name == name and path.is_dir()]
     if len(found) != 1:
-        several = f"runs {key} of {', '.join(run.lake_folder.name for run in found)}: name the queue manager"
+        several = f"runs {key} of {', '.join(run.queue_manager for run in found)}: name the queue manager"
         raise SettingsError(f"{lake} has {several if found else f'no run {key}'}")
     return found[0]
 

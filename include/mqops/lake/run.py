@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import filelock
 
@@ -18,7 +18,25 @@ LOCK_WAIT = 5
 """Other runs hold a run's lock only while they drain what it left on the ledger queue, which is soon done."""
 LANE_WAIT = 0.5
 """Seconds to wait for a lane that another process works on, as long as for its ticket."""
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._+=:@-]")
+
+
+def folder_of(lake: Path, queue_manager: str) -> Path:
+    """The folder of a queue manager in the lake; two names never share one. `/` becomes `+2F`, `%` becomes `+25`.
+
+    They are percent-encoded with `+` in place of `%`, which has a meaning of its own in the URIs that Spark makes.
+
+    Raises:
+        SettingsError: the queue manager has no name.
+    """
+    folder = quote(queue_manager, safe="", errors="surrogateescape").replace("%", "+")
+    if not folder.strip("."):
+        raise SettingsError("A run needs the name of its queue manager")
+    return lake / folder
+
+
+def queue_manager_of(folder: Path) -> str:
+    """The queue manager whose folder `folder_of` gave."""
+    return unquote(folder.name.replace("+", "%"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +47,15 @@ class RunFolder:
 
     @classmethod
     def at(cls, lake: Path, queue_manager: str, run: str) -> RunFolder:
-        """The folder of a run. Characters of the queue manager's name that no file name should have become `_`.
+        """The folder of a run.
 
         Raises:
             SettingsError: the queue manager has no name, or `run` cannot be the key of a run.
         """
-        folder = _NOT_IN_A_NAME.sub("_", queue_manager)
-        if not folder.strip("."):
-            raise SettingsError("A run needs the name of its queue manager")
+        folder = folder_of(lake, queue_manager)
         if not is_run_key(run):
             raise SettingsError(f"{run!r} is not the key of a run, which is {GRAMMAR}")
-        return cls(lake / folder / "runs" / run)
+        return cls(folder / "runs" / run)
 
     @classmethod
     def planned(cls, lake: Path, queue_manager: str, run: str) -> RunFolder:
@@ -67,6 +83,11 @@ class RunFolder:
     def lake_folder(self) -> Path:
         """The queue manager's folder in the lake."""
         return self.path.parent.parent
+
+    @property
+    def queue_manager(self) -> str:
+        """The queue manager's name."""
+        return queue_manager_of(self.lake_folder)
 
     @property
     def snapshot(self) -> Path:

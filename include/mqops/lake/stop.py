@@ -15,6 +15,7 @@ from mqops.command import command
 from mqops.errors import LakeError, Stopped
 from mqops.lake.files import lake_errors, make_folder, read_json, write_json
 from mqops.lake.run import RunFolder
+from mqops.printable import printable
 
 NAME = "stop.json"
 
@@ -28,7 +29,8 @@ class Stop:
     why: str = ""
 
     def __str__(self) -> str:
-        return f"by {self.by} at {self.at}" + (f" ({self.why})" if self.why else "")
+        """One line for people: who stopped it may have put anything into it."""
+        return printable(f"by {self.by} at {self.at}" + (f" ({self.why})" if self.why else ""))
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -94,8 +96,8 @@ def refuse_if_stopped(run: RunFolder) -> None:
         (run.path, f"Run {run.run}", command("mqops", "resume", run.run)),
         (
             run.lake_folder,
-            f"All acting on {run.lake_folder.name}",
-            command("mqops", "resume", "-m", run.lake_folder.name),
+            f"All acting on {run.queue_manager}",
+            command("mqops", "resume", "-m", run.queue_manager),
         ),
     ):
         found = stop_in(folder)

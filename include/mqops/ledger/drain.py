@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
+from mqops.command import command
 from mqops.errors import SettingsError
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
@@ -12,9 +14,10 @@ from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.received import Kind, Stranger, plan_of, put_by, receive
-from mqops.ledger.core.seal import Seal
+from mqops.ledger.core.seal import BadSignature, Seal, read_message
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.queue import NAME, LedgerQueue
+from mqops.ledger.keys import VARIABLE
+from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside
 from mqops.mq.session import Got, Session
 
@@ -23,28 +26,86 @@ def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: Pla
     """Move a plan's markers from the ledger queue to the ledger; returns the number of lines added.
 
     A marker is committed off the queue when its line is on disk; a message that is not a marker of this lake, when it
-    is set aside (`mqops.ledger.set_aside`). That tickets were issued is noted in the run's folder before the marker
-    that says so can go (`run` None: the run's lake is gone, so that it can not be resumed anyway).
+    is set aside (`mqops.ledger.set_aside`). What an unknown key signed stays while it may be true (`is_in_doubt`).
+    That tickets were issued is noted in the run's folder before the marker that says so can go (`run` None: the run's
+    lake is gone, so that it can not be resumed anyway).
 
     Raises:
+        SettingsError: what an unknown key signed may be true, so that the ledger does not tell all of the plan.
         MqopsError: call again; nothing is recorded twice.
     """
-    added = 0
     if run is not None:
-        refuse_unsigned(run, plan, ledger)
+        check_signer(run, plan, ledger)
     queue = LedgerQueue(session, ledger.keys)
     try:
         if run is not None:
             _note_issue(queue, run, plan)
-        with ledger.writer() as writer:
-            while batch := queue.take_batch(plan.markers()):
-                markers, strangers = sorted_out(batch, ledger.keys)
-                added += writer.add(markers)
-                writer.set_aside(strangers)
-                session.commit()
+        added = _recorded(session, queue, ledger, plan)
+        if found := _foreign(queue, ledger, plan):
+            if run is not None and is_in_doubt(run, plan, ledger):
+                raise SettingsError(wrong_key(plan, found))
+            _recorded(session, queue, ledger, plan, foreign=True)
     finally:
         queue.close()
     return added
+
+
+def _recorded(
+    session: Session, queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity, *, foreign: bool = False
+) -> int:
+    """Record a plan's markers and set strangers aside, all in one look; returns the number of lines added.
+
+    Parameters: `foreign` whether those signed by an unknown key are set aside, too; else they stay.
+    """
+    added = 0
+    with ledger.writer() as writer:
+        taken = _taken(queue, ledger, plan, foreign=foreign)
+        while batch := list(islice(taken, BATCH)):
+            markers, strangers = sorted_out(batch, ledger.keys)
+            added += writer.add(markers)
+            writer.set_aside(strangers)
+            session.commit()
+    return added
+
+
+def _taken(queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity, *, foreign: bool) -> Iterator[Got]:
+    for got in queue.browse_of(plan.markers()):
+        if (foreign or not is_foreign(got, ledger.keys)) and (mine := queue.take_browsed()) is not None:
+            yield mine
+
+
+def _foreign(queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity) -> int:
+    return sum(is_foreign(got, ledger.keys) for got in queue.browse_of(plan.markers()))
+
+
+def is_foreign(got: Got, seal: Seal) -> bool:
+    """Whether a message is signed, by a key that the lake does not have."""
+    try:
+        read_message(seal, got.body)
+    except BadSignature as error:
+        return error.foreign
+    return False
+
+
+def is_in_doubt(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> bool:
+    """Whether messages of a plan that an unknown key signed may be true: it was begun, and the ledger does not have all
+    of it. Before a plan is begun nothing is moved, and of a plan that is recorded to its end there is nothing to tell.
+
+    Raises `LakeError`, `LedgerBroken`.
+    """
+    return issued_lanes(run, plan) is not None and not is_recorded(ledger, plan)
+
+
+def wrong_key(plan: PlanIdentity, markers: int) -> str:
+    """What is told of a run whose markers may be true and cannot be verified."""
+    number = "1 marker" if markers == 1 else f"{markers} markers"
+    drained = command("mqops", "ledger", "drain", "--foreign", plan.run)
+    return (
+        f"{number} of run {plan.run} on {NAME} are signed with a key that this lake does not have. They stay there, "
+        f"and the run is not proved without them: the process that acted may have had another key. Look at {VARIABLE} "
+        "of all processes, and put the right key file back, or add that key to it before the last one. Where none of "
+        f"your processes signed them, they are forged: `{drained}` sets them aside"
+    )
 
 
 def _note_issue(queue: LedgerQueue, run: RunFolder, plan: PlanIdentity) -> None:
@@ -52,7 +113,7 @@ def _note_issue(queue: LedgerQueue, run: RunFolder, plan: PlanIdentity) -> None:
         return
     marker = queue.marker(plan.issued_id())
     if marker is not None:
-        note_issued(run, plan, marker.lanes)
+        note_issued(run, plan, marker.lanes, queue.key_id)
 
 
 def sorted_out(batch: Iterable[Got], seal: Seal) -> tuple[list[Marker], list[SetAside]]:
@@ -78,9 +139,31 @@ def issued_lanes(run: RunFolder, plan: PlanIdentity) -> list[int] | None:
     return [int(rows) for rows in noted["lanes"]] if noted["plan"] == plan.digest else None
 
 
-def note_issued(run: RunFolder, plan: PlanIdentity, lanes: Sequence[int]) -> None:
-    """Note it. From then on the marker that says so may be drained. Raises `LakeError`."""
-    write_json(run.issued_json, {"run": plan.run, "plan": plan.digest, "lanes": list(lanes), "signed": True})
+def note_issued(run: RunFolder, plan: PlanIdentity, lanes: Sequence[int], key: str) -> None:
+    """Note it. From then on the marker that says so may be drained.
+
+    Parameters: `key` id of the key that signs. Raises `LakeError`.
+    """
+    noted = {"run": plan.run, "plan": plan.digest, "lanes": list(lanes), "signed": True, "key": key}
+    write_json(run.issued_json, noted)
+
+
+def check_signer(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> None:
+    """Refuse to work on a plan that was begun without signatures, or with a key that the key file does not have.
+
+    Raises `SettingsError`.
+    """
+    refuse_unsigned(run, plan, ledger)
+    noted = read_json(run.issued_json) if run.issued_json.exists() else {}
+    key = noted.get("key", "") if noted.get("plan") == plan.digest else ""
+    if key and ledger.keys.find(key) is None and not is_recorded(ledger, plan):
+        ledger.keys.check(key)
+
+
+def is_recorded(ledger: LedgerFile, plan: PlanIdentity) -> bool:
+    """Whether the ledger has all lanes of a plan to their ends. Raises `LedgerBroken`, `LakeError`."""
+    sums = account(ledger.markers(plan=plan))
+    return bool(sums.lengths) and not sums.open_lanes
 
 
 def refuse_unsigned(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> None:
@@ -90,8 +173,7 @@ def refuse_unsigned(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> N
     """
     if not run.issued_json.exists() or read_json(run.issued_json).get("signed"):
         return
-    sums = account(ledger.markers(plan=plan))
-    if not sums.lengths or sums.open_lanes:
+    if not is_recorded(ledger, plan):
         raise SettingsError(
             f"Run {plan.run} was begun by a version of mqops that did not sign its messages on {NAME}. Finish it with "
             "that version; nothing of it was touched"

@@ -18,6 +18,7 @@ import filelock
 from mqops.command import command
 from mqops.errors import LedgerBroken, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json
+from mqops.lake.run import queue_manager_of
 from mqops.ledger.core.chain import Head, Proof, head_of, is_signed, linked, read_line, unit_of, verify, write_line
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Kind, Marker
@@ -56,25 +57,43 @@ class LedgerFile:
             lock.release()
 
     def make_key(self) -> None:
-        """Make the ledger's first key where it has none. Raises as `writer`."""
-        if not self.keys.exists():
-            with self.lock():
-                self._make_key()
+        """Make the ledger's first key where nothing was ever signed; see that the key file is the right one. Raises as
+        `writer`."""
+        if self.keys.exists() and self.keys.is_noted:
+            self.keys.check()
+            return
+        with self.lock():
+            self._make_key()
 
     def _make_key(self) -> None:
         """As `make_key`; the lock is held."""
-        if self.keys.exists():
+        if self.keys.exists() or self.keys.is_noted:
+            self.keys.check()
+            if not self.keys.is_noted:  # an earlier version made the key
+                self.keys.note()
             return
         last, number = b"", 0
         for number, last in enumerate(self.lines(), start=1):  # noqa: B007 - both are needed behind the loop
             pass
         if last and is_signed(last):
-            rekey = command("mqops", "ledger", "rekey", self.folder.parent.name)
+            rekey = command("mqops", "ledger", "rekey", queue_manager_of(self.folder.parent))
             raise SettingsError(
                 f"The lines of {self.path} are signed, and the key file {self.keys.path} is gone: put it back from a "
                 f"copy; `{rekey}` makes a new one where there is no copy"
             )
+        if begun := self._signed_run():
+            raise SettingsError(
+                f"Run {begun} was begun with a key, and the key file {self.keys.path} is not there: give every process "
+                f"the same MQOPS_LEDGER_KEYS, or put the file back from a copy"
+            )
         self.keys.make(number + 1, self._now())
+
+    def _signed_run(self) -> str:
+        """A run whose tickets were signed, "" where there is none: an earlier version did not note its key."""
+        for path in self.folder.parent.glob("runs/*/issued.json"):
+            if read_json(path).get("signed"):
+                return path.parent.name
+        return ""
 
     def unsigned(self) -> int:
         """How many lines, from the first, need no signature: all where there is no key. Raises `SettingsError`."""
@@ -99,7 +118,7 @@ class LedgerFile:
         Raises:
             LakeError: the file cannot be opened or written.
             LedgerBroken: its last line is not one that mqops wrote.
-            SettingsError: its lines are signed, and the key file is gone or not private.
+            SettingsError: something was signed, and the key file is gone, not private or another one.
         """
         with self.lock():
             self._make_key()

@@ -3,6 +3,10 @@
 Where the environment variable MQOPS_LEDGER_KEYS names a folder, the file is FOLDER/<queue manager>.json: then the key
 need not lie where the ledger lies. Every process that acts reads the file itself, also in a Spark executor, so a key
 stands in no argument, no configuration, no pickled task and no log.
+
+LAKE/<queue manager>/ledger/signed_by.json names the newest key and its file, so that a process that looks for the key
+in another place, or has an old copy of the file, stops. Otherwise it would sign with a second key, or take what the
+first one signed for forged.
 """
 
 from __future__ import annotations
@@ -12,17 +16,19 @@ import json
 import os
 import secrets
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import FILE_MODE, lake_errors, make_folder, write_json
+from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, write_json
 from mqops.ledger.core.seal import Key, Keys
 
 VARIABLE = "MQOPS_LEDGER_KEYS"
 SECRET_LENGTH = 32  # bytes, as long as the hash
+NOTE = "signed_by.json"
 
 
 class _KeyEntry(BaseModel):
@@ -52,6 +58,7 @@ class KeyRing:
         folder = os.environ.get(VARIABLE)
         name = f"{lake_folder.name}.json"
         self.path = Path(folder) / name if folder else lake_folder / "ledger" / "keys.json"
+        self._note = lake_folder / "ledger" / NOTE
         self._keys: Keys | None = None
         self._version: tuple[int, int, int] | None = None
 
@@ -89,6 +96,7 @@ class KeyRing:
 
         Raises:
             LakeError: it cannot be written.
+            SettingsError: the file that is there is not private or not valid.
         """
         make_folder(self.path.parent)
         content = {"v": 1, "signed_from": signed_from, "keys": [_new_key(now)]}
@@ -103,6 +111,48 @@ class KeyRing:
                 _link(temporary, self.path)
             finally:
                 temporary.unlink()
+        self.note()
+
+    def note(self) -> None:
+        """Note which key is the newest; the ledger's lock is held. Raises `LakeError`, `SettingsError`."""
+        make_folder(self._note.parent)
+        write_json(self._note, {"key": self._load().keys[-1].id, "path": str(self.path)})
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether it is noted which key signs."""
+        return self._note.exists()
+
+    def check(self, key_id: str = "") -> None:
+        """Refuse a key file that is not the one that signed; where nothing is noted there is nothing to check.
+
+        Parameters: `key_id` the key that it must have besides the one that is noted; "" for none.
+
+        Raises:
+            SettingsError: it is not there, or lacks the key; the text says what to do.
+        """
+        self._keys = None
+        found = self._read()
+        noted = self._noted()
+        for needed in filter(None, (noted.get("key"), key_id)):
+            if found is None or found.find(needed) is None:
+                raise self._wrong(needed, noted)
+
+    def _noted(self) -> dict[str, str]:
+        return dict(read_json(self._note)) if self.is_noted else {}
+
+    def _wrong(self, key_id: str, noted: Mapping[str, str]) -> SettingsError:
+        elsewhere = noted.get("key") == key_id and noted["path"] != str(self.path)
+        where = f"; it was in {noted['path']}" if elsewhere else ""
+        if not self.exists():
+            what = f"the key file {self.path} is gone"
+        else:
+            what = f"the key file {self.path} does not have it"
+        return SettingsError(
+            f"The ledger in {self._note.parent} is signed with key {key_id}, and {what}{where}: put it back from a "
+            f"copy, or give every process the same {VARIABLE}; nothing is signed with a second key, because what the "
+            "first one signed would then look forged. `mqops ledger rekey` makes a new one where there is no copy"
+        )
 
     def add(self, now: str, *, revoke: bool = False) -> str:
         """Add a key, which signs from now on; the ledger's lock is held. Gives its id.
@@ -116,6 +166,7 @@ class KeyRing:
         earlier = [entry.model_dump() | ({"revoked": True} if revoke else {}) for entry in file.keys]
         key = _new_key(now)
         write_json(self.path, file.model_dump() | {"keys": [*earlier, key]})
+        self.note()
         self._keys = None
         return key["id"]
 
@@ -139,6 +190,10 @@ class KeyRing:
                 signed_from=file.signed_from,
             )
             self._version = version
+            noted = self._noted()
+            if noted and self._keys.find(noted["key"]) is None:
+                self._keys = None
+                raise self._wrong(noted["key"], noted)
         return self._keys
 
     def _load(self) -> _KeyFile:

@@ -57,6 +57,11 @@ class LedgerQueue:
             ) from None
         self._look_handle = session.open(NAME, _LOOK_OPTIONS)  # a cursor of its own
 
+    @property
+    def key_id(self) -> str:
+        """Id of the key that signs. Raises `SettingsError`."""
+        return self._seal.newest().id
+
     def close(self) -> None:
         """Close it. Raises `MQError`."""
         self._session.close(self._look_handle)
@@ -97,15 +102,9 @@ class LedgerQueue:
         found = map(self._received, self._browsed(self._look_handle, match=c.MQMO_MATCH_CORREL_ID, ids=ids))
         return any(isinstance(one, Ticket) and one.next == position for one in found)
 
-    def take_batch(self, correl_id: bytes) -> list[Got]:
-        """Up to `BATCH` messages with this CorrelId, whatever they are, got in the unit of work. Raises `MQError`."""
-        ids = _NONE + correl_id
-        got: list[Got] = []
-        while len(got) < BATCH and (
-            one := self._session.get(self._handle, _GET_OPTIONS, match=c.MQMO_MATCH_CORREL_ID, ids=ids, name=NAME)
-        ):
-            got.append(one)
-        return got
+    def browse_of(self, correl_id: bytes) -> Iterator[Got]:
+        """As `browse`, the messages with this CorrelId. Raises `MQError`."""
+        return self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + correl_id)
 
     def take_used_tickets(self, plan: PlanIdentity, lane: int, position: int) -> list[Got]:
         """Get the tickets of a lane that stand before a position, in the unit of work. Raises `MQError`."""

@@ -11,6 +11,7 @@ from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
 from mqops.model import QueueDefinition
 from mqops.mq.session import Session
 from mqwire import constants as c
+from mqwire.fields import before_nul
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,14 +144,16 @@ class Landing(NamedTuple):
     """Where messages put to a name lie until somebody gets them.
 
     Attributes: `queue` the local queue, blank where there is none to look at; `why` there is none; `transmission_queue`
-    on which they wait to be sent, where that is because they go to another queue manager; `direct` whether the name is
-    that of the transmission queue itself, so that nobody has made an MQXQH for what is put there.
+    on which they wait to be sent, where that is because they go to another queue manager; `remote` the queue there;
+    `direct` whether the name leads to the transmission queue itself, so that nobody makes an MQXQH for what is put
+    there.
     """
 
     queue: str
     why: str = ""
     transmission_queue: str = ""
     direct: bool = False
+    remote: str = ""
 
 
 def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
@@ -165,31 +168,45 @@ def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
 
 
 def resolved(session: Session, queue: str, queue_manager: str) -> Landing:
-    """As `landing_place`.
+    """As `landing_place`. Names end at their first NUL, as in every call to the queue manager.
 
     Raises:
         MQError: the name cannot be opened or inquired.
     """
-    if queue_manager not in {"", queue_manager_name(session)}:
-        there = session.local_queue(queue, queue_manager)
-        return _local(session, there, f"it is a queue of queue manager {queue_manager}", direct=there == queue)
+    queue, queue_manager = before_nul(queue), before_nul(queue_manager)
+    own = queue_manager_name(session)
+    if queue_manager not in {"", own}:
+        return _by_open(session, queue, queue_manager, own, f"it is a queue of queue manager {queue_manager}")
     base = base_queue(session, queue)
     with _opened(session, base, c.MQOT_Q) as handle:
         kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
     if kind == c.MQQT_REMOTE:
-        return _local(session, session.local_queue(queue), "it is not a local queue")
+        return _by_open(session, queue, "", own, "it is not a local queue")
     if kind != c.MQQT_LOCAL:
         return Landing("", "it is not a local queue")
-    return _local(session, base, "it is a transmission queue", direct=True)
+    if _is_transmission_queue(session, base):
+        return Landing("", "it is a transmission queue", transmission_queue=base, direct=True)
+    return Landing(base)
 
 
-def _local(session: Session, queue: str, why: str, *, direct: bool = False) -> Landing:
-    """A local queue. Parameters: `why` nobody can look at the destination where it is a transmission queue; `direct` as
-    of `Landing`, if it is one."""
+def _by_open(session: Session, queue: str, queue_manager: str, own: str, why: str) -> Landing:
+    """Where a name leads by what MQOPEN resolves it to. Parameters: `own` name of the queue manager; `why` nobody can
+    look at the destination, where messages wait on a transmission queue.
+
+    The queue manager makes an MQXQH only for a queue of another queue manager. The names are compared, too: a shared
+    queue has its queue-sharing group's name in place of the queue manager's.
+    """
+    there = session.local_queue(queue, queue_manager)
+    if not _is_transmission_queue(session, there):
+        return Landing(there)
+    final, manager = session.final_queue(queue, queue_manager)
+    direct = manager in {"", own} or final == there
+    return Landing("", why, transmission_queue=there, direct=direct, remote="" if direct else final)
+
+
+def _is_transmission_queue(session: Session, queue: str) -> bool:
     with _opened(session, queue, c.MQOT_Q) as handle:
-        if int(session.inquire(handle, c.MQIA_USAGE)) != c.MQUS_TRANSMISSION:
-            return Landing(queue)
-    return Landing("", why, transmission_queue=queue, direct=direct)
+        return int(session.inquire(handle, c.MQIA_USAGE)) == c.MQUS_TRANSMISSION
 
 
 def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:

@@ -13,6 +13,7 @@ from typing import Any
 from mqops.errors import MQError, mq_error
 from mqwire import constants as c
 from mqwire.errors import WireError
+from mqwire.fields import text
 from mqwire.mqi import MQGMO, MQOD, MQPMO
 from mqwire.structures import MQMD_LAYOUT
 
@@ -23,7 +24,7 @@ PASS_CONTEXT_OPTIONS = c.MQOO_OUTPUT | c.MQOO_PASS_ALL_CONTEXT | c.MQOO_FAIL_IF_
 """How a destination is opened for messages that keep all their context (D08)."""
 
 _MD = MQMD_LAYOUT.pack({"version": c.MQMD_VERSION_2})
-_resolved = MQOD.reader("resolved_q_name")
+_resolved = MQOD.reader("resolved_q_name", "resolved_q_mgr_name")
 _IDS = MQMD_LAYOUT.offset("msg_id")
 _AFTER_IDS = MQMD_LAYOUT.offset("backout_count")
 _MD_HEAD, _MD_TAIL = _MD[:_IDS], _MD[_AFTER_IDS:]
@@ -98,11 +99,23 @@ class Session:
 
         IBM MQ, "MQOPEN option for resolving local queue names". Raises `MQError` as `open` for puts does.
         """
-        options = c.MQOO_OUTPUT | c.MQOO_RESOLVE_LOCAL_Q | c.MQOO_FAIL_IF_QUIESCING
-        handle, described = self._open(name, options, queue_manager)
+        return self._resolve(name, queue_manager, c.MQOO_RESOLVE_LOCAL_Q)[0]
+
+    def final_queue(self, name: str, queue_manager: str = "") -> tuple[str, str]:
+        """The queue, and its queue manager, that the queue manager resolves a name to: what an MQXQH would name.
+
+        A queue here has this queue manager's name. The instance of a cluster queue is chosen when it is opened;
+        without that no queue manager would be told (IBM MQ, "ResolvedQMgrName"). Raises `MQError` as `open` for puts
+        does.
+        """
+        return self._resolve(name, queue_manager, c.MQOO_BIND_ON_OPEN)
+
+    def _resolve(self, name: str, queue_manager: str, option: int) -> tuple[str, str]:
+        """ResolvedQName and ResolvedQMgrName of an MQOPEN for puts with one more option."""
+        handle, described = self._open(name, c.MQOO_OUTPUT | c.MQOO_FAIL_IF_QUIESCING | option, queue_manager)
         self.close(handle)
-        name_there: bytes = _resolved(described)[0]
-        return name_there.rstrip(b" \0").decode("latin-1")
+        queue, manager = _resolved(described)
+        return text(queue), text(manager)
 
     def _open(
         self, name: str, options: int, queue_manager: str, alternate_user: str = "", kind: int = c.MQOT_Q

@@ -12,9 +12,9 @@ from mqops.act.canary import fates_of, unseen_by
 from mqops.act.core.scope import SOURCE
 from mqops.act.destinations import PICTURES
 from mqops.act.mover_port import key_of
-from mqops.act.tickets import Order, read_order, waiting_lanes
+from mqops.act.tickets import Order, read_order, refuse_other_queue_manager, waiting_lanes
 from mqops.clock import utc_now
-from mqops.errors import LOST_CONNECTION, InProgress, MQError, SettingsError, Unbalanced
+from mqops.errors import LOST_CONNECTION, InProgress, MQError, Unbalanced
 from mqops.lake.files import write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -27,7 +27,7 @@ from mqops.ledger.set_aside import remark
 from mqops.model import RunSummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import depth, has_uncommitted, queue_manager_name
+from mqops.mq.inquire import depth, has_uncommitted
 from mqops.mq.session import Session
 from mqops.observe import anatomy
 from mqops.observe.core.anatomy import brief
@@ -61,6 +61,7 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
     passes over a queue that nobody can look at, with a remark (rule 11 of `mqops.undo`).
 
     Raises:
+        SettingsError: the connection leads to another queue manager.
         Unbalanced: the ledger, the plan and the queue contradict each other; summary.json says how.
         InProgress: a process still acts on the plan (or died with units of work that the queue manager has not backed
             out yet), so what is on the queue is no proof.
@@ -69,6 +70,7 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
     order = read_order(run)
     ledger = LedgerFile(run.lake_folder, now)
     with run.lock(), connect(connection) as session:
+        refuse_other_queue_manager(session, order)
 
         def balanced() -> RunSummary:
             sums, on_queue, unseen = _still_picture(session, ledger, run, order)
@@ -131,8 +133,7 @@ def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
     order = read_order(run)
     ledger = LedgerFile(run.lake_folder, utc_now)
     with run.lock(), connect(connection) as session:
-        if (name := queue_manager_name(session)) != order.queue_manager:
-            raise SettingsError(f"Run {order.plan.run} is one of {order.queue_manager}, this is {name}")
+        refuse_other_queue_manager(session, order)
         sums = settled(session, ledger, run, order)
         if sums.problems:
             raise _unbalanced(order, sums.problems)

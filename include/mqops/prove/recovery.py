@@ -19,7 +19,7 @@ from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.core.received import Kind, Stranger, plan_of, receive
-from mqops.ledger.drain import drain, refuse_unsigned
+from mqops.ledger.drain import drain, is_in_doubt, refuse_unsigned
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside, remark
@@ -27,6 +27,9 @@ from mqops.mq.session import Got, Session
 from mqops.printable import printable
 from mqops.prove import undo_record as undo
 from mqwire.constants import MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_OBJECT_NAME
+
+ALL = "*"
+"""For `drain_leftovers`: all runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,7 @@ class Leftovers:
         for run in self.unfinished:
             undone = undo.kept(run)
             words = ("undo", undone.plan.run) if undone else ("resume", run.run, "--finish")
-            finish = command("mqops", *words, "-m", run.lake_folder.name)
+            finish = command("mqops", *words, "-m", run.queue_manager)
             yield f"run {run.run} was begun and is not finished: `{finish}` finishes it"
 
     def passed_over(self) -> Iterator[str]:
@@ -74,7 +77,14 @@ class Leftovers:
             )
 
 
-def drain_leftovers(session: Session, lake: Path, queue_manager: str, *, orphans: Collection[str] = ()) -> Leftovers:
+def drain_leftovers(
+    session: Session,
+    lake: Path,
+    queue_manager: str,
+    *,
+    orphans: Collection[str] = (),
+    foreign: Collection[str] = (),
+) -> Leftovers:
     """Bring the markers of the lake's runs from the ledger queue into the ledger. No application's message is touched.
 
     A run that somebody acts on or proves at the moment is passed over: it drains its own. So is a run whose plan is not
@@ -83,13 +93,14 @@ def drain_leftovers(session: Session, lake: Path, queue_manager: str, *, orphans
     What is not a marker or a ticket, or is one of a run of this lake and not signed by this lake, is set aside.
 
     Parameters: `orphans` keys of runs whose markers are recorded although their plans are not here: their lakes are
-    gone, so that nobody can prove them or go on with them. Markers that this lake's keys did not sign are set aside.
+    gone, so that nobody can prove them or go on with them. Markers that this lake's keys did not sign are set aside;
+    `foreign` keys of runs of which what an unknown key signed is set aside, `ALL` for all runs.
 
     Raises:
         MqopsError: call again; nothing is recorded twice.
     """
     file = LedgerFile(RunFolder.at(lake, queue_manager, "any").lake_folder, utc_now)
-    sweep = _Sweep(session, file, lake, queue_manager)
+    sweep = _Sweep(session, file, lake, queue_manager, foreign)
     sweep.run()
     lines, unfinished, elsewhere, problems = 0, [], [], []
     for plan in dict.fromkeys([*sweep.marked, *sorted(sweep.begun, key=lambda one: one.run)]):
@@ -128,14 +139,18 @@ class _Sweep:
     Attributes: `marked` plans that have markers there; `begun` plans that have tickets there.
     """
 
-    def __init__(self, session: Session, file: LedgerFile, lake: Path, queue_manager: str) -> None:
+    def __init__(
+        self, session: Session, file: LedgerFile, lake: Path, queue_manager: str, foreign: Collection[str]
+    ) -> None:
         self.marked: dict[PlanIdentity, None] = {}
         self.begun: set[PlanIdentity] = set()
         self._session = session
         self._file = file
         self._lake = lake
         self._queue_manager = queue_manager
+        self._foreign = foreign
         self._here: dict[PlanIdentity, bool] = {}
+        self._in_doubt: dict[PlanIdentity, bool] = {}
 
     def run(self) -> None:
         """Look. Raises `MqopsError`."""
@@ -160,16 +175,27 @@ class _Sweep:
             plan = stranger.claims
             if plan is None or stranger.kind is not Kind.FORGED:
                 return stranger
-            if self.is_here(plan):
-                return None if self._is_unsigned(plan) else stranger
-            if stranger.is_marker:
-                self.marked[plan] = None
-            return None
+            if self._stays(stranger, plan):
+                if stranger.is_marker:
+                    self.marked[plan] = None
+                return None
+            return stranger
         if isinstance(found, Marker):
             self.marked[plan_of(found)] = None
         else:
             self.begun.add(plan_of(found))
         return None
+
+    def _stays(self, stranger: Stranger, plan: PlanIdentity) -> bool:
+        """Whether a message that no key of this lake signed is left where it is: it may be true nevertheless."""
+        if not stranger.foreign:
+            return self.is_here(plan) and self._is_unsigned(plan)
+        if plan.run in self._foreign or ALL in self._foreign:
+            return False
+        if plan not in self._in_doubt:
+            run = RunFolder.at(self._lake, self._queue_manager, plan.run)
+            self._in_doubt[plan] = not self.is_here(plan) or is_in_doubt(run, plan, self._file)
+        return self._in_doubt[plan]
 
     def _is_unsigned(self, plan: PlanIdentity) -> bool:
         """Whether a plan was begun by a version that did not sign; then it is noted, to be told."""

@@ -307,6 +307,7 @@ def test_a_guessed_signature_is_found(lake):
 def test_a_ledger_of_an_earlier_version_goes_on_and_its_lines_are_counted(lake):
     file = LedgerFile(lake / "QM1", str)
     file.keys.path.unlink()
+    (file.folder / "signed_by.json").unlink()
     rewritten(lake)
     assert ledger(lake, "verify", "QM1").output == (
         "QM1: 5 lines, unbroken\n"

@@ -18,6 +18,8 @@ DEFINE QLOCAL(MQOPS.PARKED)
 DEFINE QLOCAL(QM2) USAGE(XMITQ)
 DEFINE QREMOTE(REMOTE) RNAME(A) RQMNAME(QM2)
 DEFINE QREMOTE(QM1.ALIAS) RNAME(' ') RQMNAME(QM1)
+DEFINE QALIAS(TOQM2) TARGET(QM2)
+DEFINE QREMOTE(ADMIN) RNAME(SYSTEM.ADMIN.COMMAND.QUEUE) RQMNAME(QM2)
 """
 RETRY = "ACTION(RETRY)\n"
 FORGED = b'{"kind":"ticket"}'
@@ -63,6 +65,11 @@ def test_a_rule_that_names_the_queue_itself_puts_there(manager, mqops_here):
         ("QM2", "QM1", "transmission queue"),
         ("QM2", "", "transmission queue"),
         ("QM2", "QM1.ALIAS", "transmission queue"),  # a queue manager alias that leads back here
+        ("TOQM2", "QM1.ALIAS", "transmission queue"),  # and there by an alias of it
+        ("QM2".ljust(48, "\0"), "QM1".ljust(48, "\0"), "transmission queue"),  # as a program in C pads them
+        ("QM2\0x", "QM1\0x", "transmission queue"),
+        ("INNOCENT\0", "QM1.ALIAS\0x", "alias of the protected queue MQOPS.LEDGER"),
+        ("ADMIN", "QM1", "alias of the protected queue SYSTEM.ADMIN.COMMAND.QUEUE"),  # of QM2
     ],
 )
 def test_nor_under_another_name(manager, mqops_here, queue, queue_manager, why):
@@ -81,13 +88,32 @@ def test_a_rule_puts_nothing_on_a_transmission_queue_under_its_own_name(manager,
     assert (summary["moved"], summary["left"]) == (0, 1)
 
 
-@pytest.mark.parametrize(("queue", "queue_manager"), [("REMOTE", "QM1"), ("A", "QM2")])
+@pytest.mark.parametrize(("queue", "queue_manager"), [("REMOTE", "QM1"), ("A", "QM2"), ("A\0x", "QM2\0x")])
 def test_a_remote_queue_is_put_to_as_ever(manager, mqops_here, queue, queue_manager):
     manager.put(DLQ, [dead_letter(queue, b"far", dest_q_mgr=queue_manager)])
     assert run(mqops_here)["moved"] == 1
     (body,) = manager.bodies("QM2")
     assert body.startswith(b"XQH ")
     assert body.endswith(b"far")
+
+
+def test_names_that_end_with_NUL_are_put_to_and_shown_as_the_queue_manager_reads_them(manager, mqops_here):
+    dest, q_mgr = "A".ljust(48, "\0"), "QM1\0\0x"
+    manager.put(
+        DLQ, [dead_letter(dest, b"honest", dest_q_mgr=q_mgr, ReplyToQ=b"B\0rubbish", inner=("MQSTR\0", 546, 1208))]
+    )
+    rules = "DESTQ(A) DESTQM(QM1) REPLYQ(B) FORMAT(MQSTR) ACTION(RETRY)\n"
+    planned = mqops_here("dlq", "run", DLQ, "QM1", "--dry-run", text=rules)
+    assert "line 1: RETRY to A@QM1  (MQRC_Q_FULL A@QM1;" in planned.stdout
+    assert "problem:" not in planned.output
+    assert "unknown:" not in planned.output
+    summary = run(mqops_here, rules)
+    assert (summary["moved"], summary["balanced"]) == (1, True)
+    assert manager.bodies("A") == [b"honest"]
+    mqops_here("undo", summary["run"], "-m", "QM1", "--yes")
+    assert manager.bodies("A") == []
+    [(_md, body)] = manager.messages(DLQ)
+    assert body[12:60] == dest.encode()  # to the last byte
 
 
 def test_what_will_be_left_is_told_before_anybody_approves(manager, mqops_here):

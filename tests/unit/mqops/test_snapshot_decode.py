@@ -10,12 +10,15 @@ from hypothesis import strategies as st
 from mq_support import dead_letter
 
 from mqops.act.core.lanes import lane_of
+from mqops.act.core.port import Taken
+from mqops.act.mover_port import without_dlh
 from mqops.ledger.core.identity import PlanIdentity, message_key
 from mqops.observe.arrow import SNAPSHOT, batches
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 from mqops.observe.core.decode import has_native_dlh, md_text, row_maker
-from mqwire.structures import MQMD
+from mqwire.structures import MQDLH_LAYOUT, MQMD, MQMD_LAYOUT
 
+DLH_TEXTS = ("dest_q_name", "dest_q_mgr_name", "format", "put_appl_name", "put_date", "put_time")
 NAMES = [name for name, _kind, _null in SNAPSHOT_COLUMNS]
 make = row_maker("QM1", "Q", datetime(2026, 1, 1, tzinfo=UTC))
 
@@ -51,17 +54,44 @@ def test_a_header_is_read_in_any_encoding_and_told_from_what_follows(dest, body,
     assert fields["Encoding"] == encoding
 
 
-def test_nul_is_kept_and_trailing_blanks_are_not():
-    _fields, raw = dead_letter("A", b"")
-    raw = raw[:12] + b"A.Q\0\0 ".ljust(48) + raw[60:]
-    row = columns(MQMD(format="MQDEAD", coded_char_set_id=1208).pack(), raw)
-    assert row["dlh_dest_q"] == "A.Q\0\0"
+@settings(deadline=None)
+@given(
+    names=st.lists(st.text(st.sampled_from("AZaz09./_%"), max_size=8), min_size=6, max_size=6),
+    ends=st.lists(
+        st.sampled_from([b"", b"\0", b"\0" * 48]) | st.binary(max_size=48).map(lambda rubbish: b"\0" + rubbish),
+        min_size=6,
+        max_size=6,
+    ),
+    encoding=st.sampled_from([273, 546, 785]),
+    ccsid=st.sampled_from([37, 500, 819, 943, 1208]),
+)
+def test_a_name_ends_at_its_first_nul_whatever_follows_in_ascii_and_ebcdic(names, ends, encoding, ccsid):
+    """The bytes of the message stay as they were, and RETRY takes off what was read as an MQDLH."""
+    own = "cp500" if ccsid in {37, 500} else "ascii"
+
+    def padded(name: str, end: bytes, width: int, code: str) -> bytes:
+        return (name.encode(code) + end).ljust(width, " ".encode(code))[:width]
+
+    texts = [padded(*one, own) for one in zip(names, ends, (48, 48, 8, 28, 8, 8), strict=True)]
+    body = bytearray(dead_letter("", b"data", encoding=encoding, ccsid=ccsid)[1])
+    MQDLH_LAYOUT.writer(*DLH_TEXTS)(body, *texts)
+    md = bytearray(MQMD(format="MQDEAD", encoding=encoding, coded_char_set_id=ccsid).pack())
+    of_md = ("reply_to_q", "reply_to_q_mgr", "put_appl_name", "user_identifier")
+    fields = zip(names, ends, (48, 48, 28, 12), strict=False)
+    MQMD_LAYOUT.writer(*of_md)(md, *(padded(*one, "ascii") for one in fields))
+    row = columns(bytes(md), bytes(body))
+    assert (row["md"], row["body"], row["dlh_error"]) == (bytes(md), bytes(body), None)
+    found = [row[name] for name in ("dlh_dest_q", "dlh_dest_q_mgr", "dlh_format", "dlh_put_appl_name")]
+    assert found == names[:4]
+    assert [row[name] for name in of_md] == names[:4]
+    _md, rest = without_dlh(Taken(md=bytes(md), body=bytes(body), key=""))
+    assert rest == b"data"
 
 
-def test_text_of_a_descriptor_is_utf_8_or_latin_1():
+def test_text_of_a_descriptor_is_utf_8_or_latin_1_and_ends_at_its_first_nul():
     assert md_text("Jörg".encode().ljust(12)) == "Jörg"
     assert md_text("Jörg".encode("latin-1").ljust(12)) == "Jörg"
-    assert md_text(b"a\0b  ") == "a\0b"
+    assert md_text(b"a \0b  ") == "a"
 
 
 def test_law3_the_identity_is_of_identifiers_time_and_body():

@@ -75,7 +75,7 @@ def act(
         rows = _in_lanes(plan, len(lengths), order.handling)
         tasks = len(lengths)
         if order.handling.has_pace:  # no more tasks than run at a time, so that a share of the pace is not wasted
-            tasks = max(1, min(tasks, spark.sparkContext.defaultParallelism))
+            tasks = max(1, min(tasks, _at_a_time(spark)))
         rows = rows.repartition(tasks, "lane").sortWithinPartitions("lane", "position")
         task = ActTask(
             connection=connection,
@@ -101,6 +101,11 @@ def act(
         summary = summarise(order, results, time.monotonic() - started)
         write_json(run.act_json, summary.to_json())
     return summary
+
+
+def _at_a_time(spark: SparkSession) -> int:
+    """How many tasks run side by side: Spark's default parallelism. Spark Connect has no other way to ask for it."""
+    return spark.range(10_000).select(F.spark_partition_id().alias("task")).distinct().count()
 
 
 def _lengths(plan: DataFrame, lanes: int, handling: Handling) -> list[int]:

@@ -6,8 +6,9 @@ whoever may put on that queue writes these names. mqops puts with its own author
 1. A name that comes from a message and begins with `SYSTEM.` or `MQOPS.` is protected: the message is left, action
    PROTECTED. SYSTEM.ADMIN.COMMAND.QUEUE would execute it as a command, MQOPS.LEDGER would take it for a record.
 2. A rule that names such a queue itself, `FWDQ(SYSTEM.X)`, puts there: an administrator has written it.
-3. What a name leads to is looked at once more before the first put (`mqops.act.mover_port`): an alias of a protected
-   queue is refused, and so is a transmission queue under its own name, whoever named them.
+3. What a name leads to is looked at once more before the first put (`mqops.act.mover_port`): an alias or a remote
+   queue definition of a protected queue is refused, whoever named it. So is every name that the queue manager resolves
+   to a transmission queue itself and not to a queue of another queue manager: nobody would make its MQXQH.
 """
 
 from __future__ import annotations

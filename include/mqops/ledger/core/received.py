@@ -2,18 +2,24 @@
 
 1. A marker or a ticket is signed (`mqops.ledger.core.seal`), fits the schema, and has the MsgId and the CorrelId that
    follow from what it says. A true one that was put again under other identifiers is a copy.
-2. A stranger is never acted on. It claims a plan if it has the shape of a marker or a ticket: then it is of another
-   lake (which has keys of its own), or forged. Without that shape it is not a marker.
+2. A stranger is never acted on. It claims a plan if it begins as a marker or a ticket does: then it is of another lake
+   (which has keys of its own) or of a process with a wrong key, if it is signed by a key that is not known; else it is
+   forged. Only its first bytes are read: nobody's word for the rest of it is needed. Without that beginning it is not a
+   marker.
 """
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json
 
 from mqops.errors import LedgerBroken
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker, Ticket, unpack
+from mqops.ledger.core.schema import Run, Text
 from mqops.ledger.core.seal import LONGEST, BadSignature, Seal, read_message
 from mqwire.structures import MQMD_LAYOUT
 
@@ -21,8 +27,8 @@ _ids = MQMD_LAYOUT.reader("msg_id", "correl_id")
 _context = MQMD_LAYOUT.reader(
     "user_identifier", "accounting_token", "put_appl_type", "put_appl_name", "put_date", "put_time"
 )
-_SIGNATURE = re.compile(rb',"key":"[^"\\]{0,100}","hmac":"[^"\\]{0,200}"}\Z')
-_MOST_SIGNATURE = 400  # bytes
+BEGINNING = 4096
+"""Bytes of a stranger that are read: a marker and a ticket name run, plan and kind in their first 3 KB."""
 
 
 class Kind(StrEnum):
@@ -37,11 +43,20 @@ class Stranger(Exception):
     """A message on the ledger queue that is not one of this lake's markers and tickets. Its text says why.
 
     Attributes: `kind`; `claims` the plan it says it belongs to, None without the shape of a marker or a ticket;
-    `is_marker` whether it has the shape of a marker.
+    `is_marker` whether it claims to be a marker; `foreign` whether it is signed, by a key that is not known.
     """
 
-    def __init__(self, kind: Kind, why: str, claims: PlanIdentity | None = None, *, is_marker: bool = False) -> None:
+    def __init__(
+        self,
+        kind: Kind,
+        why: str,
+        claims: PlanIdentity | None = None,
+        *,
+        is_marker: bool = False,
+        foreign: bool = False,
+    ) -> None:
         super().__init__(why)
+        self.foreign = foreign
         self.kind = kind
         self.claims = claims
         self.is_marker = is_marker
@@ -56,7 +71,7 @@ def receive(md: bytes, body: bytes, seal: Seal) -> Marker | Ticket:
     try:
         found = unpack(read_message(seal, body))
     except BadSignature as error:
-        raise _unsigned(body, str(error)) from None
+        raise _unsigned(body, error) from None
     except LedgerBroken as error:
         raise Stranger(Kind.NOT_A_MARKER, f"signed, but {error}") from None
     _check_identifiers(found, *_ids(md))
@@ -90,14 +105,23 @@ def _text(value: bytes | str) -> str:
     return text.rstrip(" \0")
 
 
-def _unsigned(body: bytes, why: str) -> Stranger:
+class _Claim(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    run: Run
+    plan: Text
+    kind: Literal["issued", "acted", "failed", "ticket"]
+
+
+def _unsigned(body: bytes, error: BadSignature) -> Stranger:
     if len(body) > LONGEST:
-        return Stranger(Kind.NOT_A_MARKER, why)
+        return Stranger(Kind.NOT_A_MARKER, str(error))
     try:
-        said = unpack(body[:-_MOST_SIGNATURE] + _SIGNATURE.sub(b"}", body[-_MOST_SIGNATURE:]))
-    except LedgerBroken as error:
-        return Stranger(Kind.NOT_A_MARKER, f"{why}; {error}")
-    return Stranger(Kind.FORGED, why, plan_of(said), is_marker=isinstance(said, Marker))
+        said = _Claim.model_validate(from_json(body[:BEGINNING], allow_partial=True))
+    except (ValidationError, ValueError):
+        return Stranger(Kind.NOT_A_MARKER, f"{error}, and it does not begin as a marker or a ticket")
+    claims = PlanIdentity(run=said.run, digest=said.plan)
+    return Stranger(Kind.FORGED, str(error), claims, is_marker=said.kind != "ticket", foreign=error.foreign)
 
 
 def _check_identifiers(found: Marker | Ticket, msg_id: bytes, correl_id: bytes) -> None:

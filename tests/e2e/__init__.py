@@ -1,0 +1,1 @@
+"""One Airflow serves all tests of this package (the fixture `site`)."""

@@ -1,0 +1,121 @@
+"""The process that proves a run has another key than the one that acted: it stops, and nothing balances over it."""
+
+from __future__ import annotations
+
+import pytest
+from act_support import after_commits, planned, proved
+from mq_support import DLQ, Manager, dead_letter
+
+from mqops.act.in_process import act
+from mqops.errors import SettingsError, Stopped
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, lift, stop
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.set_aside import counts
+from mqops.mq.connection import connect
+from mqops.prove.prove import prove
+from mqops.prove.recovery import drain_leftovers
+
+LEDGER = "MQOPS.LEDGER"
+KEYS = "MQOPS_LEDGER_KEYS"
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc="DEFINE QLOCAL(A) MAXDEPTH(99999)\n")
+
+
+def run_of(manager, lake, number: int) -> RunFolder:
+    manager.put(DLQ, [dead_letter("A", b"%d" % n) for n in range(number)])
+    return planned(manager, lake)[0]
+
+
+def test_law5_a_proof_that_looks_for_the_key_in_another_place_stops(manager, lake, tmp_path, monkeypatch):
+    """The job had no MQOPS_LEDGER_KEYS, the task has: the markers are of this run, not forged."""
+    run = run_of(manager, lake, 3)
+    act(manager.connection, run)
+    monkeypatch.setenv(KEYS, str(tmp_path / "apart"))
+    path = tmp_path / "apart" / "QM1.json"
+    with pytest.raises(SettingsError, match=rf"the key file {path} is gone; it was in .*keys\.json: put it back"):
+        prove(manager.connection, run)
+    assert not path.exists()
+    assert not run.summary_json.exists()
+    assert manager.depth(LEDGER) == 2
+    monkeypatch.delenv(KEYS)
+    assert proved(manager, run) == {"planned": 3, "moved": 3}
+
+
+def test_law1_nothing_is_moved_with_a_second_key(manager, lake, tmp_path, monkeypatch):
+    monkeypatch.setenv(KEYS, str(tmp_path / "apart"))
+    first = run_of(manager, lake, 1)
+    act(manager.connection, first)
+    prove(manager.connection, first)
+    monkeypatch.delenv(KEYS)
+    run = run_of(manager, lake, 3)
+    own = lake / "QM1" / "ledger" / "keys.json"
+    for with_note in (True, False):  # an earlier version did not write the note; then the ledger tells
+        with pytest.raises(SettingsError, match=f"the key file {own} is gone"):
+            act(manager.connection, run)
+        assert not own.exists()
+        if with_note:
+            (lake / "QM1" / "ledger" / "signed_by.json").unlink()
+    assert manager.depth(DLQ) == 3
+    assert manager.depth("A") == 1
+
+
+@pytest.mark.parametrize("step", [act, prove])
+def test_a_key_file_without_the_key_that_began_the_run_is_refused(manager, lake, tmp_path, monkeypatch, step):
+    """Both files are there, and the note is that of the wrong one: the run says which key began it."""
+    run = run_of(manager, lake, 3)
+    halted(manager, run)
+    monkeypatch.setenv(KEYS, str(tmp_path / "apart"))
+    note = lake / "QM1" / "ledger" / "signed_by.json"
+    note.unlink()
+    other = LedgerFile(tmp_path / "other" / "QM1", str)
+    other.make_key()
+    key = read_json(run.issued_json)["key"]
+    with pytest.raises(SettingsError, match=f"is signed with key {key}, and the key file .*QM1.json does not have it"):
+        step(manager.connection, run)
+    assert manager.depth(LEDGER) == 3
+
+
+def halted(manager: Manager, run: RunFolder) -> None:
+    """Acts on a run until its first unit of work is committed."""
+    halt = after_commits(lambda number: stop(run.path, Stop(by="carol", at="now")) if number == 1 else None)
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=1, port=halt)
+    lift(run.path)
+
+
+@pytest.mark.parametrize("true", [True, False])
+def test_markers_of_a_run_in_work_signed_by_an_unknown_key_stay_and_stop_the_proof(
+    manager, lake, tmp_path, mqops, true
+):
+    """Nothing but the markers tells of the key: no note, and a run that does not say it."""
+    run = run_of(manager, lake, 3)
+    halted(manager, run)
+    ledger = lake / "QM1" / "ledger"
+    (ledger / "keys.json").rename(tmp_path / "keys.json")
+    (ledger / "signed_by.json").unlink()
+    issued = read_json(run.issued_json)
+    del issued["key"]
+    write_json(run.issued_json, issued)
+    wrong = LedgerFile(tmp_path / "other" / "QM1", str)
+    wrong.make_key()
+    wrong.keys.path.rename(ledger / "keys.json")
+    told = f"2 markers of run {run.run} on {LEDGER} are signed with a key that this lake does not have"
+    with pytest.raises(SettingsError, match=told):
+        prove(manager.connection, run)
+    with connect(manager.connection) as session:
+        assert any(line.startswith(told) for line in drain_leftovers(session, lake, "QM1").told())
+    assert manager.depth(LEDGER) == 3
+    assert not counts(lake / "QM1")
+    if not true:
+        mqops("ledger", "drain", "-m", "QM1", "--foreign", run.run, "--lake", str(lake))
+        assert counts(lake / "QM1") == {"forged": 3}
+        assert manager.depth(LEDGER) == 0
+        return
+    (ledger / "signed_by.json").unlink()
+    (tmp_path / "keys.json").rename(ledger / "keys.json")
+    assert proved(manager, run) == {"planned": 3, "moved": 1, "left": 2}
