@@ -60,13 +60,15 @@ class Fuzzer:
     def _false(self, count: int) -> Case:
         msg_id, correl_id, message = self._message(count)
         plain = message.pack()
-        kind = self._random.randrange(6)
+        kind = self._random.randrange(7)
         if kind == 0:  # as an earlier version put it
             return Case(msg_id, correl_id, plain, None)
         if kind == 1:
             return Case(msg_id, correl_id, sign_message(self._strange, plain), None)
         if kind == 2:  # a true one changed
             return Case(msg_id, correl_id, self._bytes(sign_message(self._keys, plain)), None)
+        if kind == 6:  # a true one, put again under other identifiers
+            return Case(self._random.randbytes(24), self._random.randbytes(24), sign_message(self._keys, plain), None)
         changed = self._random.choice((self._bytes, self._member, self._nested))(plain)
         if kind == 3:
             return Case(msg_id, correl_id, changed, None)

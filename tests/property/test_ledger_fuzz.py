@@ -48,7 +48,7 @@ def test_a_fuzzed_message_is_a_stranger_and_a_true_one_is_itself():
             assert case.good in (None, found)
             kinds["true" if case.good else "signed"] += 1
     assert kinds["true"] == len(range(0, CASES, 10))
-    assert min(kinds[kind] for kind in ("not a marker", "forged", "copied")) > CASES // 1000
+    assert min(kinds[kind] for kind in ("not a marker", "forged", "copied")) > CASES // 20
 
 
 @pytest.fixture

@@ -372,54 +372,56 @@ def put_back(handler: Invocation) -> int:
 
 def of_round(line: int, name: str) -> str:
     return (
-        f"mqops: what the rule at line {line} puts on {name} is on {DLQ} again, as it was, and is left from now on; "
+        f"mqops: what the rule at line {line} puts on {name} is on DEAD again, as it was, and is left from now on; "
         "correct the rules table, and start it again\n"
     )
 
 
-@pytest.mark.parametrize("target", [DLQ, "DLQ.ALIAS"])
+@pytest.mark.parametrize("target", ["DEAD", "DEAD.ALIAS"])
 def test_what_is_put_back_on_its_queue_is_left_from_then_on_and_others_go_on(manager, started, target):
-    manager.mqsc(f"DEFINE QALIAS(DLQ.ALIAS) TARGET({DLQ})\n")
-    manager.put(DLQ, [dead_letter("A", b"goes"), dead_letter("B", b"round")])
-    handler = started(f"RETRYINT(1)\nDESTQ(A) ACTION(RETRY)\nACTION(FWD) FWDQ({target})\n")
+    manager.mqsc("DEFINE QALIAS(DEAD.ALIAS) TARGET(DEAD)\n")
+    manager.put("DEAD", [dead_letter("A", b"goes"), dead_letter("B", b"round")])
+    handler = started(f"RETRYINT(1)\nDESTQ(A) ACTION(RETRY)\nACTION(FWD) FWDQ({target})\n", queue="DEAD")
     handler.until(lambda: "balances" in handler.out)
-    manager.put(DLQ, [dead_letter("A", b"goes, too")])
+    manager.put("DEAD", [dead_letter("A", b"goes, too")])
     handler.until(lambda: handler.out.count("balances") == 2)
     handler.process.send_signal(signal.SIGTERM)
     assert handler.ended().count(of_round(3, target)) == 1
-    assert (manager.bodies("A"), manager.depth(DLQ)) == ([b"goes", b"goes, too"], 1)
+    assert (manager.bodies("A"), manager.depth("DEAD")) == ([b"goes", b"goes, too"], 1)
     assert LATER.format(1) in handler.out
     assert "messages that a rule put back on this queue as they were are left (LATER)\n" in handler.out
     assert (len(handler.runs), put_back(handler)) == (2, 3)
-    again = started(f"WAIT(NO)\nACTION(FWD) FWDQ({target})\n")
+    again = started(f"WAIT(NO)\nACTION(FWD) FWDQ({target})\n", queue="DEAD")
     again.ended()
     assert put_back(again) == 4  # another start deals with it anew
 
 
 @pytest.mark.parametrize("wait", ["NO", "1"])
 def test_what_is_put_back_prolongs_no_wait_and_holds_up_no_try(manager, started, wait):
-    manager.put(DLQ, [dead_letter("SHUT", b"x"), dead_letter(DLQ, b"odd")])
-    handler = started(f"RETRYINT(1) WAIT({wait})\nDESTQ(SHUT) ACTION(RETRY) RETRY(3)\nACTION(FWD) FWDQ(&DESTQ)\n")
+    manager.put("DEAD", [dead_letter("SHUT", b"x"), dead_letter("DEAD", b"odd")])
+    handler = started(
+        f"RETRYINT(1) WAIT({wait})\nDESTQ(SHUT) ACTION(RETRY) RETRY(3)\nACTION(FWD) FWDQ(&DESTQ)\n", queue="DEAD"
+    )
     handler.ended()
     assert handler.texts(8709) == [f"the dead-letter queue handler ends: WAIT({wait})"]
     assert [len(marker.rows) for marker in failed_tries(handler)] == [1] * 4  # three of its rule, one of the last
-    assert (len(handler.runs), put_back(handler), manager.depth(DLQ)) == (4, 1, 2)
-    assert handler.err.count(of_round(3, DLQ)) == 1
+    assert (len(handler.runs), put_back(handler), manager.depth("DEAD")) == (4, 1, 2)
+    assert handler.err.count(of_round(3, "DEAD")) == 1
 
 
 def test_one_that_is_put_back_while_a_try_is_to_be_repeated_does_not_end_it(manager, started):
-    manager.put(DLQ, [dead_letter("SHUT", b"waits")])
+    manager.put("DEAD", [dead_letter("SHUT", b"waits")])
     table = "RETRYINT(600) WAIT(YES)\nDESTQ(SHUT) ACTION(RETRY) RETRY(5)\nACTION(FWD) FWDQ(&DESTQ) HEADER(YES)\n"
-    handler = started(table)
+    handler = started(table, queue="DEAD")
     handler.until(lambda: "balances" in handler.out)
-    for number, dest_q in enumerate((DLQ, DLQ, "A"), start=2):
-        manager.put(DLQ, [dead_letter(dest_q, b"%d" % number)])
+    for number, dest_q in enumerate(("DEAD", "DEAD", "A"), start=2):
+        manager.put("DEAD", [dead_letter(dest_q, b"%d" % number)])
         handler.until(lambda number=number: handler.out.count("balances") == number)
     assert [body[172:] for body in manager.bodies("A")] == [b"4"]
     assert LATER.format(3) in handler.out
     handler.process.send_signal(signal.SIGTERM)
-    assert handler.ended().count(of_round(3, DLQ)) == 1
-    assert (len(failed_tries(handler)), put_back(handler), manager.depth(DLQ)) == (1, 3, 3)
+    assert handler.ended().count(of_round(3, "DEAD")) == 1
+    assert (len(failed_tries(handler)), put_back(handler), manager.depth("DEAD")) == (1, 3, 3)
     assert len(handler.runs) == 4
 
 
@@ -455,8 +457,8 @@ def begin_of(run: Path) -> float:
 
 
 def test_messages_put_back_without_their_header_are_no_reason_to_end(manager, started):
-    manager.put(DLQ, [dead_letter(DLQ, b"x")])
-    handler = started(f"WAIT(1)\n{RETRY}")
+    manager.put("DEAD", [dead_letter("DEAD", b"x")])
+    handler = started(f"WAIT(1)\n{RETRY}", queue="DEAD")
     handler.ended()
     assert handler.texts(8709) == ["the dead-letter queue handler ends: WAIT(1)"]
     assert handler.texts(8721)  # nothing more can be done with it

@@ -14,6 +14,8 @@ from mqops.command import command
 from mqops.deciders.dead_letters import new_run_key
 from mqops.errors import RulesError, SettingsError
 from mqops.lake.run import RunFolder
+from mqops.ledger import set_aside
+from mqops.ledger.core.seal import Key, Keys, sign_message
 from mqops.printable import printable
 from mqops.run_key import is_run_key
 
@@ -27,9 +29,13 @@ def manager(queue_manager):
     return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
 
 
+ANOTHER_LAKE = Keys([Key(id="ab" * 8, secret=b"the key of another lake")])
+
+
 def marker(run: str) -> bytes:
-    body = {"unit": "41" * 24, "v": 1, "run": run, "plan": "d" * 64, "kind": "acted", "at": "2026-11-21T00:00:00Z"}
-    return json.dumps(body).encode()
+    told = {"unit": "41" * 24, "v": 1, "run": run, "plan": "d" * 64, "kind": "acted", "at": "2026-11-21T00:00:00Z"}
+    body = told | {"lane": 0, "first": 0, "next": 0, "last": False, "rows": [], "absent": []}
+    return sign_message(ANOTHER_LAKE, json.dumps(body).encode())
 
 
 def commands_in(text: str) -> list[str]:
@@ -38,14 +44,15 @@ def commands_in(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("key", [EVIL, FORGING, "--lake", "../../QM2", "a b", "$(id)", "`id`", "k" * 201, ""])
-def test_a_marker_whose_run_cannot_be_a_run_is_named_in_no_command(manager, mqops_here, key):
+def test_a_marker_whose_run_cannot_be_a_run_is_named_in_no_command(manager, mqops_here, lake, key):
     manager.put(LEDGER, [({}, marker(key))])
     done = mqops_here("ledger", "drain", "-m", "QM1")
     assert done.stdout == "QM1: 0 lines added\n"
     assert commands_in(done.stderr) == []
     assert "evil" not in done.stderr
     assert all(line.isprintable() for line in done.stderr.split("\n"))
-    assert manager.depth(LEDGER) == 1
+    assert manager.depth(LEDGER) == 0
+    assert set_aside.counts(lake / "QM1") == {"not a marker": 1}
 
 
 def test_a_run_of_another_lake_is_named_with_the_command_that_records_it(manager, mqops_here):

@@ -83,6 +83,8 @@ def test_a_name_that_the_terminal_has_no_characters_for_is_spelled(manager, mqop
     assert r"line 1: RETRY to \u0159@QM1" in done.stdout
 
 
-def test_a_generic_name_that_is_no_utf8_is_an_error_in_one_line(manager, mqops_here):
+def test_a_name_that_is_no_utf8_is_an_error_in_one_line(manager, mqops_here):
     done = mqops_here("expiry", "age-out", "A\udcff", "-m", "QM1", "--older-than", "1h", expect=1)
-    assert done.stderr == "mqops: MQCMD_INQUIRE_Q on A\ufffd failed: MQRCCF_CFST_LENGTH_ERROR (3010)\n"
+    assert done.stderr == (
+        "mqops: MQOPEN on A\ufffd failed: MQRC_OBJECT_NAME_ERROR (2152). ObjectName 'A\\udcff' is not in CCSID 819\n"
+    )
