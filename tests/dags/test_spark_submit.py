@@ -208,7 +208,7 @@ def test_a_summary_that_is_there_is_kept_where_it_is_taken_once(outcome: Outcome
         ("connect_unreachable", "SparkUnreachable: no Spark Connect server answers at localhost:"),
         (
             "connect_without_tls",
-            "SettingsError: Airflow connection 'connect_plain' has a token for spark.example.com but no TLS; set",
+            "SettingsError: Airflow connection 'connect_plain' leads to spark.example.com without TLS; set 'Use SSL'",
         ),
         ("cluster_mode", "SettingsError: Spark connection 'spark_cluster_mode' has deploy mode cluster"),
         ("unknown_mq", "SettingsError: there is no Airflow connection 'mq_nowhere': make one of type 'mq'"),
