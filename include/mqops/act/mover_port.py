@@ -28,6 +28,8 @@ OPEN_OPTIONS = c.MQOO_INPUT_AS_Q_DEF | c.MQOO_BROWSE | c.MQOO_SAVE_ALL_CONTEXT |
 GET_OPTIONS = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROPERTIES_FORCE_MQRFH2
 BROWSE_OPTIONS = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROPERTIES_FORCE_MQRFH2
 PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_PASS_ALL_CONTEXT | c.MQPMO_FAIL_IF_QUIESCING
+MQXMIT = c.MQFMT_XMIT_Q_HEADER.encode()
+XQH_EYECATCHERS = (b"XQH ", "XQH ".encode("cp500"))
 MOST_TARGETS = 64
 """Targets kept open at a time; a connection has MAXHANDS of them."""
 
@@ -167,6 +169,8 @@ class MoverPort:
     def put(self, row: Row, taken: Taken) -> int:
         """See `Port`."""
         md, body = without_dlh(taken) if row.strips_header else (taken.md, taken.body)
+        if has_transmission_header(md, body):
+            return c.MQRC_FORMAT_ERROR
         return self._session.put(self._targets[row.target], md, body, PUT_OPTIONS, context=self._sources[row.queue])
 
     def report_expired(self, row: Row, taken: Taken) -> int:
@@ -184,6 +188,12 @@ class MoverPort:
 
 def _taken(got: Got) -> Taken:
     return Taken(md=got.md, body=got.body, key=key_of(got.md, got.body))
+
+
+def has_transmission_header(md: bytes, body: bytes) -> bool:
+    """Whether a message is one for a channel as it stands (rule 4 of `mqops.decide.core.protected`)."""
+    raw_format = _data_description(md)[2]
+    return raw_format.split(b"\0")[0].rstrip(b" ") == MQXMIT or body[:4] in XQH_EYECATCHERS
 
 
 def without_dlh(taken: Taken) -> tuple[bytes, bytes]:

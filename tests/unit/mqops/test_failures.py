@@ -126,7 +126,9 @@ def test_a_full_disk_stops_observe_before_anything_is_moved(manager, tmp_path, m
 
 def test_a_lake_that_is_no_folder_is_told(manager, tmp_path):
     (tmp_path / "lake").write_text("")
-    with pytest.raises(LakeError, match=r"The lake failed at .*lake.*: Not a directory; check path and rights"):
+    with pytest.raises(
+        LakeError, match=r"lake is not a folder, or it is a link to one: remove it, or name the folder itself"
+    ):
         observe(manager.connection, RunFolder.at(tmp_path / "lake", "QM1", "r"))
 
 

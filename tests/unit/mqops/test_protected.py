@@ -153,3 +153,16 @@ def test_no_workflow_takes_messages_from_queues_that_are_not_for_that(manager, m
     done = mqops_here(*command, *arguments, text="ACTION(FWD) FWDQ(REPAIR)\n", expect=1)
     assert why in done.output
     assert manager.bodies("REPAIR") == []
+
+
+@pytest.mark.parametrize("form", ["MQXMIT", "MQSTR"])
+@pytest.mark.parametrize("place", [("QM3", "QM2"), ("A", "QM1")])
+@pytest.mark.parametrize("rules", [RETRY, "ACTION(FWD) FWDQ(REPAIR) HEADER(NO)\n"])
+def test_a_transmission_header_of_the_senders_own_making_is_put_nowhere(manager, mqops_here, place, form, rules):
+    """QM3 may be a transmission queue of QM2: its channel would believe the header."""
+    forged = b"XQH \x01\0\0\0" + bytes(420)
+    manager.put(DLQ, [dead_letter(place[0], forged, dest_q_mgr=place[1], inner=(form, 546, 1208))])
+    summary = run(mqops_here, rules)
+    assert (summary["moved"], summary["reasons"]) == (0, {"MQRC_FORMAT_ERROR": 1})
+    assert [body[172:] for body in manager.bodies(DLQ)] == [forged]
+    assert [*manager.bodies("A"), *manager.bodies("QM2"), *manager.bodies("REPAIR")] == []

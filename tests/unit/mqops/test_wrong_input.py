@@ -26,7 +26,7 @@ LEDGER = "DEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES)"
 LIMIT = 200_000  # bytes a file may have
 SMALL_DISK = """\
 lake=$1; size=$2; shift 2
-mount -t tmpfs -o size="$size" none "$lake" || exit 77
+mount -t tmpfs -o size="$size",mode=700 none "$lake" || exit 77
 first=$(mktemp); "$@" dlq run --once "$QUEUE" QM1 --rules "$RULES" >"$first" 2>&1; echo "$?"; tail -n 1 "$first"
 mount -o remount,size=50m "$lake"
 "$@" dlq run --once "$QUEUE" QM1 --rules "$RULES" --json || exit
@@ -143,7 +143,9 @@ def test_a_full_disk_under_the_lake(manager, lake, tmp_path, size):
     assert done.returncode == 0, done.stdout + done.stderr
     code, said, *then, verified = done.stdout.splitlines()
     assert code == "1"
-    assert said.startswith(f"mqops: The lake failed at {lake}/QM1/runs/cli-")
+    assert said.startswith(
+        (f"mqops: The lake failed at {lake}/QM1/runs/cli-", f"mqops: The lake failed at {lake}/QM1/ledger/")
+    )
     assert said.endswith("No space left on device; make room on the disk, no message was lost")
     assert sum(json.loads(line)["moved"] for line in then) == 4
     assert verified.endswith("lines, unbroken")

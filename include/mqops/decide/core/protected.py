@@ -9,6 +9,9 @@ whoever may put on that queue writes these names. mqops puts with its own author
 3. What a name leads to is looked at once more before the first put (`mqops.act.mover_port`): an alias or a remote
    queue definition of a protected queue is refused, whoever named it. So is every name that the queue manager resolves
    to a transmission queue itself and not to a queue of another queue manager: nobody would make its MQXQH.
+4. A message that begins with a transmission header (MQXQH) is not put anywhere: its put fails with MQRC_FORMAT_ERROR.
+   Only queue managers make these headers. On a transmission queue of the next queue manager, which cannot be seen from
+   here, a channel would believe the user and the destination in it.
 """
 
 from __future__ import annotations
