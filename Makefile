@@ -1,9 +1,10 @@
-# run: everything end to end. up/down: Airflow with its UI. test: every check. quick: the fast ones.
+# up/down: Airflow with its UI. demo: an incident for it. run: everything end to end. test: every check. quick: the
+# fast ones.
 # bench, crash, full, mutants: the long ones.
 PYTHON ?= python3
 ENV = . build/env.sh &&
 
-.PHONY: run up down test quick lint spec mutants bench bench-million crash full lock setup clean
+.PHONY: run up demo down test quick lint spec docs mutants bench bench-million crash full lock setup clean
 
 setup:
 	@$(PYTHON) include/setup/install.py
@@ -19,9 +20,13 @@ up: setup build/spark.jsa
 	@$(ENV) python -m mqops_demo.estate up
 	@$(ENV) python -m mqops_demo.airflow up
 
-down: setup
-	@$(ENV) python -m mqops_demo.airflow down
-	@$(ENV) python -m mqops_demo.estate down
+demo: setup
+	@$(ENV) python -m mqops_demo.fill
+
+# Builds nothing: what was never set up does not run.
+down:
+	@test -f build/env.sh || { echo "Airflow: was not running"; exit 0; }; \
+	$(ENV) python -m mqops_demo.airflow down && python -m mqops_demo.estate down
 
 test:
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint build/spark.jsa
@@ -37,11 +42,14 @@ lint: setup
 	@$(ENV) mypy
 	@$(ENV) lint-imports
 
+docs: setup
+	@$(ENV) python tests/house_picture.py
+
 spec: setup
 	@$(ENV) python tests/spec_table.py
 
 mutants: setup
-	@$(ENV) python tests/mutants.py $(FILES)
+	@$(ENV) python tests/mutants.py --sample $(or $(SAMPLE),0) --seed $(or $(SEED),1) $(ROOM)
 
 bench: setup
 	@$(ENV) python tests/bench/run.py
@@ -50,7 +58,7 @@ bench-million: setup
 	@$(ENV) python tests/bench/dlq_million.py
 
 crash: setup build/spark.jsa
-	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQOPS_WORKFLOW_KILLS=100 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest --timeout 14400 tests/crash
+	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQOPS_CONNECT_KILLS=30 MQOPS_WORKFLOW_KILLS=100 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest --timeout 14400 tests/crash
 
 full: crash
 	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest --timeout 14400 \

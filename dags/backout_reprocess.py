@@ -9,7 +9,8 @@ from mqops.estate import MAX_UNIT_OF_WORK, BackoutReprocess, QueueManager, dag_p
 from mqops_airflow import params
 from mqops_airflow.backout import BackoutCheckOperator
 from mqops_airflow.documentation import backout_reprocess_page
-from mqops_airflow.pipeline import TEMPLATES, plan_and_act
+from mqops_airflow.notify import deadline
+from mqops_airflow.pipeline import MOST_RUNS, TEMPLATES, plan_and_act
 from mqops_airflow.retry import default_args
 from mqops_airflow.workplace import estate_file, schedule_of
 
@@ -25,7 +26,8 @@ def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: s
         doc_md=backout_reprocess_page(name, section),
         schedule=schedule_of(section.schedule),
         catchup=False,
-        max_active_runs=1,
+        max_active_runs=MOST_RUNS,
+        deadline=deadline(_FILE.estate.notify, section.approval.timeout, name),
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
         user_defined_macros=TEMPLATES,
@@ -37,7 +39,7 @@ def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: s
             "limit": params.limit(),
             "message_ids": params.message_ids(),
             "unit_of_work": params.unit_of_work(section.unit_of_work, MAX_UNIT_OF_WORK),
-            **params.handling(section.handling),
+            **params.pacing(section.handling),
         },
     ) as dag:
         plan_and_act(
@@ -47,6 +49,7 @@ def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: s
             mq_conn_id=settings.connection,
             spark_conn_id=spark,
             approval=section.approval,
+            notify=_FILE.estate.notify,
         )
     return dag
 

@@ -8,7 +8,10 @@ from mqops_airflow import params
 from mqops_airflow.documentation import STOP
 from mqops_airflow.retry import default_args
 from mqops_airflow.stop import StopOperator
-from mqops_airflow.workplace import estate_file
+from mqops_airflow.which_run import unproved
+from mqops_airflow.workplace import estate_file, lake
+
+_FILE = estate_file()
 
 
 def build(names: list[str]) -> DAG:
@@ -24,7 +27,7 @@ def build(names: list[str]) -> DAG:
         params={
             "do": params.switch(),
             "queue_manager": params.queue_manager(names),
-            "run": params.stopped_run(),
+            "run": params.stopped_run(unproved(lake(_FILE), names)),
             "why": params.why(),
         },
     ) as dag:
@@ -32,4 +35,4 @@ def build(names: list[str]) -> DAG:
     return dag
 
 
-mq_stop = build(list(estate_file().estate.queue_managers))
+mq_stop = build(list(_FILE.estate.queue_managers))

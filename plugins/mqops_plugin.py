@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from airflow.plugins_manager import AirflowPlugin
+
+from mqops_airflow import notes
 
 
 class MqopsPlugin(AirflowPlugin):
     """Registers mqops with Airflow."""
 
     name = "mqops"
+    listeners: ClassVar = [notes]

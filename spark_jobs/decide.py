@@ -14,7 +14,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", required=True, type=Path, help="the run's folder in the lake")
     parser.add_argument("--rules", required=True, type=Path, help="the rules table")
-    parser.add_argument("--workflow", default="dlq", help="what the plan is for")
+    parser.add_argument("--workflow", default="dlq_rules", help="what the plan is for")
     parser.add_argument("--limit", type=int, default=0, help="most messages, the first in browse order; 0: all")
     parser.add_argument("--message-id", action="append", default=[], help="only this MsgId (48 hex digits); may repeat")
     parser.add_argument("--canary", type=int, default=0, help="messages of each destination and rule that go first")
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--patience", type=int, default=60, help="seconds to wait for a destination to have room")
     given = parser.parse_args(arguments)
 
-    from mqops.decide.core.pacing import Handling  # noqa: PLC0415
+    from mqops.decide.core.pacing import Pacing  # noqa: PLC0415
     from mqops.decide.spark.decide import Request, decide, message_id, table_text  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> None:
         workflow=given.workflow,
         limit=given.limit or None,
         message_ids=tuple(message_id(text) for text in given.message_id),
-        handling=Handling(
+        pacing=Pacing(
             canary=given.canary,
             canary_wait=given.canary_wait,
             pace=given.pace,

@@ -18,11 +18,11 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
 
     from mqops.clock import utc_now  # noqa: PLC0415
-    from mqops.quality.check import Place, check  # noqa: PLC0415
+    from mqops.quality.check import QualityFiles, check  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     suites = load_suites(given.suite)  # before the JVM: a broken suite is told at once
-    place = Place.of(given.run, docs=given.docs or given.run / "quality" / "docs")
+    place = QualityFiles.of(given.run, docs=given.docs or given.run / "quality" / "docs")
     check(session("mqops quality"), place, suites, now=utc_now())
 
 

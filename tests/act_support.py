@@ -13,8 +13,9 @@ from pymqi import CMQC
 
 from mqops.act.mover_port import MoverPort
 from mqops.decide.core import PlanSummary
-from mqops.decide.core.pacing import Handling
-from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.decide.core.pacing import Pacing
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
 from mqops.lake.run import RunFolder
 from mqops.model import RunSummary
 from mqops.prove.prove import prove
@@ -24,14 +25,16 @@ EXTENDED = "* MQOPS EXTENSIONS\n"
 
 
 def planned(
-    manager: Manager, lake: Path, text: str = "ACTION(RETRY)", *, queue: str = "", **handling: Any
+    manager: Manager, lake: Path, text: str = "ACTION(RETRY)", *, queue: str = "", **pacing: Any
 ) -> tuple[RunFolder, PlanSummary]:
     """Plan a pass over a queue, the dead-letter queue where none is named."""
     parsed = parse(text)
     assert parsed.table, parsed.errors
-    how = Handling(**handling)
-    what = Pass(connection=manager.connection, lake=lake, table=parsed.table, text=text, queue=queue, handling=how)
-    return plan_pass(what)
+    how = Pacing(**pacing)
+    what = DeadLetterRequest(
+        connection=manager.connection, lake=lake, table=parsed.table, text=text, queue=queue, pacing=how
+    )
+    return plan_run(DEAD_LETTERS, what)
 
 
 def after_commits(what: Callable[[int], None]) -> Callable[..., MoverPort]:

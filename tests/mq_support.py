@@ -24,7 +24,7 @@ import pymqi
 from mqlite_command import mqlite_here
 from pymqi import CMQC
 
-from mqlite.manager import folder_name
+from mqlite.objects.manager import folder_name
 from mqops.mq.connection import MqConnection
 from mqwire.constants import MQENC_NATIVE
 from mqwire.structures import MQDLH
@@ -148,6 +148,14 @@ def create(home: Path, name: str = "QM1", mqsc: str = "", *, platform: str = "un
     if mqsc:
         manager.mqsc(mqsc)
     return manager
+
+
+def storage_estate(folder: Path, *queues: str, name: str = "QM1") -> str:
+    """An estate file for MQOPS_ESTATE in which these queues (names, or beginnings and *) are storage."""
+    path = folder / "storage_estate.yaml"
+    manager = {"connection": "mq_qm1", "storage": list(queues)}
+    path.write_text(json.dumps({"lake": str(folder / "lake"), "queue_managers": {name: manager}}))
+    return str(path)
 
 
 def until(condition: Callable[[], object], seconds: float = 60) -> None:

@@ -16,11 +16,11 @@ import pymqi
 import pytest
 from pymqi import CMQC
 
-from mqlite import users
-from mqlite.creation import create
-from mqlite.engine_administration import EngineAdministration
-from mqlite.manager import load
+from mqlite.administration.engine_administration import EngineAdministration
+from mqlite.cli.creation import create
 from mqlite.mqsc.runner import run_script
+from mqlite.objects.manager import load
+from mqlite.security import users
 
 BROWSE = CMQC.MQOO_BROWSE
 INPUT = CMQC.MQOO_INPUT_SHARED

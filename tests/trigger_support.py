@@ -17,7 +17,7 @@ from mqwire.structures import MQTM, MQXQH
 KINDS = ["FIRST", "EVERY", "DEPTH"]
 SYNCPOINT = CMQC.MQPMO_SYNCPOINT
 PROCESS = "DEFINE PROCESS(P) APPLTYPE(CICS) APPLICID('/usr/bin/serve') ENVRDATA('&') USERDATA('for the user')"
-TOLD = MQTM(
+TRIGGER_MESSAGE = MQTM(
     q_name="APP", process_name="P", trigger_data="data", appl_type=1, appl_id="/usr/bin/serve", env_data="&",
     user_data="for the user",
 )  # fmt: skip

@@ -40,6 +40,8 @@ def make() -> None:
         "password": application,
         "extra": {"queue_manager": "QM1", "channel": "MQOPS.SVRCONN"},
     }
+    token = secrets.token_urlsafe(24)
+    spark_connection = {"conn_type": "spark_connect", "host": "localhost", "port": 15002, "password": token}
     write("postgresql.env", environment({"POSTGRES_PASSWORD": database}))
     write(
         "airflow.env",
@@ -50,9 +52,11 @@ def make() -> None:
                 "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_urlsafe(48),
                 "AIRFLOW__API__SECRET_KEY": secrets.token_urlsafe(32),
                 "AIRFLOW_CONN_MQ_QM1": json.dumps(connection),
+                "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(spark_connection),
             }
         ),
     )
+    write("spark_connect.env", environment({"SPARK_CONNECT_AUTHENTICATE_TOKEN": token}))
     write("mq.env", environment({"LICENSE": "accept"}))
     # The password of MQ travels from Spark's driver to its executors: nobody else may join in, or listen.
     spark = {

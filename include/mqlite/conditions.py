@@ -98,8 +98,8 @@ class Condition(Enum):
     CHANNEL_IN_DOUBT = _failed(c.MQRCCF_CHANNEL_INDOUBT, "AMQ9996E: Channel '{name}' is in doubt.")
     PARTNER_MISSING = _failed(c.MQRCCF_HOST_NOT_AVAILABLE, "{name}")
     WRONG_TYPE = _failed(c.MQRCCF_OBJECT_WRONG_TYPE, "AMQ8151E: IBM MQ object {name} has another type.")
-    QUEUE_STATUS_NOT_FOUND = _failed(c.MQRCCF_Q_STATUS_NOT_FOUND, "AMQ8147E: IBM MQ object {name} not found.")
-    CONNECTION_NOT_FOUND = _failed(c.MQRCCF_CONNECTION_ID_ERROR, "AMQ8147E: IBM MQ object {name} not found.")
+    QUEUE_STATUS_NOT_FOUND = _failed(c.MQRCCF_Q_STATUS_NOT_FOUND, "AMQ8565I: Queue Status not found.")
+    CONNECTION_NOT_FOUND = _failed(c.MQRCCF_CONNECTION_ID_ERROR, "AMQ8461I: Connection identifier not found.")
     QUEUE_NOT_EMPTY = _failed(c.MQRC_Q_NOT_EMPTY, "AMQ8143E: IBM MQ queue not empty.")
     IN_USE = _failed(c.MQRCCF_OBJECT_OPEN, "AMQ8148E: IBM MQ object in use.")
     QUEUE_WRONG_TYPE = _failed(c.MQRCCF_Q_WRONG_TYPE, "AMQ8140E: IBM MQ queue {name} is of another type.")
@@ -122,7 +122,9 @@ class Condition(Enum):
         c.MQRCCF_PARM_COUNT_TOO_SMALL, "AMQ8421E: A required keyword was not specified.", syntax=True
     )
     FILTER_ERROR = _failed(c.MQRCCF_FILTER_ERROR, "AMQ8412E: Error in the WHERE filter.\n{segment}", syntax=True)
-    NOT_SUPPORTED = _failed(c.MQRCCF_COMMAND_FAILED, "AMQ8101S: IBM MQ error ({name}): the command is not supported.")
+    NOT_SUPPORTED = _failed(
+        c.MQRCCF_COMMAND_FAILED, "AMQ8101S: IBM MQ error ({name}): not supported by the embedded queue manager."
+    )
     NOT_BUILT = _failed(c.MQRCCF_ATTR_VALUE_ERROR, "AMQ8101S: IBM MQ error ({name}): mqlite does not have it.")
     FAILED = _failed(c.MQRCCF_COMMAND_FAILED, "AMQ8101S: IBM MQ error ({name}) has occurred.")
 

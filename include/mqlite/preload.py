@@ -25,7 +25,7 @@ class Finder:
     ) -> ModuleSpec | None:
         if name in CLIENTS:
             sys.meta_path.remove(cls)
-            from mqlite import bridge  # noqa: PLC0415
+            from mqlite.c_interface import bridge  # noqa: PLC0415
 
             bridge.load()
         return None

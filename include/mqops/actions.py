@@ -1,20 +1,89 @@
-"""What a plan says is to be done with a message, in one word. Each set of actions stands here and nowhere else."""
+"""What a plan says is to be done with a message. Each action stands here once, with its effect."""
 
 from __future__ import annotations
 
-RESTORE, RETURN = "RESTORE", "RETURN"
-"""What an undo does (`mqops.undo`): put a copy again; get a message from where it went and put its original back."""
-EXPIRE = "EXPIRE"
-"""Discard by age: the expiration report that the message asked for is sent in the same unit of work (E15)."""
+from enum import Enum, StrEnum
 
-PUTS = ("RETRY", "FWD")
+
+class Effect(Enum):
+    """What an action does to the message, as far as the queue manager is concerned."""
+
+    LEAVE = "the message stays where it is"
+    PUT = "a rules table puts the message on another queue"
+    DISCARD = "the message is removed from its queue"
+    PUT_BACK = "an undo puts the message back on the queue it was taken from"
+    REFUSE = "an undo cannot put the message back, and leaves everything as it is"
+
+
+class Action(StrEnum):
+    """The action of a plan's row. Arrow, Spark and JSON see its name as plain text.
+
+    Attributes: `effect` what happens to the message; `puts`, `discards`, `puts_back` and `refused` whether the effect
+    is PUT, DISCARD, PUT_BACK or REFUSE; `acts` whether the message is moved or discarded at all.
+    """
+
+    RETRY = "RETRY", Effect.PUT
+    FWD = "FWD", Effect.PUT
+    DISCARD = "DISCARD", Effect.DISCARD
+    EXPIRE = "EXPIRE", Effect.DISCARD
+    """Discard by age: the expiration report that the message asked for is sent in the same unit of work (E15)."""
+
+    IGNORE = "IGNORE", Effect.LEAVE
+    ERROR = "ERROR", Effect.LEAVE
+    """The message has no MQDLH that can be read (D05)."""
+    AMBIGUOUS = "AMBIGUOUS", Effect.LEAVE
+    """The origin of a backed-out message is ambiguous (`mqops.backout.core.decision`)."""
+    PROTECTED = "PROTECTED", Effect.LEAVE
+    """The message names a protected queue (`mqops.decide.core.protected`)."""
+    LATER = "LATER", Effect.LEAVE
+    """The next try is not due (`mqops.decide.retry_not_due`)."""
+    REPLAYED = "REPLAYED", Effect.LEAVE
+    SPLIT = "SPLIT", Effect.LEAVE
+    INCOMPLETE = "INCOMPLETE", Effect.LEAVE
+    BEHIND = "BEHIND", Effect.LEAVE
+    """For these four see `mqops.decide.core.message_groups`."""
+
+    RESTORE = "RESTORE", Effect.PUT_BACK
+    """An undo puts the copy of a discarded message."""
+    RETURN = "RETURN", Effect.PUT_BACK
+    """An undo gets a moved message from where it went, and puts its original back."""
+    PRESENT = "PRESENT", Effect.LEAVE
+    UNDONE = "UNDONE", Effect.LEAVE
+    CONSUMED = "CONSUMED", Effect.REFUSE
+    HIDDEN = "HIDDEN", Effect.REFUSE
+    UNPROVABLE = "UNPROVABLE", Effect.REFUSE
+    CONFIRMS = "CONFIRMS", Effect.REFUSE
+    EXPIRED = "EXPIRED", Effect.REFUSE
+    PARTED = "PARTED", Effect.REFUSE
+    """For all from PRESENT on see the rules of `mqops.undo`."""
+
+    __hash__ = str.__hash__  # Enum's own is written in Python, and actions are keys for every message
+
+    effect: Effect
+    puts: bool
+    discards: bool
+    puts_back: bool
+    refused: bool
+    acts: bool
+
+    def __new__(cls, word: str, effect: Effect = Effect.LEAVE) -> Action:
+        """The effects are attributes and not properties: they are asked for every message."""
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.effect = effect
+        member.puts = effect is Effect.PUT
+        member.discards = effect is Effect.DISCARD
+        member.puts_back = effect is Effect.PUT_BACK
+        member.refused = effect is Effect.REFUSE
+        member.acts = member.puts or member.discards or member.puts_back
+        return member
+
+
+PUTS = tuple(action for action in Action if action.puts)
 """A rules table puts the message on another queue. Canaries are sent for these: a discarded message does not return."""
-DISCARDS = ("DISCARD", EXPIRE)
-"""The message is removed from its queue."""
-TAKES = (*PUTS, "DISCARD")
-"""A rules table takes the message off its queue."""
-ACTED = (*PUTS, *DISCARDS, RESTORE, RETURN)
-"""The message is touched. A row with any other action stays where it is."""
+DISCARDS = tuple(action for action in Action if action.discards)
+ACTED = tuple(action for action in Action if action.acts)
+"""For words that come from the ledger or stand in Spark's columns."""
 
 OF_NOBODY = " "
 """`alternate_user` of a message that PUTAUT(CTX) puts while its MQMD.UserIdentifier is blank. No user has this name, so

@@ -1,4 +1,4 @@
-"""Commands that mqops tells people to type. What stands in one is read by a shell: every word is quoted here."""
+"""Commands that mqops tells people to type. Every word is quoted for the shell."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import shlex
 
 
 def command(*words: object) -> str:
-    """The command line of these words, to be pasted into a shell.
+    """A command line that can be pasted into a shell.
 
-    A word in which a shell would read more than text is put in single quotes.
+    Parameters: `words` the command and its arguments. A word with characters that are special in a shell is put in
+    single quotes.
     """
     return shlex.join(map(str, words))

@@ -1,7 +1,7 @@
 """What can go wrong, by what the caller should do about it.
 
 Every error of the operations is an `MqopsError`. The class says what to do: repeat (`TransientMQError`), look first
-(`OutcomeUnknown`), mend something and repeat (all others). One table, `CLASS_OF_REASON`, gives each MQRC its class.
+(`OutcomeUnknown`), correct something and repeat (all others). One table, `CLASS_OF_REASON`, gives each MQRC its class.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mqwire.names import reason_name
 
 
 class MqopsError(Exception):
-    """Something went wrong in mqops."""
+    """An error of mqops."""
 
     def __init__(self, *lines: str) -> None:
         """Parameters: `lines` of the text, none for the class's own. Names in them may come from a message: each is
@@ -54,21 +54,21 @@ class MQError(MqopsError):
 
 
 class TransientMQError(MQError):
-    """The queue manager or the way to it was not available; nothing was done, the same call may work later."""
+    """The queue manager, or the connection to it, is not available. Nothing was done; repeat the call later."""
 
 
 class PermanentMQError(MQError):
-    """The queue manager refused; the same call fails again until somebody changes a definition, right or option."""
+    """The queue manager refused the call. It fails again until a definition, an authority or an option is changed."""
 
 
 class OutcomeUnknown(MQError):
-    """The connection broke during a commit: look at the queue whether it was made, never repeat it blindly."""
+    """The connection broke during a commit. Look at the queue: the commit may have been made. Do not just repeat."""
 
 
 class RulesError(MqopsError):
     """The rules table is not valid; correct the lines that are named and start again.
 
-    Attributes: `problems` each with line, column and message, as far as whoever raised it tells them.
+    Attributes: `problems` each with line, column and message, as far as they are known.
     """
 
     def __init__(self, *lines: str, problems: Sequence[Mapping[str, Any]] = ()) -> None:
@@ -77,7 +77,7 @@ class RulesError(MqopsError):
 
 
 class SettingsError(MqopsError):
-    """A setting, an argument or the installation is wrong; correct what is named and start again."""
+    """A setting, an argument or the installation is wrong. Correct it and start again."""
 
 
 class PlanChanged(MqopsError):
@@ -85,15 +85,22 @@ class PlanChanged(MqopsError):
 
 
 class Unbalanced(MqopsError):
-    """Plan, ledger and queue contradict each other; look into it before anything else is done."""
+    """Plan, ledger and queue contradict each other. Find the cause before anything else is done."""
 
 
 class LedgerBroken(MqopsError):
-    """The ledger file has been changed or damaged; restore it from a copy, and keep this one for the inquiry."""
+    """The ledger file was changed or damaged. Keep this file as evidence, and restore the ledger from a copy."""
+
+
+class SparkUnreachable(MqopsError):
+    """Spark's master or Connect server does not answer, or ended while a job ran.
+
+    No message was lost: what was committed is in the ledger or on the ledger queue, and the same step goes on there.
+    """
 
 
 class LakeError(MqopsError):
-    """The lake cannot be read or written; mend the disk or the folder and repeat, no message was lost."""
+    """The lake cannot be read or written. Repair the disk or the folder and repeat; no message was lost."""
 
 
 class InProgress(MqopsError):
@@ -101,7 +108,7 @@ class InProgress(MqopsError):
 
 
 class Stopped(MqopsError):
-    """Somebody stopped the run; what was done is in the ledger, the rest is where it was: `mqops resume` goes on."""
+    """The run was stopped. What was done is in the ledger, the rest is where it was. To go on: `mqops resume`."""
 
 
 def _rebuild(kind: type[MQError], codes: tuple[int, int], names: tuple[str, str], advice: str) -> MQError:

@@ -1,7 +1,10 @@
 """The estate (`include/estate.yaml`): which queue managers there are, how each is reached, which workflows it has.
 
-A new workflow is one more model and one more field of `QueueManager`. Unknown keys are refused, and every error names
-file, line and field. It knows neither Airflow nor Spark; connections are names that Airflow resolves.
+A new workflow is one more model and one more field of `QueueManager`; where it moves messages its model is a
+`MovingWorkflow`, where it has a rules table a `RulesWorkflow`: four eyes, missing files and forms then know it.
+
+Unknown keys are refused, and every error names file, line and field. It knows neither Airflow nor Spark; connections
+are names that Airflow resolves.
 """
 
 from __future__ import annotations
@@ -10,12 +13,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
+from croniter import croniter  # type: ignore[import-untyped]
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from mqops.errors import SettingsError
-from mqops.settings_file import Document, Place, Problem, read
+from mqops.settings_file import Document, FieldPath, Problem, read
 
 QUEUE_PATTERN = re.compile(r"[A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*")
 MQ_NAME = re.compile(r"[A-Za-z0-9._/%]{1,48}")
@@ -24,7 +28,6 @@ ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 DURATION = re.compile(r"(\d{1,6})([smhd])")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 CRON_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly")
-CRON_FIELD = re.compile(r"[0-9A-Za-z*/,#L-]+")
 MAX_UNIT_OF_WORK = 4999  # MAXUMSGS is 10,000 by default, and each message is a get and a put, plus the marker
 
 
@@ -61,7 +64,7 @@ def cron(value: object) -> str:
     """A schedule: five cron fields (UTC) or one of `CRON_PRESETS`."""
     if isinstance(value, str):
         fields = value.split()
-        if value in CRON_PRESETS or (len(fields) == 5 and all(map(CRON_FIELD.fullmatch, fields))):
+        if value in CRON_PRESETS or (len(fields) == 5 and croniter.is_valid(value)):
             return value
     raise ValueError(f"must be five cron fields or one of {' '.join(CRON_PRESETS)} (found {value!r})")
 
@@ -139,7 +142,7 @@ class Approval(Section):
         return self
 
 
-class Handling(Section):
+class PacingSection(Section):
     """How plans are carried out, unless a run's form says otherwise (`mqops.decide.core.pacing`).
 
     Attributes:
@@ -157,23 +160,42 @@ class Handling(Section):
     patience: Duration = timedelta(minutes=1)
 
 
-class DlqRules(Section):
-    """The dead-letter queue workflow of one queue manager.
+class MovingWorkflow(Section):
+    """What every workflow that moves messages by an approved plan has.
 
     Attributes:
-        queue: the queue to work on; absent, the queue manager's DEADQ.
-        rules: the rules table, relative to the estate file.
         schedule: cron fields in UTC; absent, the workflow runs by hand only.
         unit_of_work: messages moved per unit of work.
         handling: canaries, pace and the like.
     """
 
-    queue: MqName | None = None
-    rules: InsideFile
     schedule: Schedule | None = None
     approval: Approval = Approval()
     unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
-    handling: Handling = Handling()
+    handling: PacingSection = PacingSection()
+
+
+class RulesWorkflow(MovingWorkflow):
+    """A workflow that decides by a rules table.
+
+    Attributes:
+        rules: the rules table, relative to the estate file.
+    """
+
+    origins: ClassVar[bool] = False
+    """Whether the table may name the origin of a message (&ORIGQ)."""
+
+    rules: InsideFile
+
+
+class DlqRules(RulesWorkflow):
+    """The dead-letter queue workflow of one queue manager.
+
+    Attributes:
+        queue: the queue to work on; absent, the queue manager's DEADQ.
+    """
+
+    queue: MqName | None = None
 
 
 class SnapshotQuality(Section):
@@ -192,27 +214,20 @@ class SnapshotQuality(Section):
     limit: Annotated[int, Field(ge=1)] | None = None
 
 
-class BackoutReprocess(Section):
+class BackoutReprocess(RulesWorkflow):
     """The workflow that deals with the backout queues of one queue manager.
 
     Attributes:
         queues: the backout queues; absent, every queue that another one names as its BOQNAME.
-        rules: the rules table, relative to the estate file.
-        schedule: cron fields in UTC; absent, the workflow runs by hand only.
         replay_cap: how often a message is put back; beyond that it goes to `quarantine`.
         quarantine: the queue for messages that were put back so often.
-        unit_of_work: messages moved per unit of work.
-        handling: canaries, pace and the like.
     """
 
+    origins: ClassVar[bool] = True
+
     queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)] | None = None
-    rules: InsideFile
-    schedule: Schedule | None = None
     replay_cap: Annotated[int, Field(ge=1)] = 3
     quarantine: MqName
-    approval: Approval = Approval()
-    unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
-    handling: Handling = Handling()
 
 
 class ExpiryScan(Section):
@@ -229,15 +244,30 @@ class ExpiryScan(Section):
     recheck: Duration = timedelta(hours=1)
 
 
+Workflow = TypeVar("Workflow", bound=Section)
+
+
 class QueueManager(Section):
-    """One queue manager: the Airflow connection (type `mq`) that reaches it, and its workflows."""
+    """One queue manager: the Airflow connection (type `mq`) that reaches it, and its workflows.
+
+    Attributes:
+        storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
+            (`mqops.storage`).
+    """
 
     connection: ConnectionId
     spark: ConnectionId | None = None
+    storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None
     expiry_scan: ExpiryScan | None = None
+
+    def workflows(self, kind: type[Workflow]) -> Iterator[tuple[str, Workflow]]:
+        """Name and settings of the workflows that it has, those of one kind."""
+        for name in type(self).model_fields:
+            if isinstance(settings := getattr(self, name), kind):
+                yield name, settings
 
 
 def environment_name(value: object) -> str:
@@ -252,6 +282,20 @@ def environment_name(value: object) -> str:
 EnvironmentName = Annotated[str, BeforeValidator(environment_name)]
 
 
+class Notify(Section):
+    """Which notifier of Airflow tells people that a question waits, is about to time out, or a run does not balance.
+
+    Attributes:
+        notifier: its class, such as `airflow.providers.smtp.notifications.smtp.SmtpNotifier`.
+        arguments: what it is made with. Texts are templates of Airflow, with `mqops.subject`, `.text`, `.link`.
+        before: how long before its time-out a question is told of again.
+    """
+
+    notifier: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]
+    arguments: dict[str, Any] = {}
+    before: Duration = timedelta(hours=1)
+
+
 class Estate(Section):
     """All of it.
 
@@ -259,11 +303,13 @@ class Estate(Section):
         lake: folder of snapshots, plans and ledgers, relative to the estate file.
         spark: Airflow connection that names the Spark master, where a queue manager names none of its own.
         job_environment: further environment variables that Spark jobs get (docs/spark_security.md).
+        notify: who tells people what waits for them.
     """
 
     lake: Annotated[str, Field(min_length=1)]
     spark: ConnectionId = "spark_default"
     job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()
+    notify: Notify | None = None
     queue_managers: Annotated[dict[MqName, QueueManager], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -282,8 +328,7 @@ class Estate(Section):
 
 def four_eyes(settings: Iterable[QueueManager]) -> bool:
     """Whether a workflow that moves messages on one of these queue managers asks for another person's approval."""
-    sections = [one for each in settings for one in (each.dlq_rules, each.backout_reprocess) if one]
-    return any(section.approval.four_eyes for section in sections)
+    return any(workflow.approval.four_eyes for each in settings for _, workflow in each.workflows(MovingWorkflow))
 
 
 def dag_prefix(queue_manager: str) -> str:
@@ -334,11 +379,10 @@ class EstateFile:
     def missing_files(self) -> Iterator[Problem]:
         """A problem for each file that the estate names and that is not there."""
         for name, queue_manager in self.estate.queue_managers.items():
-            for workflow in ("dlq_rules", "backout_reprocess"):
-                section = getattr(queue_manager, workflow)
-                if section and not self.rules(section.rules).is_file():
-                    path: Place = ("queue_managers", name, workflow, "rules")
-                    yield self._document.problem(path, f"there is no file {self.rules(section.rules)}")
+            for workflow, settings in queue_manager.workflows(RulesWorkflow):
+                if not self.rules(settings.rules).is_file():
+                    path: FieldPath = ("queue_managers", name, workflow, "rules")
+                    yield self._document.problem(path, f"there is no file {self.rules(settings.rules)}")
             quality = queue_manager.snapshot_quality
             for index, suite in enumerate(quality.suites if quality else ()):
                 if not self.suite(suite).is_file():

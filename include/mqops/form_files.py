@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mqops.errors import SettingsError
-from mqops.estate import EstateFile
+from mqops.estate import EstateFile, RulesWorkflow
 from mqops.printable import printable
 
 TABLES = "rules", (".rules",)
@@ -71,9 +71,8 @@ def _standing(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
 
 def _listed_tables(estate: EstateFile) -> Iterator[str]:
     for queue_manager in estate.estate.queue_managers.values():
-        for section in (queue_manager.dlq_rules, queue_manager.backout_reprocess):
-            if section:
-                yield section.rules
+        for _, workflow in queue_manager.workflows(RulesWorkflow):
+            yield workflow.rules
 
 
 def _listed_suites(estate: EstateFile) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, NotRequired, TypedDict
 
 
 def with_lists(value: dict[str, Any]) -> dict[str, Any]:
@@ -12,19 +12,15 @@ def with_lists(value: dict[str, Any]) -> dict[str, Any]:
     return {name: list(content) if isinstance(content, tuple) else content for name, content in value.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleBalance:
-    """What became of the messages one rule was chosen for.
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What became of messages, as the proof counts it.
 
-    Parameters: `rule_line` None for messages without a matching rule; `planned` = `moved` + `discarded` + `left` +
-    `gone`, else the run does not balance; `unexplained` are the messages without evidence of what became of them
-    (`mqops.prove.core.balance`); `failed` counts the tries of this run that failed; all in messages.
+    Parameters: `planned` = `moved` + `discarded` + `left` + `gone`, else the run does not balance; `unexplained` are
+    the messages without evidence of what became of them (`mqops.prove.core.balance`); `failed` counts the tries of this
+    run that failed; all in messages.
     """
 
-    queue: str
-    rule_line: int | None
-    rule_key: str
-    action: str
     planned: int = 0
     moved: int = 0
     discarded: int = 0
@@ -33,33 +29,98 @@ class RuleBalance:
     unexplained: int = 0
     failed: int = 0
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether every planned message is moved, discarded, left or gone."""
+        return self.planned == self.moved + self.discarded + self.left + self.gone
+
+
+def total_of(counts: Iterable[Counts]) -> Counts:
+    """The sums of all of them."""
+    ones = list(counts)
+    return Counts(**{count.name: sum(getattr(one, count.name) for one in ones) for count in fields(Counts)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleOnQueue:
+    """A rule and a queue. `rule_line` is None, and `rule_key` blank, for messages without a matching rule."""
+
+    queue: str
+    rule_line: int | None
+    rule_key: str
+    action: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleBalance(Counts, RuleOnQueue):
+    """What became of the messages one rule was chosen for. In JSON the last base stands first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunSummary:
-    """The outcome of a run, proved by the ledger and a look at the queue.
+class CanaryResult:
+    """What became of the canaries of a destination and rule.
 
-    Parameters: counts in messages; `returned` were moved and are on the queue again; `arrived` came after the
-    snapshot; `finished` whether every row with an action was dealt with; `reasons` MQRC name → failed tries;
-    `left_because` why → messages that were not tried (a canary came back ...); `gone_because` evidence → messages that
-    are gone; `unexplained` as in `RuleBalance`; `remarks` what the workflow found
-    besides (misconfigured queues ...); `canaries` what became of those of each destination and rule
-    (`mqops.act.canary.Fate`); `anatomy` what its dead-letter queues were made of (`mqops.observe.core.anatomy.brief`);
-    `ledger_seq` and `ledger_head` number and hash of the ledger's last line when the run was proved, 0 and blank where
-    it had none, or an earlier version proved it.
+    Parameters: counts in messages; `unread` were moved, and no application has read them yet (0 on a queue that is
+    storage); `why` the other messages of the destination and rule are left, "" where they follow.
     """
+
+    unit_group: str
+    rule_key: str
+    canaries: int
+    moved: int = 0
+    back: int = 0
+    failed: int = 0
+    unread: int = 0
+    why: str = ""
+
+
+class GroupBrief(TypedDict):
+    """A group of messages of a dead-letter queue (`mqops.observe.core.anatomy.Group`), their number, and its growth."""
+
+    reason: str
+    origin_q: str
+    origin_q_mgr: str
+    application: str
+    messages: int
+    growth: int
+
+
+class QueueBrief(TypedDict):
+    """What a dead-letter queue was made of, as `mqops.observe.core.anatomy.brief` says it."""
+
+    queue: str
+    messages: int
+    growth: int
+    since: str
+    since_at: NotRequired[str]
+    groups: int
+    top: list[GroupBrief]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOfRun:
+    """A run, and the plan that it carries out. `queue` names its queues, with commas between them."""
 
     run: str
     workflow: str
     queue_manager: str
     queue: str
     plan: str
-    planned: int = 0
-    moved: int = 0
-    discarded: int = 0
-    left: int = 0
-    gone: int = 0
-    unexplained: int = 0
-    failed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary(Counts, PlanOfRun):
+    """The outcome of a run, proved by the ledger and a look at the queue. In JSON the last base stands first.
+
+    Parameters: counts in messages, those of `Counts` for all rules together; `returned` were moved and are on the
+    queue again; `arrived` came after the snapshot; `finished` whether every row with an action was dealt with;
+    `reasons` MQRC name → failed tries; `left_because` why → messages that were not tried (a canary came back ...);
+    `gone_because` evidence → messages that are gone; `remarks` what the workflow found besides (misconfigured
+    queues ...); `canaries` of each destination and rule; `anatomy` what its dead-letter queues were made of;
+    `ledger_seq` and `ledger_head` number and hash of the ledger's last line when the run was proved, 0 and blank if
+    the ledger had no line, or an earlier version proved it.
+    """
+
     returned: int = 0
     arrived: int = 0
     finished: bool = True
@@ -68,10 +129,10 @@ class RunSummary:
     reasons: Mapping[str, int] = field(default_factory=dict)
     left_because: Mapping[str, int] = field(default_factory=dict)
     gone_because: Mapping[str, int] = field(default_factory=dict)
-    canaries: tuple[Mapping[str, Any], ...] = ()
+    canaries: tuple[CanaryResult, ...] = ()
     rules: tuple[RuleBalance, ...] = ()
     remarks: tuple[str, ...] = ()
-    anatomy: tuple[Mapping[str, Any], ...] = ()
+    anatomy: tuple[QueueBrief, ...] = ()
     ledger_seq: int = 0
     ledger_head: str = ""
     proved_at: str = ""
@@ -84,13 +145,18 @@ class RunSummary:
     def from_json(cls, value: Mapping[str, Any]) -> RunSummary:
         """The summary that `to_json` made."""
         rules = tuple(RuleBalance(**rule) for rule in value["rules"])
-        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks", "canaries", "anatomy")}
-        return cls(**{**value, "rules": rules, **texts})
+        canaries = tuple(CanaryResult(**one) for one in value.get("canaries", ()))
+        texts = {name: tuple(value.get(name, ())) for name in ("problems", "remarks", "anatomy")}
+        return cls(**{**value, "rules": rules, "canaries": canaries, **texts})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueObserved:
-    """One queue as the snapshot has it: messages and their bytes (MQMD not counted)."""
+    """One queue as the snapshot has it: messages and their bytes (MQMD not counted).
+
+    Parameters: `expired` messages that the queue manager discarded when it was browsed; `expired_exact` as in
+    `mqops.observe.expired.Expired`.
+    """
 
     queue: str
     messages: int
@@ -98,11 +164,14 @@ class QueueObserved:
     with_dlh: int = 0
     without_dlh: int = 0
     oldest: str = ""
+    expired: int = 0
+    expired_exact: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserveSummary:
-    """What a snapshot holds. `files` are the snapshot's files and their sizes in bytes, all of them on disk."""
+    """What a snapshot holds. `files` are the snapshot's files and their sizes in bytes, all of them on disk; `whole`
+    whether it has every message of its queues."""
 
     run: str
     queue_manager: str
@@ -111,6 +180,7 @@ class ObserveSummary:
     bytes: int
     queues: tuple[QueueObserved, ...] = ()
     files: Mapping[str, int] = field(default_factory=dict)
+    whole: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""

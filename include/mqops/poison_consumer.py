@@ -37,7 +37,7 @@ from mqops.act.report_sender import refusal
 from mqops.backout.core.disposal import LastResort, Limits, aged, dead_letter_header, dead_lettered, last_resort
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError, SettingsError, mq_error
 from mqops.mq.inquire import base_queue, dead_letter_queue, queue_manager_name, queue_state
-from mqops.mq.session import MATCH_BOTH, Got, Session
+from mqops.mq.session import MATCH_BOTH, RawMessage, Session
 from mqops.printable import printable
 from mqops.report import Report, exception_report
 from mqwire import constants as c
@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 
 
 class PoisonStuck(MqopsError):
-    """A poisonous message can go nowhere and stays on its queue; mend its backout queue or the dead-letter queue."""
+    """A poison message cannot be moved and stays on its queue. Repair its backout queue or the dead-letter queue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ class PoisonAwareConsumer:
             self._back_out_all()
             raise
 
-    def _deal_with(self, got: Got, process: Callable[[Delivery], object]) -> Handled:
+    def _deal_with(self, got: RawMessage, process: Callable[[Delivery], object]) -> Handled:
         since = time.monotonic()
         md = MQMD.unpack(got.md)
         if md.backout_count and (limits := self.limits()).reached(md.backout_count):
@@ -161,7 +161,7 @@ class PoisonAwareConsumer:
             return self._failed(got, md, since, error)
         return self._done(got, md)
 
-    def _get(self, wait_ms: int) -> Got | None:
+    def _get(self, wait_ms: int) -> RawMessage | None:
         while True:
             try:
                 return self._session.get(self._handle, GET_OPTIONS | self._mark, wait_ms=wait_ms, name=self._name)
@@ -171,7 +171,7 @@ class PoisonAwareConsumer:
                 self._mark = 0
                 log.info("MQGMO_MARK_SKIP_BACKOUT is not offered (%s)", printable(error.symbol))
 
-    def _done(self, got: Got, md: MQMD) -> Handled:
+    def _done(self, got: RawMessage, md: MQMD) -> Handled:
         try:
             self._session.commit()
         except MQError as error:
@@ -181,7 +181,7 @@ class PoisonAwareConsumer:
             return Handled(what="redelivered", msg_id=md.msg_id, backout_count=md.backout_count + 1, error=error)
         return Handled(what="done", msg_id=md.msg_id, backout_count=md.backout_count)
 
-    def _failed(self, got: Got, md: MQMD, since: float, error: Exception) -> Handled:
+    def _failed(self, got: RawMessage, md: MQMD, since: float, error: Exception) -> Handled:
         if isinstance(error, MQError) and error.reason in LOST_CONNECTION:
             raise error
         self._session.backout()
@@ -199,8 +199,8 @@ class PoisonAwareConsumer:
             return Handled(what="elsewhere", msg_id=md.msg_id, backout_count=count, error=error)
         return self._dispose(again, count, limits, time.monotonic(), error)
 
-    def _get_again(self, got: Got, count: int) -> Got | None:
-        """The same message under a second unit of work, found by its identity; None where somebody else has it."""
+    def _get_again(self, got: RawMessage, count: int) -> RawMessage | None:
+        """The same message under a second unit of work, found by its identity; None if another program has it."""
         key = key_of(got.md, got.body)
         ids = MQMD.unpack(got.md)
         options = BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST
@@ -220,14 +220,14 @@ class PoisonAwareConsumer:
                 return taken
         return None
 
-    def _dispose(self, got: Got, count: int, limits: Limits, since: float, error: Exception | None) -> Handled:
+    def _dispose(self, got: RawMessage, count: int, limits: Limits, since: float, error: Exception | None) -> Handled:
         """UOW2: the message leaves its queue for one other place, or is reinstated."""
         handled = self._place(got, count, limits, since, error)
         self._session.commit()
         log.warning("Message %s %s, reason %d", handled.msg_id.hex(), printable(handled.what), handled.reason)
         return handled
 
-    def _place(self, got: Got, count: int, limits: Limits, since: float, error: Exception | None) -> Handled:
+    def _place(self, got: RawMessage, count: int, limits: Limits, since: float, error: Exception | None) -> Handled:
         md, raw = MQMD.unpack(got.md), aged(got.md, int((time.monotonic() - since) * 10))
         reason = c.MQRC_BACKOUT_THRESHOLD_REACHED
         if limits.requeue_to:

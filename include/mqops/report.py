@@ -1,4 +1,6 @@
-"""Report messages as a program builds them that is not the queue manager (`ibm_mq_facts` 4.2). Pure: values in, out.
+"""Report messages that a program makes, not the queue manager. Pure: values in, values out.
+
+Source: IBM MQ, "Report (MQLONG)" of the MQMD.
 
 | field                    | value                                                                                   |
 |--------------------------|-----------------------------------------------------------------------------------------|

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ValidationError
 
-Place = tuple[str, ...]
+FieldPath = tuple[str, ...]
 
 # pydantic's error type → our wording; {found} is the value, the other names come from pydantic's own context.
 WORDING = {
@@ -59,10 +59,10 @@ class Document:
 
     source: str
     value: Any = None
-    lines: dict[Place, int] = field(default_factory=dict)
+    lines: dict[FieldPath, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
-    def problem(self, path: Place, message: str) -> Problem:
+    def problem(self, path: FieldPath, message: str) -> Problem:
         """A problem at `path`, with the line of the nearest value that the file has."""
         known = next((path[:n] for n in range(len(path), -1, -1) if path[:n] in self.lines), None)
         line = self.lines[known] if known is not None else 1
@@ -122,7 +122,7 @@ def read(text: str, *, source: str) -> Document:
     return document
 
 
-def walk(node: yaml.Node, path: Place, document: Document) -> None:
+def walk(node: yaml.Node, path: FieldPath, document: Document) -> None:
     """Note the line of `node` and of all below it; refuse duplicate keys."""
     document.lines.setdefault(path, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
@@ -146,7 +146,7 @@ def walk(node: yaml.Node, path: Place, document: Document) -> None:
             walk(value, here, document)
 
 
-def wording(item: Mapping[str, Any], path: Place, model: type[BaseModel]) -> str:
+def wording(item: Mapping[str, Any], path: FieldPath, model: type[BaseModel]) -> str:
     """What to tell the user about one pydantic error."""
     kind, context = item["type"], dict(item.get("ctx") or {})
     if kind == "extra_forbidden":
@@ -176,7 +176,7 @@ def unknown_key(name: str, known: list[str]) -> str:
     return f"is not a known key{hint}"
 
 
-def known_keys(model: type[BaseModel], path: Place) -> Iterator[str]:
+def known_keys(model: type[BaseModel], path: FieldPath) -> Iterator[str]:
     """Keys that the model at `path` below `model` has."""
     current: type[BaseModel] | None = model
     for part in path:

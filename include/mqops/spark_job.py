@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import re
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops import errors
-from mqops.errors import LakeError, MqopsError
+from mqops.errors import LakeError, MqopsError, SparkUnreachable
 from mqops.printable import printable
 from mqops.spark_private import UMASK, scratch, scratch_parent, settings
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NO_DISK = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
+_TRIES = 6
+"""How often a Connect client tries a call again: for about a minute, in which a server can have been restarted."""
+_SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.", "Socket closed", "Connection reset")
 _RAISED = re.compile(r"^(?:[\w.]*\.)?errors\.(\w+): (.+)$", re.MULTILINE)
 
 
@@ -32,13 +36,18 @@ def session(name: str) -> SparkSession:
     """
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    return (
+    made = (
         SparkSession.builder.appName(name)
         .config(map=_private_start())
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "2000")
         .getOrCreate()
     )
+    if "SPARK_REMOTE" in os.environ:
+        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
+
+        made.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
+    return made
 
 
 def _private_start() -> dict[str, Any]:
@@ -65,8 +74,10 @@ def run(main: Callable[[Sequence[str]], None]) -> int:
     """Run an entry point with the command line's arguments; returns its exit code.
 
     A known error, also one raised in a Python worker, ends as the last line on standard error,
-    `mqops: <class>: <text>`, and exit code 1. Anything else keeps its traceback.
+    `mqops: <class>: <text>`, and exit code 1. Anything else keeps its traceback. What mqops logs at info level goes to
+    standard error, which the task's log has.
     """
+    _log_to_standard_error()
     try:
         main(sys.argv[1:])
     except Exception as error:
@@ -79,8 +90,15 @@ def run(main: Callable[[Sequence[str]], None]) -> int:
     return 0
 
 
+def _log_to_standard_error() -> None:
+    logger = logging.getLogger("mqops")
+    if not logger.handlers:
+        logger.addHandler(logging.StreamHandler())
+        logger.setLevel(logging.INFO)
+
+
 @contextmanager
-def told_by_spark(folder: Path) -> Iterator[None]:
+def spark_errors(folder: Path) -> Iterator[None]:
     """Turn what Spark says of a worker's error, or of the disk, into the error that it is.
 
     Raises:
@@ -95,7 +113,7 @@ def told_by_spark(folder: Path) -> Iterator[None]:
         text = str(error)
         for sign in _NO_DISK:
             if sign in text:
-                raise LakeError(f"The lake failed at {folder}: {sign}; mend it, no message was lost") from error
+                raise LakeError(f"The lake failed at {folder}: {sign}; repair it, no message was lost") from error
         known = known_error(error)
         if known is None:
             raise
@@ -122,6 +140,13 @@ def known_error(error: BaseException) -> tuple[str, str] | None:
     for kind, text in reversed(_RAISED.findall(str(error))):
         if isinstance(getattr(errors, kind, None), type) and issubclass(getattr(errors, kind), MqopsError):
             return kind, text
+    if type(error).__module__.startswith("pyspark.errors") and any(sign in str(error) for sign in _SERVER_GONE):
+        return (
+            SparkUnreachable.__name__,
+            "the Spark Connect server ended, or was restarted, while the job ran. No message was lost or moved twice: "
+            "what was committed is in the ledger or on the ledger queue. Start the server if it is down, and run this "
+            "step again; it goes on where it was",
+        )
     return None
 
 

@@ -9,13 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mqops.estate import Estate, QueueManager, dag_prefix, load
+from mqops.errors import SettingsError
+from mqops.estate import Estate, Section, dag_prefix, load
 from mqops_demo.airflow_client import AirflowClient
 from mqops_demo.airflow_home import AirflowHome, home
 from mqops_demo.airflow_processes import AirflowFailed, start, stop
 from mqops_demo.estate import ROOT
 
-SPARK = {"conn_type": "spark", "host": "local[*]", "extra": json.dumps({"deploy-mode": "client"})}
+NO_PORT = 0
+"""What Airflow's form sends for an empty port. Stored as it is sent, it is the same to the Test button, which otherwise
+takes the connection for another one and asks for its password."""
+SPARK_CONNECT = {"conn_type": "spark_connect", "host": "localhost"}
 
 
 def estate_of(place: AirflowHome) -> Estate:
@@ -24,43 +28,55 @@ def estate_of(place: AirflowHome) -> Estate:
 
 
 def connections(place: AirflowHome) -> dict[str, dict[str, Any]]:
-    """Airflow connection id → fields: local Spark, and the embedded queue managers of the estate."""
+    """Airflow connection id → fields: the Spark Connect server, and the embedded queue managers of the estate."""
     estate = estate_of(place)
+    server = place.spark_connect
+    session = json.dumps({"session_id": server["session_id"]})
+    spark = {**SPARK_CONNECT, "port": server["port"], "password": server["token"], "extra": session}
     found: dict[str, dict[str, Any]] = {}
     for name, queue_manager in estate.queue_managers.items():
-        found[estate.spark_connection(name)] = SPARK
+        found[estate.spark_connection(name)] = spark
         found[queue_manager.connection] = {
             "conn_type": "mq",
+            "port": NO_PORT,
             "extra": json.dumps({"queue_manager": name, "home": str(place.queue_managers)}),
         }
     return found
 
 
+NEXT = """\
+What next:
+  1. `make demo` puts an incident on the queues of QM1: 2,000 dead letters and more.
+  2. Log in as operator at {address}/dags/qm1_dlq_rules and press Trigger: a dry run shows what would be done.
+  3. Trigger it again without "Dry run". The plan waits: log in as approver at {address}/required_actions.
+  `make down` ends Airflow, Spark and the queue managers. Messages stay. `make up` sets include/mqsc/ again."""
 FOR_ALL = ("mq_refresh_expiry", "mq_stop", "mq_undo")
 
 
 def dag_ids(estate: Estate) -> list[str]:
     """The DAGs that the estate asks for: a workflow has the name of its section; and those for all queue managers."""
-    workflows = [name for name in QueueManager.model_fields if name not in ("connection", "spark")]
     return [*FOR_ALL] + [
         f"{dag_prefix(name)}_{workflow}"
         for name, settings in estate.queue_managers.items()
-        for workflow in workflows
-        if getattr(settings, workflow)
+        for workflow, _ in settings.workflows(Section)
     ]
 
 
 def up(place: AirflowHome, report: Callable[[str], None] = print) -> AirflowClient:
     """Start Airflow unless it runs, make missing connections, wait for the DAGs and unpause them; returns a session.
 
-    A connection that is there stays as it is: the person may have pointed it elsewhere.
+    A connection that is there stays as it is: the person may have pointed it elsewhere. Only one to a Spark Connect
+    server of this machine gets the port and the token of the server that was started.
     """
     start(place, report)
     client = AirflowClient(place)
     client.wait_until_healthy(report)
     for conn_id, fields in connections(place).items():
-        if not client.has_connection(conn_id):
+        there = client.connection(conn_id)
+        if there is None or {name: there[name] for name in SPARK_CONNECT} == SPARK_CONNECT:
             client.set_connection(conn_id, **fields)
+        elif there["conn_type"] == "mq" and not there["host"] and there["port"] is None:
+            client.set_connection(conn_id, conn_type="mq", port=NO_PORT)
     for dag_id in dag_ids(estate_of(place)):
         client.wait_for_dag(dag_id)
         client.unpause(dag_id)
@@ -78,6 +94,8 @@ def greet(client: AirflowClient, report: Callable[[str], None] = print) -> None:
     for user, password in client.home.passwords.items():
         report(f"  login {user:<9} password {password}")
     report(f"  DAGs: {', '.join(client.dag_ids())}")
+    for line in NEXT.format(address=client.home.address).splitlines():
+        report(line)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -92,7 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
             greet(up(home()))
         else:
             print("Airflow: stopped" if down(home()) else "Airflow: was not running")
-    except AirflowFailed as error:
+    except (AirflowFailed, SettingsError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

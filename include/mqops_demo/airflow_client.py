@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 
 from mqops_demo.airflow_home import AirflowHome
-from mqops_demo.airflow_processes import COMMANDS, AirflowFailed, log_tail, running
+from mqops_demo.airflow_processes import PROCESSES, AirflowFailed, log_tail, running
+from mqops_demo.spark_connect import answers
 
 POLL = 1.0
 """Seconds between two looks: each costs Airflow's API server tens of milliseconds of processor."""
@@ -56,17 +57,17 @@ class AirflowClient:
         return answer.json() if answer.content else None
 
     def wait_until_healthy(self, report: Report = print) -> None:
-        """Wait until all four processes say they are healthy, then log in.
+        """Wait until Airflow's four processes say they are healthy and Spark's server listens, then log in.
 
         Raises:
             AirflowFailed: one of them has ended.
         """
         waiting = ""
         while True:
-            missing = set(COMMANDS) - set(running(self.home))
+            missing = set(PROCESSES) - set(running(self.home))
             if missing:
                 name = sorted(missing)[0]
-                raise AirflowFailed(f"airflow {name} has ended:\n{log_tail(self.home, name)}")
+                raise AirflowFailed(f"{name} has ended:\n{log_tail(self.home, name)}")
             unhealthy = list(self._unhealthy())
             if not unhealthy:
                 break
@@ -82,6 +83,8 @@ class AirflowClient:
         except (httpx.TransportError, json.JSONDecodeError):
             yield "api-server"
             return
+        if not answers(self.home.spark_connect["port"]):
+            yield "spark-connect"
         for name in ("metadatabase", "scheduler", "dag_processor", "triggerer"):
             if parts.get(name, {}).get("status") != "healthy":
                 yield name.replace("_", "-")
@@ -97,13 +100,15 @@ class AirflowClient:
     def set_connection(self, conn_id: str, **fields: Any) -> None:
         """Make or change a connection; Airflow encrypts what is secret in it."""
         body = {"connection_id": conn_id, **fields}
-        if self.has_connection(conn_id):
+        if self.connection(conn_id):
             self.call("PATCH", f"/connections/{conn_id}", json=body)
         else:
             self.call("POST", "/connections", json=body)
 
-    def has_connection(self, conn_id: str) -> bool:
-        return self.call("GET", f"/connections/{conn_id}", missing_ok=True) is not None
+    def connection(self, conn_id: str) -> dict[str, Any] | None:
+        """The fields of a connection, without its secrets; None where there is none of that name."""
+        found: dict[str, Any] | None = self.call("GET", f"/connections/{conn_id}", missing_ok=True)
+        return found
 
     def test_connection(self, conn_id: str, **fields: Any) -> tuple[bool, str]:
         """Press the Test button of a connection's form."""

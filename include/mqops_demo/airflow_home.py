@@ -15,16 +15,19 @@ import secrets
 import socket
 import stat
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from mqops_demo import spark_connect
 from mqops_demo.estate import ROOT, variable_folder
 from mqops_demo.spark_archive import write_properties
 
 HOST = "127.0.0.1"
 FIRST_PORT = 8080
-USERS = {"admin": "admin", "operator": "user", "viewer": "viewer"}  # user → Airflow role
+USERS = {role: role for role in ("admin", "operator", "approver", "viewer")}  # user → role (`mqops_airflow.roles`)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,12 @@ class AirflowHome:
         return int(json.loads((self.folder / "port.json").read_text())["port"])
 
     @property
+    def spark_connect(self) -> dict[str, Any]:
+        """The Spark Connect server: `token`, the `session_id` that all clients share; `port` once it was started."""
+        found: dict[str, Any] = json.loads((self.folder / "spark_connect.json").read_text())
+        return found
+
+    @property
     def address(self) -> str:
         return f"http://{HOST}:{self.port}"
 
@@ -65,7 +74,11 @@ class AirflowHome:
         self.folder.chmod(0o700)
         keep(self.folder / "secrets.json", new_secrets)
         write_properties(self.folder / "spark.properties")
-        keep(self.password_file, lambda: {user: secrets.token_urlsafe(9) for user in USERS})
+        keep(self.folder / "spark_connect.json", new_spark_connect)
+        keep(self.password_file, dict)
+        missing = {user: secrets.token_urlsafe(9) for user in USERS if user not in self.passwords}
+        if missing:
+            write_private(self.password_file, {**self.passwords, **missing})
 
     @contextlib.contextmanager
     def chosen_port(self) -> Iterator[int]:
@@ -74,10 +87,21 @@ class AirflowHome:
         Gives the descriptor of a lock on that port, to be handed to the process that will listen: as long as that
         process lives, no other Airflow of ours (another folder, another start at the same moment) takes the port.
         """
-        place = self.folder / "port.json"
-        first = self.port if place.exists() else FIRST_PORT
-        port, lock = free_port(first)
-        write_private(place, {"port": port})
+        with self._port_of("port.json", FIRST_PORT) as lock:
+            yield lock
+
+    @contextlib.contextmanager
+    def chosen_spark_port(self) -> Iterator[int]:
+        """The same for the Spark Connect server."""
+        with self._port_of("spark_connect.json", spark_connect.FIRST_PORT) as lock:
+            yield lock
+
+    @contextlib.contextmanager
+    def _port_of(self, name: str, first: int) -> Iterator[int]:
+        place = self.folder / name
+        known = json.loads(place.read_text()) if place.exists() else {}
+        port, lock = free_port(known.get("port", first))
+        write_private(place, {**known, "port": port})
         try:
             yield lock
         finally:
@@ -97,6 +121,7 @@ class AirflowHome:
             # Who may edit connections can have this machine connect anywhere: for a demonstration on 127.0.0.1 only.
             "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{base}/execution/",
+            "AIRFLOW__CORE__AUTH_MANAGER": "mqops_airflow.roles.RolesAuthManager",
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": ",".join(f"{user}:{role}" for user, role in USERS.items()),
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(self.password_file),
             "AIRFLOW__API__HOST": HOST,
@@ -132,6 +157,11 @@ def new_secrets() -> dict[str, str]:
         "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_urlsafe(48),
         "AIRFLOW__API__SECRET_KEY": secrets.token_urlsafe(32),
     }
+
+
+def new_spark_connect() -> dict[str, str]:
+    """What the clients of the Spark Connect server have to know."""
+    return {"token": secrets.token_urlsafe(24), "session_id": str(uuid.uuid4())}
 
 
 def keep(path: Path, make: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""Start and stop Airflow's four processes, each in a session of its own. Only what was started here is ended.
+"""Start and stop Airflow's four processes and Spark's server, each in a session of its own; end only these.
 
 1. `processes.json` names each process by pid and start time, so that a number reused by another program is not taken
    for ours.
@@ -15,19 +15,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
 
+from mqops_demo import spark_connect
 from mqops_demo.airflow_home import AirflowHome, write_private
 
-COMMANDS = {
+AIRFLOW = {
     "api-server": ("api-server",),
     "scheduler": ("scheduler", "--skip-serve-logs"),
     "dag-processor": ("dag-processor",),
     "triggerer": ("triggerer", "--skip-serve-logs"),
 }
+SPARK = "spark-connect"
+PROCESSES = (SPARK, *AIRFLOW)
 GRACE = 20.0  # seconds between asking a process group to end and killing it
 POLL = 0.1
 Report = Callable[[str], None]
@@ -54,34 +57,42 @@ def start(home: AirflowHome, report: Report = print) -> None:
     """Start whatever does not run yet and wait until Airflow says it is healthy."""
     home.prepare()
     alive = running(home)
-    if set(alive) == set(COMMANDS):
+    if set(alive) == set(PROCESSES):
         return
     if alive:
         stop(home, report)
-    with home.chosen_port() as lock:
+    with home.chosen_port() as lock, home.chosen_spark_port() as spark_lock:
         migrate(home, report)
-        report("Airflow: starting api-server, scheduler, dag-processor and triggerer")
-        spawn(home, lock)
+        report("Airflow: starting api-server, scheduler, dag-processor and triggerer; Spark: starting a Connect server")
+        spawn(home, lock, spark_lock)
 
 
-def spawn(home: AirflowHome, lock: int) -> None:
-    """Start the processes and write each down at once; the one that listens inherits `lock`."""
-    logs = home.folder / "logs"
-    logs.mkdir(exist_ok=True)
+def spawn(home: AirflowHome, lock: int, spark_lock: int) -> None:
+    """Start the processes and write each down at once; those that listen inherit the locks of their ports."""
+    (home.folder / "logs").mkdir(exist_ok=True)
+    spark = home.spark_connect
     started: dict[str, dict[str, float]] = {}
-    for name, arguments in COMMANDS.items():
-        with open(logs / f"{name}.log", "wb") as log:
+
+    def start_one(name: str, module: str, *arguments: str, env: Mapping[str, str], lock: int | None) -> None:
+        with open(home.folder / "logs" / f"{name}.log", "wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "airflow", *arguments],
-                env=home.environment(),
+                [sys.executable, "-m", module, *arguments],
+                env=env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                pass_fds=[lock] if name == "api-server" else [],
+                pass_fds=[] if lock is None else [lock],
             )
         started[name] = {"pid": process.pid, "started": psutil.Process(process.pid).create_time()}
         write_private(home.folder / "processes.json", started)
+
+    place, variables = str(home.folder / "spark"), spark_connect.environment(spark["token"])
+    idle = str(spark_connect.idle_minutes(os.environ))
+    start_one(SPARK, spark_connect.__name__, place, str(spark["port"]), idle, env=variables, lock=spark_lock)
+    for name, arguments in AIRFLOW.items():
+        mine = lock if name == "api-server" else None
+        start_one(name, "airflow", *arguments, env=home.environment(), lock=mine)
 
 
 def migrate(home: AirflowHome, report: Report) -> None:
@@ -134,7 +145,7 @@ def stop(home: AirflowHome, report: Report = print) -> bool:
     """End exactly what was started here; returns whether anything was there to end."""
     groups = [pid for _, pid, _ in recorded(home) if group_members(pid)]
     if groups:
-        report("Airflow: stopping")
+        report("Airflow and Spark: stopping")
     signal_groups(groups, signal.SIGTERM)
     deadline = time.monotonic() + GRACE
     while (groups := [group for group in groups if group_members(group)]) and time.monotonic() < deadline:

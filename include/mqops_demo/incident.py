@@ -7,8 +7,10 @@ too small. The host's operator sends what the host dead-lettered on to QM1, head
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pymqi
 from pymqi import CMQC
@@ -17,6 +19,8 @@ from mqops_demo.estate import REPAIRS, depth_of, mqlite, wait_until_empty
 
 DEAD_LETTER_QUEUE = "SYSTEM.DEAD.LETTER.QUEUE"
 LEDGER_ROOM = 100  # how many of the postings find room once the operators have mended what they could
+SETS_CONTEXT = CMQC.MQOO_OUTPUT | CMQC.MQOO_SET_ALL_CONTEXT
+SET_OPTIONS = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_SET_ALL_CONTEXT
 PASS_OPTIONS = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_PASS_ALL_CONTEXT
 
 
@@ -26,6 +30,7 @@ class Traffic:
 
     Args:
         queue: the destination, on `queue_manager`.
+        program: the application, as PutApplName has it.
         count: how many are sent.
         story: what is wrong with the destination.
         fits: how many of them the destination takes before the trouble starts.
@@ -35,6 +40,7 @@ class Traffic:
     """
 
     queue: str
+    program: str
     count: int
     story: str
     queue_manager: str = "QM1"
@@ -47,18 +53,59 @@ class Traffic:
 
 
 TRAFFIC = (
-    Traffic(queue="PAYMENTS.ARCHIVE", count=350, story="queue was deleted", rfh2=True),
-    Traffic(queue="TRADES.OLD", count=300, story="renamed to TRADES.NEW"),
-    Traffic(queue="CARDS.AUTH", count=400, fits=100, story="full", persistent=False, body_length=200),
-    Traffic(queue="FX.RATES", count=300, story="put inhibited", persistent=False, expiry=36_000, body_length=120),
-    Traffic(queue="LOANS.REQUEST.V0", count=150, story="queue was deleted", rfh2=True),
-    Traffic(queue="STATEMENTS.OUT", count=150, story="message too long", body_length=3_000),
-    Traffic(queue="SEPA.BATCH", count=200, story="put inhibited, groups of 5", group=5),
-    Traffic(queue="LEDGER.POST", count=350, fits=150, story="full"),
-    Traffic(queue="ACCOUNTS.QUERY", count=120, story="alias without its target", expiry=864_000, body_length=300),
-    Traffic(queue="HOST.POSTING", queue_manager="MVS1", count=200, story="put inhibited on the host (EBCDIC headers)"),
+    Traffic(queue="PAYMENTS.ARCHIVE", program="payments-api", count=350, story="queue was deleted", rfh2=True),
+    Traffic(queue="TRADES.OLD", program="trades-feed", count=300, story="renamed to TRADES.NEW"),
+    Traffic(
+        queue="CARDS.AUTH",
+        program="card-terminals",
+        count=400,
+        fits=100,
+        story="full",
+        persistent=False,
+        body_length=200,
+    ),
+    Traffic(
+        queue="FX.RATES",
+        program="fx-ticker",
+        count=300,
+        story="put inhibited",
+        persistent=False,
+        expiry=36_000,
+        body_length=120,
+    ),
+    Traffic(queue="LOANS.REQUEST.V0", program="loans-web", count=150, story="queue was deleted", rfh2=True),
+    Traffic(queue="STATEMENTS.OUT", program="statements-batch", count=150, story="message too long", body_length=3_000),
+    Traffic(queue="SEPA.BATCH", program="sepa-batch", count=200, story="put inhibited, groups of 5", group=5),
+    Traffic(queue="LEDGER.POST", program="ledger-posting", count=350, fits=150, story="full"),
+    Traffic(
+        queue="ACCOUNTS.QUERY",
+        program="accounts-web",
+        count=120,
+        story="alias without its target",
+        expiry=864_000,
+        body_length=300,
+    ),
+    Traffic(
+        queue="HOST.POSTING",
+        program="host-gateway",
+        queue_manager="MVS1",
+        count=200,
+        story="put inhibited on the host (EBCDIC headers)",
+    ),
 )
 WITHOUT_HEADER = 60  # an application of the hub that takes the dead-letter queue for its own
+
+
+def origin(program: str) -> dict[str, Any]:
+    """The origin context that a program sets itself, as gateways do: its name is a name, not the end of a path."""
+    now = time.gmtime()
+    return {
+        "PutApplType": CMQC.MQAT_UNIX,
+        "PutApplName": program.encode(),
+        "PutDate": time.strftime("%Y%m%d", now).encode(),
+        "PutTime": time.strftime("%H%M%S00", now).encode(),
+        "UserIdentifier": b"branch",
+    }
 
 
 def rfh2(destination: str) -> bytes:
@@ -83,9 +130,9 @@ def bodies(traffic: Traffic) -> Iterator[bytes]:
 def send(connection: pymqi.QueueManager, traffic: Traffic) -> None:
     """Put the messages under syncpoint, a hundred to a unit of work, as a batch application does."""
     descriptor = pymqi.OD(ObjectName=traffic.queue.encode(), ObjectQMgrName=traffic.queue_manager.encode(), Version=1)
-    queue = pymqi.Queue(connection, descriptor, CMQC.MQOO_OUTPUT)
+    queue = pymqi.Queue(connection, descriptor, SETS_CONTEXT)
     for number, body in enumerate(bodies(traffic)):
-        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, Expiry=traffic.expiry)
+        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, Expiry=traffic.expiry, **origin(traffic.program))
         md.Format = CMQC.MQFMT_RF_HEADER_2 if traffic.rfh2 else CMQC.MQFMT_STRING
         md.Persistence = CMQC.MQPER_PERSISTENT if traffic.persistent else CMQC.MQPER_NOT_PERSISTENT
         md.ReplyToQ = b"BRANCH.REPLIES"
@@ -95,7 +142,7 @@ def send(connection: pymqi.QueueManager, traffic: Traffic) -> None:
             md.MsgSeqNumber = place + 1
             last = place + 1 == traffic.group
             md.MsgFlags = CMQC.MQMF_LAST_MSG_IN_GROUP if last else CMQC.MQMF_MSG_IN_GROUP
-        queue.put(body, md, pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        queue.put(body, md, pymqi.PMO(Options=SET_OPTIONS))
         if number % 100 == 99:
             connection.commit()
     connection.commit()
@@ -105,10 +152,10 @@ def send(connection: pymqi.QueueManager, traffic: Traffic) -> None:
 def put_without_header() -> None:
     """Messages on the dead-letter queue that do not begin with an MQDLH."""
     connection = pymqi.connect("QM1")
-    queue = pymqi.Queue(connection, DEAD_LETTER_QUEUE)
+    queue = pymqi.Queue(connection, DEAD_LETTER_QUEUE, SETS_CONTEXT)
     for number in range(WITHOUT_HEADER):
-        md = pymqi.MD(Format=CMQC.MQFMT_STRING)
-        queue.put(f"not dead, only lost: {number:06d}".encode(), md, pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        md = pymqi.MD(Format=CMQC.MQFMT_STRING, **origin("hub-cleanup"))
+        queue.put(f"not dead, only lost: {number:06d}".encode(), md, pymqi.PMO(Options=SET_OPTIONS))
     connection.commit()
     queue.close()
     connection.disconnect()

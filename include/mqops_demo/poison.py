@@ -12,7 +12,7 @@ import pymqi
 from pymqi import CMQC
 
 from mqops.poison_consumer import Delivery, PoisonAwareConsumer
-from mqops_demo.incident import rfh2
+from mqops_demo.incident import SET_OPTIONS, SETS_CONTEXT, origin, rfh2
 
 ORDERS, BROKEN_ORDERS = 200, 10
 DESK = ("LOANS.DESK", "TRADES.DESK")  # both name DESK.BOQ as their backout queue
@@ -26,12 +26,12 @@ class CannotRead(Exception):
     """The application's own error."""
 
 
-def put(connection: pymqi.QueueManager, queue: str, messages: list[tuple[dict[str, Any], bytes]]) -> None:
-    """Put messages (MQMD fields, body) in one unit of work."""
-    handle = pymqi.Queue(connection, queue, CMQC.MQOO_OUTPUT)
+def put(connection: pymqi.QueueManager, queue: str, messages: list[tuple[dict[str, Any], bytes]], program: str) -> None:
+    """Put messages (MQMD fields, body) of a program in one unit of work."""
+    handle = pymqi.Queue(connection, queue, SETS_CONTEXT)
     for fields, body in messages:
-        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, **{"Format": CMQC.MQFMT_STRING, "Persistence": 1, **fields})
-        handle.put(body, md, pymqi.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+        given = {"Format": CMQC.MQFMT_STRING, "Persistence": 1, **origin(program), **fields}
+        handle.put(body, pymqi.MD(Version=CMQC.MQMD_VERSION_2, **given), pymqi.PMO(Options=SET_OPTIONS))
     connection.commit()
     handle.close()
 
@@ -86,13 +86,13 @@ def happen(report: Callable[[str], None]) -> None:
     logging.getLogger("mqops.poison_consumer").setLevel(logging.ERROR)  # each of the failures is a warning
     connection = pymqi.connect("QM1")
     try:
-        put(connection, "PAYMENTS.IN", orders())
+        put(connection, "PAYMENTS.IN", orders(), "payments-api")
         for queue in DESK:
-            put(connection, queue, letters(queue))
+            put(connection, queue, letters(queue), "letters-web")
         for queue in ("PAYMENTS.IN", *DESK):
             what = consume(connection, queue)
             report(f"{queue}: {what['done']} messages booked, {what['requeued']} backed out three times and requeued")
-        put(connection, "CARDS.OFFERS", offers())
+        put(connection, "CARDS.OFFERS", offers(), "card-offers")
         time.sleep(OFFER_VALID / 10)
         report(f"{OFFERS:4} offers on CARDS.OFFERS, {SHORT_OFFERS} of them have expired by now")
     finally:

@@ -21,12 +21,14 @@ from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
+from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
+from mqops.model import RuleBalance, RunSummary
 from mqops.printable import printable
 from mqops_demo import airflow, airflow_home, airflow_processes, estate, workflows
 from mqops_demo.airflow_client import AirflowClient, RunResult
@@ -62,7 +64,7 @@ def show_question(question: Mapping[str, Any]) -> bool:
     return True
 
 
-def new_summary(lake: Path, before: set[Path]) -> dict[str, Any]:
+def new_summary(lake: Path, before: set[Path]) -> RunSummary:
     """The summary that the run has written.
 
     Raises:
@@ -71,18 +73,17 @@ def new_summary(lake: Path, before: set[Path]) -> dict[str, Any]:
     new = sorted(set(summaries(lake)) - before, key=lambda path: path.stat().st_mtime)
     if not new:
         raise RuntimeError("the run wrote no summary: see the log of its task `prove`")
-    found: dict[str, Any] = json.loads(new[-1].read_text())
-    return found
+    return RunSummary.from_json(json.loads(new[-1].read_text()))
 
 
 def summaries(lake: Path) -> set[Path]:
     return set(lake.glob("QM1/runs/*/summary.json"))
 
 
-def causes(lake: Path, summary: Mapping[str, Any]) -> Causes:
+def causes(lake: Path, summary: RunSummary) -> Causes:
     """Why each rule's messages stayed, as plan and ledger of the run have it: line of the rule → cause → messages."""
-    run = RunFolder.at(lake, str(summary["queue_manager"]), str(summary["run"]))
-    plan = PlanIdentity(run=run.run, digest=str(summary["plan"]))
+    run = RunFolder.at(lake, summary.queue_manager, summary.run)
+    plan = PlanIdentity(run=run.run, digest=summary.plan)
     ledger = account(LedgerFile(run.lake_folder, utc_now).markers(plan=plan))
     because = {row: f"failed with {reason_name(code)}" for row, code in ledger.failed.items()}
     because |= {row: f"not tried: {why}" for row, why in ledger.left.items()}
@@ -94,41 +95,39 @@ def causes(lake: Path, summary: Mapping[str, Any]) -> Causes:
     return found
 
 
-def show(summary: Mapping[str, Any], why: Causes) -> None:
+def show(summary: RunSummary, why: Causes) -> None:
     """What was on the queue, what each rule did, what is left and why (see `causes`), and whether it balances."""
     columns = ("planned", "moved", "discarded", "left", "gone", "failed")
-    table = Table(title=printable(f"{summary['queue']} of {summary['queue_manager']}: what each rule did"))
+    table = Table(title=printable(f"{summary.queue} of {summary.queue_manager}: what each rule did"))
     table.add_column("rule")
     table.add_column("action")
     for name in columns:
         table.add_column(name, justify="right")
-    for rule in summary["rules"]:
-        where = (
-            f"line {rule['rule_line']}" if rule["rule_line"] else "no MQDLH" if rule["action"] == "ERROR" else "none"
-        )
-        table.add_row(where, printable(rule["action"]), *(str(rule[name]) for name in columns))
+    for rule in summary.rules:
+        where = f"line {rule.rule_line}" if rule.rule_line else "no MQDLH" if rule.action == Action.ERROR else "none"
+        table.add_row(where, printable(rule.action), *(str(getattr(rule, name)) for name in columns))
     table.add_section()
-    table.add_row("all", "", *(str(summary[name]) for name in columns))
+    table.add_row("all", "", *(str(getattr(summary, name)) for name in columns))
     CONSOLE.print(table)
-    left = [rule for rule in summary["rules"] if rule["left"]]
-    CONSOLE.print(f"Left on the queue: {summary['left']}")
-    for rule in left:
-        CONSOLE.print(f"  {rule['left']:5}  {printable(why_left(rule, why.get(rule['rule_line'], {})))}")
-    total = " + ".join(f"{summary[name]} {name}" for name in ("moved", "discarded", "left", "gone"))
-    verdict = "balances" if summary["balanced"] else "DOES NOT BALANCE"
-    CONSOLE.print(f"{summary['planned']} planned = {total}:", Text(verdict, "bold"))
-    for problem in summary["problems"]:
+    CONSOLE.print(f"Left on the queue: {summary.left}")
+    for rule in summary.rules:
+        if rule.left:
+            CONSOLE.print(f"  {rule.left:5}  {printable(why_left(rule, why.get(rule.rule_line, {})))}")
+    total = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
+    verdict = "balances" if summary.balanced else "DOES NOT BALANCE"
+    CONSOLE.print(f"{summary.planned} planned = {total}:", Text(verdict, "bold"))
+    for problem in summary.problems:
         CONSOLE.print(f"  problem: {printable(problem)}")
 
 
-def why_left(rule: Mapping[str, Any], why: Mapping[str, int]) -> str:
+def why_left(rule: RuleBalance, why: Mapping[str, int]) -> str:
     """In words, why a rule's messages stayed: `why` has the rule's own causes, and how many messages each kept."""
-    if rule["action"] == "ERROR":
+    if rule.action == Action.ERROR:
         return "do not begin with an MQDLH: somebody has to look at them"
-    if rule["action"] == "IGNORE":
-        return f"ACTION(IGNORE) of line {rule['rule_line']}" if rule["rule_line"] else "no rule matches"
-    told = ", ".join(f"{count} {cause}" for cause, count in sorted(why.items())) or "neither tried nor dealt with"
-    return f"line {rule['rule_line']}, {rule['action']}: {told}; tried again next time"
+    if rule.action == Action.IGNORE:
+        return f"ACTION(IGNORE) of line {rule.rule_line}" if rule.rule_line else "no rule matches"
+    reasons = ", ".join(f"{count} {cause}" for cause, count in sorted(why.items())) or "neither tried nor dealt with"
+    return f"line {rule.rule_line}, {rule.action}: {reasons}; tried again next time"
 
 
 def workflow(client: AirflowClient, report: Progress) -> RunResult:
@@ -190,7 +189,7 @@ def everything(home: airflow_home.AirflowHome, report: Progress) -> tuple[bool, 
             show_text(client.failures(result))
     rows = list(workflows.lines(client, results))
     good = all(map(workflows.good, results)) and all(row.balanced for row in rows)
-    return good and bool(summary["balanced"]) and bool(summary["finished"]), rows
+    return good and summary.balanced and summary.finished, rows
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from mqops.model import RunSummary, total_of
 from mqops.printable import printable
 from mqops_demo.airflow_client import AirflowClient, RunResult
 
@@ -68,24 +69,21 @@ def lines(client: AirflowClient, results: list[RunResult]) -> Iterator[Line]:
         if not isinstance(summary, Mapping):
             yield Line(workflow=workflow, queue="(nothing to do)", found=0, done=0, left=0, balanced=True)
         elif "rules" in summary:
-            yield from _of_plan(workflow, summary)
+            yield from _of_plan(workflow, RunSummary.from_json(summary))
         else:
             yield from _of_queues(workflow, summary)
 
 
-def _of_plan(workflow: str, summary: Mapping[str, Any]) -> Iterator[Line]:
-    for queue in summary["queue"].split(","):
-        rules = [rule for rule in summary["rules"] if rule["queue"] == queue]
-        total = {name: sum(rule[name] for rule in rules) for name in ("planned", "moved", "discarded", "left", "gone")}
-        done, left = total["moved"] + total["discarded"], total["left"]
-        adds_up = total["planned"] == done + left + total["gone"]
+def _of_plan(workflow: str, summary: RunSummary) -> Iterator[Line]:
+    for queue in summary.queue.split(","):
+        total = total_of(rule for rule in summary.rules if rule.queue == queue)
         yield Line(
             workflow=workflow,
             queue=queue,
-            found=total["planned"],
-            done=done,
-            left=left,
-            balanced=summary["balanced"] and adds_up,
+            found=total.planned,
+            done=total.moved + total.discarded,
+            left=total.left,
+            balanced=summary.balanced and total.adds_up,
         )
 
 

@@ -45,7 +45,7 @@ EURO: dict[int, tuple[int, int]] = {
 
 
 def decoding_table(ccsid: int) -> str | None:
-    """The 256 characters of a page of this module, or None if it is none of them."""
+    """The 256 characters of a page of this module, or None for another code page."""
     if ccsid in EURO:
         base, cell = EURO[ccsid]
         characters = list(decoding_table(base) or _page_500())

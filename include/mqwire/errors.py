@@ -1,4 +1,4 @@
-"""The errors of mqwire: malformed bytes, values that do not fit, character sets nobody knows. Knows no queue."""
+"""The errors of mqwire: malformed bytes, values that do not fit, unknown character sets. Knows no queue."""
 
 from __future__ import annotations
 

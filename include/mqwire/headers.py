@@ -8,7 +8,7 @@
 3. CCSID -2 (inherit) said by a header is that header's own CCSID. 0 (queue manager) is ``q_mgr_ccsid`` where that is
    given; else it stays 0, and text that would need it is refused.
 4. Nothing is guessed: a header that is not what its format says raises, naming structure, field and offset. An Encoding
-   or CCSID that nobody knows is the fault of the header that says it, and that one is named. Offsets are those of the
+   or CCSID that is unknown is reported for the header that has it. Offsets are those of the
    body, but for the MQMD in front of it, which has its own.
 5. A chain has at most ``HEADERS`` headers.
 """

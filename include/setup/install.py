@@ -24,7 +24,7 @@ TOOLS = ROOT / ".tools"
 VENV = ROOT / ".venv"
 BUILD = ROOT / "build"
 STAMP = BUILD / "installed.json"
-NATIVE_SOURCES = ROOT / "include" / "mqlite"
+NATIVE_SOURCES = ROOT / "include" / "mqlite" / "c_interface"
 PYTHON_VERSIONS = ((3, 11), (3, 12), (3, 13))
 JAVA_VERSIONS = (17, 21)  # what Spark 4 supports
 # Of the interpreter that is to be used: its version, its headers' folder, whether it can make environments with pip.
@@ -176,8 +176,12 @@ def java_home() -> Path:
 
 
 def fingerprint() -> str:
-    """Digest of everything that set-up depends on."""
-    digest = hashlib.sha256(f"{ROOT} {find_python()} {sys.version}".encode())
+    """Digest of everything that set-up depends on.
+
+    The interpreter that runs this is not among it: the environment keeps the one that it was made with, and a shell
+    with build/env.sh in it runs this by the environment's own.
+    """
+    digest = hashlib.sha256(str(ROOT).encode())
     inputs = [ROOT / "requirements.lock", ROOT / "pyproject.toml", *LOCKS.glob("*.txt"), Path(__file__)]
     inputs += [NATIVE_SOURCES / name for name in ("build.py", "headers.py", "signatures.py")]
     for path in sorted(inputs):
@@ -206,6 +210,8 @@ def write_environment(java: Path) -> None:
     # Where the embedded queue managers and the lake are, unless the person says otherwise.
     places = {"MQOPS_VAR": f"{ROOT}/var", "MQLITE_HOME": "$MQOPS_VAR/qmgrs", "MQOPS_LAKE": "$MQOPS_VAR/lake"}
     text += "".join(f'export {key}="${{{key}:-{place}}}"\n' for key, place in places.items())
+    # Container images often set it. Without compiled modules each command, task and Spark worker compiles its own.
+    text += "unset PYTHONDONTWRITEBYTECODE\n"
     (BUILD / "env.sh").write_text(text + f"export PATH='{VENV / 'bin'}':\"$PATH\"\n")
 
 
@@ -227,12 +233,12 @@ def install() -> None:
     say("building libmqm_r.so")
     prefix = BUILD / "mq"
     source = {"PYTHONPATH": str(ROOT / "include")}
-    run(python, "-m", "mqlite.build", "--prefix", prefix, "--library-only", env={**compiler, **source})
+    run(python, "-m", "mqlite.c_interface.build", "--prefix", prefix, "--library-only", env={**compiler, **source})
     say("installing the locked packages (the first time this takes a minute: PySpark is 450 MB)")
     run(uv, "pip", "sync", "--python", python, "--require-hashes", ROOT / "requirements.lock",
         env={**compiler, **offline, "MQ_FILE_PATH": str(prefix)})  # fmt: skip
     say("building the bridge and installing mqops")
-    run(python, "-m", "mqlite.build", "--prefix", prefix, env={**compiler, **source})
+    run(python, "-m", "mqlite.c_interface.build", "--prefix", prefix, env={**compiler, **source})
     run(
         uv,
         "pip",

@@ -44,7 +44,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question with its answer, None where there is none yet. `task_instance` is the one that asked (its UUID)."""
+    """A question and its answer; None while there is no answer. `task_instance` is the UUID of the task that asked."""
 
     question: Question
     task_instance: str
@@ -58,13 +58,13 @@ def question(context: Context, *, digest: str, subject: str, body: str) -> Quest
     return Question(dag_id=run.dag_id, run_id=run.run_id, digest=digest, text=text)
 
 
-def keep(folder: str, asked: Asked) -> None:
+def write_question(folder: str, asked: Asked) -> None:
     """Write it in place of the one before. Raises `LakeError`."""
     write_json(Path(folder) / FILE, asdict(asked))
 
 
-def kept(folder: str) -> Asked | None:
-    """What was asked and answered last, None where nobody was asked. Raises `LakeError`."""
+def read_question(folder: str) -> Asked | None:
+    """What was asked and answered last, None if no person was asked. Raises `LakeError`."""
     path = Path(folder) / FILE
     if not path.exists():
         return None

@@ -1,7 +1,8 @@
-"""The task that waits for a person: it shows the plan, and what it lets through is that very plan and no other."""
+"""The task that shows the plan to a person and waits for the answer. The answer holds for this plan only."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
@@ -9,8 +10,9 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from mqops.errors import PlanChanged
 from mqops.estate import Approval
 from mqops.printable import printable
+from mqops_airflow.notify import tell_people
 from mqops_airflow.permission import NotAllowed, permission
-from mqops_airflow.plan_files import read_plan, read_preflight
+from mqops_airflow.plan_files import preflight_in, read_plan
 from mqops_airflow.policy import plain, restored
 
 if TYPE_CHECKING:
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class PlanApprovalOperator(ApprovalOperator):
-    """Asks for the approval of RUN/plan.json. No answer in time is a rejection; a rejection skips what comes behind.
+    """Asks for the approval of RUN/plan.json. No answer in time is a rejection. After a rejection later tasks are
+    skipped.
 
     RUN/approval.json has what was asked, and what Airflow recorded of the answer (see `mqops_airflow.answer`). A run
     asks about one plan only: Airflow keeps the text of its first question, whatever the task has to ask when it is
@@ -27,19 +30,23 @@ class PlanApprovalOperator(ApprovalOperator):
 
     :param folder: the run's folder (templated).
     :param approval: the estate's policy.
+    :param notify: the estate's notifier (`mqops_airflow.notify.named`), which tells that the question is open.
     """
 
     template_fields = (*ApprovalOperator.template_fields, "folder")
 
-    def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
+    def __init__(
+        self, *, folder: str, approval: Approval, notify: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(
             subject="Approve the plan?", defaults=[self.REJECT], response_timeout=approval.timeout, **kwargs
         )
         self.folder = folder
         self.approval = plain(approval)
+        self.notify = notify
 
     def execute(self, context: Context) -> Any:
-        """Ask.
+        """Write the question to RUN/approval.json, show it in Airflow, and wait for the answer.
 
         Raises:
             PlanChanged: the run has asked about another plan before, and that is the question people would see.
@@ -47,16 +54,18 @@ class PlanApprovalOperator(ApprovalOperator):
         from mqops_airflow import answer, plan_text  # noqa: PLC0415
 
         plan = read_plan(self.folder)
-        self.subject, self.body = plan_text.question(plan, read_preflight(self.folder), context)
+        self.subject, self.body = plan_text.question(plan, preflight_in(self.folder), context)
         asked = answer.question(context, digest=plan.digest, subject=self.subject, body=self.body)
-        answer.keep(self.folder, answer.Asked(question=asked, task_instance=str(context["ti"].id)))
+        answer.write_question(self.folder, answer.Asked(question=asked, task_instance=str(context["ti"].id)))
         shown = self._shown(context)
         if (shown.subject, shown.body) != (self.subject, self.body):
             raise PlanChanged(
-                f"this run has asked about another plan, which Airflow would show again: start a new run to have plan "
-                f"{plan.digest} approved"
+                f"this run has asked with another text: about another plan, or by another version of mqops. Airflow "
+                f"would show that text again: start a new run to have plan {plan.digest} approved"
             )
         self.log.info("%s Plan %s", printable(self.subject), printable(plan.digest))
+        text = f"Plan {plan.digest} waits for an answer within {self.response_timeout}; no answer is a Reject."
+        tell_people(self.notify, context, subject=self.subject, text=text)
         return super().execute(context)
 
     def _shown(self, context: Context) -> HITLDetailRequestResult:
@@ -86,18 +95,18 @@ class PlanApprovalOperator(ApprovalOperator):
         """Keep the answer that Airflow resumed this task with.
 
         Raises:
-            NotAllowed: it is an approval that permits nothing: by the requester, or the plan was made anew meanwhile.
+            NotAllowed: it is an approval that permits nothing: by the requester, or the plan was made again meanwhile.
         """
         from mqops_airflow import answer  # noqa: PLC0415
 
-        asked = answer.kept(self.folder)
+        asked = answer.read_question(self.folder)
         if asked is None or asked.task_instance != str(context["ti"].id):
             digest = read_plan(self.folder).digest
             raise NotAllowed(f"the answer is not about plan {digest}, which was made meanwhile: start a new run to ask")
         found = answer.answered(asked, event, approve=self.APPROVE)
-        answer.keep(self.folder, found)
+        answer.write_question(self.folder, found)
         assert found.answer is not None
-        who = found.answer.by or "nobody (time-out)"
+        who = found.answer.by or "the time-out"
         self.log.info(
             "Plan %s: %s by %s",
             printable(asked.question.digest),

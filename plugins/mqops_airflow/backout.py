@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mqops import form_files
+from mqops.counted import counted
 from mqops.printable import printable
-from mqops_airflow.check import CheckOperator, asked, drained_leftovers, end_here, valid_table
+from mqops_airflow.check import CheckOperator, drain_and_log, end_here, valid_table
 from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.reach import connection_for
-from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class BackoutCheckOperator(CheckOperator):
         rules = form_files.table(estate, params["rules_file"])
         table = valid_table(rules, self.queue_manager, self.log, origins=True)
         with connect(connection_for(self.queue_manager, estate)) as session:
-            drained = drained_leftovers(session, lake(estate), self.queue_manager, self.log)
+            drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             surveyed = survey(
                 session,
                 queues=params["queues"] or (),
@@ -47,17 +47,19 @@ class BackoutCheckOperator(CheckOperator):
             self.log.warning("%s", printable(remark))
         for queue, depth in surveyed.depths.items():
             named_by = ", ".join(surveyed.setting.named_by[queue]) or "no queue"
-            self.log.info("%s: %d messages; named as BOQNAME by %s", printable(queue), depth, printable(named_by))
-        self.log.info("%d markers of earlier runs drained", drained)
+            self.log.info(
+                "%s: %s; named as BOQNAME by %s", printable(queue), counted(depth, "message"), printable(named_by)
+            )
+        self.log.info("%s of earlier runs recorded", counted(drained, "marker"))
         found = {
-            "queue": ",".join(surveyed.filled),
+            "queue": ",".join(surveyed.queues),
             "messages": sum(surveyed.depths.values()),
             "remarks": list(surveyed.setting.remarks()),
             "rules": str(rules),
             "table_digest": table.digest,
         }
-        if not surveyed.filled:
-            return end_here(self, context, found)
-        folder = own_folder(context, lake(estate), self.queue_manager)
-        backout.keep(folder, surveyed.setting)
-        return hand_on(context, folder, found | asked(params))
+        if not surveyed.queues:
+            return end_here(self, context, found, "Nothing to do: the backout queues are empty")
+        return self.begin(
+            context, lake(estate), found, keep=lambda folder: backout.write_setting(folder, surveyed.setting)
+        )

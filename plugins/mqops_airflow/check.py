@@ -8,18 +8,24 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
 
 from mqops import form_files
+from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
 from mqops.printable import printable
-from mqops_airflow.four_eyes import must_tell_people_apart
+from mqops_airflow.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.policy import UNATTENDED
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
+from mqops_airflow.told import tell
+from mqops_airflow.which_run import waited_for
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from airflow.sdk import Context
 
+    from mqops.lake.run import RunFolder
     from mqops.mq.session import Session
     from mqops.rules import Table
 
@@ -37,6 +43,26 @@ class CheckOperator(BaseOperator, SkipMixin):
         super().__init__(**kwargs)
         self.queue_manager = queue_manager
         self.four_eyes = four_eyes
+
+    def begin(
+        self,
+        context: Context,
+        lake_folder: Path,
+        found: dict[str, Any],
+        keep: Callable[[RunFolder], None] = lambda _folder: None,
+    ) -> dict[str, Any]:
+        """Make the run's folder and hand on what was found; or end the run where another one is waited for.
+
+        Parameters: `found` with `queue`, the names of the queues with commas; `keep` what else is written into the
+        folder, before. A dry run waits for nobody.
+        """
+        acts = context["dag_run"].run_type in UNATTENDED or not context["params"]["dry_run"]
+        if acts and (why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(","))):
+            return end_here(self, context, found, why)
+        folder = own_folder(context, lake_folder, self.queue_manager)
+        keep(folder)
+        by = {"acts": acts, "requested_by": requester(context)}
+        return hand_on(context, folder, found | asked(context["params"]) | by)
 
 
 class DlqCheckOperator(CheckOperator):
@@ -60,14 +86,15 @@ class DlqCheckOperator(CheckOperator):
         named = params["queue"] or (settings.dlq_rules.queue if settings.dlq_rules else "") or table.control.inputq
         with connect(connection) as session:
             queue = self._queue(session, named)
-            drained = drained_leftovers(session, lake(estate), self.queue_manager, self.log)
+            drained = drain_and_log(session, lake(estate), self.queue_manager, self.log)
             messages = depth(session, queue)
-        self.log.info("%s: %d messages; %d markers of earlier runs drained", printable(queue), messages, drained)
+        self.log.info("%s: %s", printable(queue), counted(messages, "message"))
+        self.log.info("%s of earlier runs recorded", counted(drained, "marker"))
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
-            return end_here(self, context, found)
-        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found | asked(params))
+            return end_here(self, context, found, f"Nothing to do: {queue} is empty")
+        return self.begin(context, lake(estate), found)
 
     def _queue(self, session: Session, named: str) -> str:
         """The queue to work on, which can be read, and the ledger queue beside it, which is there.
@@ -99,9 +126,12 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str) -> None:
     anatomy.note_empty(RunFolder.at(lake_folder, queue_manager, "any").lake_folder, queue_manager, queue, utc_now())
 
 
-def end_here(operator: BaseOperator, context: Context, found: dict[str, Any]) -> dict[str, Any]:
-    """Skip everything behind the task: there is nothing to do."""
-    operator.log.info("Nothing to do")
+def end_here(
+    operator: BaseOperator, context: Context, found: dict[str, Any], why: str = "Nothing to do"
+) -> dict[str, Any]:
+    """Skip everything behind the task, and say why."""
+    operator.log.info("%s", printable(why))
+    tell(context, why)
     context["ti"].xcom_push(key="return_value", value=found)
     SkipMixin().skip(context["ti"], context["task"].get_flat_relatives(upstream=False))  # type: ignore[no-untyped-call]
     return found
@@ -129,7 +159,9 @@ def valid_table(path: Path, queue_manager: str, log: Any, *, origins: bool = Fal
                 getattr(log, level)("%s", printable(line))
     if parsed.table is None:
         places = ", ".join(f"{problem.line}:{problem.column}" for problem in parsed.errors)
-        raise RulesError(f"{path.name} is not valid: {len(parsed.errors)} errors, at {places}; see the lines above")
+        raise RulesError(
+            f"{path.name} is not valid: {counted(len(parsed.errors), 'error')}, at {places}; see the lines above"
+        )
     target = parsed.table.control.inputqm
     if target and target != queue_manager:
         raise SettingsError(f"{path.name} has INPUTQM({target}), this workflow is for {queue_manager}")
@@ -151,16 +183,16 @@ def asked(params: Any) -> dict[str, Any]:
     }
 
 
-def drained_leftovers(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:
+def drain_and_log(session: Session, lake_folder: Path, queue_manager: str, log: Any) -> int:
     """Bring what killed runs left on the ledger queue into the ledger; returns the number of lines.
 
     Runs that were begun and are not finished are named in the log, and those that are not in this lake.
     """
-    from mqops.prove.recovery import drain_leftovers  # noqa: PLC0415
+    from mqops.prove.recovery import drain_earlier_runs  # noqa: PLC0415
 
-    found = drain_leftovers(session, lake_folder, queue_manager)
+    found = drain_earlier_runs(session, lake_folder, queue_manager)
     for line in found.to_finish():
         log.warning("%s (or clear its task act)", printable(line))
-    for line in found.passed_over():
+    for line in found.not_touched():
         log.warning("%s", printable(line))
     return found.lines

@@ -5,7 +5,10 @@
    a log. The same holds for the credentials of the queue manager; they travel to the server inside pickled functions,
    which are neither settings nor options.
 3. PySpark sends a token without TLS to the host `localhost` only.
-4. The client ends with its task. What it has begun on the server may go on for a while beside a retry. No message is
+4. Each session of a server has Python workers of its own, which Spark keeps for as long as the server runs. If the
+   connection names a session (extra `session_id`), all its tasks share that one, and its workers stay warm. The server
+   must then keep a session that is not in use (`spark.connect.session.manager.defaultSessionTimeout`).
+5. The client ends with its task. What it has begun on the server may go on for a while beside a retry. No message is
    moved twice by that: each unit of work happens once (`mqops.act.spark.act`).
 """
 
@@ -20,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 from mqops.errors import SettingsError
 from mqops.printable import printable
@@ -37,6 +41,7 @@ class Server:
     """Where a Spark Connect server listens, and how a client may speak to it.
 
     Parameters: `token` what the server was started with (SPARK_CONNECT_AUTHENTICATE_TOKEN); empty: it asks for none.
+    `session_id` the session that all clients share, a UUID; empty: each has one of its own, which ends with it.
     """
 
     host: str
@@ -44,21 +49,29 @@ class Server:
     user: str = ""
     token: str = field(default="", repr=False)
     tls: bool = False
+    session_id: str = ""
 
     @property
     def environment(self) -> dict[str, str]:
         """What makes PySpark a client of this server."""
-        options = {"user_id": self.user, "use_ssl": "true" if self.tls else ""}
+        options = {
+            "user_id": self.user,
+            "use_ssl": "true" if self.tls else "",
+            "session_id": self.session_id,
+        }
         address = f"sc://{self.host}:{self.port}/" + "".join(f";{name}={quote(v)}" for name, v in options.items() if v)
         secret = {"SPARK_CONNECT_AUTHENTICATE_TOKEN": self.token} if self.token else {}
-        return {"SPARK_REMOTE": address, "SPARK_CONNECT_RELEASE_SESSION_ON_EXIT": "true", **secret}
+        release = {} if self.session_id else {"SPARK_CONNECT_RELEASE_SESSION_ON_EXIT": "true"}
+        return {"SPARK_REMOTE": address, **release, **secret}
 
 
 def server_of(conn_id: str, connection: Any) -> Server:
-    """The server that an Airflow connection names: host, port, login (user), password (token), extra `use_ssl`.
+    """The server that an Airflow connection names: host, port, login (user), password (token).
+
+    Extra: `use_ssl` true or false; `session_id` see `Server`.
 
     Raises:
-        SettingsError: it names no host, or another machine without TLS.
+        SettingsError: it names no host, another machine without TLS, or a session that is no UUID.
     """
     host = (connection.host or "").removeprefix("sc://").rstrip("/")
     if not host:
@@ -77,7 +90,18 @@ def server_of(conn_id: str, connection: Any) -> Server:
         user=connection.login or "",
         token=connection.password or "",
         tls=tls,
+        session_id=_session_id(conn_id, str(connection.extra_dejson.get("session_id") or "")),
     )
+
+
+def _session_id(conn_id: str, given: str) -> str:
+    try:
+        return str(UUID(given)) if given else ""
+    except ValueError:
+        raise SettingsError(
+            f"Airflow connection {conn_id!r} has the session_id {printable(given)}, which is no UUID: correct it, or "
+            "leave it empty for a session of each task's own"
+        ) from None
 
 
 def check_listener(server: Server, conn_id: str) -> None:
@@ -100,7 +124,7 @@ def check_listener(server: Server, conn_id: str) -> None:
 
 
 def listeners(port: int) -> set[int]:
-    """The numbers of the users whose processes listen on a TCP port of this machine (Linux: /proc/net/tcp)."""
+    """The user ids of the processes that listen on a TCP port of this machine; none where there is no /proc/net/tcp."""
     rows = [row.split() for table in LISTENING if table.exists() for row in table.read_text().splitlines()[1:]]
     return {int(row[7]) for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port}
 

@@ -1,7 +1,8 @@
-"""The pages that stand behind the DAGs in Airflow's UI, each with its own settings in it."""
+"""The documentation of the DAGs in Airflow's UI, each with its settings."""
 
 from __future__ import annotations
 
+from mqops.counted import counted
 from mqops.estate import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality
 
 DLQ_RULES = """
@@ -15,14 +16,16 @@ discarded (DISCARD) or left (IGNORE), first matching rule first.
 | check | settings, rules table, queue manager, lake; ends the run here if the queue is empty |
 | observe | copies every message, whole, into the lake |
 | decide | makes the plan: one rule a message, counts, digest |
-| route | looks whether the destinations can take it all; dry runs and empty plans go to *prove*; {policy} |
+| route | checks whether the destinations can take all messages; dry runs and empty plans go to *prove*; {policy} |
 | approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
 | act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work; refuses any other plan |
 | prove | planned = moved + discarded + left + gone, by the ledger and the queue; fails if not |
 
 A run is **dry** unless its form says otherwise or the schedule started it. Nothing is lost if a task fails or is
 killed: clear it, and it goes on where it stopped. Messages that arrive after *observe* are not touched. A run asks
-about one plan: where it was made anew since, start a new run. Marking *approve* as success approves nothing.
+for the approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
+approves nothing. While a plan waits for its answer, dry runs and runs on other queues go on; another run that would act
+on the same queue ends in *check* and says who is waited for.
 """
 
 
@@ -47,7 +50,8 @@ def policy_of(approval: Approval) -> str:
     else:
         automatic = approval.auto_approve
         policy = (
-            f"scheduled plans of at most {automatic.max_messages} messages with only {', '.join(automatic.actions)}, "
+            f"scheduled plans of at most {counted(automatic.max_messages, 'message')} "
+            f"with only {', '.join(automatic.actions)}, "
             "to destinations without a problem, go to *act*, every other one to *approve*"
         )
     return policy
@@ -56,7 +60,7 @@ def policy_of(approval: Approval) -> str:
 SNAPSHOT_QUALITY = """
 ### Data quality on {queue_manager}
 
-Copies the messages of {queues} into the lake, changing nothing, and runs suites of expectations on the copy:
+Copies the messages of {queues} into the lake, changes nothing, and runs suites of expectations on the copy:
 {suites}.
 
 | task | does |
@@ -64,11 +68,11 @@ Copies the messages of {queues} into the lake, changing nothing, and runs suites
 | check | suites, queue manager, queues; ends the run here if no queue has a message |
 | observe | copies every message, whole, into the lake |
 | quality | Great Expectations on Spark: which messages fail which expectation |
-| report | the summary; **fails if a critical expectation failed**, tells warnings |
+| report | the summary; **fails if a critical expectation failed**, reports warnings |
 
-The run's folder then has `quality/failures/` (Parquet: one row a message and failed expectation, without payload),
-`quality/docs/` (Data Docs) and `quality/quality.json`. How suites are written is in `include/expectations/README.md`;
-`mqops quality suite FILE` checks one.
+The run's folder then has `quality/failures/` (Parquet: one row for each message and failed expectation, without
+payload), `quality/docs/` (Data Docs) and `quality/quality.json`. How suites are written is in
+`include/expectations/README.md`; `mqops quality suite FILE` checks one.
 """
 
 
@@ -84,26 +88,28 @@ def snapshot_quality_page(name: str, section: SnapshotQuality) -> str:
 BACKOUT_REPROCESS = """
 ### Backout queues of {queue_manager}
 
-Deals with messages that applications have backed out too often, on {queues}: the rules table `{rules}` says what
-becomes of each. `ACTION(RETRY)` puts it back on the queue it came from: the one that names the backout queue as
-BOQNAME, and where several do, the one of them in its MQRFH2 (`jms/Dst`). A message whose origin is ambiguous is counted
-as AMBIGUOUS and left, unless a rule names a queue for it.
+Processes messages that applications have backed out too often, on {queues}: the rules table `{rules}` says what
+happens to each message. `ACTION(RETRY)` puts it back on the queue it came from: the queue that names the backout queue
+as BOQNAME. If several queues name it, the MQRFH2 of the message decides (`jms/Dst`). A message whose origin is
+ambiguous is counted as AMBIGUOUS and left, unless a rule names a queue for it.
 
 A message (same MsgId and body) that was put back {replay_cap} times goes to `{quarantine}` instead.
 
 | task | does |
 |---|---|
-| check | finds the backout queues, tells what is set up wrongly; ends the run here if they are empty |
+| check | finds the backout queues, reports what is set up wrongly; ends the run here if they are empty |
 | observe | copies every message, whole, into the lake |
 | decide | makes the plan: origin, rule, replays so far, digest |
-| route | looks whether the destinations can take it all; dry runs and empty plans go to *prove*; {policy} |
+| route | checks whether the destinations can take all messages; dry runs and empty plans go to *prove*; {policy} |
 | approve | waits for a person: Approve or Reject under *Required Actions*; no answer within {timeout} is a Reject |
 | act | moves exactly the messages of the approved plan, {unit_of_work} in a unit of work; refuses any other plan |
 | prove | planned = moved + discarded + left + gone, by the ledger and the queues; fails if not |
 
-A run is **dry** unless its form says otherwise or the schedule started it. A run asks about one plan: where it was made
-anew since, start a new run. Marking *approve* as success approves nothing. The order of messages on a queue is kept
-where all of them go back; it is not where some wait on the queue already.
+A run is **dry** unless its form says otherwise or the schedule started it. A run asks for the
+approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
+approves nothing. While a plan waits for its answer, dry runs and runs on other queues go on; another run that would act
+on the same queue ends in *check* and says who is waited for. The messages of a queue keep their order if all of them
+go back and the queue is empty.
 """
 
 
@@ -131,11 +137,11 @@ manager that decides what has expired.
 
 | task | does |
 |---|---|
-| check | depths by PCF, and what earlier scans taught: which queues are worth a scan; none: the run ends here |
-| scan | browses them on Spark, a task a queue, without their data |
-| report | per queue: how many there were, discarded, left, and when the next expires |
+| check | finds the queues that need a scan, by depth and by earlier scans; without any, the run ends here |
+| scan | browses these queues on Spark, one task for each queue, without message data |
+| report | for each queue: messages found, discarded and left, and when the next one expires |
 
-A queue is looked at after {recheck} in any case. To have queues scanned now, whatever is known: `mq_refresh_expiry`.
+Each queue is scanned at least every {recheck}. To scan queues now in any case, use `mq_refresh_expiry`.
 """
 
 
@@ -152,8 +158,9 @@ def expiry_scan_page(name: str, section: ExpiryScan) -> str:
 REFRESH_EXPIRY = """
 ### Discard expired messages now
 
-`REFRESH QMGR TYPE(EXPIRY) NAME(...)` where the queue manager's platform has it (z/OS); on others the same by browsing
-the queues. The log and the XCom say per queue how many there were, discarded, left, and when the next expires.
+`REFRESH QMGR TYPE(EXPIRY) NAME(...)` if the queue manager's platform has it (z/OS); on other platforms the queues are
+browsed, with the same effect. The log and the XCom say for each queue how many
+messages were found, discarded and left, and when the next one expires.
 """
 
 
@@ -162,12 +169,12 @@ UNDO = """
 
 Puts back what a run moved and discarded, byte for byte, with all context and the lifetime that is left, on the queue it
 was taken from. A discarded message comes from its copy in the lake (RESTORE); a moved one is taken from where it went
-and put back in the same unit of work (RETURN). What cannot be proved to be absent elsewhere is refused and counted:
-CONSUMED (no longer where it went), HIDDEN (a unit of work of somebody else may have it, or the queue it was taken from,
-which nobody can look at now: try again when that has ended), UNPROVABLE (it went where nobody can look), CONFIRMS
-(taking it would confirm its delivery to the sender), EXPIRED, PARTED (others of its MQ group cannot be put back).
-PRESENT and UNDONE need nothing: nothing is undone twice. A queue that is shut or gone holds back its own
-messages alone.
+and put back in the same unit of work (RETURN). If mqops cannot prove that a message is nowhere else, it refuses to put
+the message back and counts it: CONSUMED (no longer where it went), HIDDEN (a unit of work of another program may have
+it, or the queue that it was taken from cannot be browsed now: try again later), UNPROVABLE (it went to a queue that
+mqops cannot browse), CONFIRMS (taking it would confirm its delivery to the sender), EXPIRED, PARTED (others of its MQ
+group cannot be put back). PRESENT (still on its queue) and UNDONE (undone before) need no action: nothing is undone
+twice. If a queue has GET(DISABLED) or does not exist any more, only the messages of this queue stay.
 
 | task | does |
 |---|---|
@@ -177,9 +184,10 @@ messages alone.
 | act | does exactly what the plan says; cleared, it goes on where it stopped |
 | prove | planned = put back + left + gone, by the ledger and the queues; fails if not |
 
-The form takes the run's name in the lake. A run is **dry** unless the form says otherwise. It asks about one plan:
-where that was made anew since, start a new run. Marking *approve* as success approves nothing. `mqops undo RUN` does
-the same.
+The form offers the latest runs that have acted, and takes the run id that Airflow shows, too. A run is **dry** unless
+the form says otherwise. It asks for the
+approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
+approves nothing. `mqops undo RUN` does the same.
 """
 
 
@@ -187,9 +195,11 @@ STOP = """
 ### Stop acting, or go on
 
 The kill switch. **stop** makes every process that acts on the run end after the unit of work it is in, on every machine
-that shares the lake; without a run it holds for everything of the queue manager, and no act begins. Nothing is undone
-and nothing is lost: what was done is in the ledger, and *prove* of the stopped run counts it; the rest is where it was.
+that shares the lake. Without a run it stops all runs of the queue manager, and no new act begins. Nothing is undone
+and nothing is lost: what was done is in the ledger, and *prove* of the stopped run counts it. The other messages are
+where they were.
 
 **resume** takes the stop back. Then clear the task *act* of the stopped run: it does the rest, each message once.
-`mqops stop` and `mqops resume` do the same.
+The form takes the run id that Airflow shows, or the run's name in the lake. `mqops stop` and `mqops resume`
+do the same.
 """

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
 
+from mqops.counted import counted
 from mqops.errors import Unbalanced
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator, end_here
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ExpiryCheckOperator(CheckOperator):
-    """Finds the queues worth a scan (E16); makes the run's folder. Where there is none, the run ends here.
+    """Finds the queues that need a scan (E16), and makes the run's folder. Without such queues the run ends here.
 
     :param recheck: seconds after which a queue is looked at in any case.
     """
@@ -48,7 +49,7 @@ class ExpiryCheckOperator(CheckOperator):
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         for queue, why in chosen.why.items():
             self.log.info("%s: %s", printable(queue), printable(why))
-        self.log.info("%d of %d queues are worth a scan", len(chosen.why), chosen.looked_at)
+        self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
         if not chosen.why:
             return end_here(self, context, found)
@@ -74,7 +75,7 @@ class ExpiryReportOperator(BaseOperator):
         from mqops.lake.files import read_json  # noqa: PLC0415
 
         summary = ExpirySummary.from_json(read_json(Path(self.folder) / "expiry.json"))
-        value = tell(self, context, summary)
+        value = report(self, context, summary)
         context["outlet_events"][self.asset].extra = value
         return value
 
@@ -94,14 +95,14 @@ class RefreshExpiryOperator(BaseOperator):
             printable(summary.queue_manager),
             printable(summary.by),
         )
-        return tell(self, context, summary)
+        return report(self, context, summary)
 
 
-def tell(operator: BaseOperator, context: Context, summary: ExpirySummary) -> dict[str, Any]:
+def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> dict[str, Any]:
     """The summary in the log, a line a queue, and as the XCom.
 
     Raises:
-        Unbalanced: the figures of a queue that nobody else had open do not add up.
+        Unbalanced: the figures of a queue that no other program had open do not add up.
     """
     for scan in summary.queues:
         operator.log.info(

@@ -35,7 +35,9 @@ def must_tell_people_apart(context: Context) -> None:
     from airflow.sdk.configuration import conf  # noqa: PLC0415 - for running tasks only
 
     manager = conf.get("core", "auth_manager")
-    if manager.endswith(".SimpleAuthManager") and conf.getboolean("core", "simple_auth_manager_all_admins"):
+    if manager.endswith((".SimpleAuthManager", ".RolesAuthManager")) and conf.getboolean(
+        "core", "simple_auth_manager_all_admins"
+    ):
         raise SettingsError(
             "The estate asks for four eyes, but everybody is the same administrator in this Airflow. Set [core] "
             f"simple_auth_manager_all_admins to False and give each person a user, {WAY_OUT}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException
 
+from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 
 if TYPE_CHECKING:
@@ -115,6 +116,6 @@ def describe(session: Session) -> str:
     name = queue_manager_name(session)
     try:
         queue = dead_letter_queue(session)
-        return f"{name} answers; dead-letter queue {queue}, {depth(session, queue)} messages"
+        return f"{name} answers; dead-letter queue {queue}, {counted(depth(session, queue), 'message')}"
     except MqopsError as error:
         return f"{name} answers; but {error}"

@@ -1,21 +1,29 @@
-"""The forms of manual runs: one function a field, so that the same field looks the same in every workflow."""
+"""The forms of manual runs: one function a field, so that the same field looks the same in every workflow.
+
+Airflow's form changes a number beyond `minimum` or `maximum` to the nearest one that is allowed, without a word. So the
+bounds stand in `allOf`, which the form does not read: Airflow's API then refuses such a number, and says why.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from airflow.sdk import Param
 
-from mqops.estate import Handling
+from mqops.estate import PacingSection
 
-MQ_NAME = r"^[A-Za-z0-9._/%]{1,48}$"
-QUEUE_PATTERN = r"^([A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*)$"
-RUN_KEY = r"^[A-Za-z0-9_+=@-][A-Za-z0-9._+=:@-]{0,199}$"
-ONE_LINE = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f])"  # no `$`: it would take a text with a line end behind it
-INSIDE_FILE = r"^(?!/)(?!.*\.\.)[^\x00-\x1f]+$"
+_END = r"$(?!\n)"
+"""The end of a text. `$` alone also matches before a last line end in Python, and JSON Schema does not know `\\Z`."""
+MQ_NAME = r"^[A-Za-z0-9._/%]{1,48}" + _END
+QUEUE_PATTERN = r"^([A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*)" + _END
+MESSAGE_ID = r"^[0-9A-Fa-f]{48}" + _END
+RUN_KEY = r"^[A-Za-z0-9_+=@-][A-Za-z0-9._+=:@-]{0,199}" + _END
+ONE_LINE = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f])"
+INSIDE_FILE = r"^(?!/)(?!.*\.\.)[^\x00-\x1f]+" + _END
 
 A_DAY = 24 * 60 * 60
-"""Seconds. A longer wait in a form is taken for a slip: it keeps a task slot all that time."""
+"""Seconds. A longer wait in a form counts as a typing error: the task would hold its slot all that time."""
 MOST = 999_999_999
 """Messages: no queue holds more (IBM MQ, "MaxQDepth")."""
 
@@ -26,25 +34,33 @@ def queue_manager(names: Iterable[str]) -> Param:
     return Param(listed[0], title="Queue manager", type="string", enum=listed)
 
 
-def run() -> Param:
-    """The key of a run in the lake; there is no default."""
+def within(least: int, most: int) -> dict[str, Any]:
+    """The bounds of a number."""
+    return {"allOf": [{"minimum": least, "maximum": most}]}
+
+
+def offered(choices: Sequence[str]) -> dict[str, Any]:
+    """What the form offers to choose from; another value may be typed. Without choices it offers nothing."""
+    return {"examples": list(choices)} if choices else {}
+
+
+def run(choices: Sequence[str] = ()) -> Param:
+    """The run to undo; there is no default. `choices` the keys of those that can be undone."""
     return Param(
         None,
         title="Run",
         type="string",
         pattern=RUN_KEY,
-        description="The run to undo: its name in the lake, in the approval, in the ledger and in the XCom of prove.",
+        description="Required: the run to undo. Choose one of those offered, the latest first, or enter the run id "
+        "that Airflow shows, or the run's name in the lake.",
+        **offered(choices),
     )
 
 
-def dry_run() -> Param:
-    """Plan only; True unless the person says otherwise."""
-    return Param(
-        True,
-        title="Dry run",
-        type="boolean",
-        description="Plan only: nothing is moved. Scheduled runs ignore this and act under the approval policy.",
-    )
+def dry_run(*, scheduled: bool = True) -> Param:
+    """Plan only; True unless the person says otherwise. `scheduled` whether the workflow has a schedule."""
+    also = " Scheduled runs ignore this and act under the approval policy." if scheduled else ""
+    return Param(True, title="Dry run", type="boolean", description=f"Plan only: nothing is moved.{also}")
 
 
 def queue(default: str | None, *, what: str) -> Param:
@@ -66,7 +82,7 @@ def queues(default: Iterable[str]) -> Param:
         type="array",
         minItems=1,
         items={"type": "string", "pattern": QUEUE_PATTERN},
-        description="Names, or beginnings and *, one a line. SYSTEM. and MQOPS. queues are meant only if named so.",
+        description="Names, or beginnings of names and *, one per line. SYSTEM.* and MQOPS.* only if named so.",
     )
 
 
@@ -77,7 +93,7 @@ def backout_queues(default: Iterable[str] | None) -> Param:
         title="Backout queues",
         type="array",
         items={"type": "string", "pattern": MQ_NAME},
-        description="Names, one a line. Empty: every queue that another one names as its BOQNAME.",
+        description="Names, one per line. Empty: every queue that another queue names as its BOQNAME.",
     )
 
 
@@ -87,9 +103,9 @@ def replay_cap(default: int) -> Param:
         default,
         title="Replay cap",
         type="integer",
-        minimum=1,
-        maximum=max(default, MOST),
-        description="A message that was put back so often goes to the quarantine queue of the estate.",
+        **within(1, max(default, MOST)),
+        description="A message that was put back this number of times goes to the quarantine queue of the estate. "
+        "At least 1.",
     )
 
 
@@ -100,17 +116,17 @@ def generic_name() -> Param:
         title="Queues",
         type="string",
         pattern=QUEUE_PATTERN,
-        description="A queue's name, or its beginning and *; * is every queue.",
+        description="The name of a queue, or the beginning of a name and *. Only *: every queue.",
     )
 
 
 def all_filled() -> Param:
-    """Scan whatever is known."""
+    """Whether queues are scanned that should have no expired message."""
     return Param(
         False,
         title="All queues with messages",
         type="boolean",
-        description="Also those that, by what earlier scans taught, have nothing expired.",
+        description="Also scan queues that have no expired message according to earlier scans.",
     )
 
 
@@ -123,7 +139,7 @@ def suites(default: Iterable[str], choices: Sequence[str]) -> Param:
         minItems=1,
         items={"type": "string", "pattern": INSIDE_FILE},
         examples=list(choices),
-        description="Suites that the estate lists, or that stand in expectations/ beside estate.yaml.",
+        description="Suites that the estate lists, or files in expectations/ beside estate.yaml.",
     )
 
 
@@ -135,7 +151,7 @@ def rules_file(default: str, choices: Sequence[str]) -> Param:
         type="string",
         pattern=INSIDE_FILE,
         examples=list(choices),
-        description="A table that the estate lists, or that stands in rules/ beside estate.yaml.",
+        description="A table that the estate lists, or a file in rules/ beside estate.yaml.",
     )
 
 
@@ -145,9 +161,8 @@ def limit(default: int | None = None) -> Param:
         default,
         title="Limit",
         type=["null", "integer"],
-        minimum=1,
-        maximum=max(default or 1, MOST),
-        description="Look at no more than this many messages of a queue, from its head. Empty: all.",
+        **within(1, max(default or 1, MOST)),
+        description="The largest number of messages of a queue, from its head. At least 1. Empty: all.",
     )
 
 
@@ -157,8 +172,8 @@ def message_ids() -> Param:
         [],
         title="Message ids",
         type="array",
-        items={"type": "string", "pattern": "^[0-9A-Fa-f]{48}$"},
-        description="Only these messages: MsgIds of 48 hexadecimal digits, one a line. Empty: all.",
+        items={"type": "string", "pattern": MESSAGE_ID},
+        description="Only these messages: MsgIds of 48 hexadecimal digits, one per line. Empty: all.",
     )
 
 
@@ -168,36 +183,35 @@ def unit_of_work(default: int, maximum: int) -> Param:
         default,
         title="Unit of work",
         type="integer",
-        minimum=1,
-        maximum=maximum,
-        description="Messages moved in one unit of work; a smaller one holds fewer messages locked.",
+        **within(1, maximum),
+        description=f"Messages in one unit of work, 1 to {maximum}. A smaller number keeps fewer messages locked.",
     )
 
 
-def handling(default: Handling) -> dict[str, Param]:
-    """How the plan is carried out; what a rule asks for comes besides (`mqops.decide.core.pacing`)."""
+def pacing(default: PacingSection) -> dict[str, Param]:
+    """How the plan is carried out; a rule may ask for more (`mqops.decide.core.pacing`)."""
     return {
         "canary": _count(
             default.canary,
             "Canary size",
-            "So many messages of each destination and rule go first; where one comes back the rest is left. 0: none.",
+            "Messages of each destination and rule that go first. If one comes back, the rest is left. 0: none.",
         ),
         "canary_wait": _count(
             int(default.canary_wait.total_seconds()),
             "Canary wait",
-            "Seconds until it is decided whether canaries came back.",
+            "Seconds to wait for canaries that come back.",
             A_DAY,
         ),
-        "pace": _count(default.pace, "Rate", "Most messages a second, over all tasks. 0: no limit."),
+        "pace": _count(default.pace, "Rate", "The largest number of messages a second, over all tasks. 0: no limit."),
         "in_flight": _count(
             default.in_flight,
             "In flight",
-            "Nothing is put on a destination on which so many messages stand. 0: no limit.",
+            "Put nothing on a destination while its depth is this number of messages or more. 0: no limit.",
         ),
         "patience": _count(
             int(default.patience.total_seconds()),
             "Patience",
-            "Seconds to wait for a destination to have room; then the rest for it is left.",
+            "Seconds to wait for room on a destination. Then its other messages are left.",
             A_DAY,
         ),
     }
@@ -205,34 +219,40 @@ def handling(default: Handling) -> dict[str, Param]:
 
 def _count(default: int, title: str, description: str, maximum: int = MOST) -> Param:
     """A number from 0 to `maximum`, or to the estate's own default where that is higher."""
-    return Param(
-        default, title=title, type="integer", minimum=0, maximum=max(default, maximum), description=description
-    )
+    return Param(default, title=title, type="integer", **within(0, max(default, maximum)), description=description)
 
 
-def stopped_run() -> Param:
-    """The run that is stopped; empty means all of a queue manager."""
+def stopped_run(choices: Sequence[str] = ()) -> Param:
+    """The run that is stopped; empty means all of a queue manager. `choices` the keys of those that are not proved."""
     return Param(
         None,
         title="Run",
         type=["null", "string"],
         pattern=RUN_KEY,
-        description="Its name in the lake. Empty: every run of the queue manager, and none begins.",
+        description="Empty: every run of the queue manager, and none begins. Else one of those offered, the latest "
+        "first, or the run id that Airflow shows, or the run's name in the lake.",
+        **offered(choices),
     )
 
 
 def switch() -> Param:
     """Stop or go on."""
-    return Param("stop", title="Do", type="string", enum=["stop", "resume"])
+    return Param(
+        "stop",
+        title="Do",
+        type="string",
+        enum=["stop", "resume"],
+        description="stop holds it at once; resume takes the stop back, and nothing acts by that alone.",
+    )
 
 
 def why() -> Param:
-    """For those who find it stopped."""
+    """The reason, for people who find the run stopped. A stop does not wait for words: it may be empty."""
     return Param(
-        "",
+        None,
         title="Why",
-        type="string",
+        type=["null", "string"],
         maxLength=200,
         pattern=ONE_LINE,
-        description="For those who find it stopped, in one line.",
+        description="For those who find it stopped, in one line. May be empty: a stop does not wait for words.",
     )

@@ -2,12 +2,13 @@
 
 1. The policy is asked again, about RUN/plan.json and RUN/preflight.json. It says `act`: the estate allows the plan.
 2. It says `ask`: RUN/approval.json must have an approval by a person (see `mqops_airflow.answer`), of this DAG run, of
-   this plan, of the words that are made from plan and pre-flight now; where four eyes are required by somebody else
-   than who started the run.
+   this plan, and of exactly the text that plan and pre-flight give now. With four eyes another person than the one who
+   started the run must have given it.
 3. Nothing else allows anything. A task that a person marked as success has recorded nothing; a task that is not cleared
    keeps what it recorded, on whatever plan that was.
 
-Whoever acts asks here first, each time it starts: tasks can be cleared and marked one by one, in any order. No XCom is
+Each task that acts asks here first, each time it starts: tasks can be cleared and marked one by one, in any order. No
+XCom is
 read: Airflow lets those who may trigger a DAG write its XComs.
 """
 
@@ -32,7 +33,7 @@ AGAIN = "clear the task approve and what is behind it to ask"
 
 
 class NotAllowed(MqopsError):
-    """Nobody who may has approved this plan; let somebody do so (clear the task approve to ask)."""
+    """No person who may approve this plan has approved it; clear the task approve to ask again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +55,14 @@ def permission(context: Context, folder: str, approval: Approval) -> Permission:
         NotAllowed: it has none.
     """
     from mqops_airflow import answer, plan_text  # noqa: PLC0415
-    from mqops_airflow.plan_files import read_plan, read_preflight  # noqa: PLC0415
+    from mqops_airflow.plan_files import preflight_in, read_plan  # noqa: PLC0415
 
-    plan, found = read_plan(folder), read_preflight(folder)
+    plan, found = read_plan(folder), preflight_in(folder)
     subject, body = plan_text.question(plan, found, context)
     return permitted(
         verdict_on(plan, found, approval=approval, context=context),
         answer.question(context, digest=plan.digest, subject=subject, body=body),
-        answer.kept(folder),
+        answer.read_question(folder),
         requested_by=requester(context),
         four_eyes=approval.four_eyes,
     )
@@ -72,7 +73,7 @@ def permitted(
 ) -> Permission:
     """The permission that a policy's verdict and an answer make.
 
-    Parameters: `question` what is to be asked now; `asked` what was asked and answered, None: nobody was asked.
+    Parameters: `question` what is to be asked now; `asked` what was asked and answered, None if no person was asked.
 
     Raises:
         NotAllowed: they make none; the text says why and what to do.
@@ -81,13 +82,13 @@ def permitted(
     if verdict.way == "act":
         return Permission(digest=digest, requested_by=requested_by, approved_by=POLICY)
     if verdict.way != "ask":
-        raise NotAllowed(f"this run is to move nothing ({verdict.why}): start another one")
+        raise NotAllowed(f"this run must not move anything ({verdict.why}): start a new run")
     if asked is None or asked.answer is None:
         raise NotAllowed(f"nobody has approved plan {digest}: the task approve has no answer; {AGAIN}")
     by = asked.answer.by
     must_be_of(question, asked.question, by)
     if not asked.answer.approved:
-        raise NotAllowed(f"plan {digest} was rejected by {by or 'nobody (time-out)'}; {AGAIN} again")
+        raise NotAllowed(f"plan {digest} was rejected by {by or 'the time-out'}; {AGAIN} again")
     if not by:
         raise NotAllowed(f"Airflow does not say who approved plan {digest}; {AGAIN} again")
     if four_eyes and (same_person(by, requested_by) or same_person(asked.answer.by_id, requested_by)):
@@ -105,5 +106,6 @@ def must_be_of(now: Question, then: Question, by: str) -> None:
         )
     if then.text != now.text:
         raise NotAllowed(
-            f"{by} saw another text about plan {now.digest} than its files give now: start a new run to ask"
+            f"{by} saw a text about plan {now.digest} that is another one now: the files of the plan were changed, or "
+            "mqops was updated since. Start a new run to ask"
         )

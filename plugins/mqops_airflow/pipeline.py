@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import BaseOperator, TriggerRule
 
-from mqops.estate import Approval, dag_prefix
+from mqops.estate import Approval, Notify, dag_prefix
 from mqops_airflow.act import PlanActOperator
 from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.assets import workflow_asset
+from mqops_airflow.notify import named
 from mqops_airflow.prove import ProveOperator
 from mqops_airflow.route import PlanRouteOperator
 from mqops_airflow.run_folder import handed_on
 from mqops_airflow.spark import MqSparkSubmitOperator
 from mqops_airflow.workplace import spark_job
 
+MOST_RUNS = 8
+"""Runs of one DAG at the same time, so that a plan that waits for its answer does not keep the others waiting. Two that
+would act on the same queue do not: see `mqops_airflow.which_run.waited_for`."""
 TEMPLATES = {"handed_on": handed_on}
 """The macros that a DAG with these tasks needs (`user_defined_macros`)."""
 
@@ -50,7 +55,7 @@ def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitt
     )
 
 
-def approve_task(folder: str, approval: Approval) -> PlanApprovalOperator:
+def approve_task(folder: str, approval: Approval, notify: Notify | None) -> PlanApprovalOperator:
     """The task that asks a person, once, as the estate says.
 
     :param folder: of the run (a template).
@@ -59,12 +64,28 @@ def approve_task(folder: str, approval: Approval) -> PlanApprovalOperator:
         task_id="approve",
         folder=folder,
         approval=approval,
+        notify=named(notify),
         retries=0,
     )
 
 
+def planned_task() -> EmptyOperator:
+    """A task that does nothing. Without a plan it is `upstream_failed`, and so the run has failed.
+
+    `prove` is skipped then: it has nothing to prove, and a skipped last task alone would make the run a success.
+    """
+    return EmptyOperator(task_id="planned")
+
+
 def plan_and_act(
-    check: BaseOperator, *, name: str, workflow: str, mq_conn_id: str, spark_conn_id: str, approval: Approval
+    check: BaseOperator,
+    *,
+    name: str,
+    workflow: str,
+    mq_conn_id: str,
+    spark_conn_id: str,
+    approval: Approval,
+    notify: Notify | None,
 ) -> None:
     """Put the tasks behind `check`, inside the DAG that is being built.
 
@@ -103,7 +124,7 @@ def plan_and_act(
         approval=approval,
         ways={"stop": "prove", "ask": "approve", "act": "act"},
     )
-    approve = approve_task(folder, approval)
+    approve = approve_task(folder, approval, notify)
     act = PlanActOperator(
         task_id="act",
         name=f"{prefix} act",
@@ -122,7 +143,9 @@ def plan_and_act(
         plan_task="decide",
         act_task="act",
         asset=workflow_asset(name, workflow, "report"),
+        notify=named(notify),
         trigger_rule=TriggerRule.ALL_DONE,
     )
     check >> observe >> decide >> route >> [approve, act, prove]
     approve >> act >> prove
+    decide >> planned_task()

@@ -18,9 +18,9 @@ def read_plan(folder: str) -> PlanSummary:
     return PlanSummary.from_json(read_json(Path(folder) / "plan.json"))
 
 
-def read_preflight(folder: str) -> Preflight | None:
+def preflight_in(folder: str) -> Preflight | None:
     """The pre-flight of the run's plan, None where none was made. Raises `LakeError`."""
-    from mqops.decide.preflight_record import kept  # noqa: PLC0415
+    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
 
-    return kept(RunFolder(Path(folder)))
+    return read_preflight(RunFolder(Path(folder)))

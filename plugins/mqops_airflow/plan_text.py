@@ -1,24 +1,35 @@
-"""A plan as the approver reads it: Markdown, in which nothing that came with a message can be more than text."""
+"""A plan as the approver reads it, in Markdown. Text that came with a message is always shown as code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from mqops import undo
+from mqops.actions import ACTED
+from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight
 from mqops.printable import printable
+from mqops.rules.lines import Source
 from mqops_airflow.four_eyes import requester
-from mqops_airflow.policy import MOVING
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+TO_THE_MINUTE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:")
 GROUPS_SHOWN = 60
+SAMPLED_GROUPS = 10
+"""Groups of which one message is shown; RUN/plan.json has more of them."""
+SHAPE_SHOWN = 24
+"""Characters of a masked text."""
+NAMED = 6
+"""Destinations that a folded warning names."""
 
 
 def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tuple[str, str]:
-    """Subject and body of what a DAG run asks: the same whenever they are made from the same files."""
+    """Subject and body of the question of a DAG run. The same files always give the same text."""
     run = context["dag_run"]
     asked = f"Asked by DAG run {code(run.run_id)} of {code(run.dag_id)}, which {code(requester(context))} started."
     return subject(plan), f"{body(plan, found)}\n\n{asked}"
@@ -26,92 +37,133 @@ def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tu
 
 def subject(plan: PlanSummary) -> str:
     """One line: what is to be approved."""
-    moving = sum(count for action, count in plan.actions.items() if action in MOVING)
-    return printable(f"{plan.queue_manager}: act on {moving:,} of {plan.rows:,} messages of {plan.queue}?")
+    moving = sum(count for action, count in plan.actions.items() if action in ACTED)
+    if undone := undone_run(plan):
+        text = f"undo run {undone}: put back {moving:,} of {counted(plan.rows, 'message', spec=',')}?"
+    else:
+        text = f"act on {moving:,} of {counted(plan.rows, 'message', spec=',')} of {plan.queue}?"
+    return printable(f"{plan.queue_manager}: {text}")
+
+
+def undone_run(plan: PlanSummary) -> str:
+    """The run that the plan of an undo undoes, "" for other plans."""
+    return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == undo.WORKFLOW else ""
 
 
 def body(plan: PlanSummary, found: Preflight | None = None) -> str:
-    """Counts per rule, reason and destination, what the pre-flight found, masked samples, and the digest that the
-    approval is for."""
+    """What a person needs for the decision, most important first: problems, counts per rule and destination, warnings,
+    the digest that the approval is for, a few masked samples."""
+    found = found if found and found.plan == plan.digest else None
+    messages = counted(plan.rows, "message", spec=",")
     actions = ", ".join(f"{action} {count:,}" for action, count in sorted(plan.actions.items()))
+    size = counted(plan.bytes, "byte", spec=",")
+    undone = undone_run(plan)
+    what = f"Undoes run {code(undone)}: " if undone else ""
     parts = [
-        f"**{plan.rows:,} messages** of {code(plan.queue)} on {code(plan.queue_manager)}: {actions}.",
-        f"Rules: {code(plan.table_source)}",
-        f"Run: {code(plan.run)}",
-        "An approval is for exactly this plan. Messages that came later are not touched. Digest:",
-        code(plan.digest),
+        f"{what}**{messages}** ({size}) of {code(plan.queue)} on {code(plan.queue_manager)}: {actions}.",
+        problems(found),
         "\n".join(f"- {code(remark)}" for remark in (*plan.remarks, *(found.remarks if found else ()))),
-        findings(found if found and found.plan == plan.digest else None),
         groups(plan),
-        samples(plan.counts[:GROUPS_SHOWN]),
+        warnings(found),
+        "An approval is for exactly this plan. Messages that came later are not touched. "
+        + ("" if undone else f"Rules: {code(plan.table_source)}. ")
+        + f"Run: {code(plan.run)}. Digest: {code(plan.digest)}",
+        samples(plan.counts[:SAMPLED_GROUPS]),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def findings(found: Preflight | None) -> str:
+def problems(found: Preflight | None) -> str:
     """What is wrong with the destinations, worst first; `found` None where nobody has looked at this plan's."""
     if found is None:
-        return "Pre-flight: the destinations were not looked at."
-    at_time = f"of {found.destinations:,} destinations at {code(found.checked_at)}"
-    if not found.findings:
-        return f"Pre-flight {at_time}: nothing found."
+        return "**Pre-flight: the destinations were not looked at.**"
+    at_time = f"of {counted(found.destinations, 'destination', spec=',')} at {code(found.checked_at)}"
     severities = [one.severity for one in found.findings]
-    counts = ", ".join(
-        f"{severity} {severities.count(severity):,}" for severity in SEVERITIES if severity in severities
-    )
-    rows = [
-        (one.severity, code(one.destination), code(one.what), code(one.remedy)) for one in found.findings[:MOST_SHOWN]
-    ]
-    more = len(found.findings) - len(rows)
-    left_off = f"\n\n… and {more:,} more findings" if more else ""
+    counts = ", ".join(counted(severities.count(one), one, spec=",") for one in SEVERITIES if one in severities)
+    doubts = found.doubts
+    if not doubts:
+        return f"Pre-flight {at_time}: {counts or 'nothing found'}."
+    rows = [(one.severity, code(one.destination), code(one.what), code(one.remedy)) for one in doubts[:MOST_SHOWN]]
+    more = len(doubts) - len(rows)
+    left_off = f"\n\n… and {counted(more, 'more finding', spec=',')}" if more else ""
     return f"**Pre-flight {at_time}: {counts}.**\n\n{table(('', 'goes to', 'what', 'to do'), rows)}{left_off}"
 
 
+def warnings(found: Preflight | None) -> str:
+    """A line for all destinations of which the same is said."""
+    same: dict[tuple[str, str], list[str]] = {}
+    for one in found.findings if found else ():
+        if one.severity == "warning":
+            same.setdefault((one.what, one.remedy), []).append(one.destination)
+    lines = []
+    for (what, remedy), destinations in list(same.items())[:MOST_SHOWN]:
+        named = ", ".join(map(code, destinations[:NAMED])) + (", …" if len(destinations) > NAMED else "")
+        number = counted(len(destinations), "destination", spec=",")
+        lines.append(f"- warning: {number}: {code(what)}: {named}" + (f". {code(remedy)}" if remedy else ""))
+    more = len(same) - len(lines)
+    return "\n".join([*lines, *([f"- … and {counted(more, 'more warning', spec=',')}"] if more else [])])
+
+
 def groups(plan: PlanSummary) -> str:
-    """The largest groups first; what is left off is counted."""
+    """The largest groups first, each with its rule's own text; what is left off is counted."""
+    texts = rule_texts(plan)
     rows = [
         (
-            line_of(count),
-            count.action,
-            code(count.symbol),
-            code(at(count.origin_q, count.origin_q_mgr)),
-            code(at(count.dest_q, count.dest_q_mgr)),
             f"{count.messages:,}",
-            f"{count.bytes:,}",
-            code(count.oldest),
+            count.action,
+            f"{code(at(count.origin_q, count.origin_q_mgr))} {code(count.symbol)}".strip(),
+            code(at(count.dest_q, count.dest_q_mgr)),
+            ruled(count, texts),
+            code(minute(count.oldest)),
         )
         for count in plan.counts[:GROUPS_SHOWN]
     ]
-    headings = ("rule", "action", "reason", "was for", "goes to", "messages", "bytes", "oldest")
+    headings = ("messages", "action", "was for, reason", "goes to", "rule", "oldest")
     more = len(plan.counts) - len(rows) + plan.counts_left_off
-    return table(headings, rows) + (f"\n\n… and {more:,} smaller groups" if more else "")
+    return table(headings, rows) + (f"\n\n… and {counted(more, 'smaller group', spec=',')}" if more else "")
+
+
+def rule_texts(plan: PlanSummary) -> dict[int, str]:
+    """The line on which a rule begins → the rule as it was written, on one line."""
+    entries, _problems = Source(plan.table_text).entries()
+    return {entry.places[0][0]: entry.text for entry in entries}
+
+
+def ruled(count: PlanCount, texts: Mapping[int, str]) -> str:
+    """The rule's line, and its own text."""
+    text = texts.get(count.rule_line or 0, "")
+    return f"{line_of(count)} {code(text)}".strip() if count.rule_line else line_of(count)
 
 
 def samples(counts: Iterable[PlanCount]) -> str:
-    """A few messages of each group, their text masked (letters x, digits 9)."""
+    """A message of each of the largest groups, its text masked (letters x, digits 9)."""
     rows = [
         (
             line_of(count),
-            code(sample.put_at),
+            code(minute(sample.put_at)),
             code(sample.put_appl_name),
             code(sample.msg_id),
-            f"{sample.bytes:,}",
-            code(sample.shape),
+            code(sample.shape[:SHAPE_SHOWN]),
         )
         for count in counts
-        for sample in count.samples
+        for sample in count.samples[:1]
     ]
     if not rows:
         return ""
-    return "Samples, masked:\n\n" + table(("rule", "put", "by", "MsgId", "bytes", "text"), rows)
+    return "Samples, masked:\n\n" + table(("rule", "put", "by", "MsgId", "text"), rows)
 
 
 def line_of(count: PlanCount) -> str:
     return f"line {count.rule_line}" if count.rule_line else "none"
 
 
+def minute(moment: str) -> str:
+    """A moment (ISO 8601, UTC) to its minute: the plan's files have the rest."""
+    return moment[:16].replace("T", " ") if TO_THE_MINUTE.match(moment) else moment
+
+
 def at(queue: str | None, queue_manager: str | None) -> str:
-    """`queue@queue manager`, or what there is of it."""
+    """`queue@queue manager`; only one of them if the other is blank."""
     return f"{queue or ''}@{queue_manager}" if queue_manager else queue or ""
 
 

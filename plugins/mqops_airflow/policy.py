@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from mqops.actions import ACTED
+from mqops.actions import ACTED, Action
+from mqops.counted import counted
 from mqops.estate import Approval, AutoApprove
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from mqops.decide.core.preflight import Preflight
 
 Way = Literal["stop", "ask", "act"]
-MOVING = ACTED
 UNATTENDED = frozenset({"scheduled", "asset_triggered"})  # kinds of runs; every other one may carry a form
 
 
@@ -30,7 +30,7 @@ class Verdict:
 
 
 def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval, context: Context) -> Verdict:
-    """The way of a run's plan. `route` asks, and `act` asks again: it trusts nobody's answer of before.
+    """The way of a run's plan. `route` asks, and `act` asks again: it does not use an earlier answer.
 
     Parameters: `found` the pre-flight; None, or that of another plan, counts as one doubt. Kind of run and form come
     from Airflow's record of the DAG run, which cannot be edited after the start.
@@ -45,7 +45,9 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
     )
 
 
-def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_hand: bool, doubts: int = 0) -> Verdict:
+def judge(
+    *, messages: Mapping[Action, int], approval: Approval, dry_run: bool, by_hand: bool, doubts: int = 0
+) -> Verdict:
     """The way of a plan.
 
     Parameters: `messages` action → number of messages; `approval` the estate's policy; `dry_run` what the form says,
@@ -57,32 +59,36 @@ def judge(*, messages: Mapping[str, int], approval: Approval, dry_run: bool, by_
     3. A scheduled run asks unless no approval is required or the plan is within `auto_approve` and its pre-flight
        leaves no doubts.
     """
-    moving = {action: count for action, count in messages.items() if action in MOVING and count}
+    moving = {action: count for action, count in messages.items() if action in ACTED and count}
     total = sum(moving.values())
+    number = counted(total, "message")
     if by_hand and dry_run:
-        return Verdict(way="stop", why=f"dry run: {total} messages would be moved or discarded, none is")
+        return Verdict(
+            way="stop", why=f"dry run: {counted(total, 'message')} would be moved or discarded; nothing was done"
+        )
     if not total:
         return Verdict(way="stop", why="the plan moves nothing")
     if not approval.required and not by_hand:
         return Verdict(way="act", why="the estate requires no approval of scheduled runs")
     if by_hand or approval.auto_approve is None:
-        return Verdict(way="ask", why=f"{total} messages wait for approval")
+        return Verdict(way="ask", why=f"{counted(total, 'message waits', 'messages wait')} for approval")
     beyond = beyond_policy(moving, approval.auto_approve, doubts)
     if beyond:
         return Verdict(way="ask", why=beyond)
-    return Verdict(way="act", why=f"{total} messages, {', '.join(sorted(moving))}: approved by the estate's policy")
+    return Verdict(way="act", why=f"{number}, {', '.join(sorted(moving))}: approved by the estate's policy")
 
 
-def beyond_policy(moving: Mapping[str, int], policy: AutoApprove, doubts: int) -> str:
+def beyond_policy(moving: Mapping[Action, int], policy: AutoApprove, doubts: int) -> str:
     """Why a plan needs a person after all, or nothing."""
     others = sorted(set(moving) - set(policy.actions))
     if others:
         return f"{', '.join(others)} is not approved automatically"
     total = sum(moving.values())
     if total > policy.max_messages:
-        return f"{total} messages are more than the {policy.max_messages} approved automatically"
+        return f"{counted(total, 'message')}: more than the {policy.max_messages} approved automatically"
     if doubts:
-        return f"{total} messages wait for approval: the pre-flight found {doubts} problems"
+        waiting = counted(total, "message waits", "messages wait")
+        return f"{waiting} for approval: the pre-flight found {counted(doubts, 'problem')}"
     return ""
 
 

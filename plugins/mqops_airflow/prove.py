@@ -2,44 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowSkipException
 
-from mqops.errors import MqopsError
-from mqops.observe.core.anatomy import told
+from mqops.errors import MqopsError, Unbalanced
+from mqops.observe.core.anatomy import anatomy_lines
 from mqops.printable import printable
 from mqops_airflow.hook import MqHook
+from mqops_airflow.notify import tell_people
 from mqops_airflow.run_folder import handed_on
+from mqops_airflow.told import ending_of, tell, told
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.lake.run import RunFolder
     from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
 
 
 class ActUnfinished(MqopsError):
-    """Act did not deal with every message of the plan; what is left is on its queue: clear the task act to go on."""
+    """Act has not finished the plan. The other messages are on their queues. Clear the task act to go on."""
 
 
 class ProveOperator(BaseOperator):
     """Balances a run by the ledger and the queue; logs, returns and publishes the summary.
 
     Then looks what became of the messages that earlier runs moved. Fails if the run does not balance, if act failed, or
-    if act did not finish. Where nothing was approved or the run was dry, it shows that nothing was moved.
+    if act did not finish. Where nothing was approved or the run was dry, it shows that nothing was moved, and why.
+    Without a plan it is skipped.
 
     :param mq_conn_id: Airflow connection of type `mq`.
     :param asset: asset whose event gets the summary as extra.
     :param queue_manager: name in the estate. The run's folder is no template: there may be none to render.
     :param plan_task: task that makes the plan.
     :param act_task: task that moves.
+    :param notify: the estate's notifier (`mqops_airflow.notify.named`), which tells that a run does not balance.
     """
 
     def __init__(
-        self, *, mq_conn_id: str, asset: Asset, queue_manager: str, plan_task: str, act_task: str, **kwargs: Any
+        self,
+        *,
+        mq_conn_id: str,
+        asset: Asset,
+        queue_manager: str,
+        plan_task: str,
+        act_task: str,
+        notify: Mapping[str, Any] | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(outlets=[asset], **kwargs)
         self.mq_conn_id = mq_conn_id
@@ -47,6 +61,7 @@ class ProveOperator(BaseOperator):
         self.queue_manager = queue_manager
         self.plan_task = plan_task
         self.act_task = act_task
+        self.notify = notify
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.lake.run import RunFolder  # noqa: PLC0415
@@ -55,22 +70,27 @@ class ProveOperator(BaseOperator):
 
         states = self._states(context)
         if states.get(self.plan_task) != "success":
-            raise AirflowFailException(f"nothing was planned (task {self.plan_task}), so nothing was moved")
+            raise AirflowSkipException(f"There is no plan (task {self.plan_task}): nothing was moved")
         run = RunFolder(Path(handed_on(context["dag_run"], self.name(context))["folder"]))
-        summary = prove(self.connection(context), run)
-        self._tell(summary)
+        try:
+            summary = prove(self.connection(context), run)
+        except Unbalanced as error:
+            tell(context, str(error))
+            tell_people(self.notify, context, subject=f"{self.name(context)}: a run does not balance", text=str(error))
+            raise
+        self._log_summary(summary, run)
         for earlier in look_back(self.connection(context), run):
             found = ", ".join(f"{count} {outcome}" for outcome, count in earlier.outcomes.items())
-            self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "none can be told of"))
+            self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
         value = summary.to_json()
         acted = states.get(self.act_task)
+        words = told(ending_of(context, str(run.path), states, self.act_task), summary)
         context["ti"].xcom_push(key="return_value", value=value)
+        tell(context, words)
         if acted != "skipped" and not (acted == "success" and summary.finished):
-            raise ActUnfinished(
-                f"act ended as {acted}: {summary.moved} moved, {summary.discarded} discarded, {summary.left} left on "
-                f"{summary.queue}; nothing is lost, clear the task {self.act_task} to go on"
-            )
-        context["outlet_events"][self.asset].extra = value
+            raise ActUnfinished(words)
+        self.log.info("%s", printable(words))
+        context["outlet_events"][self.asset].extra = {**value, "told": words}
         return value
 
     def name(self, context: Context) -> str:
@@ -82,34 +102,34 @@ class ProveOperator(BaseOperator):
         return MqHook(self.mq_conn_id).get_conn()
 
     def _states(self, context: Context) -> dict[str, str]:
-        """Task id → state in this run, of the two tasks that matter here."""
+        """Task id → state in this run, of the tasks that matter here."""
         run = context["dag_run"]
-        found = context["ti"].get_task_states(
-            dag_id=run.dag_id, task_ids=[self.plan_task, self.act_task], run_ids=[run.run_id]
-        )
+        tasks = [self.plan_task, "approve", self.act_task]
+        found = context["ti"].get_task_states(dag_id=run.dag_id, task_ids=tasks, run_ids=[run.run_id])
         return {task: str(state) for task, state in found.get(run.run_id, {}).items()}
 
-    def _tell(self, summary: RunSummary) -> None:
-        """The summary in the log, a line a rule."""
+    def _log_summary(self, summary: RunSummary, run: RunFolder) -> None:
+        """The summary in the log, a line a queue and rule."""
         for rule in summary.rules:
             self.log.info(
-                "rule line %s %s: planned %d = moved %d + discarded %d + left %d + gone %d; failed tries %d",
-                printable(rule.rule_line or "-"),
+                "%s, %s%s: planned %d = moved %d + discarded %d + left %d + gone %d; failed tries %d",
+                printable(rule.queue),
+                printable(f"rule line {rule.rule_line} " if rule.rule_line else ""),
                 printable(rule.action),
                 *(rule.planned, rule.moved, rule.discarded, rule.left, rule.gone, rule.failed),
             )
         self.log.info(
-            "Balanced: planned %d = moved %d + discarded %d + left %d + gone %d; %d came later",
+            "Balanced: planned %d = moved %d + discarded %d + left %d + gone %d; came later: %d",
             *(summary.planned, summary.moved, summary.discarded, summary.left, summary.gone, summary.arrived),
         )
-        for line in told(summary.anatomy):
+        for line in anatomy_lines(summary.anatomy):
             self.log.info("%s", printable(line))
-        for fate in summary.canaries:
-            (self.log.warning if fate["why"] else self.log.info)(
+        for canaries in summary.canaries:
+            (self.log.warning if canaries.why else self.log.info)(
                 "canaries of %s: %d moved, %d came back, %d failed, %d unread: %s",
-                printable(fate["unit_group"]),
-                *(fate[name] for name in ("moved", "back", "failed", "unread")),
-                printable(fate["why"] or "the rest followed"),
+                printable(canaries.unit_group),
+                *(canaries.moved, canaries.back, canaries.failed, canaries.unread),
+                printable(canaries.why or "the rest followed"),
             )
         for why, count in summary.left_because.items():
             self.log.warning("left: %d: %s", count, printable(why))

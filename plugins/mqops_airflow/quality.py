@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 
 from mqops import form_files
+from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.printable import printable
 from mqops.quality.summary import QualitySummary, describe, verdict
@@ -45,7 +46,12 @@ class QualityCheckOperator(CheckOperator):
         for queue in choice.inhibited:
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         messages = sum(choice.depths.values())
-        self.log.info("%d messages on %d queues, %d queues are empty", messages, len(choice.depths), choice.empty)
+        self.log.info(
+            "%s on %s; %s empty",
+            counted(messages, "message"),
+            counted(len(choice.depths), "queue"),
+            counted(choice.empty, "queue is", "queues are"),
+        )
         found = {
             "queues": ",".join(choice.depths),
             "messages": messages,
@@ -97,14 +103,14 @@ class QualityReportOperator(BaseOperator):
         from mqops.lake.files import read_json  # noqa: PLC0415
 
         summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
-        self._tell(summary)
+        self._log_summary(summary)
         value = summary.to_json()
         context["ti"].xcom_push(key="return_value", value=value)
         verdict(summary)
         context["outlet_events"][self.asset].extra = value
         return value
 
-    def _tell(self, summary: QualitySummary) -> None:
+    def _log_summary(self, summary: QualitySummary) -> None:
         """The summary in the log: a line an expectation that is not met, a line a queue."""
         for severity in SEVERITIES:
             for check in summary.not_met(severity):

@@ -26,7 +26,7 @@ AGAIN = (
     "mqops.errors.TransientMQError",
     "mqops.errors.OutcomeUnknown",
     "mqops.errors.InProgress",
-    "mqops_airflow.spark.SparkUnreachable",
+    "mqops.errors.SparkUnreachable",
 )
 
 

@@ -1,4 +1,4 @@
-"""The task that looks at a plan's destinations and sends it on its way: to nobody, to a person, or straight to act."""
+"""The task that checks a plan's destinations and chooses the next task: prove, approve or act."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseBranchOperator
 
+from mqops.counted import counted
 from mqops.estate import Approval
 from mqops.printable import printable
 from mqops_airflow.hook import MqHook
-from mqops_airflow.plan_files import read_plan, read_preflight
+from mqops_airflow.plan_files import preflight_in, read_plan
 from mqops_airflow.policy import plain, restored, verdict_on
 
 if TYPE_CHECKING:
@@ -59,13 +60,13 @@ class PlanRouteOperator(BaseBranchOperator):
         return self.ways[verdict.way]
 
     def _asked_about(self, digest: str) -> Preflight | None:
-        """The pre-flight that people were shown with this plan, None where nobody was asked."""
+        """The pre-flight that people were shown with this plan, None if no person was asked."""
         from mqops_airflow import answer  # noqa: PLC0415
 
-        asked, found = answer.kept(self.folder), read_preflight(self.folder)
+        asked, found = answer.read_question(self.folder), preflight_in(self.folder)
         if asked is None or found is None or not asked.question.digest == found.plan == digest:
             return None
-        self.log.info("Kept the pre-flight of %s: people were asked with it, see approve", printable(found.checked_at))
+        self.log.info("Kept the pre-flight of %s, which the task approve showed to people", printable(found.checked_at))
         return found
 
     def _preflight(self) -> Preflight:
@@ -76,5 +77,9 @@ class PlanRouteOperator(BaseBranchOperator):
         found = preflight(MqHook(self.mq_conn_id).get_conn(), RunFolder(Path(self.folder)))
         for line in (*shown(found.findings), *found.remarks):
             self.log.warning("%s", printable(line))
-        self.log.info("Pre-flight of %d destinations: %d findings", found.destinations, len(found.findings))
+        self.log.info(
+            "Pre-flight of %s: %s",
+            counted(found.destinations, "destination"),
+            counted(len(found.findings), "finding"),
+        )
         return found

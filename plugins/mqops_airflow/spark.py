@@ -39,7 +39,7 @@ from mqops.printable import printable
 from mqops_airflow.connect import CONNECTION_TYPE, Client, check_listener, server_of
 from mqops_airflow.hook import MqHook, existing_connection
 from mqops_airflow.job_environment import job_environment
-from mqops_airflow.workplace import estate_file, lake
+from mqops_airflow.workplace import estate_file, estate_path, lake
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -51,10 +51,6 @@ MASTER_ANSWERS_WITHIN = 5.0  # seconds
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before any fork
 NAMED_ERROR = re.compile(r"mqops: (\w+): (.*)")
-
-
-class SparkUnreachable(errors.MqopsError):
-    """No Spark master answers; start it, or correct the Airflow connection that names it. Nothing was moved."""
 
 
 class SparkJobFailed(errors.MqopsError):
@@ -185,6 +181,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
         environment = interpreter | chosen | {name: str(value) for name, value in given.items()}
         if self.needs_queue_manager:
             environment["MQOPS_CONNECTION"] = MqHook(self.mq_conn_id).get_conn().to_json()
+            environment["MQOPS_ESTATE"] = str(estate_path().absolute())  # it names the queues that are storage
         return environment | self._ledger_keys()
 
     def _ledger_keys(self) -> dict[str, str]:
@@ -253,7 +250,7 @@ def master_must_answer(master: str, conn_id: str | None) -> None:
             return
         except OSError as error:
             problems.append(f"{host}:{port} ({error.strerror or error})")
-    raise SparkUnreachable(
+    raise errors.SparkUnreachable(
         f"no Spark master answers at {master}: {'; '.join(problems) or 'no host:port in it'}. Start the master, or "
         f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by it."
     )
@@ -268,7 +265,7 @@ def server_must_answer(host: str, port: int, conn_id: str) -> None:
     try:
         socket.create_connection((host, port), timeout=MASTER_ANSWERS_WITHIN).close()
     except OSError as error:
-        raise SparkUnreachable(
+        raise errors.SparkUnreachable(
             f"no Spark Connect server answers at {host}:{port} ({error.strerror or error}). Start the server, or "
             f"correct host and port of the Airflow connection {conn_id!r}, and clear this task; nothing was moved by "
             "it."

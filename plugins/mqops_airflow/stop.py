@@ -8,6 +8,8 @@ from airflow.sdk import BaseOperator
 
 from mqops.printable import printable
 from mqops_airflow.four_eyes import requester
+from mqops_airflow.told import tell
+from mqops_airflow.which_run import run_named
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -19,20 +21,20 @@ class StopOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.clock import utc_now  # noqa: PLC0415
-        from mqops.errors import SettingsError  # noqa: PLC0415
         from mqops.lake import stop as store  # noqa: PLC0415
-        from mqops.lake.run import RunFolder  # noqa: PLC0415
+        from mqops.lake.run import folder_of  # noqa: PLC0415
 
-        params, key = context["params"], context["params"]["run"]
-        folder = RunFolder.at(lake(estate_file()), params["queue_manager"], key or "any")
-        if key and not folder.path.is_dir():
-            raise SettingsError(f"{params['queue_manager']} has no run {key} in the lake")
-        place = folder.path if key else folder.lake_folder
-        what = f"run {key}" if key else f"all acting on {params['queue_manager']}"
+        params, estate = context["params"], estate_file()
+        asked, name = params["run"], params["queue_manager"]
+        run = run_named(lake(estate), estate, name=asked, queue_manager=name) if asked else None
+        place = run.path if run else folder_of(lake(estate), name)
+        what = f"run {run.run}" if run else f"all acting on {name}"
         if params["do"] == "resume":
             lifted = store.lift(place)
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
+            tell(context, f"{what} may go on: clear the task act of the runs that were stopped")
             return {"what": what, "stopped": None}
-        stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"]))
+        stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"] or ""))
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))
+        tell(context, f"{what} is stopped {stopped}. To take it back: mq_stop with Do = resume")
         return {"what": what, "stopped": stopped.to_json()}

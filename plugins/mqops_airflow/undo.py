@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseBranchOperator, BaseOperator
 
-from mqops.actions import RESTORE, RETURN
+from mqops.counted import counted
 from mqops.estate import Approval
 from mqops.printable import printable
-from mqops_airflow.check import drained_leftovers
+from mqops_airflow.check import drain_and_log
 from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.permission import permission
-from mqops_airflow.plan_files import read_plan, read_preflight
+from mqops_airflow.plan_files import preflight_in, read_plan
 from mqops_airflow.policy import plain, restored, verdict_on
 from mqops_airflow.prove import ProveOperator
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
+from mqops_airflow.which_run import run_named
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.lake.run import RunFolder
+    from mqops.model import RunSummary
     from mqops.mq.connection import MqConnection
 
 
@@ -40,29 +43,29 @@ class UndoPlanOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.decide.core.preflight import shown  # noqa: PLC0415
-        from mqops.decide.preflight_record import kept  # noqa: PLC0415
+        from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
-        from mqops.undo.in_process import find_run, plan_undo  # noqa: PLC0415
+        from mqops.undo.in_process import plan_undo  # noqa: PLC0415
 
         if self.four_eyes:
             must_tell_people_apart(context)
         params, estate = context["params"], estate_file()
         name, lake_folder = params["queue_manager"], lake(estate)
         connection = connection_for(name, estate)
-        run = find_run(lake_folder, name, params["run"])
+        run = run_named(lake_folder, estate, name=params["run"], queue_manager=name, planned=True)
         with connect(connection) as session:
-            drained_leftovers(session, lake_folder, name, self.log)
+            drain_and_log(session, lake_folder, name, self.log)
         folder = own_folder(context, lake_folder, name)
         plan = plan_undo(connection, run, folder)
         for action, count in sorted(plan.actions.items()):
-            (self.log.info if action in {RESTORE, RETURN} else self.log.warning)(
-                "%s: %d messages", printable(action), count
+            (self.log.info if action.puts_back else self.log.warning)(
+                "%s: %s", printable(action), counted(count, "message")
             )
-        found = kept(folder)
+        found = read_preflight(folder)
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
             self.log.warning("%s", printable(remark))
-        told = hand_on(context, folder, {"undoes": run.run}) | {"run": plan.run, "digest": plan.digest}
-        return told | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
+        handed = hand_on(context, folder, {"undoes": run.run}) | {"run": plan.run, "digest": plan.digest}
+        return handed | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
 
 
 class UndoRouteOperator(BaseBranchOperator):
@@ -82,7 +85,7 @@ class UndoRouteOperator(BaseBranchOperator):
         self.approval = plain(approval)
 
     def choose_branch(self, context: Context) -> str:
-        plan, found = read_plan(self.folder), read_preflight(self.folder)
+        plan, found = read_plan(self.folder), preflight_in(self.folder)
         verdict = verdict_on(plan, found, approval=restored(self.approval), context=context)
         self.log.info("Plan %s: %s (%s)", printable(plan.digest), printable(verdict.way), printable(verdict.why))
         value = {"way": verdict.way, "why": verdict.why, "digest": plan.digest}
@@ -106,11 +109,11 @@ class UndoActOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.lake.run import RunFolder  # noqa: PLC0415
-        from mqops.undo.in_process import carry_out  # noqa: PLC0415
+        from mqops.undo.in_process import act_undo  # noqa: PLC0415
 
         params = context["params"]
         found = permission(context, self.folder, restored(self.approval))
-        summary = carry_out(
+        summary = act_undo(
             connection_for(params["queue_manager"], estate_file()),
             RunFolder(Path(self.folder)),
             approved=found.digest,
@@ -126,6 +129,18 @@ class UndoProveOperator(ProveOperator):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(mq_conn_id="", queue_manager="", **kwargs)
+
+    def _log_summary(self, summary: RunSummary, run: RunFolder) -> None:
+        from mqops.prove.undone_rules import undone_rules  # noqa: PLC0415
+
+        super()._log_summary(summary, run)
+        for rule in undone_rules(run):
+            self.log.info(
+                "%s of the run, %s: %d of %d put back",
+                printable(f"rule line {rule.rule_line}" if rule.rule_line else "no rule"),
+                printable(rule.action),
+                *(rule.put_back, rule.planned),
+            )
 
     def name(self, context: Context) -> str:
         return str(context["params"]["queue_manager"])

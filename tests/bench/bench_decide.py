@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from mqops.decide.spark.counts import counted
+from mqops.decide.spark.counts import plan_counts
 from mqops.decide.spark.decide import JIT_LIMIT, Request, chosen, decide, valid_table
 from mqops.decide.spark.digest import digest_of
 from mqops.decide.spark.rules import compared
@@ -107,6 +107,13 @@ class Clock:
         stages = context.statusStore().stageList(lists.ArrayList(), False, False, quantiles, lists.ArrayList())
         return sum(stages.apply(n).executorCpuTime() for n in range(stages.size())) / 1e9
 
+    def jobs(self) -> tuple[int, int]:
+        """How many Spark jobs and tasks have ended so far."""
+        context = self._context._jsc.sc()
+        context.listenerBus().waitUntilEmpty()
+        found = context.statusStore().jobsList(self._context._gateway.jvm.java.util.ArrayList())
+        return found.size(), sum(found.apply(n).numCompletedTasks() for n in range(found.size()))
+
     def line(self, name: str, beside: str = "") -> None:
         rate = ROWS / self.wall[name]
         text = f"{name:<34} {self.wall[name]:7.3f} s wall {self.cpu[name]:7.3f} s cpu {rate:12,.0f} rows/s"
@@ -155,10 +162,13 @@ def main() -> None:
         for _ in range(3):
             plan = spark.read.schema(PLAN).parquet(str(folder.plan))
             clock.measure("  digest of the plan", lambda plan=plan: digest_of(plan))
-            clock.measure("  counts and samples", lambda plan=plan: counted(plan, messages))
+            clock.measure("  counts and samples", lambda plan=plan: plan_counts(plan, folder.snapshot))
+            jobs, tasks = clock.jobs()
             clock.measure("decide: everything", lambda: decide(spark, Request(folder=folder, table_text=text)))
+            jobs, tasks = (now - before for now, before in zip(clock.jobs(), (jobs, tasks), strict=True))
         for name in ("decide: everything", "  digest of the plan", "  counts and samples"):
             clock.line(name, "scan")
+        print(f"decide runs {jobs} Spark jobs with {tasks} tasks")
     spark.stop()
 
 

@@ -31,7 +31,8 @@ from mq_support import DLQ, Manager, create, dead_letter
 from pymqi import pymqe
 
 from mqops.act.in_process import act
-from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
 from mqops.mq.browse import browse
 from mqops.mq.connection import connect
 from mqops.rules import parse
@@ -131,8 +132,8 @@ def redrive(
     Parameters: `answered` makes what answers some of the calls instead of the queue manager.
     """
     manager.put(DLQ, [dead_letter(TARGETS[n % len(TARGETS)], BODY[HEADER:]) for n in range(count)])
-    what = Pass(connection=manager.connection, lake=lake, table=parse(RULES).table, text=RULES)
-    run, _plan = plan_pass(what)
+    what = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(RULES).table, text=RULES)
+    run, _plan = plan_run(DEAD_LETTERS, what)
     with answered(manager) if answered else nullcontext():
         started = time.perf_counter()
         summary = act(manager.connection, run)

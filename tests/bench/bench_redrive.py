@@ -28,7 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops.act.in_process import act
-from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
 from mqops.prove.prove import prove
 from mqops.rules import parse
 
@@ -134,9 +135,11 @@ def plain_loop(manager: Manager, count: int) -> float:
 def redrive(manager: Manager, lake: Path, count: int, unit: int) -> tuple[float, float]:
     """Act alone, and the whole pass: observe, decide, act, prove."""
     fill(manager, count)
-    what = Pass(connection=manager.connection, lake=lake, table=parse(RULES).table, text=RULES, unit_size=unit)
+    what = DeadLetterRequest(
+        connection=manager.connection, lake=lake, table=parse(RULES).table, text=RULES, unit_size=unit
+    )
     started = time.perf_counter()
-    run, plan = plan_pass(what)
+    run, plan = plan_run(DEAD_LETTERS, what)
     acting = time.perf_counter()
     summary = act(manager.connection, run, unit_size=unit)
     acted = time.perf_counter()

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -99,8 +99,14 @@ def measured(command: list[str], environment: dict[str, str], log: Path) -> tupl
     return time.perf_counter() - started, peak, sum(processor.values())
 
 
-def stages(count: int, place: Path) -> dict[str, tuple[float, int, float]]:
-    """Stage → seconds, peak memory in bytes, processor seconds."""
+SUBMITTED = {"PYSPARK_SUBMIT_ARGS": "--master local[*] --conf spark.ui.enabled=false pyspark-shell"}
+
+
+def stages(count: int, place: Path, spark: Mapping[str, str] = SUBMITTED) -> dict[str, tuple[float, int, float]]:
+    """Stage → seconds, peak memory in bytes, processor seconds.
+
+    Parameters: `spark` the variables that say where the jobs run, a Java of their own or a Spark Connect server.
+    """
     manager = create(place / "queue_managers", mqsc=QUEUES)
     table = place / "table.rules"
     table.write_text(rules())
@@ -108,7 +114,7 @@ def stages(count: int, place: Path) -> dict[str, tuple[float, int, float]]:
     environment = {
         **manager.environment,
         **{"MQOPS_CONNECTION": manager.connection.to_json(), "PYSPARK_PYTHON": sys.executable},
-        "PYSPARK_SUBMIT_ARGS": "--master local[*] --conf spark.ui.enabled=false pyspark-shell",
+        **spark,
     }
     started = time.perf_counter()
     fill(manager, count)
@@ -128,11 +134,11 @@ def stages(count: int, place: Path) -> dict[str, tuple[float, int, float]]:
     return results
 
 
-def measure(count: int) -> dict[str, tuple[float, int, float]]:
+def measure(count: int, spark: Mapping[str, str] = SUBMITTED) -> dict[str, tuple[float, int, float]]:
     """As `stages`, in a folder that is gone afterwards."""
     place = Path(tempfile.mkdtemp(prefix="mqops-bench-", dir=os.environ.get("MQOPS_BENCH_FOLDER")))
     try:
-        return stages(count, place)
+        return stages(count, place, spark)
     finally:
         shutil.rmtree(place)
 

@@ -1,8 +1,8 @@
 """A process that does one kind of engine work on queue manager A until it is killed.
 
-`python engine_worker.py KIND NAME TOLD`. Units of work have random sizes, one in five is backed out. Messages that are
-put anew say which unit of work they belong to (`NAME/unit/number/size`), and TOLD gets a line for each such unit whose
-commit has returned. A line on standard output says that the worker has begun.
+`python engine_worker.py KIND NAME ACKNOWLEDGED`. Units of work have random sizes, one in five is backed out. Messages
+that are put anew say which unit of work they belong to (`NAME/unit/number/size`), and ACKNOWLEDGED gets a line for
+each such unit whose commit has returned. A line on standard output says that the worker has begun.
 
 put      new messages on IN
 move     IN to OUT
@@ -28,9 +28,9 @@ REPORT = {"Report": CMQC.MQRO_EXPIRATION_WITH_FULL_DATA, "ReplyToQ": b"REPORTS",
 
 
 class Worker:
-    def __init__(self, name: str, told: str) -> None:
+    def __init__(self, name: str, acknowledged: str) -> None:
         self.name = name
-        self.told = os.open(told, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self.acknowledged = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self.manager = pymqi.connect("A")
         self.chance = random.Random(name)
         self.units = 0
@@ -58,7 +58,7 @@ class Worker:
                 body = f"{self.name}/{self.units}/{number}/{size}".encode()
                 target.put(body, pymqi.MD(Persistence=1, **fields), pymqi.PMO(Options=PUT))
             if self.ended():
-                os.write(self.told, f"{self.name}/{self.units}\n".encode())
+                os.write(self.acknowledged, f"{self.name}/{self.units}\n".encode())
 
     def move(self, queue: str, to: str) -> None:
         """One message after the other from a queue to another one."""
@@ -89,8 +89,8 @@ class Worker:
 
 
 def main() -> None:
-    kind, name, told = sys.argv[1:]
-    worker = Worker(name, told)
+    kind, name, acknowledged = sys.argv[1:]
+    worker = Worker(name, acknowledged)
     kinds: dict[str, Callable[[], None]] = {
         "put": lambda: worker.new("IN", {}),
         "move": lambda: worker.move("IN", "OUT"),

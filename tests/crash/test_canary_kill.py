@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import commands
 import pytest
 from act_support import counts, send_back, taken
 from crash.test_kill_nine import proved, run_until
-from mq_support import DLQ, Manager, dead_letter
+from mq_support import DLQ, Manager, dead_letter, storage_estate
 
-from mqops.act.canary import CAME_BACK, kept
-from mqops.deciders.stop import finish
+from mqops.act.canary import CAME_BACK
+from mqops.deciders.run import finish_run
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import Marker
@@ -32,8 +33,9 @@ def runs_of(lake: Path) -> list[RunFolder]:
 def killed(manager: Manager, lake: Path, moment: Callable[[RunFolder], bool], *options: str) -> RunFolder:
     """Start a pass and kill it with -9 at a moment; gives the run."""
     environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}
+    environment["MQOPS_ESTATE"] = storage_estate(lake.parent, "B")
     command = [sys.executable, "-m", "mqops.cli", "dlq", "run", "--once", DLQ, "QM1", "--lake", str(lake), *options]
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE)
+    process = commands.Command(command, env=environment, stdin=subprocess.PIPE)
     assert process.stdin
     process.stdin.write(b"ACTION(RETRY)\n")
     process.stdin.close()
@@ -50,9 +52,9 @@ def test_law1_killed_while_it_waits_for_its_canaries(manager, tmp_path):
         return len(manager.bodies("A")) == 3  # committed: the depth would count what is not
 
     run = killed(manager, tmp_path / "lake", waiting, "--canary", "3", "--canary-wait", "60")
-    assert kept(run)["decision"] is None
+    assert read_json(run.canary_json)["decision"] is None
     assert send_back(manager, "A") == 3
-    summary = proved(manager, run, finish)
+    summary = proved(manager, run, finish_run)
     assert counts(summary) == {"planned": 20, "moved": 3, "left": 17, "arrived": 3}
     assert (summary.finished, summary.left_because) == (True, {CAME_BACK: 17})
     assert manager.depth("A") == 0
@@ -72,7 +74,7 @@ def test_law1_killed_behind_the_decision_it_stands_whatever_has_changed(manager,
     def rest_begun(run: RunFolder) -> bool:
         if sum(sent) < 2:
             sent.append(send_back(manager, "A"))
-        return bool(kept(run).get("decision")) and manager.depth("B") > 4
+        return run.canary_json.exists() and bool(read_json(run.canary_json)["decision"]) and manager.depth("B") > 4
 
     options = ("--canary", "2", "--canary-wait", "4", "--unit-size", "2")
     run = killed(manager, tmp_path / "lake", rest_begun, *options)
@@ -87,7 +89,7 @@ def test_law1_killed_behind_the_decision_it_stands_whatever_has_changed(manager,
             fields = {name: value for name, value in md.get().items() if name not in ("StrucId", "Version")}
             manager.put(DLQ, [(fields, body)], options=0x0800)
     manager.put(DLQ, [dead_letter("B", body) for body in (b"1", b"3")])
-    summary = proved(manager, run, finish)
+    summary = proved(manager, run, finish_run)
     assert read_json(run.canary_json)["decision"] == decision
     assert counts(summary) == {"planned": 600, "moved": 302, "left": 298, "arrived": 2}
     assert manager.bodies("B") == [b"%d" % n for n in range(1, 600, 2)]

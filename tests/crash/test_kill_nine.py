@@ -14,10 +14,11 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import commands
 import psutil
 import pymqi
 import pytest
@@ -25,7 +26,8 @@ from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 from spark_support import ENVIRONMENT
 
-from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
 from mqops.errors import InProgress
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
@@ -122,15 +124,17 @@ def run_until(process: subprocess.Popen[bytes], reached: Callable[[], bool]) -> 
     return False
 
 
-def kill_one(process: subprocess.Popen[bytes], dice: random.Random) -> str:
-    """Kill one of a process's family with -9 and wait until the process itself has ended."""
-    victims = family(process)
+def kill_one(process: subprocess.Popen[bytes], dice: random.Random, server: Sequence[psutil.Process] = ()) -> str:
+    """Kill one of a process's family, or one of `server`, with -9 and wait until the process itself has ended."""
+    mine, victims = True, family(process)
+    if server and dice.random() < 0.7:
+        mine, victims = False, dice.choice([server[:1], server])
     if not victims:
         return "nobody"
     victim = dice.choice(victims)
     name = "?"
     with suppress(psutil.NoSuchProcess):
-        name = "driver" if victim.pid == process.pid else victim.name()
+        name = "driver" if victim.pid == process.pid else victim.name() if mine else f"server's {victim.name()}"
         victim.kill()
     process.wait()
     return name
@@ -181,8 +185,8 @@ def check_places(manager: Manager, before: Counter[bytes], markers: list[Marker]
     assert set(dropped.values()) <= {1}
     for queue, found in now.items():
         if queue != DLQ:
-            told = Counter(message for key in recorded.get(queue, Counter()) for message in keys[key])
-            assert told == found, queue
+            in_ledger = Counter(message for key in recorded.get(queue, Counter()) for message in keys[key])
+            assert in_ledger == found, queue
 
 
 def keys_of(run: RunFolder) -> dict[str, list[bytes]]:
@@ -237,8 +241,10 @@ def spark_act(manager: Manager, run: RunFolder) -> subprocess.Popen[bytes]:
 
 def test_law1_spark_processes_are_killed_while_a_plan_is_acted_on(manager, tmp_path, dice):
     before = fill(manager)
-    what = Pass(connection=manager.connection, lake=tmp_path / "lake", table=parse(RULES).table, text=RULES)
-    run, plan = plan_pass(what)
+    what = DeadLetterRequest(
+        connection=manager.connection, lake=tmp_path / "lake", table=parse(RULES).table, text=RULES
+    )
+    run, plan = plan_run(DEAD_LETTERS, what)
     watch = Watch(manager)
     killed: Counter[str] = Counter()
     try:
@@ -283,16 +289,16 @@ def cli_passes(manager: Manager, lake: Path, dice: random.Random) -> int:
         while killed < KILLS:
             moment = further(watch, dice)
             with rules.open("rb") as table:
-                process = subprocess.Popen(command, env=environment, stdin=table, stdout=subprocess.DEVNULL)
+                process = commands.Command(command, env=environment, stdin=table, stdout=subprocess.DEVNULL)
             if run_until(process, moment):
                 kill_one(process, dice)
                 killed += process.returncode == -signal.SIGKILL
     finally:
         watch.close()
     with rules.open("rb") as table:
-        last = subprocess.run(command, env=environment, stdin=table, stdout=subprocess.PIPE, check=True)
+        last = commands.run(command, env=environment, stdin=table, stdout=subprocess.PIPE, check=True)
     assert json.loads(last.stdout)["balanced"]
-    subprocess.run(
+    commands.run(
         [sys.executable, "-m", "mqops.cli", "ledger", "drain", "--lake", str(lake)], env=environment, check=True
     )
     return killed

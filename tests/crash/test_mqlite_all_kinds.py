@@ -21,7 +21,7 @@ import pytest
 from mq_support import Manager, create
 from mqlite_support import home, until
 
-from mqlite import service_lock
+from mqlite.storage import service_lock
 
 __all__ = ["home"]
 
@@ -50,8 +50,8 @@ class Estate:
     """Queue managers A (z/OS-like, so that it has EXPRYINT) and B, their services, and one worker of each kind."""
 
     def __init__(self, home: Path) -> None:
-        self.told = home / "told"
-        self.told.touch()
+        self.acknowledged = home / "told"
+        self.acknowledged.touch()
         self.managers = {"A": create(home, "A", FOR_A, platform="zos"), "B": create(home, "B", FOR_B)}
         self.workers: dict[str, subprocess.Popen[str]] = {}
         self.started = 0
@@ -68,7 +68,7 @@ class Estate:
         started = []
         for kind in kinds:
             self.started += 1
-            command = [sys.executable, str(WORKER), kind, f"{kind}{self.started}", str(self.told)]
+            command = [sys.executable, str(WORKER), kind, f"{kind}{self.started}", str(self.acknowledged)]
             worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=self.sender.environment)
             self.workers[kind] = worker
             started.append(worker)
@@ -117,7 +117,7 @@ def estate(home: Path) -> Iterator[Estate]:
             manager.mqlite("end", name)
 
 
-def check(bodies: list[bytes], told: set[str]) -> None:
+def check(bodies: list[bytes], acknowledged: set[str]) -> None:
     """All of a unit of work or nothing of it, each message once, and all of those whose commit returned."""
     units: dict[str, list[int]] = defaultdict(list)
     sizes: dict[str, int] = {}
@@ -128,7 +128,7 @@ def check(bodies: list[bytes], told: set[str]) -> None:
     assert {unit: sorted(numbers) for unit, numbers in units.items()} == {
         unit: list(range(size)) for unit, size in sizes.items()
     }
-    assert told <= units.keys()
+    assert acknowledged <= units.keys()
 
 
 def test_killed_at_random_in_all_kinds_of_work(estate: Estate) -> None:
@@ -141,12 +141,12 @@ def test_killed_at_random_in_all_kinds_of_work(estate: Estate) -> None:
         killed.update(victims)
     estate.end(("put", "expire"))
     until(estate.is_drained)
-    told = set(estate.told.read_text().split())
+    acknowledged = set(estate.acknowledged.read_text().split())
     arrived = estate.managers["B"].bodies("TARGET")
     reported = estate.sender.bodies("REPORTS")
     print(f"killed: {dict(killed)}; {len(arrived)} messages arrived, {len(reported)} expired and were reported")
     assert arrived
     assert reported
-    check(arrived, {unit for unit in told if unit.startswith("put")})
-    check(reported, {unit for unit in told if unit.startswith("expire")})
+    check(arrived, {unit for unit in acknowledged if unit.startswith("put")})
+    check(reported, {unit for unit in acknowledged if unit.startswith("expire")})
     assert estate.managers["B"].depth("SYSTEM.DEAD.LETTER.QUEUE") == 0

@@ -12,11 +12,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import commands
 import pytest
 from crash.test_kill_nine import KILLS, MESSAGES, SEED, UNIT_SIZE, Watch, further, kill_one, run_until, verify
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
 from mqops.mq.connection import MqConnection
@@ -42,7 +44,7 @@ def undo(manager: Manager, run: RunFolder, log: Path) -> subprocess.Popen[bytes]
     command = [sys.executable, "-m", "mqops.cli", "undo", run.run, "--yes", "--json", "--unit-size", str(UNIT_SIZE)]
     command += ["--lake", str(run.lake_folder.parent)]
     with log.open("ab") as stream:
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=stream)
+        return commands.Command(command, env=environment, stdout=subprocess.PIPE, stderr=stream)
 
 
 def test_law1_undo_is_killed_and_started_anew(manager, tmp_path):
@@ -58,9 +60,9 @@ def test_law1_undo_is_killed_and_started_anew(manager, tmp_path):
     table = parse(RULES).table
     assert table
     connection: MqConnection = manager.connection
-    what = Pass(connection=connection, lake=tmp_path / "lake", table=table, text=RULES)
-    run, plan = plan_pass(what)
-    assert carry_out(what, run, plan).discarded == 2 * MESSAGES // len(targets)
+    what = DeadLetterRequest(connection=connection, lake=tmp_path / "lake", table=table, text=RULES)
+    run, plan = plan_run(DEAD_LETTERS, what)
+    assert carry_out(DEAD_LETTERS, what, run, plan).discarded == 2 * MESSAGES // len(targets)
     assert manager.depth(DLQ) == 0
     killed = 0
     watch = Watch(manager)
@@ -76,9 +78,9 @@ def test_law1_undo_is_killed_and_started_anew(manager, tmp_path):
         errors = (tmp_path / "log").read_text().splitlines()
         assert "another process" in errors[-1].lower() or "hide messages" in errors[-1], errors[-5:]
     assert last.stdout
-    told = json.loads(last.stdout.read())
-    assert told["balanced"]
-    assert set(told["actions"]) == {"UNDONE"}
+    document = json.loads(last.stdout.read())
+    assert document["balanced"]
+    assert set(document["actions"]) == {"UNDONE"}
     assert whole(manager, DLQ) == before
     assert [manager.depth(queue) for queue in ("A", "B", "PARKED", "MQOPS.LEDGER")] == [0, 0, 0, 0]
     markers = verify(run)

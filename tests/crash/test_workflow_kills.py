@@ -1,22 +1,25 @@
 """Law 1 over the whole workflow: any process of observe, decide, act or prove is killed with -9 at any moment.
 
 After each kill comes a next run: another pass of the command, the same run taken up again, or a run by Spark (driver,
-JVM, workers, and what starts them). New messages arrive all the time. MQOPS_WORKFLOW_KILLS says how often is killed
-(`make crash`: 100); the moments and victims are random, the seed is printed and can be given as MQOPS_CRASH_SEED.
+JVM, workers, and what starts them), in the second test by clients of a Spark Connect server, whose JVM and workers are
+killed, too. New messages arrive all the time. MQOPS_WORKFLOW_KILLS and MQOPS_CONNECT_KILLS say how often is killed
+(`make crash`: 100 and 30). The moments and victims are random. The seed is printed; MQOPS_CRASH_SEED gives it.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import commands
 import psutil
 import pytest
 from crash.test_kill_nine import DESTINATIONS, QUEUES, SEED, check_places, family, keys_of, kill_one, run_until, verify
@@ -27,8 +30,12 @@ from spark_support import ENVIRONMENT
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
+from mqops_demo import spark_connect
+from mqops_demo.airflow_home import free_port
 
 KILLS = int(os.environ.get("MQOPS_WORKFLOW_KILLS", "3"))
+CONNECT_KILLS = int(os.environ.get("MQOPS_CONNECT_KILLS", "2"))
+TOKEN = "a token of the test"
 BATCH = 300
 """Messages that arrive when there are fewer than half as many left."""
 CHAIN = Path(__file__).with_name("workflow_chain.py")
@@ -40,7 +47,7 @@ ACTION(FWD) FWDQ(PARKED) HEADER(YES)
 """
 TARGETS = [name for name in DESTINATIONS if name != "AGAIN"]
 STEPS = ("start", "observe", "decide", "act", "prove", "end")
-BUSY = ("InProgress", "Another process", "by another process", "has its snapshot already")
+BUSY = ("InProgress", "Another process", "by another process", "has a snapshot already")
 """What a run says that meets another one, or what a killed one left: work that is not backed out yet, or a job that
 goes on without whoever started it, and finishes the snapshot that the next one was about to make.
 """
@@ -54,7 +61,11 @@ class Site:
     folder: Path
     dice: random.Random
     before: Counter[bytes] = field(default_factory=Counter)
-    seconds: dict[str, float] = field(default_factory=lambda: {"command": 3.0, "again": 3.0, "spark": 40.0})
+    seconds: dict[str, float] = field(
+        default_factory=lambda: {"command": 3.0, "again": 3.0, "spark": 40.0, "connect": 20.0}
+    )
+    server: subprocess.Popen[bytes] | None = None
+    port: int = 0
     left_alone: list[psutil.Process] = field(default_factory=list)
     started: int = 0
     current: RunFolder | None = None
@@ -105,8 +116,11 @@ class Site:
             **ENVIRONMENT,
             "MQOPS_CONNECTION": self.manager.connection.to_json(),
         }
+        if kind == "connect":
+            wait_until(lambda: spark_connect.answers(self.port))
+            environment |= {"SPARK_REMOTE": f"sc://localhost:{self.port}", spark_connect.TOKEN: TOKEN}
         with self.log.open("wb") as log:
-            return subprocess.Popen([sys.executable, *command], env=environment, stdout=log, stderr=log)
+            return commands.Command([sys.executable, *command], env=environment, stdout=log, stderr=log)
 
     @property
     def log(self) -> Path:
@@ -139,7 +153,12 @@ class Site:
             return ""
         stage = self.stage()
         self.left_alone += family(process)
-        return f"{kind} in {stage}: {kill_one(process, self.dice)}"
+        return f"{kind} in {stage}: {kill_one(process, self.dice, self.of_server() if kind == 'connect' else [])}"
+
+    def of_server(self) -> list[psutil.Process]:
+        """The JVM of the Spark Connect server and its Python workers; not the process that starts it again."""
+        assert self.server is not None
+        return family(self.server)[1:]
 
     def looks(self) -> int:
         """The number of the step that the run is at; with a pause, because this is asked in a loop."""
@@ -165,6 +184,11 @@ def site(queue_manager, tmp_path) -> Site:
     return Site(manager=queue_manager(mqsc=QUEUES), folder=tmp_path, dice=random.Random(SEED))
 
 
+def wait_until(reached: Callable[[], bool]) -> None:
+    while not reached():
+        time.sleep(0.1)
+
+
 def kinds(site: Site) -> Iterator[str]:
     """One run in ten by Spark, which takes longest; the others by the command or taken up again."""
     while True:
@@ -172,6 +196,23 @@ def kinds(site: Site) -> Iterator[str]:
             yield "spark"
         else:
             yield "again" if site.unfinished and site.dice.random() < 0.4 else "command"
+
+
+@pytest.fixture
+def connect_site(site: Site) -> Iterator[Site]:
+    """With a Spark Connect server, started as `make up` starts it."""
+    site.port, lock = free_port(spark_connect.FIRST_PORT)
+    command = [sys.executable, "-m", "mqops_demo.spark_connect", str(site.folder / "spark"), str(site.port)]
+    with (site.folder / "server.log").open("wb") as log:
+        site.server = subprocess.Popen(
+            command, env=spark_connect.environment(TOKEN), stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        yield site
+    finally:
+        os.killpg(site.server.pid, signal.SIGTERM)
+        site.server.wait()
+        os.close(lock)
 
 
 def test_law1_any_process_of_the_workflow_is_killed_and_the_next_run_finishes_the_work(site):
@@ -182,6 +223,21 @@ def test_law1_any_process_of_the_workflow_is_killed_and_the_next_run_finishes_th
             killed[victim] += 1
         if killed.total() == KILLS:
             break
+    finished(site, killed)
+
+
+def test_law1_a_spark_connect_server_its_workers_and_its_clients_are_killed(connect_site):
+    site, killed = connect_site, Counter()
+    while killed.total() < CONNECT_KILLS:
+        site.fill()
+        if victim := site.kill("again" if site.unfinished and site.dice.random() < 0.2 else "connect"):
+            killed[victim] += 1
+            print(time.strftime("%X"), victim, flush=True)
+    finished(site, killed)
+
+
+def finished(site: Site, killed: Counter[str]) -> None:
+    """Runs that nobody kills do the rest. Then nothing is lost or doubled, and every run balances."""
     site.work_to_the_end()
     print(
         f"{killed.total()} kills in {site.started} runs, {site.before.total()} messages: {dict(sorted(killed.items()))}"

@@ -1,9 +1,9 @@
 """An Airflow for the tests that does what it is told line by line: calls of its API by a person, tasks run one by one.
 
 A line in is `["call", person, method, path, body]`, `["task", DAG, run, task, form]` or `["setting", name, value]`,
-JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. alice has
-the role User, which may start runs and write XComs; everybody else is an administrator. Nothing is scheduled: the order
-is the test's.
+JSON. The line out, to the file descriptor that is the argument, is what the API answers, or the task's state. `status`
+is `call` for the number of the answer only. People named as a role have that role; everybody else is an administrator,
+who may write XComs, too. Nothing is scheduled: the order is the test's.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.cli.cli_parser import get_parser
 from fastapi.testclient import TestClient
 
+from mqops_airflow.roles import ROLES
+
 
 def command(*arguments: str) -> None:
     """A command of Airflow's command line, in this process."""
@@ -25,19 +27,26 @@ def command(*arguments: str) -> None:
     given.func(given)
 
 
-class Told:
-    """Airflow, told what to do."""
+class AirflowByHand:
+    """Airflow with an API client. Each method is a command that a test may send."""
 
     def __init__(self) -> None:
         command("dags", "reserialize")
         self.client = TestClient(create_app(apps="core"))
 
     def call(self, person: str, method: str, path: str, body: Any) -> Any:
-        role = "user" if person == "alice" else "admin"
+        answer = self._answer(person, method, path, body)
+        return answer.raise_for_status().json() if answer.content else None
+
+    def status(self, person: str, method: str, path: str, body: Any) -> tuple[int, str]:
+        answer = self._answer(person, method, path, body)
+        return answer.status_code, answer.text
+
+    def _answer(self, person: str, method: str, path: str, body: Any) -> Any:
+        role = person if person in ROLES else "admin"
         token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=person, role=role))
         headers = {"Authorization": f"Bearer {token}"}
-        answer = self.client.request(method, f"/api/v2{path}", json=body, headers=headers)
-        return answer.raise_for_status().json() if answer.content else None
+        return self.client.request(method, f"/api/v2{path}", json=body, headers=headers)
 
     def setting(self, name: str, value: str) -> None:
         os.environ[name] = value
@@ -49,11 +58,11 @@ class Told:
 
 
 def main() -> None:
-    told = Told()
+    airflow = AirflowByHand()
     with open(int(sys.argv[1]), "w", encoding="utf-8") as answers:
         for line in sys.stdin:
             what, *arguments = json.loads(line)
-            print(json.dumps(getattr(told, what)(*arguments)), file=answers, flush=True)
+            print(json.dumps(getattr(airflow, what)(*arguments)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

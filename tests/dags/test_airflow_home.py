@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -12,8 +14,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from airflow.sdk import Connection
 
-from mqops_demo import airflow_home
+from mqops_airflow.connect import server_of
+from mqops_airflow.roles import ROLES, RolesAuthManager
+from mqops_demo import airflow_home, spark_connect
 from mqops_demo.airflow import connections, dag_ids, estate_of
 from mqops_demo.airflow_home import AirflowHome, free_port, lock_folder
 from mqops_demo.airflow_processes import running, stop
@@ -57,23 +62,20 @@ def test_secrets_and_passwords_are_private_and_stay_the_same(home: AirflowHome) 
         assert (home.folder / name).read_text() == text
         assert stat.S_IMODE((home.folder / name).stat().st_mode) == 0o600
     assert stat.S_IMODE(home.folder.stat().st_mode) == 0o700
-    assert len(set(home.passwords.values())) == len(home.passwords) == 3
+    assert len(set(home.passwords.values())) == len(home.passwords) == 4
 
 
-def test_the_operator_starts_and_approves_and_edits_no_connection(home: AirflowHome) -> None:
-    from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity  # noqa: PLC0415
-    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager  # noqa: PLC0415
-    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
-
+def test_there_is_a_user_for_each_role_and_a_new_one_gets_a_password(home: AirflowHome) -> None:
     with home.chosen_port():
-        users = home.environment()["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"]
-    role = dict(user.split(":") for user in users.split(","))["operator"]
-    operator = SimpleAuthManagerUser(username="operator", role=role)
-    manager = SimpleAuthManager()
-    for access in (DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.HITL_DETAIL):
-        assert manager.is_authorized_dag(method="PUT", user=operator, access_entity=access)
-    for method in ("GET", "POST", "PUT", "DELETE"):
-        assert not manager.is_authorized_connection(method=method, user=operator)
+        environment = home.environment()
+    assert environment["AIRFLOW__CORE__AUTH_MANAGER"] == f"{RolesAuthManager.__module__}.{RolesAuthManager.__name__}"
+    users = dict(user.split(":") for user in environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"].split(","))
+    assert users == {role: role for role in ROLES}
+    before = home.passwords
+    home.password_file.write_text(json.dumps({"admin": before["admin"]}))
+    home.prepare()
+    assert set(home.passwords) == set(ROLES)
+    assert home.passwords["admin"] == before["admin"]
 
 
 def test_everything_listens_on_this_machine_only(home: AirflowHome) -> None:
@@ -187,7 +189,45 @@ def test_another_program_with_a_reused_number_is_left_alone(
 
 
 def test_connections_and_dags_follow_the_estate(home: AirflowHome) -> None:
-    made = connections(home)
-    assert made["spark_default"]["conn_type"] == "spark"
+    with home.chosen_spark_port():
+        made = connections(home)
+    server = server_of("spark_default", Connection(conn_id="spark_default", **made["spark_default"]))
+    assert (server.host, server.port, server.token) == ("localhost", *map(home.spark_connect.get, ("port", "token")))
     assert json.loads(made["mq_qm1"]["extra"]) == {"queue_manager": "QM1", "home": str(home.queue_managers)}
     assert "qm1_dlq_rules" in dag_ids(estate_of(home))
+
+
+def test_a_spark_connect_server_that_dies_is_started_again_and_its_folder_goes_with_it(tmp_path: Path) -> None:
+    port, lock = free_port(spark_connect.FIRST_PORT)
+    command = [sys.executable, "-m", "mqops_demo.spark_connect", str(tmp_path), str(port)]
+    variables = spark_connect.environment("token")
+    with psutil.Popen(command, env=variables, start_new_session=True, stdout=subprocess.PIPE, text=True) as watcher:
+        try:
+            first = server_that_listens(watcher)
+            first.kill()
+            assert "ended with -9; it is started again" in watcher.stdout.readline()
+            assert server_that_listens(watcher) != first
+            (folder,) = tmp_path.iterdir()
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        finally:
+            os.killpg(watcher.pid, signal.SIGTERM)
+            assert watcher.wait() == 0
+            os.close(lock)
+    assert not list(tmp_path.iterdir())
+
+
+def server_that_listens(watcher: psutil.Popen) -> psutil.Process:
+    """The process of the server, once it listens."""
+    assert "listens" in watcher.stdout.readline()
+    (server,) = watcher.children()
+    return server
+
+
+def test_a_spark_connect_server_that_cannot_listen_is_not_started_again(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind((spark_connect.HOST, 0))
+        port = other.getsockname()[1]
+        command = [sys.executable, "-m", "mqops_demo.spark_connect", str(tmp_path), str(port)]
+        done = subprocess.run(command, env=spark_connect.environment("token"), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "BindException" in done.stderr or "Failed to bind" in done.stderr

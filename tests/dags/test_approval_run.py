@@ -5,27 +5,41 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socketserver
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from email import message_from_bytes
+from email.policy import default
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
+from urllib.parse import quote
 
 import pymqi
 import pytest
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops.decide.core import PlanSummary
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.rules import parse
-from mqops_airflow import answer
+from mqops_airflow import answer, told
 from mqops_airflow.run_folder import HANDED_ON, run_key
+from mqops_demo.airflow import NO_PORT
 
 HERE = Path(__file__).parent
 ESTATE = """\
 lake: lake
+notify:
+  notifier: airflow.providers.smtp.notifications.smtp.SmtpNotifier
+  arguments:
+    to: oncall@example.com
+    from_email: mqops@example.com
+    subject: "{{ mqops.subject }}"
+    html_content: "{{ mqops.text }} {{ mqops.link }}"
 queue_managers:
   QM1:
     connection: mq_test
@@ -36,6 +50,7 @@ queue_managers:
     spark: spark_down
     dlq_rules: {rules: qm1.rules, approval: {required: false}}
 """
+PLAIN = ("disable_ssl", "disable_tls")
 RULES = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
 
@@ -69,18 +84,18 @@ class Airflow:
         """A plan that moves one message and discards another."""
         what = self.what()
         self.manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("B", b"y")])
-        return plan_pass(what)
+        return plan_run(DEAD_LETTERS, what)
 
     def acted_on(self) -> str:
         """The key of a run of the command that has moved one message and discarded all others."""
         run, plan = self.planned()
-        carry_out(self.what(), run, plan)
+        carry_out(DEAD_LETTERS, self.what(), run, plan)
         return run.run
 
-    def what(self) -> Pass:
+    def what(self) -> DeadLetterRequest:
         table = parse(RULES).table
         assert table
-        return Pass(connection=self.manager.connection, lake=self.folder / "lake", table=table, text=RULES)
+        return DeadLetterRequest(connection=self.manager.connection, lake=self.folder / "lake", table=table, text=RULES)
 
     def places(self) -> tuple[int, int]:
         """How many messages there are on the dead-letter queue and on A."""
@@ -135,7 +150,7 @@ class Run:
         return RunFolder(path)
 
     def forge(self, task: str, key: str, value: Any) -> None:
-        """Write an XCom, as those may who may trigger the DAG."""
+        """Write an XCom, as an administrator may, and with other auth managers who may trigger the DAG."""
         self.call("alice", "POST", f"/taskInstances/{task}/xcomEntries", {"key": key, "value": value})
 
     def clear(self, *tasks: str) -> None:
@@ -162,8 +177,33 @@ class Run:
         return self.call("carol", "GET", f"/taskInstances/{task}/xcomEntries/{key}?deserialize=true")["value"]
 
 
+class Mail(socketserver.StreamRequestHandler):
+    """A mail server that keeps what it is sent."""
+
+    kept: ClassVar[list[bytes]] = []
+
+    def handle(self) -> None:
+        self.wfile.write(b"220 test\r\n")
+        while line := self.rfile.readline().strip().upper():
+            if line == b"DATA":
+                self.wfile.write(b"354 go on\r\n")
+                self.kept.append(b"".join(iter(self.rfile.readline, b".\r\n")))
+            self.wfile.write(b"221 bye\r\n" if line == b"QUIT" else b"250 ok\r\n")
+
+
 @pytest.fixture(scope="module")
-def airflow(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) -> Iterator[Airflow]:
+def mail() -> Iterator[int]:
+    """The port of a mail server."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Mail) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield int(server.server_address[1])
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def airflow(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path, mail: int) -> Iterator[Airflow]:
     folder = tmp_path_factory.mktemp("by_hand")
     manager = create(folder / "queue_managers", "QM1", "DEFINE QLOCAL(A)\n")
     (folder / "estate.yaml").write_text(ESTATE)
@@ -174,8 +214,18 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
         **os.environ,
         "AIRFLOW_HOME": str(folder / "airflow"),
         "MQOPS_ESTATE": str(folder / "estate.yaml"),
+        "AIRFLOW__CORE__AUTH_MANAGER": "mqops_airflow.roles.RolesAuthManager",
+        "AIRFLOW__CORE__TEST_CONNECTION": "Enabled",
         "AIRFLOW_CONN_MQ_TEST": json.dumps(
             {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+        ),
+        "AIRFLOW_CONN_SMTP_DEFAULT": json.dumps(
+            {
+                "conn_type": "smtp",
+                "host": "127.0.0.1",
+                "port": mail,
+                "extra": {"disable_ssl": True, "disable_tls": True},
+            }
         ),
         "AIRFLOW_CONN_SPARK_DOWN": json.dumps({"conn_type": "spark", "host": "spark://127.0.0.1", "port": 1}),
     }
@@ -197,7 +247,7 @@ def test_law2_an_undo_is_dry_by_default_and_done_when_approved(airflow: Airflow)
     dry = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone)
     assert dry.tasks("plan", "route") == ["success"] * 2
     assert dry.states("approve") == ["skipped"]
-    assert "NotAllowed: this run is to move nothing (dry run: " in dry.task("act")
+    assert "NotAllowed: this run must not move anything (dry run: " in dry.task("act")
     assert airflow.places() == before
     run = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone, dry_run=False)
     assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
@@ -269,10 +319,48 @@ def test_a_rejected_plan_is_not_acted_on(airflow: Airflow) -> None:
     before = airflow.places()
     run = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone, dry_run=False)
     assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+    letter = message_from_bytes(Mail.kept[-1], policy=default)
+    assert letter["Subject"] == run.question()["subject"]
+    (page,) = [part.get_content() for part in letter.walk() if part.get_content_type() == "text/html"]
+    assert f"/dags/mq_undo/runs/{quote(run.key, safe='')}" in page
     assert run.answer("bob", "Reject") == "success"
     assert run.states("act") == ["skipped"]
+    assert run.task("prove") == "success"
+    words = "Nothing was moved: the plan was rejected by bob. Start a new run to ask again."
+    assert run.xcom("prove", told.KEY) == words
     assert f"NotAllowed: plan {run.xcom('plan')['digest']} was rejected by bob" in run.task("act")
     assert airflow.places() == before
+
+
+def test_a_stop_is_told_in_the_question_and_after_it_with_what_takes_it_back(airflow: Airflow) -> None:
+    undone = airflow.acted_on()
+    before = airflow.places()
+    stop = airflow.run("mq_stop", "carol", queue_manager="QM1", why="night")
+    resume = airflow.run("mq_stop", "carol", do="resume", queue_manager="QM1")
+    try:
+        assert stop.task("stop") == "success"
+        run = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone, dry_run=False)
+        assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+        body = run.question()["body"]
+        assert "| problem | `QM1` | `All acting on QM1 was stopped by carol at " in body
+        assert (
+            "(night): nothing of an approved plan will be done` | `Resume first: in Airflow run mq_stop with Do" in body
+        )
+        assert run.question()["subject"].startswith(f"QM1: undo run {undone}: put back ")
+        assert run.answer("bob") == "success"
+        assert "Stopped: All acting on QM1 was stopped by carol" in run.task("act")
+        assert "ActUnfinished: Stopped: All acting on QM1 was stopped by carol" in run.task("prove")
+        assert "To go on, run mq_stop with Do = resume for queue manager QM1" in run.xcom("prove", told.KEY)
+        assert airflow.places() == before
+    finally:
+        assert resume.task("stop") == "success"
+    # the approval still holds
+    run.clear("act", "prove")
+    written = len(airflow.written())
+    assert run.tasks("act", "prove") == ["success"] * 2
+    assert run.xcom("prove", told.KEY).startswith("Approved by bob: ")
+    assert "SYSTEM.DEAD.LETTER.QUEUE, RESTORE: planned" in airflow.written()[written:]
+    assert "rule line 1 of the run, RETRY: 1 of 1 put back" in airflow.written()[written:]
 
 
 def test_forged_xcoms_permit_nothing_and_the_answer_that_airflow_recorded_does(airflow: Airflow) -> None:
@@ -309,7 +397,7 @@ def test_a_forged_verdict_does_not_make_a_dry_run_act(airflow: Airflow) -> None:
     for run in (dry, wet):
         run.has(planned, "FREE")
         run.forge("route", "verdict", {"way": "act", "why": "", "digest": plan.digest})
-    assert "NotAllowed: this run is to move nothing (dry run: " in dry.task("act")
+    assert "NotAllowed: this run must not move anything (dry run: " in dry.task("act")
     # The estate requires no approval of scheduled runs. One that a person starts always needs another answer.
     assert f"NotAllowed: nobody has approved plan {plan.digest}" in wet.task("act")
 
@@ -323,7 +411,7 @@ def test_an_answer_is_about_the_text_that_the_files_give(airflow: Airflow) -> No
     assert "SparkUnreachable" in run.task("act")
     found = json.loads((folder.path / "preflight.json").read_text())
     (folder.path / "preflight.json").write_text(json.dumps({**found, "findings": [], "destinations": 7}))
-    assert "NotAllowed: bob saw another text about plan" in run.task("act")
+    assert "NotAllowed: bob saw a text about plan" in run.task("act")
 
 
 def test_a_form_reads_no_file_but_tables(airflow: Airflow) -> None:
@@ -344,7 +432,7 @@ def test_a_form_reads_no_file_but_tables(airflow: Airflow) -> None:
         assert f"{rules}: qm1.rules, rules/other.rules, rules/wrong.rules" in written
         assert "hunter2" not in written
     assert [check("qm1.rules"), check("rules/other.rules")] == ["success"] * 2
-    assert "RulesError: wrong.rules is not valid: 1 errors, at 1:8" in check("rules/wrong.rules")
+    assert "RulesError: wrong.rules is not valid: 1 error, at 1:8" in check("rules/wrong.rules")
 
 
 def test_four_eyes_refuse_to_start_where_airflow_cannot_tell_people_apart(airflow: Airflow) -> None:
@@ -366,6 +454,118 @@ def test_four_eyes_refuse_to_start_where_airflow_cannot_tell_people_apart(airflo
         airflow.say("setting", everybody, "False")
 
 
+A_RUN = "/dags/qm1_dlq_rules/dagRuns/any"
+TASK = f"{A_RUN}/taskInstances/act"
+EVERYBODY = {"viewer", "operator", "approver", "admin"}
+RIGHTS = [
+    # who may, method, path. The body is wrong: what is allowed is answered with another number than 403
+    (EVERYBODY, "GET", "/dags"),
+    (EVERYBODY, "GET", "/dags/qm1_dlq_rules/dagRuns"),
+    (EVERYBODY, "GET", TASK),
+    (EVERYBODY, "GET", f"{TASK}/logs/1"),
+    (EVERYBODY, "GET", f"{TASK}/xcomEntries"),
+    (EVERYBODY, "GET", f"{TASK}/-1/hitlDetails"),
+    (EVERYBODY, "GET", "/assets"),
+    ({"operator", "admin"}, "POST", "/dags/qm1_dlq_rules/dagRuns"),
+    ({"operator", "admin"}, "POST", "/dags/mq_undo/dagRuns"),
+    ({"operator", "approver", "admin"}, "POST", "/dags/mq_stop/dagRuns"),
+    ({"operator", "admin"}, "PATCH", A_RUN),
+    ({"operator", "admin"}, "POST", "/dags/qm1_dlq_rules/clearTaskInstances"),
+    ({"operator", "admin"}, "PATCH", TASK),
+    ({"operator", "admin"}, "PATCH", "/dags/qm1_dlq_rules"),
+    ({"approver", "admin"}, "PATCH", f"{TASK}/-1/hitlDetails"),
+    ({"admin"}, "POST", f"{TASK}/xcomEntries"),
+    ({"admin"}, "PATCH", f"{TASK}/xcomEntries/return_value"),
+    ({"admin"}, "DELETE", f"{TASK}/xcomEntries/return_value"),
+    ({"admin"}, "DELETE", A_RUN),
+    ({"admin"}, "DELETE", TASK),
+    ({"admin"}, "DELETE", "/dags/none"),
+    ({"admin"}, "GET", "/connections"),
+    ({"admin"}, "POST", "/connections"),
+    ({"admin"}, "POST", "/connections/test"),
+    ({"admin"}, "GET", "/variables"),
+    ({"admin"}, "POST", "/variables"),
+    ({"admin"}, "POST", "/pools"),
+    ({"admin"}, "POST", "/assets/0/materialize"),
+]
+
+
+def test_each_role_may_do_exactly_its_list(airflow: Airflow) -> None:
+    found = [
+        ({role for role in EVERYBODY if airflow.say("status", role, method, path, {"x": 1})[0] != 403}, method, path)
+        for _allowed, method, path in RIGHTS
+    ]
+    assert found == RIGHTS
+    assert airflow.say("status", "viewer", "GET", "/dags", None)[0] == 200
+
+
+def test_numbers_out_of_range_are_refused_with_a_sentence(airflow: Airflow) -> None:
+    for field, value, why in (
+        ("unit_of_work", 5000, "5000 is greater than the maximum of 4999"),
+        ("limit", 0, "0 is less than the minimum of 1"),
+        ("canary", -1, "-1 is less than the minimum of 0"),
+    ):
+        body = {"logical_date": None, "conf": {field: value}}
+        status, text = airflow.say("status", "operator", "POST", "/dags/qm1_dlq_rules/dagRuns", body)
+        assert status == 400
+        assert json.loads(text)["detail"].startswith(f"Invalid input for param {field}: {why}\n")
+
+
+def test_the_form_changes_no_number_by_itself(airflow: Airflow) -> None:
+    """Airflow's form moves a number into `minimum` and `maximum` when the field is left."""
+    for dag in ("qm1_dlq_rules", "mq_undo"):
+        details = airflow.say("call", "viewer", "GET", f"/dags/{dag}/details", None)
+        numbers = [one["schema"] for one in details["params"].values() if "integer" in one["schema"]["type"]]
+        assert numbers
+        assert not [schema for schema in numbers if {"minimum", "maximum"} & set(schema)]
+
+
+def test_the_test_button_takes_what_airflows_form_sends(airflow: Airflow) -> None:
+    extra = json.dumps({"queue_manager": "QM1", "home": str(airflow.manager.home)})
+    made = {"connection_id": "mq_made", "conn_type": "mq", "port": NO_PORT, "extra": extra}
+    airflow.say("call", "admin", "POST", "/connections", made)
+    sent = made | dict.fromkeys(("description", "host", "login", "password", "schema"), "") | {"port": 0}
+    answer = airflow.say("call", "admin", "POST", "/connections/test", sent)
+    assert (answer["status"], answer["message"][:12]) == (True, "QM1 answers;")
+
+
+def test_an_undo_takes_the_run_id_that_airflow_shows(airflow: Airflow) -> None:
+    run = airflow.run("qm1_dlq_rules", "alice", dry_run=False)
+    run.has(airflow.planned()[0])
+    undo = airflow.run("mq_undo", "alice", queue_manager="QM1", run=run.key)
+    assert undo.task("plan") == "success"
+    assert undo.xcom("plan")["undoes"] == run_key(run.dag, run.key)
+    assert "has no run manual__never of QM1 with a plan" in airflow.run(
+        "mq_undo", "alice", queue_manager="QM1", run="manual__never"
+    ).task("plan")
+
+
+def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airflow: Airflow) -> None:
+    airflow.manager.put(DLQ, [dead_letter("A", b"x")])
+    first = airflow.run("qm1_dlq_rules", "alice", dry_run=False)
+    assert first.task("check") == "success"
+    folder = Path(first.xcom("check")["folder"])
+    for other, who in ((airflow.planned()[0], "is at work"), (None, "waits for an answer")):
+        if other is not None:
+            shutil.copytree(other.path, folder, dirs_exist_ok=True)
+        else:
+            assert first.task("approve") == "awaiting_input"
+        second = airflow.run("qm1_dlq_rules", "bob", dry_run=False)
+        assert second.task("check") == "success"
+        assert f"Run {first.key}, which alice started, {who} on {DLQ}. This run" in second.xcom("check", told.KEY)
+        assert second.states("observe", "prove") == ["skipped"] * 2
+    dry, elsewhere = airflow.run("qm1_dlq_rules", "bob"), airflow.run("qm1_dlq_rules", "bob", queue="A", dry_run=False)
+    airflow.manager.put("A", [dead_letter("B", b"y")])
+    for run in (dry, elsewhere):
+        assert run.task("check") == "success"
+        assert run.xcom("check")["folder"]
+    airflow.say("call", "carol", "PATCH", f"/dags/{first.dag}/dagRuns/{first.key}", {"state": "failed"})
+    airflow.say("call", "carol", "PATCH", f"/dags/{first.dag}/dagRuns/{elsewhere.key}", {"state": "failed"})
+    again = airflow.run("qm1_dlq_rules", "bob", dry_run=False)
+    assert again.task("check") == "success"
+    assert again.xcom("check")["folder"]
+
+
 def test_law2_a_run_that_a_person_has_materialize_an_asset_is_dry_by_default(airflow: Airflow) -> None:
     run_folder, plan = airflow.planned()
     (asset,) = airflow.say("call", "alice", "GET", "/assets?name_pattern=qm1_dlq_rules_plan", None)["assets"]
@@ -376,5 +576,5 @@ def test_law2_a_run_that_a_person_has_materialize_an_asset_is_dry_by_default(air
     assert run.task("route") == "success"
     verdict = run.xcom("route", "verdict")
     assert (verdict["way"], verdict["why"]) == (
-        *("stop", f"dry run: {sum(plan.actions.values())} messages would be moved or discarded, none is"),
+        *("stop", f"dry run: {sum(plan.actions.values())} messages would be moved or discarded; nothing was done"),
     )

@@ -37,11 +37,12 @@ queue_managers:
 PIPELINE = {
     "check": {"observe"},
     "observe": {"decide"},
-    "decide": {"route"},
+    "decide": {"route", "planned"},
     "route": {"approve", "act", "prove"},
     "approve": {"act"},
     "act": {"prove"},
     "prove": set(),
+    "planned": set(),
 }
 
 
@@ -68,7 +69,7 @@ def test_backout_dags_have_the_estates_settings(backout: dict[str, DAG]) -> None
     assert set(backout) == {"qm1_backout_reprocess", "mvs-1_backout_reprocess"}
     dag = backout["qm1_backout_reprocess"]
     assert (dag.schedule, dag.catchup, dag.max_active_runs, dag.tags) == (
-        *("@hourly", False, 1, {"mq", "backout_reprocess", "QM1"}),
+        *("@hourly", False, 8, {"mq", "backout_reprocess", "QM1"}),
     )
     form = dag.params.dump()
     assert (form["dry_run"], form["queues"], form["replay_cap"], form["rules_file"]) == (True, [], 5, "back.rules")

@@ -34,17 +34,28 @@ def found(**fields: Any) -> Server:
             {"host": "spark.example.com", "password": "t", "login": "a b;c", "extra": '{"use_ssl": true}'},
             "sc://spark.example.com:15002/;user_id=a%20b%3Bc;use_ssl=true",
         ),
+        (
+            {"host": "localhost", "extra": '{"session_id": "7EAAAF4C-7712-41aa-8391-f57703952cf5"}'},
+            "sc://localhost:15002/;session_id=7eaaaf4c-7712-41aa-8391-f57703952cf5",
+        ),
     ],
 )
 def test_the_address(fields: dict[str, Any], address: str) -> None:
     environment = found(**fields).environment
     assert environment["SPARK_REMOTE"] == address
+    ends_with_its_client = environment.get("SPARK_CONNECT_RELEASE_SESSION_ON_EXIT") == "true"
+    assert ends_with_its_client == ("session_id" not in address)
     assert environment.get("SPARK_CONNECT_AUTHENTICATE_TOKEN", "") == fields.get("password", "")
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        (
+            {"host": "localhost", "extra": '{"session_id": "mine;user_id=x"}'},
+            "Airflow connection 'warm' has the session_id mine;user_id=x, which is no UUID: correct it, or leave it "
+            "empty for a session of each task's own",
+        ),
         ({}, "Airflow connection 'warm' names no host: enter the Spark Connect server's host"),
         (
             {"host": "spark.example.com", "password": "t0ken"},

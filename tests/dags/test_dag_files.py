@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Param
+from airflow.sdk.exceptions import ParamValidationError
 
 from mqops_airflow import params
 
@@ -57,8 +58,8 @@ for path in {[str(path) for path in DAG_FILES]!r}:
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    told = [json.loads(line) for line in result.stdout.splitlines()[-len(DAG_FILES) :]]
-    assert told == [[str(path), []] for path in DAG_FILES]
+    documents = [json.loads(line) for line in result.stdout.splitlines()[-len(DAG_FILES) :]]
+    assert documents == [[str(path), []] for path in DAG_FILES]
 
 
 def test_airflow_itself_imports_them_without_error(airflow_database: Path) -> None:
@@ -91,7 +92,7 @@ def test_one_dag_for_each_queue_manager_with_the_workflow(dag_file: Any, estate_
 def test_settings_of_the_estate_reach_the_dag(dag_file: Any, estate_folder: Path) -> None:
     (estate_folder / "estate.yaml").write_text(FULL)
     dag = dags_of(dag_file("dlq_rules"))["qm1_dlq_rules"]
-    assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("*/15 * * * *", False, 1)
+    assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("*/15 * * * *", False, 8)
     assert (dag.params["unit_of_work"], dag.params["queue"], dag.params["rules_file"]) == (50, "MY.DLQ", "qm1.rules")
     approve = dag.get_task("approve")
     assert (approve.response_timeout, approve.approval["four_eyes"], approve.defaults) == (
@@ -114,11 +115,12 @@ def test_wiring(dag_file: Any) -> None:
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
         "check": {"observe"},
         "observe": {"decide"},
-        "decide": {"route"},
+        "decide": {"route", "planned"},
         "route": {"approve", "act", "prove"},
         "approve": {"act"},
         "act": {"prove"},
         "prove": set(),
+        "planned": set(),  # so that a run without a plan fails, though prove is skipped then
     }
     assert {task.task_id: task.trigger_rule.value for task in dag.tasks if task.trigger_rule != "all_success"} == {
         "act": "none_failed_min_one_success",
@@ -145,8 +147,6 @@ def test_runs_by_hand_are_dry_unless_the_form_says_otherwise(dag_file: Any) -> N
     ],
 )
 def test_the_form_checks_its_fields(dag_file: Any, field: str, good: list[Any], bad: list[Any]) -> None:
-    from airflow.sdk.exceptions import ParamValidationError  # noqa: PLC0415
-
     (dag,) = dags_of(dag_file("dlq_rules")).values()
     param = dag.params.get_param(field)
     for value in good:
@@ -156,9 +156,28 @@ def test_the_form_checks_its_fields(dag_file: Any, field: str, good: list[Any], 
             param.resolve(value)
 
 
-def test_the_replay_cap_of_the_form_has_an_end_and_a_higher_one_of_the_estate_is_its_own() -> None:
-    from airflow.sdk.exceptions import ParamValidationError  # noqa: PLC0415
+@pytest.mark.parametrize(
+    ("param", "value"),
+    [
+        (params.run(), "run-1"),
+        (params.stopped_run(), "run-1"),
+        (params.queue(None, what="all"), "A"),
+        (params.queues([]), ["A*"]),
+        (params.backout_queues([]), ["A"]),
+        (params.generic_name(), "A*"),
+        (params.suites([], []), ["a.yaml"]),
+        (params.rules_file("", []), "a.rules"),
+        (params.message_ids(), ["0a" * 24]),
+        (params.why(), "why"),
+    ],
+)
+def test_no_field_of_the_form_takes_a_line_end_behind_a_value(param: Param, value: str | list[str]) -> None:
+    assert param.resolve(value) == value
+    with pytest.raises(ParamValidationError):
+        param.resolve(f"{value}\n" if isinstance(value, str) else [f"{value[0]}\n"])
 
+
+def test_the_replay_cap_of_the_form_has_an_end_and_a_higher_one_of_the_estate_is_its_own() -> None:
     assert params.replay_cap(3).resolve(999_999_999) == 999_999_999
     with pytest.raises(ParamValidationError):
         params.replay_cap(3).resolve(10**30)

@@ -17,6 +17,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from airflow.sdk import Connection
+
+from mqops.spark_private import EVERYWHERE
+from mqops_airflow.connect import server_of
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -42,6 +46,7 @@ SERVICE = {
             },
         },
         "restart": {"enum": ["no", "always", "on-failure", "unless-stopped"]},
+        "network_mode": {"type": "string", "pattern": "^service:[a-z-]+$"},
         "hostname": {"type": "string", "pattern": "^[a-z][a-z0-9-]*$"},
         "env_file": TEXTS,
         "environment": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -56,7 +61,8 @@ SERVICE = {
                 "additionalProperties": False,
                 "required": ["condition"],
                 "properties": {
-                    "condition": {"enum": ["service_started", "service_healthy", "service_completed_successfully"]}
+                    "condition": {"enum": ["service_started", "service_healthy", "service_completed_successfully"]},
+                    "restart": {"type": "boolean"},
                 },
             },
         },
@@ -100,7 +106,9 @@ def test_structure() -> None:
 
 def test_the_asked_for_services_are_there() -> None:
     airflow = {"airflow-init", "api-server", "scheduler", "dag-processor", "triggerer"}
-    assert airflow | {"postgresql", "spark-master", "spark-worker-1", "spark-worker-2", "mq"} == set(SERVICES)
+    assert airflow | {"postgresql", "spark-master", "spark-connect", "spark-worker-1", "spark-worker-2", "mq"} == set(
+        SERVICES
+    )
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
@@ -140,13 +148,10 @@ def test_commands_exist_in_the_locked_packages() -> None:
         assert shutil.which(program, path=str(Path(sys.executable).parent)), name
     given = [arguments for program, *arguments in commands.values() if program == "airflow"]
     assert len(given) > 1
-    code = f"""
-from airflow.cli.cli_parser import get_parser
-for arguments in {given!r}:
-    get_parser().parse_args(arguments)
-"""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
+    from airflow.cli.cli_parser import get_parser  # noqa: PLC0415
+
+    for arguments in given:
+        get_parser().parse_args(arguments)  # exits where Airflow has no such command or option
 
 
 def test_the_mqsc_mounted_into_mq_is_the_demonstrations() -> None:
@@ -199,7 +204,9 @@ def test_connections_are_tested_only_where_somebody_asks_for_it() -> None:
         assert setting == "${MQOPS_TEST_CONNECTION:-Disabled}"
 
 
-def test_the_copy_of_the_passwords_is_made_anew_and_airflow_opens_it(tmp_path: Path) -> None:
+def test_the_copy_of_the_passwords_is_made_anew_and_airflow_opens_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The composed command on folders of this machine, twice as after a second `docker compose up`."""
     secret, made = tmp_path / "airflow_passwords", tmp_path / "passwords.json"
     secret.write_text('{"admin": "made up"}')
@@ -210,15 +217,12 @@ def test_the_copy_of_the_passwords_is_made_anew_and_airflow_opens_it(tmp_path: P
     for _ in range(2):
         subprocess.run(["sh", "-c", copy], check=True)
     assert stat.S_IMODE(made.stat().st_mode) == 0o600
-    code = (
-        "from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager as Manager\n"
-        "Manager().init(); print(Manager.get_passwords())"
-    )
-    environment = {**os.environ, "AIRFLOW_HOME": str(tmp_path / "home")}
-    environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"] = str(made)
-    environment["AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"] = "admin:admin"
-    said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
-    assert "{'admin': 'made up'}" in said.stdout, said.stderr
+    monkeypatch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE", str(made))
+    monkeypatch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", "admin:admin")
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager  # noqa: PLC0415
+
+    SimpleAuthManager().init()
+    assert SimpleAuthManager.get_passwords() == {"admin": "made up"}
 
 
 def test_volumes_belong_to_the_user_of_the_image() -> None:
@@ -319,10 +323,11 @@ def test_the_cluster_and_the_drivers_have_the_secret_and_nobody_else() -> None:
     assert {name for name, service in SERVICES.items() if "spark_conf" in service.get("secrets", ())} == {
         *SPARK,
         "scheduler",
+        "spark-connect",
     }
     assert COMPOSE["secrets"]["spark_conf"] == {"file": f"{MADE}spark.conf"}
     assert SERVICES["scheduler"]["environment"]["MQOPS_SPARK_PROPERTIES"] == SPARK_CONF
-    for name in SPARK:
+    for name in (*SPARK, "spark-connect"):
         arguments = command(name)
         assert arguments[arguments.index("--properties-file") + 1] == SPARK_CONF
 
@@ -377,6 +382,23 @@ def test_the_mq_connection_uses_the_password_that_mq_gets(tmp_path: Path) -> Non
     assert connection["password"] == (tmp_path / MADE / "mq_app_password").read_text()
     assert connection["host"] in SERVICES
     assert connection["extra"]["queue_manager"] == SERVICES["mq"]["environment"]["MQ_QMGR_NAME"]
+
+
+def test_tasks_are_clients_of_the_connect_server_that_is_in_front_of_the_cluster(tmp_path: Path) -> None:
+    """It shares the scheduler's network, where it listens on the loopback address: the plugin takes it without TLS."""
+    made_in(tmp_path, "--accept-mq-licence")
+    lines = (tmp_path / MADE / "airflow.env").read_text().splitlines()
+    fields = json.loads(dict(line.split("=", 1) for line in lines)["AIRFLOW_CONN_SPARK_DEFAULT"])
+    server = server_of("spark_default", Connection(conn_id="spark_default", **fields))
+    assert f"SPARK_CONNECT_AUTHENTICATE_TOKEN={server.token}\n" == (tmp_path / MADE / "spark_connect.env").read_text()
+    service, words = SERVICES["spark-connect"], command("spark-connect")
+    assert service["network_mode"] == "service:scheduler"
+    settings = dict(word.split("=") for word in words if word.startswith("spark.") and "=" in word)
+    assert settings["spark.connect.grpc.binding.address"] == "127.0.0.1"
+    assert int(settings["spark.connect.grpc.binding.port"]) == server.port
+    assert settings["spark.driver.host"] == SERVICES["scheduler"]["hostname"]
+    assert EVERYWHERE.items() <= settings.items()
+    assert words[words.index("--master") + 1] in command("spark-worker-1")
 
 
 def test_make_secrets_changes_nothing_the_second_time(tmp_path: Path) -> None:

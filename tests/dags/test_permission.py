@@ -1,14 +1,29 @@
-"""What permits act: every verdict of the policy with every answer."""
+"""What permits act: every verdict of the policy with every answer, and the tasks approve and act of a run."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from act_support import planned
+from airflow.sdk.exceptions import TaskAwaitingInput
+from airflow.sdk.execution_time import comms, task_runner
+from mq_support import DLQ, dead_letter
 
-from mqops.errors import SettingsError
-from mqops_airflow.answer import Answer, Asked, Question
+from mqops.errors import LakeError, PlanChanged, SettingsError
+from mqops.estate import Approval, AutoApprove
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops_airflow.act import PlanActOperator
+from mqops_airflow.answer import FILE, Answer, Asked, Question
+from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.permission import NotAllowed, Permission, permitted
 from mqops_airflow.policy import Verdict
@@ -46,11 +61,11 @@ def test_permitted(verdict: Verdict, asked: Asked | None, four_eyes: bool, appro
 @pytest.mark.parametrize(
     ("verdict", "asked", "four_eyes", "text"),
     [
-        (STOP, answer("bob"), False, "this run is to move nothing (a reason): start another one"),
+        (STOP, answer("bob"), False, "this run must not move anything (a reason): start a new run"),
         (ASK, None, False, f"nobody has approved plan d1: the task approve has no answer; {AGAIN}"),
         (ASK, WAITING, False, f"nobody has approved plan d1: the task approve has no answer; {AGAIN}"),
         (ASK, answer("bob", approved=False), False, f"plan d1 was rejected by bob; {AGAIN} again"),
-        (ASK, answer("", approved=False), False, f"plan d1 was rejected by nobody (time-out); {AGAIN} again"),
+        (ASK, answer("", approved=False), False, f"plan d1 was rejected by the time-out; {AGAIN} again"),
         (ASK, answer("", by_id=""), False, f"Airflow does not say who approved plan d1; {AGAIN} again"),
         (
             *(ASK, answer("bob", question=OTHER_RUN), False),
@@ -62,7 +77,8 @@ def test_permitted(verdict: Verdict, asked: Asked | None, four_eyes: bool, appro
         ),
         (
             *(ASK, answer("bob", question=OTHER_TEXT), False),
-            "bob saw another text about plan d1 than its files give now: start a new run to ask",
+            "bob saw a text about plan d1 that is another one now: the files of the plan were changed, or mqops was "
+            "updated since. Start a new run to ask",
         ),
         (
             *(ASK, answer("Alice"), True),
@@ -80,21 +96,261 @@ def test_not_allowed(verdict: Verdict, asked: Asked | None, four_eyes: bool, tex
     assert str(caught.value) == text
 
 
+def started(kind: str, name: str | None) -> Any:
+    run = SimpleNamespace(run_type=SimpleNamespace(value=kind), triggering_user_name=name)
+    return {"dag_run": run}
+
+
+WAY_OUT = "or set four_eyes to false in the estate. Nothing was looked at, nothing was moved"
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "text"),
     [
-        ("backfill", "alice", "keeps the name of the person who started it first"),
-        ("manual", None, r"Airflow does not say who started this run \(manual\)"),
-        ("operator_triggered", "", r"Airflow does not say who started this run \(operator_triggered\)"),
+        (
+            *("backfill", "alice"),
+            "a backfill may give a run another form and keeps the name of the person who started it first. Start a run "
+            "by hand",
+        ),
+        *(
+            (
+                *(kind, name),
+                f"Airflow does not say who started this run ({kind}). Start it under a user of your own",
+            )
+            for kind, name in (("manual", None), ("operator_triggered", ""), ("manual", "Anonymous"))
+        ),
     ],
 )
 def test_four_eyes_need_to_know_who_started_the_run(kind: str, name: str | None, text: str) -> None:
-    run = SimpleNamespace(run_type=SimpleNamespace(value=kind), triggering_user_name=name)
-    with pytest.raises(SettingsError, match=text):
-        must_tell_people_apart({"dag_run": run})
+    with pytest.raises(SettingsError) as refused:
+        must_tell_people_apart(started(kind, name))
+    asks = "The estate asks for four eyes, but "
+    assert str(refused.value) == f"{asks}{text}, {WAY_OUT}"
+
+
+def test_four_eyes_need_an_airflow_in_which_people_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = started("manual", "alice")
+    monkeypatch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS", "True")
+    with pytest.raises(SettingsError) as refused:
+        must_tell_people_apart(people)
+    assert str(refused.value) == (
+        "The estate asks for four eyes, but everybody is the same administrator in this Airflow. Set [core] "
+        f"simple_auth_manager_all_admins to False and give each person a user, {WAY_OUT}"
+    )
+    with pytest.raises(SettingsError):
+        must_tell_people_apart(started("scheduled", None))  # whoever answers is the same
+    monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "site.DirectoryAuthManager")  # the setting is not one of his
+    must_tell_people_apart(people)
 
 
 def test_four_eyes_start_where_a_person_or_a_schedule_did() -> None:
-    for kind, name in (("manual", "alice"), ("scheduled", None)):
-        run = SimpleNamespace(run_type=SimpleNamespace(value=kind), triggering_user_name=name)
-        must_tell_people_apart({"dag_run": run})
+    for kind, name in (("manual", "alice"), ("scheduled", None), ("asset_triggered", None)):
+        must_tell_people_apart(started(kind, name))
+
+
+MORNING = datetime(2026, 11, 21, 8, 30, tzinfo=UTC)
+FOUR_EYES = Approval(four_eyes=True)
+
+
+class Run:
+    """A DAG run of Airflow that works on a run's folder: what its tasks approve and act are given, and what they do.
+
+    The supervisor, through which a task speaks to Airflow, is the test's: it keeps the first question, as Airflow does.
+    """
+
+    def __init__(self, folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.asked: dict[str, Any] = {}
+        self.dag_run = SimpleNamespace(
+            dag_id="qm1_dlq_rules", run_id="manual__1", run_type="manual", triggering_user_name="alice"
+        )
+        self.dry_run = False
+        self.task_instance = "0197aaaa-0000-7000-8000-000000000001"
+
+        def send(msg: Any) -> Any:
+            kept = self.asked.setdefault("first", msg.model_dump(exclude={"type"}))
+            return comms.HITLDetailRequestResult(**kept)
+
+        monkeypatch.setattr(task_runner, "SUPERVISOR_COMMS", SimpleNamespace(send=send), raising=False)
+
+    @property
+    def context(self) -> Any:
+        run = SimpleNamespace(**vars(self.dag_run) | {"run_type": _Kind(self.dag_run.run_type)})
+        ti = SimpleNamespace(id=self.task_instance)
+        return {"dag_run": run, "params": {"dry_run": self.dry_run}, "ti": ti, "task_instance": ti}
+
+    def approve(self, approval: Approval = FOUR_EYES) -> Any:
+        return PlanApprovalOperator(task_id="approve", folder=str(self.folder.path), approval=approval)
+
+    def ask(self) -> None:
+        """The task approve, up to where it waits."""
+        with pytest.raises(TaskAwaitingInput):
+            self.approve().execute(self.context)
+
+    def answered(self, by: str, option: str = "Approve", *, by_id: str = "7", approval: Approval = FOUR_EYES) -> Any:
+        """The task approve, resumed with the answer that Airflow recorded."""
+        user = {"id": by_id, "name": by} if by else None
+        event = {"chosen_options": [option], "params_input": {}, "responded_at": MORNING, "responded_by_user": user}
+        return self.approve(approval).execute_complete(self.context, event)
+
+    def act(self, approval: Approval = FOUR_EYES) -> list[str]:
+        """The arguments of the job that the task act submits; its own summary stands for the job's."""
+        summary = self.folder.path / "act.json"
+        summary.write_text(json.dumps({"moved": 1}))
+        act = PlanActOperator(
+            task_id="act",
+            application="act.py",
+            application_args=["--unit-size=5"],
+            mq_conn_id="mq",
+            summary=str(summary),
+            once=True,
+            folder=str(self.folder.path),
+            approval=approval,
+        )
+        assert act.execute(self.context) == {"moved": 1}
+        return list(map(str, act.application_args))
+
+
+class _Kind(str):
+    """The kind of a DAG run, as Airflow's enumeration has it."""
+
+    @property
+    def value(self) -> str:
+        return str(self)
+
+
+@pytest.fixture
+def run(queue_manager: Callable[..., Any], lake: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("A", b"y")])
+    return Run(planned(manager, lake)[0], monkeypatch)
+
+
+def digest(run: Run) -> str:
+    return str(read_json(run.folder.plan_json)["digest"])
+
+
+def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run: Run) -> None:
+    with pytest.raises(NotAllowed, match=rf"^nobody has approved plan {digest(run)}: the task approve has no answer"):
+        run.act()
+    run.ask()
+    with pytest.raises(NotAllowed, match="nobody has approved"):
+        run.act()
+    run.answered("bob")
+    assert run.act() == [
+        "--unit-size=5",
+        f"--plan-digest={digest(run)}",
+        "--requested-by=alice",
+        "--approved-by=bob",
+    ]
+    # what the lake keeps of it
+    subject, body = run.asked["first"]["subject"], run.asked["first"]["body"]
+    assert read_json(run.folder.path / FILE) == {
+        "question": {
+            "dag_id": "qm1_dlq_rules",
+            "run_id": "manual__1",
+            "digest": digest(run),
+            "text": hashlib.sha256(f"{subject}\n{body}".encode()).hexdigest(),
+        },
+        "task_instance": run.task_instance,
+        "answer": {"approved": True, "by_id": "7", "by": "bob", "at": "2026-11-21T08:30:00+00:00"},
+    }
+
+
+@pytest.mark.parametrize(("name", "user_id"), [("Alice", "7"), ("Alice Smith", "alice"), ("", "ALICE")])
+def test_law2_four_eyes_the_requester_approves_nothing(run: Run, name: str, user_id: str) -> None:
+    run.ask()
+    user = {"id": user_id, "name": name}
+    event = {"chosen_options": ["Approve"], "params_input": {}, "responded_at": MORNING, "responded_by_user": user}
+    refused = rf"^{name or user_id} started this run; the estate asks for another person's approval"
+    with pytest.raises(NotAllowed, match=refused):
+        run.approve().execute_complete(run.context, event)
+    with pytest.raises(NotAllowed, match=refused):
+        run.act()
+    assert run.act(Approval())[-1] == f"--approved-by={name or user_id}"  # an estate that asks for no four eyes
+
+
+@pytest.mark.parametrize(("who", "told"), [("bob", "bob"), ("", "the time-out")])
+def test_law2_a_rejection_permits_nothing(run: Run, who: str, told: str) -> None:
+    run.ask()
+    run.answered(who, "Reject")  # the task itself succeeds: what comes behind it is skipped
+    with pytest.raises(NotAllowed, match=rf"^plan {digest(run)} was rejected by {told}; clear the task"):
+        run.act()
+    kept = read_json(run.folder.path / FILE)["answer"]
+    assert kept == {"approved": False, "by_id": "7" if who else "", "by": who, "at": "2026-11-21T08:30:00+00:00"}
+
+
+def test_law2_an_approval_that_airflow_gives_nobodys_name_permits_nothing(run: Run) -> None:
+    run.ask()
+    with pytest.raises(NotAllowed, match=rf"^Airflow does not say who approved plan {digest(run)}"):
+        run.answered("")
+    with pytest.raises(NotAllowed, match=rf"^Airflow does not say who approved plan {digest(run)}"):
+        run.act()
+
+
+def test_law2_an_answer_to_another_question_permits_nothing(run: Run) -> None:
+    run.ask()
+    first, run.task_instance = run.task_instance, "0197aaaa-0000-7000-8000-000000000002"
+    refused = rf"^the answer is not about plan {digest(run)}, which was made meanwhile: start a new run to ask"
+    with pytest.raises(NotAllowed, match=refused):
+        run.answered("bob")
+    run.task_instance = first
+    run.answered("bob")
+    assert run.act()[-1] == "--approved-by=bob"
+    # a file of another run, another DAG, another plan; then another text than bob saw
+    kept = read_json(run.folder.path / FILE)
+    for name, value, refused in (
+        ("run_id", "manual__0", "the approval in this run's folder is of run manual__0 of qm1_dlq_rules"),
+        ("dag_id", "qm2_dlq_rules", "the approval in this run's folder is of run manual__1 of qm2_dlq_rules"),
+        ("digest", "d0", f"bob answered about plan d0, the plan is {digest(run)} now"),
+        ("text", "t0", f"bob saw a text about plan {digest(run)} that is another one now"),
+    ):
+        write_json(run.folder.path / FILE, kept | {"question": kept["question"] | {name: value}})
+        with pytest.raises(NotAllowed, match=f"^{refused}"):
+            run.act()
+    write_json(run.folder.path / FILE, kept)
+    assert run.act()[-1] == "--approved-by=bob"
+    found = read_json(run.folder.path / "preflight.json")
+    write_json(run.folder.path / "preflight.json", found | {"destinations": 7})
+    with pytest.raises(NotAllowed, match=r"^bob saw a text about plan"):
+        run.act()
+    (run.folder.path / FILE).write_text("no JSON")
+    with pytest.raises(LakeError):
+        run.act()
+
+
+def test_a_run_asks_about_one_plan_only(run: Run) -> None:
+    """Airflow keeps the first question, and would show it with the second plan."""
+    run.ask()
+    run.ask()  # cleared, the plan as before
+    found = read_json(run.folder.path / "preflight.json")
+    write_json(run.folder.path / "preflight.json", found | {"destinations": 7})
+    with pytest.raises(PlanChanged, match=rf"start a new run to have plan {digest(run)} approved"):
+        run.approve().execute(run.context)
+
+
+def test_law2_a_dry_run_and_a_form_are_heeded_when_the_task_acts(run: Run) -> None:
+    free = Approval(required=False)
+    run.dry_run = True
+    with pytest.raises(NotAllowed, match=r"^this run must not move anything \(dry run: 2 messages would be moved"):
+        run.act(free)
+    run.dry_run = False
+    with pytest.raises(NotAllowed, match=r"^nobody has approved"):  # whoever starts a run by hand asks
+        run.act(free)
+    run.dag_run.run_type, run.dag_run.triggering_user_name = "scheduled", None
+    run.dry_run = True  # the form's default, which is not for schedules
+    assert run.act(free)[-2:] == ["--requested-by=scheduled", "--approved-by=the policy of the estate"]
+    with pytest.raises(NotAllowed, match=r"^nobody has approved"):
+        run.act()
+
+
+def test_law2_the_policy_of_the_estate_is_asked_again_when_the_task_acts(run: Run) -> None:
+    run.dag_run.run_type, run.dag_run.triggering_user_name = "scheduled", None
+    small = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messages=2))
+    assert run.act(small)[-1] == "--approved-by=the policy of the estate"
+    for beyond in (AutoApprove(actions=("RETRY",), max_messages=1), AutoApprove(actions=("DISCARD",), max_messages=9)):
+        with pytest.raises(NotAllowed, match=r"^nobody has approved"):
+            run.act(Approval(auto_approve=beyond))
+    (run.folder.path / "preflight.json").unlink()  # nobody has looked at the plan's destinations
+    with pytest.raises(NotAllowed, match=r"^nobody has approved"):
+        run.act(small)

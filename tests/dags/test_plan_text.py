@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mqops.actions import Action
 from mqops.decide.core import PlanCount, PlanSummary, RuleCount, Sample
 from mqops.decide.core.preflight import Finding, Preflight
 from mqops_airflow import plan_text
@@ -55,33 +56,46 @@ def test_subject_counts_what_would_be_touched() -> None:
     assert plan_text.subject(plan(COUNT)) == "QM1: act on 1,500 of 1,560 messages of SYSTEM.DEAD.LETTER.QUEUE?"
 
 
-def test_body_shows_digest_counts_and_masked_samples() -> None:
-    text = plan_text.body(plan(COUNT))
+def test_an_undo_is_titled_as_one() -> None:
+    rules = (RuleCount(rule_line=None, rule_key=None, action=Action("RETURN"), messages=2170, bytes=1, oldest=""),)
+    undo = replace(plan(), workflow="undo", table_source="undo of run r7", rules=rules, rows=2230)
+    assert plan_text.subject(undo) == "QM1: undo run r7: put back 2,170 of 2,230 messages?"
+    assert plan_text.body(undo).startswith("Undoes run `r7`: **2,230 messages**")
+    assert "Rules:" not in plan_text.body(undo)
+
+
+def cells(text: str, word: str) -> list[str]:
+    """The cells of the table's row with a word in it."""
+    row = next(line for line in text.splitlines() if word in line and line.startswith("|"))
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def test_body_shows_counts_the_rules_own_text_and_the_digest() -> None:
+    table = "* renamed\n" * 11 + "REASON(MQRC_UNKNOWN_OBJECT_NAME) +\n  ACTION(FWD) FWDQ(TRADES.NEW)\n"
+    text = plan_text.body(replace(plan(COUNT), table_text=table))
     assert "e" * 64 in text
     assert "ERROR 60, FWD 1,500" in text
-    row = next(line for line in text.splitlines() if "MQRC_UNKNOWN_OBJECT_NAME" in line)
-    assert [cell.strip() for cell in row.strip("|").split("|")] == [
-        "line 12",
-        "FWD",
-        "`MQRC_UNKNOWN_OBJECT_NAME`",
-        "`TRADES.OLD@QM1`",
-        "`TRADES.NEW`",
+    assert cells(text, "TRADES.OLD") == [
         "1,500",
-        "900,000",
-        "`2026-11-20T01:02:03.04Z`",
+        "FWD",
+        "`TRADES.OLD@QM1` `MQRC_UNKNOWN_OBJECT_NAME`",
+        "`TRADES.NEW`",
+        "line 12 `REASON(MQRC_UNKNOWN_OBJECT_NAME) ACTION(FWD) FWDQ(TRADES.NEW)`",
+        "`2026-11-20 01:02`",
     ]
+
+
+def test_samples_stand_last_one_of_each_of_the_largest_groups() -> None:
+    two = replace(COUNT, samples=(SAMPLE, SAMPLE))
+    text = plan_text.body(plan(*[two] * (plan_text.SAMPLED_GROUPS + 3)))
+    assert text.count(SAMPLE.msg_id) == plan_text.SAMPLED_GROUPS
     assert "`xx;99`" in text
-    assert SAMPLE.msg_id in text
+    assert text.index("Digest:") < text.index("Samples, masked")
 
 
 def test_groups_beyond_the_table_are_counted() -> None:
     many = [COUNT] * (plan_text.GROUPS_SHOWN + 5)
     assert "… and 12 smaller groups" in plan_text.body(plan(*many, left_off=7))
-
-
-def test_every_group_that_is_shown_has_its_samples() -> None:
-    many = [replace(COUNT, samples=(replace(SAMPLE, row=row),)) for row in range(plan_text.GROUPS_SHOWN)]
-    assert plan_text.body(plan(*many)).count("`xx;99`") == plan_text.GROUPS_SHOWN
 
 
 def test_nothing_that_came_with_a_message_is_markup() -> None:
@@ -93,15 +107,19 @@ def found(*findings: Finding, plan: str = "e" * 64, remarks: tuple[str, ...] = (
     return Preflight(plan=plan, checked_at="2026-11-21T10:00:00Z", destinations=3, findings=findings, remarks=remarks)
 
 
-def test_body_shows_what_the_preflight_found() -> None:
+def test_problems_stand_first_and_equal_warnings_on_one_line() -> None:
     shut = Finding(severity="problem", destination="A|B", what="PUT(DISABLED)", remedy="ALTER QLOCAL(A) PUT(ENABLED)")
-    idle = Finding(severity="warning", destination="C", what="nobody has it open for input")
-    text = plan_text.body(plan(COUNT), found(shut, idle, remarks=("duplicates: 2",)))
-    assert "**Pre-flight of 3 destinations at `2026-11-21T10:00:00Z`: problem 1, warning 1.**" in text
+    idle = [
+        Finding(severity="warning", destination=f"C{number}", what="no program has it open for input", remedy="Look")
+        for number in range(plan_text.NAMED + 2)
+    ]
+    text = plan_text.body(plan(COUNT), found(shut, *idle, remarks=("duplicates: 2",)))
+    assert "**Pre-flight of 3 destinations at `2026-11-21T10:00:00Z`: 1 problem, 8 warnings.**" in text
     assert "| problem | `A¦B` | `PUT(DISABLED)` | `ALTER QLOCAL(A) PUT(ENABLED)` |" in text
-    assert "| warning | `C` | `nobody has it open for input` |  |" in text
+    named = ", ".join(f"`C{number}`" for number in range(plan_text.NAMED))
+    assert f"- warning: 8 destinations: `no program has it open for input`: {named}, …. `Look`" in text
     assert "- `duplicates: 2`" in text
-    assert text.index("Pre-flight") < text.index("| rule |")
+    assert text.index("Pre-flight") < text.index("| messages |") < text.index("- warning")
 
 
 def test_what_nobody_looked_at_is_not_told_as_fine() -> None:
@@ -113,7 +131,7 @@ def test_what_nobody_looked_at_is_not_told_as_fine() -> None:
 def test_findings_beyond_the_table_are_counted() -> None:
     many = [Finding(severity="unknown", destination="A", what="x")] * (plan_text.MOST_SHOWN + 2)
     text = plan_text.body(plan(), found(*many))
-    assert "unknown 32.**" in text
+    assert "32 unknowns.**" in text
     assert "… and 2 more findings" in text
 
 
@@ -124,7 +142,9 @@ def test_names_from_a_message_are_no_markdown_no_html_and_no_line() -> None:
     asked = replace(plan(count), queue=evil, table_source=evil, run=evil, remarks=(evil,))
     text = plan_text.body(asked)
     shown = "`[x](http://e)![i](http://e)<script>'¦\ufffd\ufffd# Approved\ufffd\ufffdgroup::"
-    assert text.count(shown) == 10
-    assert "http://e" not in text.replace(shown, "")
+    assert text.count(shown) == 9
+    cut = "`[x](http://e)![i](http:/`"
+    assert text.count(cut) == 1
+    assert "http://e" not in text.replace(shown, "").replace(cut, "")
     assert all(line.isprintable() for line in text.split("\n"))
     assert plan_text.subject(asked).isprintable()

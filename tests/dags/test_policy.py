@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
+
 import pytest
 
 from mqops.decide.core.preflight import Preflight
 from mqops.estate import Approval, AutoApprove
-from mqops_airflow.policy import UNATTENDED, judge, verdict_on
+from mqops_airflow.policy import UNATTENDED, judge, plain, restored, verdict_on
 
 ASK = Approval()
 NEVER = Approval(required=False)
@@ -16,7 +19,7 @@ SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messag
 @pytest.mark.parametrize(
     ("messages", "approval", "dry_run", "by_hand", "way", "why"),
     [
-        ({"RETRY": 5}, ASK, True, True, "stop", "dry run: 5 messages would be moved or discarded, none is"),
+        ({"RETRY": 5}, ASK, True, True, "stop", "dry run: 5 messages would be moved or discarded; nothing was done"),
         ({"RETRY": 5}, NEVER, True, True, "stop", "dry run"),  # dry beats everything for a run by hand
         ({"RETRY": 5}, NEVER, True, False, "act", "requires no approval"),  # the form's default is not for schedules
         ({"IGNORE": 5, "ERROR": 2}, ASK, False, True, "stop", "the plan moves nothing"),
@@ -34,7 +37,7 @@ SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messag
         ),  # a person started it: a person says yes
         ({"RETRY": 5}, ASK, True, False, "ask", "wait for approval"),
         ({"RETRY": 10, "IGNORE": 99}, SMALL_RETRIES, True, False, "act", "10 messages, RETRY: approved by the estate"),
-        ({"RETRY": 11}, SMALL_RETRIES, True, False, "ask", "11 messages are more than the 10 approved automatically"),
+        ({"RETRY": 11}, SMALL_RETRIES, True, False, "ask", "11 messages: more than the 10 approved automatically"),
         ({"RETRY": 1, "FWD": 1, "DISCARD": 1}, SMALL_RETRIES, True, False, "ask", "DISCARD, FWD is not approved"),
     ],
 )
@@ -51,6 +54,8 @@ def test_doubts_about_destinations_need_a_person() -> None:
     verdict = judge(**small, approval=SMALL_RETRIES, by_hand=False, doubts=2)
     assert verdict.way == "ask"
     assert verdict.why == "5 messages wait for approval: the pre-flight found 2 problems"
+    one = judge(messages={"RETRY": 1}, dry_run=False, approval=SMALL_RETRIES, by_hand=False, doubts=1)
+    assert one.why == "1 message waits for approval: the pre-flight found 1 problem"
     assert judge(**small, approval=NEVER, by_hand=False, doubts=2).way == "act"  # the estate asks nobody
     assert judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=2).way == "stop"
 
@@ -62,7 +67,27 @@ def test_a_plan_whose_destinations_nobody_looked_at_needs_a_person() -> None:
     context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="scheduled")}
     for found, way in ((Preflight(plan="d1", checked_at=""), "act"), (Preflight(plan="d0", checked_at=""), "ask")):
         assert verdict_on(plan, found, approval=SMALL_RETRIES, context=context).way == way
-    assert verdict_on(plan, None, approval=SMALL_RETRIES, context=context).way == "ask"
+    nobody_looked = verdict_on(plan, None, approval=SMALL_RETRIES, context=context)
+    assert nobody_looked.way == "ask"
+    assert nobody_looked.why == "5 messages wait for approval: the pre-flight found 1 problem"
+
+
+@pytest.mark.parametrize(
+    "approval",
+    [
+        ASK,
+        NEVER,
+        Approval(
+            timeout=timedelta(minutes=7, milliseconds=500),
+            four_eyes=True,
+            auto_approve=AutoApprove(actions=("RETRY", "FWD"), max_messages=3),
+        ),
+    ],
+)
+def test_a_policy_comes_back_from_the_stored_dag_as_it_was(approval: Approval) -> None:
+    stored = json.loads(json.dumps(plain(approval)))
+    assert stored == plain(approval)
+    assert restored(stored) == approval
 
 
 def test_law2_only_what_nobody_starts_by_hand_is_not_dry_by_default() -> None:

@@ -12,12 +12,13 @@ from typing import Any
 
 from mq_support import DLQ, dead_letter
 
-from mqops.decide.preflight_record import kept
-from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.decide.preflight_record import read_preflight
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
 from mqops.lake.run import RunFolder
 from mqops.rules import parse
 from mqops_airflow import plan_text
-from mqops_airflow.plan_files import read_plan, read_preflight
+from mqops_airflow.plan_files import preflight_in, read_plan
 
 HERE = Path(__file__).parent
 RULES = "ACTION(RETRY)"
@@ -28,20 +29,22 @@ def test_the_preflight_is_made_told_and_kept(queue_manager: Any, tmp_path: Path,
     manager.put(DLQ, [dead_letter("SHUT", b"x")])
     table = parse(RULES).table
     assert table
-    run, _plan = plan_pass(Pass(connection=manager.connection, lake=tmp_path / "lake", table=table, text=RULES))
+    run, _plan = plan_run(
+        DEAD_LETTERS, DeadLetterRequest(connection=manager.connection, lake=tmp_path / "lake", table=table, text=RULES)
+    )
     (run.path / "preflight.json").unlink()
     copy = RunFolder(shutil.copytree(run.path, Path(f"{run.path}-copy")))
     states, output = routed(run, manager.home, tmp_path, airflow_database)
     assert [states[name] for name in ("reached", "reached_ask", "reached_act")] == ["success", "success", "skipped"]
     assert "problem: SHUT@QM1: PUT(DISABLED). ALTER QLOCAL(SHUT) PUT(ENABLED)" in output
-    found = kept(run)
+    found = read_preflight(run)
     assert found is not None
     assert [one.severity for one in found.findings] == ["problem", "warning"]
-    text = plan_text.body(read_plan(str(run.path)), read_preflight(str(run.path)))
+    text = plan_text.body(read_plan(str(run.path)), preflight_in(str(run.path)))
     assert "| problem | `SHUT@QM1` | `PUT(DISABLED)` | `ALTER QLOCAL(SHUT) PUT(ENABLED)` |" in text
     # a queue manager that does not answer: unknown, and a person is asked
     assert (states["unreachable"], states["unreachable_ask"]) == ("success", "success")
-    unknown = kept(copy)
+    unknown = read_preflight(copy)
     assert unknown is not None
     assert [one.severity for one in unknown.doubts] == ["unknown"]
 

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from mqops import errors
-from mqops_airflow.spark import SparkJobFailed, SparkUnreachable, job_error, master_must_answer, spread
+from mqops_airflow.spark import SparkJobFailed, job_error, master_must_answer, spread
+from mqops_demo.spark_archive import write_properties
 
 HERE = Path(__file__).parent
 SECRET = "s3cret-of-the-queue-manager"
@@ -61,6 +62,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
     for name in ("submitting_dag.py", "submitted_job.py"):
         shutil.copy(HERE / name, dags / name)
     (dags / ".airflowignore").write_text("submitted_job.py\n")
+    write_properties(home / "spark.properties")
     estate = home / "estate.yaml"
     estate.write_text("lake: lake\njob_environment: [ADDED_*]\nqueue_managers:\n  QM1:\n    connection: mq_test\n")
     environment = {
@@ -71,6 +73,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
         "MQOPS_LEDGER_KEYS": str(home / "keys"),
+        "MQOPS_SPARK_PROPERTIES": str(home / "spark.properties"),
         "TEST_FOLDER": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "AIRFLOW_CONN_SPARK_TEST": json.dumps({"conn_type": "spark", "host": "local[1]"}),
@@ -121,6 +124,7 @@ def test_a_job_gets_the_variables_on_the_list(outcome: Outcome, task: str, conne
     assert ({"MQOPS_CONNECTION", "GIVEN_TO_THE_OPERATOR"} <= variables) is connected
     assert ("MQOPS_CONNECTION" in variables) is connected
     assert ("MQOPS_LEDGER_KEYS" in variables) is connected
+    assert ("MQOPS_ESTATE" in variables) is connected
     assert seen(outcome, task).get("keys_of_executors", False) is connected
 
 
@@ -264,7 +268,7 @@ def test_only_standalone_masters_are_asked(master: str) -> None:
     ],
 )
 def test_a_master_that_does_not_answer_says_what_to_do(master: str, why: str) -> None:
-    with pytest.raises(SparkUnreachable) as caught:
+    with pytest.raises(errors.SparkUnreachable) as caught:
         master_must_answer(master, "spark_default")
     assert str(caught.value) == (
         f"no Spark master answers at {master}: {why}. Start the master, or correct host and port of the Airflow "

@@ -11,8 +11,10 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
 from mqops.errors import SettingsError, Stopped
+from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, is_stopped, refuse_if_stopped, stop
+from mqops_airflow.run_folder import HANDED_ON, run_key
 
 ESTATE = """\
 lake: lake
@@ -44,7 +46,9 @@ def switch(dag_file: Any, estate: Path) -> Any:
     def run(**form: Any) -> Any:
         params = {name: dag.params.get_param(name).resolve(form.get(name, dag.params[name])) for name in dag.params}
         task: Any = dag.get_task("stop")
-        return task.execute({"params": params, "dag_run": SimpleNamespace(triggering_user_name="carol")})
+        run = SimpleNamespace(triggering_user_name="carol")
+        told = SimpleNamespace(xcom_push=lambda key, value: None)
+        return task.execute({"params": params, "dag_run": run, "ti": told})
 
     return run
 
@@ -57,7 +61,7 @@ def test_a_run_is_stopped_and_goes_on(switch: Any, estate: Path) -> None:
         refuse_if_stopped(run)
     assert switch(do="resume", queue_manager="QM1", run="cli-1") == {"what": "run cli-1", "stopped": None}
     assert not is_stopped(run)
-    with pytest.raises(SettingsError, match="QM1 has no run cli-2 in the lake"):
+    with pytest.raises(SettingsError, match="has no run cli-2 of QM1"):
         switch(queue_manager="QM1", run="cli-2")
 
 
@@ -84,6 +88,25 @@ def test_a_queue_manager_is_stopped_with_all_its_runs(switch: Any, estate: Path)
     assert [is_stopped(run) for run in runs] == [False, True]
     switch(do="resume", queue_manager="MVS/1")
     assert not is_stopped(runs[1])
+
+
+def test_the_form_opens_ready_and_takes_airflows_run_id(switch: Any, dag_file: Any, estate: Path) -> None:
+    key = run_key("qm1_dlq_rules", "manual__2026-11-23T02:31:26.49+00:00")
+    run = RunFolder.at(estate / "lake", "QM1", key).create()
+    write_json(
+        run.path / HANDED_ON,
+        {"dag_id": "qm1_dlq_rules", "run_id": "manual__2026-11-23T02:31:26.49+00:00", "found": {}},
+    )
+    run.plan_json.touch()
+    dag = dag_file("stop").mq_stop
+    assert dag.params.get_param("run").schema["examples"] == [key]
+    for name in dag.params:  # Airflow's form greys Trigger out where a text that may not be null is empty
+        assert dag.params[name] or "null" in dag.params.get_param(name).schema["type"]
+    found = switch(queue_manager="QM1", run="manual__2026-11-23T02:31:26.49+00:00")
+    assert (found["what"], found["stopped"]["why"]) == (f"run {key}", "")
+    assert is_stopped(run)
+    with pytest.raises(SettingsError, match=r"has no run manual__other of QM1"):
+        switch(queue_manager="QM1", run="manual__other")
 
 
 def test_a_stopped_run_is_not_tried_again_by_itself() -> None:

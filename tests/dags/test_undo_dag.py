@@ -31,11 +31,12 @@ def dag(dag_file: Any, estate_folder: Path) -> DAG:
 def test_wiring(dag: DAG) -> None:
     assert (dag.dag_id, dag.schedule, dag.tags) == ("mq_undo", None, {"mq", "undo"})
     assert {task.task_id: task.downstream_task_ids for task in dag.tasks} == {
-        "plan": {"route"},
+        "plan": {"route", "planned"},
         "route": {"approve", "prove"},
         "approve": {"act"},
         "act": {"prove"},
         "prove": set(),
+        "planned": set(),
     }
     assert {task.task_id: task.trigger_rule.value for task in dag.tasks if task.trigger_rule != "all_success"} == {
         "prove": "all_done",

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from connect_server import Serving, serving
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_demo import airflow_home
@@ -71,12 +70,13 @@ class Site:
     client: AirflowClient
     folder: Path
     queue_managers: Path
-    spark: Serving
 
     def use_warm_spark(self, conn_id: str) -> None:
         """Point an Airflow connection to the Spark Connect server; until then spark-submit starts Java for each job."""
-        fields = {"conn_type": "spark_connect", "host": "127.0.0.1", "password": self.spark.token}
-        self.client.set_connection(conn_id, port=self.spark.port, **fields)
+        server = self.client.home.spark_connect
+        fields = {"conn_type": "spark_connect", "host": "127.0.0.1", "password": server["token"]}
+        extra = json.dumps({"session_id": server["session_id"]})
+        self.client.set_connection(conn_id, port=server["port"], extra=extra, **fields)
 
     def manager(self, name: str) -> Manager:
         """The queue manager of that name: new the first time, with the queues that the rules name."""
@@ -118,6 +118,10 @@ class Site:
         """The log of the last try of a task."""
         row = self.client.task_instances(result.dag_id, result.run_id)[task]
         return self.client.log(result.dag_id, result.run_id, task, row["try_number"])
+
+    def note(self, result: RunResult) -> str:
+        """The run's note, which is written when the run ends."""
+        return str(self.client.call("GET", f"/dags/{result.dag_id}/dagRuns/{result.run_id}")["note"])
 
     def summary(self, result: RunResult) -> dict[str, Any]:
         """What prove returned."""
@@ -162,13 +166,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     }
     home = airflow_home.home(folder, **settings)
     home = replace(home, queue_managers=folder / "queue_managers")
-    with serving(folder) as server:
-        try:
-            start(home)
-            client = AirflowClient(home)
-            client.wait_until_healthy()
-            made = Site(client=client, folder=folder, queue_managers=home.queue_managers, spark=server)
-            connections(made)
-            yield made
-        finally:
-            stop(home)
+    try:
+        start(home)
+        client = AirflowClient(home)
+        client.wait_until_healthy()
+        made = Site(client=client, folder=folder, queue_managers=home.queue_managers)
+        connections(made)
+        yield made
+    finally:
+        stop(home)

@@ -93,8 +93,8 @@ def test_E16_expiry_scan_discards_what_has_expired_and_then_has_nothing_to_do(si
     let_expire(1)
     result = run(site, "EXPIRY", "expiry_scan")
     assert (result.state, states(result, EXPIRY)) == ("success", "SSS")
-    told = site.client.xcom(result.dag_id, result.run_id, "report")
-    assert {name: told[name] for name in ("found", "done", "left", "balanced")} == {
+    document = site.client.xcom(result.dag_id, result.run_id, "report")
+    assert {name: document[name] for name in ("found", "done", "left", "balanced")} == {
         **{"found": 11, "done": 6, "left": 5, "balanced": True},
     }
     assert "A: there 10 = discarded 6 + left 4 + in flight 0; next expires none" in site.log(result, "report")
@@ -114,5 +114,11 @@ def test_E18_refresh_by_hand(site: Any) -> None:
     run_id = site.client.trigger("mq_refresh_expiry", queue_manager="EXPIRY", name="B*")
     result = site.client.follow("mq_refresh_expiry", run_id)
     assert result.state == "success"
-    told = site.client.xcom("mq_refresh_expiry", run_id, "refresh")
-    assert (told["by"], told["queue"], told["found"], told["done"], told["left"]) == ("scan", "B", 2, 1, 1)
+    document = site.client.xcom("mq_refresh_expiry", run_id, "refresh")
+    assert (document["by"], document["queue"], document["found"], document["done"], document["left"]) == (
+        "scan",
+        "B",
+        2,
+        1,
+        1,
+    )

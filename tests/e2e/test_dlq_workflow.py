@@ -161,11 +161,11 @@ def test_four_eyes_and_a_rejection_move_nothing(site: Any) -> None:
     dag_id = "foureyes_dlq_rules"
     site.client.wait_for_dag(dag_id)
     site.client.unpause(dag_id)
-    operator = site.as_user("operator")
-    run_id = operator.trigger(dag_id, dry_run=False)
-    result = operator.follow(dag_id, run_id, approve=lambda _question: True)
+    operator, approver = site.as_user("operator"), site.as_user("approver")
+    run_id = site.client.trigger(dag_id, dry_run=False)
+    result = site.client.follow(dag_id, run_id, approve=lambda _question: True)
     assert (result.state, states(result)) == ("failed", "SSSSFUF")
-    refused = "NotAllowed: operator started this run; the estate asks for another person's approval"
+    refused = "NotAllowed: admin started this run; the estate asks for another person's approval"
     assert refused in site.log(result, "approve")
     # marking the task as success is no approval
     operator.call("PATCH", f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/approve", json={"new_state": "success"})
@@ -173,18 +173,27 @@ def test_four_eyes_and_a_rejection_move_nothing(site: Any) -> None:
     assert (result.state, states(result)) == ("failed", "SSSSSFF")
     assert refused in site.log(result, "act")
     again = {"dry_run": False, "dag_run_id": run_id, "task_ids": ["approve"], "include_downstream": True}
-    site.client.call("POST", f"/dags/{dag_id}/clearTaskInstances", json=again | {"only_failed": False})
-    result = site.client.follow(dag_id, run_id, approve=lambda _question: False)
+    operator.call("POST", f"/dags/{dag_id}/clearTaskInstances", json=again | {"only_failed": False})
+    result = approver.follow(dag_id, run_id, approve=lambda _question: False)
     assert (result.state, states(result)) == ("success", "SSSSSKS")
-    assert "rejected by admin" in site.log(result, "approve")
+    assert "rejected by approver" in site.log(result, "approve")
+    assert site.note(result) == "Nothing was moved: the plan was rejected by approver. Start a new run to ask again."
     assert manager.depth(DLQ) == 12
+
+
+def test_a_failed_check_fails_check_alone_and_the_note_names_it(site: Any) -> None:
+    site.in_trouble("RULES")
+    result = site.run("RULES", dry_run=False)
+    assert (result.state, states(result)) == ("failed", "FUUUUUK")
+    assert site.note(result) == "The task check failed: its log says why, and what to do."
 
 
 def test_no_answer_in_time_is_a_rejection(site: Any) -> None:
     manager = site.in_trouble("TIMEOUT")
     result = site.run("TIMEOUT", dry_run=False)
     assert (result.state, states(result)) == ("success", "SSSSSKS")
-    assert "rejected by nobody (time-out)" in site.log(result, "approve")
+    assert "rejected by the time-out" in site.log(result, "approve")
+    assert site.note(result).startswith("Nothing was moved: nobody answered in time, which counts as Reject.")
     assert manager.depth(DLQ) == 12
 
 
@@ -197,7 +206,9 @@ def test_scheduled_runs_act_under_the_policy_and_an_empty_queue_starts_no_jvm(si
     site.client.wait_for_dag(dag_id)
     site.client.unpause(dag_id)
     try:
-        results = scheduled_runs(site.client, dag_id, 2)
+        runs = scheduled_runs(site.client, dag_id)
+        results = [next(runs)]  # the next one may begin before this one has ended
+        results.append(next(run for run in runs if "is at work on" not in site.log(run, "check")))
     finally:
         site.client.call("PATCH", f"/dags/{dag_id}", json={"is_paused": True})
     assert [(result.state, states(result)) for result in results] == [("success", "SSSSKSS"), ("success", "SKKKKKK")]
@@ -208,16 +219,16 @@ def test_scheduled_runs_act_under_the_policy_and_an_empty_queue_starts_no_jvm(si
     assert (manager.depth(DLQ), manager.depth("BACK.AGAIN")) == (0, 10)
 
 
-def scheduled_runs(client: AirflowClient, dag_id: str, count: int) -> list[RunResult]:
-    """The first runs that the schedule starts, each watched to its end."""
-    results: list[RunResult] = []
-    while len(results) < count:
+def scheduled_runs(client: AirflowClient, dag_id: str) -> Iterator[RunResult]:
+    """The runs that the schedule starts, each watched to its end."""
+    seen = 0
+    while True:
         runs = client.call("GET", f"/dags/{dag_id}/dagRuns", params={"order_by": "run_after"})["dag_runs"]
-        for run in runs[len(results) : count]:
+        for run in runs[seen:]:
             assert run["run_type"] == "scheduled"
-            results.append(client.follow(dag_id, run["dag_run_id"]))
+            yield client.follow(dag_id, run["dag_run_id"])
+        seen = len(runs)
         time.sleep(POLL)
-    return results
 
 
 def test_a_destination_deleted_between_plan_and_act_holds_nothing_back(site: Any) -> None:
@@ -256,6 +267,7 @@ def test_each_trouble_is_told_in_the_task_log_and_loses_nothing(
 ) -> None:
     if name != "GONE":
         manager = site.in_trouble(name)
+        there = manager.depth(DLQ)
     if name == "PASSWORD":
         manager.mqlite("user", "add", name, "app", text="the-password\n")
         manager.mqsc("ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKLOCL(REQUIRED)\n")
@@ -272,7 +284,7 @@ def test_each_trouble_is_told_in_the_task_log_and_loses_nothing(
     if name == "PASSWORD":
         manager.mqsc("ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKLOCL(OPTIONAL)\n")
     if name != "GONE":
-        assert manager.depth(DLQ) == 12
+        assert manager.depth(DLQ) == there
 
 
 def first_try_ended(client: AirflowClient, dag_id: str, run_id: str, task: str) -> None:

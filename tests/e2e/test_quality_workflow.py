@@ -53,19 +53,19 @@ def test_warnings_are_told_and_the_run_succeeds(site: Any, manager: Any) -> None
     before = [manager.messages(queue) for queue in ("PAYMENTS.IN", DLQ)]
     result = run(site, "QUALITY")
     assert (result.state, states(result)) == ("success", "SSSS")
-    told = summary_of(site, result)
-    assert {key: told[key] for key in ("workflow", "found", "done", "left", "balanced")} == {
+    document = summary_of(site, result)
+    assert {key: document[key] for key in ("workflow", "found", "done", "left", "balanced")} == {
         "workflow": WORKFLOW,
         "found": 5,
         "done": 4,
         "left": 1,
         "balanced": True,
     }
-    assert told["failed"] == {"critical": 0, "warning": 1, "info": 0}
+    assert document["failed"] == {"critical": 0, "warning": 1, "info": 0}
     log = site.log(result, "report")
     assert "warning: messages.format_known: 1 of 5 messages" in log
     assert "PAYMENTS.IN: found 4 = good 3 + with findings 1" in log
-    assert Path(told["docs"]).is_file()
+    assert Path(document["docs"]).is_file()
     assert [manager.messages(queue) for queue in ("PAYMENTS.IN", DLQ)] == before  # law: looking changes nothing
     events = site.client.call("GET", "/assets/events", params={"order_by": "-timestamp", "limit": 50})["asset_events"]
     report = next(event for event in events if event["name"] == "quality_snapshot_quality_report")
@@ -80,12 +80,12 @@ def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site:
     log = site.log(result, "report")
     assert "QualityFailed" in log
     assert "critical: messages.body_not_empty: 1 of 6 messages" in log
-    told = summary_of(site, result)  # the report is there although the run failed
-    rows = pq.read_table(told["failures"]).to_pylist()
+    document = summary_of(site, result)  # the report is there although the run failed
+    rows = pq.read_table(document["failures"]).to_pylist()
     assert [row["msg_id"] for row in rows if row["expectation"] == "body_not_empty"] == [empty.hex()]
     for task in TASKS:
         assert SECRET.decode() not in site.log(result, task)
-    for path in Path(told["failures"]).parent.rglob("*"):
+    for path in Path(document["failures"]).parent.rglob("*"):
         assert not path.is_file() or SECRET not in path.read_bytes()
 
 
@@ -97,8 +97,8 @@ def test_the_form_chooses_queues_and_closed_ones_are_told(site: Any, manager: An
     result = run(site, "QUALITY", queues=["PAY*", "CLOSED"], suites=["dead_letters.yaml"], limit=2)
     assert (result.state, states(result)) == ("success", "SSSS")
     assert "CLOSED is not looked at: GET(DISABLED)" in site.log(result, "check")
-    told = summary_of(site, result)
-    assert (told["queue"], told["found"], told["suites"]) == ("PAYMENTS.IN", 2, ["dead_letters"])
+    document = summary_of(site, result)
+    assert (document["queue"], document["found"], document["suites"]) == ("PAYMENTS.IN", 2, ["dead_letters"])
 
 
 def test_an_unknown_queue_and_a_broken_suite_are_told_by_name(site: Any, manager: Any) -> None:

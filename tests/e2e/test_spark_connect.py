@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from mqops import errors
 from mqops.mq.connection import MqConnection
 from mqops_airflow.connect import Client, Server
+from mqops_airflow.spark import job_error
+from mqops_demo import airflow_home
+from mqops_demo.airflow_processes import SPARK, running
+from mqops_demo.spark_connect import environment, idle_minutes
 
 SECRET = "s3cret-of-the-queue-manager"
 JOB = """\
@@ -21,7 +32,7 @@ from pathlib import Path
 from mqops import errors
 from mqops.act.spark.act import _at_a_time
 from mqops.mq.connection import MqConnection
-from mqops.spark_job import run, session, told_by_spark
+from mqops.spark_job import run, session, spark_errors
 
 
 class Task:
@@ -36,10 +47,33 @@ class Task:
 def main(arguments):
     spark = session("test")
     print("at a time:", _at_a_time(spark))
-    with told_by_spark(Path("nowhere")):
+    with spark_errors(Path("nowhere")):
         spark.range(1).mapInArrow(Task(MqConnection.from_environment()), "id long").collect()
 
 
+sys.exit(run(main))
+"""
+
+LONG_JOB = """\
+import sys, time
+from pathlib import Path
+
+from mqops.spark_job import run, session
+
+
+def wait(batches):
+    Path(FOLDER, "working").touch()
+    while True:
+        time.sleep(0.1)
+    yield from batches
+
+
+def main(arguments):
+    spark = session("test")
+    spark.range(1).mapInArrow(wait, "id long").collect()
+
+
+FOLDER = {folder!r}
 sys.exit(run(main))
 """
 
@@ -49,7 +83,7 @@ def ran(site: Any, folder: Path, **changes: str) -> tuple[int, str]:
     (folder / "job.py").write_text(JOB)
     connection = MqConnection(queue_manager="QM1", user="app", password=SECRET)
     environment = {"PATH": os.environ["PATH"], "MQOPS_CONNECTION": connection.to_json()}
-    server = Server(host="localhost", port=site.spark.port, token=site.spark.token)
+    server = Server(host="localhost", **site.client.home.spark_connect)
     client = Client(replace(server, **changes), logging.getLogger(__name__))
     code = client.run(str(folder / "job.py"), [], environment)
     return code, "\n".join(client.lines)
@@ -58,10 +92,89 @@ def ran(site: Any, folder: Path, **changes: str) -> tuple[int, str]:
 def test_an_error_of_a_worker_keeps_its_class_and_the_server_knows_no_queue_manager(site: Any, tmp_path: Path) -> None:
     code, written = ran(site, tmp_path)
     assert code == 1
-    assert "at a time: 2" in written
-    told = "mqops: TransientMQError: MQCONNX on QM1 [] failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"
-    assert told in written.splitlines()[-1]
+    assert f"at a time: {os.cpu_count()}" in written
+    expected = "mqops: TransientMQError: MQCONNX on QM1 [] failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"
+    assert expected in written.splitlines()[-1]
     assert SECRET not in written
+
+
+def test_a_server_that_dies_while_a_job_runs_is_told_and_the_next_try_finds_another_one(
+    site: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(LONG_JOB.format(folder=str(tmp_path)))
+    client = Client(Server(host="localhost", **site.client.home.spark_connect), logging.getLogger(__name__))
+    with ThreadPoolExecutor() as threads:
+        code = threads.submit(client.run, str(tmp_path / "job.py"), [], {"PATH": os.environ["PATH"]})
+        while not (tmp_path / "working").exists():
+            assert not code.done(), client.lines
+            time.sleep(0.1)
+        server_process(site.client.home).kill()
+        assert code.result() == 1
+    error = job_error(client.lines, "", "spark_warm")
+    assert isinstance(error, errors.SparkUnreachable)
+    assert "run this step again" in str(error)
+    assert "at a time: " in ran(site, tmp_path)[1]
+
+
+def test_the_tasks_share_one_session_and_its_python_workers_stay(site: Any, tmp_path: Path) -> None:
+    ran(site, tmp_path)
+    before = daemons(site.client.home)
+    ran(site, tmp_path)
+    assert before
+    assert daemons(site.client.home) == before
+
+
+@pytest.mark.parametrize("given", ["", "soon", "0", "-1", "inf", "nan"])
+def test_an_idle_time_that_is_none_is_refused(given: str) -> None:
+    if not given:
+        assert idle_minutes({}) == 60
+        return
+    with pytest.raises(errors.SettingsError, match="MQOPS_SPARK_IDLE"):
+        idle_minutes({"MQOPS_SPARK_IDLE": given})
+
+
+def test_a_server_without_clients_ends_and_the_next_client_starts_it(tmp_path: Path) -> None:
+    home = airflow_home.home(tmp_path / "airflow")
+    home.prepare()
+    with home.chosen_spark_port() as lock:
+        server = home.spark_connect
+        place = [str(tmp_path / "spark"), str(server["port"]), str(0.5 / 60)]
+        watcher = psutil.Popen(
+            [sys.executable, "-m", "mqops_demo.spark_connect", *place],
+            env=environment(server["token"]),
+            stdout=subprocess.PIPE,
+            text=True,
+            pass_fds=[lock],
+        )
+    try:
+        assert "listens on" in watcher.stdout.readline()
+        assert "had no client for" in watcher.stdout.readline()
+        assert not watcher.children()
+        client = Client(Server(host="localhost", **server), logging.getLogger(__name__))
+        (tmp_path / "job.py").write_text(JOB)
+        client.run(str(tmp_path / "job.py"), [], {"PATH": os.environ["PATH"], "MQOPS_CONNECTION": "{}"})
+        assert any(line.startswith("at a time: ") for line in client.lines), client.lines
+        assert "listens on" in watcher.stdout.readline()
+    finally:
+        for one in [*watcher.children(recursive=True), watcher]:
+            one.terminate()
+        watcher.wait()
+
+
+def daemons(home: Any) -> set[int]:
+    """The processes from which Spark forks Python workers."""
+    found = set()
+    for one in server_process(home).children():
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            if "pyspark.daemon" in one.cmdline():
+                found.add(one.pid)
+    return found
+
+
+def server_process(home: Any) -> psutil.Process:
+    """The Spark Connect server itself, below the process that starts it again."""
+    (server,) = psutil.Process(running(home)[SPARK]).children()
+    return server
 
 
 @pytest.mark.parametrize("token", ["", "another"])
@@ -74,8 +187,21 @@ def test_a_client_without_the_token_is_refused(site: Any, tmp_path: Path, token:
 
 def test_no_secret_in_the_servers_log_arguments_or_environment(site: Any, tmp_path: Path) -> None:
     ran(site, tmp_path)
-    process = Path("/proc", str(site.spark.process.pid))
-    for place in (site.spark.log, process / "cmdline", process / "environ"):
-        assert SECRET.encode() not in place.read_bytes(), place
-    for place in (site.spark.log, process / "cmdline"):
-        assert site.spark.token.encode() not in place.read_bytes(), place
+    home = site.client.home
+    family = processes_of_server(home)
+    seen = {}
+    for place in (one / name for one in family for name in ("cmdline", "environ")):
+        with suppress(FileNotFoundError, ProcessLookupError):  # a Python worker has just ended
+            seen[place] = place.read_bytes()
+    assert family[0] / "environ" in seen
+    seen[home.folder / "logs" / "spark-connect.log"] = (home.folder / "logs" / "spark-connect.log").read_bytes()
+    for place, content in seen.items():
+        assert SECRET.encode() not in content, place
+        if place.name != "environ":
+            assert home.spark_connect["token"].encode() not in content, place
+
+
+def processes_of_server(home: Any) -> list[Path]:
+    """The folders in /proc of the server, of what watches it, and of its Python workers."""
+    watcher = psutil.Process(running(home)[SPARK])
+    return [Path("/proc", str(one.pid)) for one in (watcher, *watcher.children(recursive=True))]

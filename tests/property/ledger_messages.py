@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker, Ticket
+from mqops.ledger.core.marker import LaneToken, Marker
 from mqops.ledger.core.seal import Key, Keys, sign_message
 
 NUL = bytes(24)
@@ -21,7 +21,7 @@ class Case(NamedTuple):
     msg_id: bytes
     correl_id: bytes
     body: bytes
-    good: Marker | Ticket | None
+    good: Marker | LaneToken | None
 
 
 class Fuzzer:
@@ -38,19 +38,19 @@ class Fuzzer:
         for count in range(number):
             yield self._true(count) if count % 10 == 0 else self._false(count)
 
-    def _message(self, count: int) -> tuple[bytes, bytes, Marker | Ticket]:
+    def _message(self, count: int) -> tuple[bytes, bytes, Marker | LaneToken]:
         lane, first = self._random.randrange(16), count
         if self._random.random() < 0.3:
             behind = tuple(f"{n:016x}" for n in range(self._random.randrange(4)))
-            ticket = Ticket(run=self._plan.run, plan=self._plan.digest, lane=lane, next=first, behind=behind)
-            return NUL, self._plan.ticket(lane), ticket
+            lane_token = LaneToken(run=self._plan.run, plan=self._plan.digest, lane=lane, next=first, behind=behind)
+            return NUL, self._plan.lane_token_id(lane), lane_token
         rows = tuple(
             (first + n, "ab" * 32, f"{n:048x}", "RETRY", "rule", "Ä.Q", "QM", None, "cd" * 16)
             for n in range(self._random.randrange(4))
         )
         unit = self._plan.marker_id(lane, first, "acted")
-        told = {"unit": unit.hex(), "run": self._plan.run, "plan": self._plan.digest, "kind": "acted", "at": "now"}
-        marker = Marker(**told, lane=lane, first=first, next=first + len(rows), rows=rows, left={"why": (1, 2)})
+        common = {"unit": unit.hex(), "run": self._plan.run, "plan": self._plan.digest, "kind": "acted", "at": "now"}
+        marker = Marker(**common, lane=lane, first=first, next=first + len(rows), rows=rows, left={"why": (1, 2)})
         return unit, self._plan.markers(), marker
 
     def _true(self, count: int) -> Case:

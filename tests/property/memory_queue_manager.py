@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from mqops.act.core.lanes import Row, Target
 from mqops.act.core.port import CannotTake, Taken
 from mqops.errors import OutcomeUnknown, TransientMQError
-from mqops.ledger.core.marker import Ticket
+from mqops.ledger.core.marker import LaneToken
 from mqwire import constants as c
 
 
@@ -106,16 +106,16 @@ class MemoryPort:
         self.got.append((queue, index, message))
         return message
 
-    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
+    def take_lane_token(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[LaneToken], bool]) -> LaneToken | None:
         self._call()
         ledger = self.manager.ledger
         for index, message in enumerate(ledger):
-            if message.correl_id == correl_id and fits(ticket := Ticket.unpack(message.body)):
+            if message.correl_id == correl_id and fits(lane_token := LaneToken.unpack(message.body)):
                 self._take(ledger, index)
-                return ticket
+                return lane_token
         return None
 
-    def put_ticket(self, correl_id: bytes, body: bytes) -> None:
+    def put_lane_token(self, correl_id: bytes, body: bytes) -> None:
         self._put(self.manager.ledger, Message(b"", correl_id, "ticket", body))
 
     def put_marker(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:

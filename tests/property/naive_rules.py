@@ -1,6 +1,7 @@
 """A slow, plain interpreter of dead-letter handler rules tables, for comparison with a real one.
 
-It was written from ibm_mq_facts 1 and 2.3 and SPEC D01-D04 alone, without sight of any other implementation.
+It was written from IBM's page "DLQ rules table patterns and actions" and SPEC D01-D04 alone, without sight
+of any other implementation.
 Nothing is diagnosed, although a table that makes no sense here raises an error.
 Where the facts leave a point open, the stricter reading is taken and a comment beginning "Open:" says so.
 """

@@ -9,7 +9,9 @@ from typing import Any
 import pymqi
 from pymqi import CMQC
 
-OPEN = CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT | CMQC.MQOO_BROWSE | CMQC.MQOO_INQUIRE | CMQC.MQOO_SET
+OPEN = (
+    CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT | CMQC.MQOO_BROWSE | CMQC.MQOO_CO_OP | CMQC.MQOO_INQUIRE | CMQC.MQOO_SET
+)
 UNDER_CURSOR, FIRST, NEXT = CMQC.MQGMO_MSG_UNDER_CURSOR, CMQC.MQGMO_BROWSE_FIRST, CMQC.MQGMO_BROWSE_NEXT
 
 
@@ -40,8 +42,19 @@ class Worker:
         body = self.queue(name).get(None, md, gmo)
         return (0, body, md.MsgId, md.Priority, md.BackoutCount)
 
-    def depth(self, name: str) -> int:
-        return int(self.queue(name).inquire(CMQC.MQIA_CURRENT_Q_DEPTH))
+    def look(self, name: str) -> tuple[int, list[bytes]]:
+        """The depth, and what another cooperating handle finds unmarked; it is closed at once."""
+        queue, found = pymqi.Queue(self.manager, name, OPEN), []
+        depth = int(queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH))
+        try:
+            while True:
+                options = CMQC.MQGMO_BROWSE_NEXT | CMQC.MQGMO_UNMARKED_BROWSE_MSG
+                found.append(queue.get(None, pymqi.MD(), pymqi.GMO(Options=options)))
+        except pymqi.MQMIError as error:
+            if error.reason not in {CMQC.MQRC_NO_MSG_AVAILABLE, CMQC.MQRC_GET_INHIBITED}:
+                raise
+        queue.close()
+        return depth, found
 
     def inhibit(self, name: str, attribute: int, value: int) -> None:
         self.queue(name).set(attribute, value)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqops.act.core.issue import issue
+from mqops.act.core.issue_tokens import issue_tokens
 from mqops.act.core.lanes import Row
 from mqops.act.core.mover import BEHIND, Mover
-from mqops.act.core.rate_limiter import Open
-from mqops.actions import DISCARDS, EXPIRE
+from mqops.act.core.rate_limiter import NoLimit
+from mqops.actions import DISCARDS, Action
 from mqops.errors import MQError
 from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
@@ -35,7 +35,7 @@ messages = st.lists(
     st.tuples(
         st.integers(0, 6),  # MsgId: few values, so that there are twins
         st.integers(0, 2),  # what tells twins apart
-        st.sampled_from(["RETRY", "FWD", "DISCARD", EXPIRE]),
+        st.sampled_from(["RETRY", "FWD", "DISCARD", Action.EXPIRE]),
         st.sampled_from(TARGETS),
         st.integers(1, 3),  # size
         st.sampled_from(["", "", "one", "two"]),  # what its rule's ORDER keeps in order
@@ -101,8 +101,8 @@ def build(plan, absent):
     return rows, memory.QueueManager(sources=sources, targets=targets)
 
 
-class Turnstile(Open):
-    """A gate that now and then says stop, wait, or not so many."""
+class Turnstile(NoLimit):
+    """A rate limiter that now and then says stop, wait, or not so many."""
 
     def __init__(self, words):
         self.words = words
@@ -115,9 +115,9 @@ class Turnstile(Open):
         return min(len(rows), next(self.words, 9))
 
 
-def work(manager, rows, trouble, *, unit_size, limit, gate=None, clock=None):
+def work(manager, rows, trouble, *, unit_size, limit, limiter=None, clock=None):
     """Processes act on the plan, one after the other, until one comes to the end."""
-    about = {"unit_size": unit_size, "now": lambda: "now", "clock": clock or Clock(), "gate": gate}
+    about = {"unit_size": unit_size, "now": lambda: "now", "clock": clock or Clock(), "limiter": limiter}
     for _ in range(120):
         dead = []
 
@@ -128,7 +128,7 @@ def work(manager, rows, trouble, *, unit_size, limit, gate=None, clock=None):
             return dead[-1]
 
         try:
-            issue(connect(), PLAN, [len(rows)], about={}, now=lambda: "now")
+            issue_tokens(connect(), PLAN, [len(rows)], about={}, now=lambda: "now")
             Mover(connect, PLAN, lane=0, length=len(rows), **about).run(rows)
             if not any(message.key == "ticket" for message in manager.ledger):
                 return
@@ -153,7 +153,7 @@ def test_law1_law3_law5_every_message_in_one_place_and_the_markers_say_which(pla
     rows, manager = build(plan, absent)
     before = Counter(message.key for queue in manager.sources.values() for message in queue)
     trouble = memory.Trouble(dict(at), itertools.count())
-    work(manager, rows, trouble, unit_size=unit_size, limit=limit, gate=Turnstile(iter(words)), clock=Clock(steps))
+    work(manager, rows, trouble, unit_size=unit_size, limit=limit, limiter=Turnstile(iter(words)), clock=Clock(steps))
 
     places = manager.discarded + Counter(message.key for message in manager.sources[OTHER])
     for target in manager.targets.values():
@@ -170,12 +170,12 @@ def test_law1_law3_law5_every_message_in_one_place_and_the_markers_say_which(pla
         if name != DLQ:
             assert recorded == Counter(message.key for message in target.messages + target.consumed), name
     assert manager.discarded == Counter(key for key, action, _dest in sums.acted.values() if action in DISCARDS)
-    expired = Counter(key for key, action, _dest in sums.acted.values() if action == EXPIRE)
+    expired = Counter(key for key, action, _dest in sums.acted.values() if action == Action.EXPIRE)
     assert expired == Counter(report.key for report in manager.reports)
 
     check_order_and_groups(rows, sums)
     on_queue = Counter((name, message.key) for name, queue in manager.sources.items() for message in queue)
-    planned = [PlannedRow(row.row, row.queue, row.msg_key, row.action, 1, "rule") for row in rows]
+    planned = [PlannedRow(row.row, row.queue, row.msg_key, Action(row.action), 1, "rule") for row in rows]
     empty = RunSummary(run="run", workflow="dlq", queue_manager="QM", queue=f"{DLQ},{OTHER}", plan=PLAN.digest)
     summary = balance(empty, lambda: planned, sums, on_queue, reason_names={})
     assert summary.balanced
@@ -202,9 +202,17 @@ def plain(dest, order_keys, *, size=1):
     return [(number, 0, "RETRY", dest, size, key, False, DLQ) for number, key in enumerate(order_keys)]
 
 
-def done(manager, rows, *, clock, gate=None, unit_size=1):
+def done(manager, rows, *, clock, limiter=None, unit_size=1):
     """What the markers say of undisturbed work."""
-    work(manager, rows, memory.Trouble({}, itertools.count()), unit_size=unit_size, limit=10**9, gate=gate, clock=clock)
+    work(
+        manager,
+        rows,
+        memory.Trouble({}, itertools.count()),
+        unit_size=unit_size,
+        limit=10**9,
+        limiter=limiter,
+        clock=clock,
+    )
     return account(Marker.unpack(message.body) for message in manager.ledger)
 
 
@@ -217,8 +225,8 @@ def test_a_full_queue_takes_what_there_is_room_for_and_the_rest_fails_untouched(
     assert manager.targets["FULL"].refused == 1
 
 
-class Behind(Open):
-    """A gate that does something behind each unit of work, given the number of the last row that was tried."""
+class Behind(NoLimit):
+    """A rate limiter that does something behind each unit of work, given the number of the last row that was tried."""
 
     def __init__(self, what):
         self.what = what
@@ -237,7 +245,7 @@ def test_a_queue_that_is_drained_takes_messages_again_a_second_after_it_was_full
         if row == 2:  # the first that failed
             manager.targets["FULL"].drain()
 
-    sums = done(manager, rows, clock=clock, gate=Behind(later))
+    sums = done(manager, rows, clock=clock, limiter=Behind(later))
     assert sums.failed == dict.fromkeys((2, 3, 6, 7), MQRC_Q_FULL)  # row 3 is dealt with 0.6 s behind row 2
     assert manager.targets["FULL"].refused == 2
     assert [message.key for message in manager.targets["FULL"].messages] == ["4.0", "5.0"]
@@ -254,7 +262,7 @@ def test_a_queue_that_is_opened_again_gives_messages_again_a_second_later_and_ot
         if row == 1:
             manager.shut.clear()
 
-    sums = done(manager, rows, clock=clock, gate=Behind(later))
+    sums = done(manager, rows, clock=clock, limiter=Behind(later))
     assert sums.failed == {0: MQRC_GET_INHIBITED}  # row 2 is dealt with 1.2 s behind row 0
     assert sorted(sums.acted) == [1, 2, 3, 4, 5, 6, 7]
 
@@ -268,13 +276,13 @@ def test_what_failed_holds_back_its_key_and_no_other_while_its_queue_is_drained(
         if row == 2:
             manager.targets["FULL"].drain()
 
-    sums = done(manager, rows, clock=clock, gate=Behind(later))
+    sums = done(manager, rows, clock=clock, limiter=Behind(later))
     assert sums.failed == dict.fromkeys((2, 6), MQRC_Q_FULL)
     assert sums.left == {4: BEHIND}
     assert sorted(sums.acted) == [0, 1, 3, 5]
 
 
-def test_where_too_many_keys_would_stand_in_the_ticket_the_whole_destination_waits(monkeypatch):
+def test_where_too_many_keys_would_stand_in_the_lane_token_the_whole_destination_waits(monkeypatch):
     monkeypatch.setattr("mqops.act.core.mover.MOST_KEYS", 3)
     messages = plain("SMALL", ["a", "b", "c", "d", "new", "", "newer"], size=2)
     rows, manager = build([*messages[:4], *((*message[:4], 1, *message[5:]) for message in messages[4:])], absent=set())

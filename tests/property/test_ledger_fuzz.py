@@ -26,7 +26,7 @@ from mqops.ledger.core.seal import Key, Keys
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import counts
 from mqops.mq.connection import connect
-from mqops.prove.recovery import drain_leftovers
+from mqops.prove.recovery import drain_earlier_runs
 from mqwire.structures import MQMD_LAYOUT
 
 CASES = int(os.environ.get("MQOPS_LEDGER_FUZZ", "3000"))
@@ -69,8 +69,8 @@ def test_a_run_among_fuzzed_messages_balances_and_they_are_set_aside(manager, la
     act(manager.connection, run, unit_size=5)
     manager.put("MQOPS.LEDGER", half[1])
     with connect(manager.connection) as session:
-        assert drain_leftovers(session, lake, "QM1").lines == 5
-        assert drain_leftovers(session, lake, "QM1").lines == 0
+        assert drain_earlier_runs(session, lake, "QM1").lines == 5
+        assert drain_earlier_runs(session, lake, "QM1").lines == 0
     assert proved(manager, run) == {"planned": 20, "moved": 20}
     assert len(list(LedgerFile(run.lake_folder, str).entries())) == 5
     found = counts(lake / "QM1")

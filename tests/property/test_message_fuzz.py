@@ -21,16 +21,15 @@ from click.testing import CliRunner
 from fuzzed import ACTIONS, TABLE, Fuzz, Fuzzed, md_bytes
 from mq_support import DLQ
 from pymqi import CMQC
+from snapshot_support import browsed, written_snapshot
 
 from mqops.cli import main
 from mqops.decide.arrow import PLAN
 from mqops.decide.in_process import decide
-from mqops.lake.files import make_folder
-from mqops.lake.parquet import read_parquet, write_parquet
+from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.observe import anatomy, snapshot
-from mqops.observe.arrow import SNAPSHOT, batches
-from mqops.observe.core.decode import row_maker
+from mqops.observe import anatomy
+from mqops.observe.arrow import SNAPSHOT
 from mqops.rules import parse
 
 MESSAGES = int(os.environ.get("MQOPS_FUZZ_MESSAGES", "4000"))
@@ -62,14 +61,8 @@ def test_fuzzed_messages_are_observed_decided_and_counted(tmp_path: Path) -> Non
 
 def recorded(lake: Path, name: str, mds: Sequence[bytes], given: Sequence[Fuzzed]) -> RunFolder:
     """A run's snapshot of these messages."""
-    run = RunFolder.at(lake, "QM1", name)
-    snapshot.begin(run)
-    make_folder(run.snapshot)
-    row = row_maker("QM1", DLQ, datetime.fromisoformat(OBSERVED))
-    rows = (row(position, md, message.body) for position, (md, message) in enumerate(zip(mds, given, strict=True)))
-    write_parquet(run.snapshot, SNAPSHOT, batches(rows))
-    snapshot.finish(run, "QM1", [DLQ], OBSERVED)
-    return run
+    messages = ((md, message.body) for md, message in zip(mds, given, strict=True))
+    return written_snapshot(RunFolder.at(lake, "QM1", name), browsed(DLQ, datetime.fromisoformat(OBSERVED)), messages)
 
 
 def assert_right(run: RunFolder, mds: Sequence[bytes], given: Sequence[Fuzzed]) -> int:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mqlite import creation
+from mqlite.administration.engine_administration import EngineAdministration
+from mqlite.cli import creation
 from mqlite.commands import run
 from mqlite.conditions import CommandError
-from mqlite.engine_administration import EngineAdministration
 from mqlite.mqsc.parser import NOUNS, VERBS
 from mqlite.mqsc.runner import run_script
 from mqlite.pcf.commands import PCF_COMMANDS
@@ -104,7 +104,7 @@ def test_any_script_is_answered_line_by_line(admin: EngineAdministration, lines:
 def test_any_pcf_command_is_done_or_refused_with_a_reason(admin: EngineAdministration, message: pcf.Message) -> None:
     number = message.header.command
     try:
-        command, request = request_of(message, "unix")
+        command, request = request_of(message, "unix", "QM1")
         responses = answer(number, command, run(admin, request))
     except CommandError as error:
         responses = refusal(number, error)

@@ -18,9 +18,9 @@ import pytest
 from mqlite_support import Application, application, home, make, run_mqsc
 from pymqi import CMQC, CMQCFC, pymqe
 
-from mqlite.engine_administration import EngineAdministration
-from mqlite.manager import load
+from mqlite.administration.engine_administration import EngineAdministration
 from mqlite.mqsc.runner import run_script
+from mqlite.objects.manager import load
 from mqwire import constants as c
 from mqwire import pcf
 from mqwire.pcf import MQCFH, MQCFIF, MQCFIL, MQCFIN, MQCFSF, MQCFSL, MQCFST, Message

@@ -30,6 +30,14 @@ LIMIT = 5
 APPLICATIONS = 3
 applications = st.integers(0, APPLICATIONS - 1)
 queues = st.sampled_from(["PRIORITY", "FIFO"])
+UNMARKED = CMQC.MQGMO_UNMARKED_BROWSE_MSG
+MARK, MARK_FOR_ALL = CMQC.MQGMO_MARK_BROWSE_HANDLE, CMQC.MQGMO_MARK_BROWSE_CO_OP
+UNMARK, UNMARK_FOR_ALL = CMQC.MQGMO_UNMARK_BROWSE_HANDLE, CMQC.MQGMO_UNMARK_BROWSE_CO_OP
+marks = st.sampled_from([
+    0, UNMARKED, MARK, MARK_FOR_ALL, UNMARKED | MARK, UNMARKED | MARK_FOR_ALL, UNMARKED | MARK | MARK_FOR_ALL,
+    UNMARK, UNMARK_FOR_ALL, UNMARK | UNMARK_FOR_ALL, MARK | UNMARK_FOR_ALL,
+])  # fmt: skip
+mostly = st.sampled_from([True, True, False])
 identifiers = st.sampled_from([bytes([letter]) * 24 for letter in b"ABC"])
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(["pymqi", "queue_manager_application"])
@@ -60,7 +68,7 @@ remotes: list[Remote] = []
 
 
 class Machine(RuleBasedStateMachine):
-    """Each rule does the same to both and compares the answers; after each the depths are compared."""
+    """Each rule does the same to both and compares the answers; after each the queues are compared."""
 
     @initialize()
     def new_queues(self) -> None:
@@ -69,6 +77,9 @@ class Machine(RuleBasedStateMachine):
         run_mqsc("".join(f"DEFINE QLOCAL({q}) MAXDEPTH({LIMIT}) MSGDLVSQ({n})\n" for n, q in self.real.items()))
         self.model = Model({name: ModelQueue(LIMIT, fifo=name == "FIFO") for name in self.real})
         self.bodies = itertools.count(1)
+        for name in self.real:
+            for priority in (1, 2, 1):
+                self.put(0, name, b"A" * 24, priority, syncpoint=False)
 
     def same(self, expected: Answer, answer: Any) -> None:
         assert tuple(answer) == expected
@@ -84,52 +95,43 @@ class Machine(RuleBasedStateMachine):
         expected = self.model.get(who, queue, msg_id=msg_id, syncpoint=syncpoint)
         self.same(expected, remotes[who].call("get", self.real[queue], 0, msg_id, syncpoint))
 
-    @rule(who=applications, queue=queues, first=st.booleans())
-    def browse(self, who: int, queue: str, first: bool) -> None:
-        if first and not self.model.queues[queue].in_order():
-            return  # where the cursor then stands is not documented
-        expected = self.model.browse(who, queue, first=first)
-        self.same(expected, remotes[who].call("get", self.real[queue], FIRST if first else NEXT, b"", False))
+    @rule(who=applications, queue=queues, looks=st.lists(st.tuples(st.booleans(), marks), min_size=1, max_size=5))
+    def browse(self, who: int, queue: str, looks: list[tuple[bool, int]]) -> None:
+        for first, marking in looks:
+            there = self.model.unmarked(who, queue) if marking & UNMARKED else self.model.queues[queue].in_order()
+            if first and not there:
+                continue  # where the cursor then stands is not documented
+            expected = self.model.browse(who, queue, marking, first=first)
+            options = (FIRST if first else NEXT) | marking
+            self.same(expected, remotes[who].call("get", self.real[queue], options, b"", False))
 
     @rule(who=applications, queue=queues, syncpoint=st.booleans())
     def get_under_cursor(self, who: int, queue: str, syncpoint: bool) -> None:
         expected = self.model.get_under_cursor(who, queue, syncpoint=syncpoint)
         self.same(expected, remotes[who].call("get", self.real[queue], UNDER_CURSOR, b"", syncpoint))
 
-    @rule(who=applications, queue=queues, what=st.sampled_from(["put", "get"]), allowed=st.booleans())
+    @rule(who=applications, queue=queues, what=st.sampled_from(["put", "get"]), allowed=mostly)
     def inhibit(self, who: int, queue: str, what: str, allowed: bool) -> None:
-        setattr(self.model.queues[queue], f"{what}_inhibited", not allowed)
+        setattr(self.model.opened(who, queue), f"{what}_inhibited", not allowed)
         attribute = CMQC.MQIA_INHIBIT_PUT if what == "put" else CMQC.MQIA_INHIBIT_GET
         assert remotes[who].call("inhibit", self.real[queue], attribute, int(not allowed)) is None
 
-    @rule(who=applications)
-    def commit(self, who: int) -> None:
-        self.model.commit(who)
-        assert remotes[who].call("end", "commit") is None
-
-    @rule(who=applications)
-    def back_out(self, who: int) -> None:
-        self.model.back_out(who)
-        assert remotes[who].call("end", "backout") is None
-
-    @rule(who=applications)
-    def disconnect(self, who: int) -> None:
-        self.model.commit(who)
-        self.model.forget_cursors(who)
-        assert remotes[who].call("end", "disconnect") is None
-
-    @rule(who=applications)
-    def kill(self, who: int) -> None:
-        self.model.back_out(who)
-        self.model.forget_cursors(who)
-        remotes[who].kill()
-        remotes[who] = Remote()  # its MQCONN backs out for the dead
+    @rule(who=applications, how=st.sampled_from(["commit", "backout", "disconnect", "kill"]))
+    def end(self, who: int, how: str) -> None:
+        (self.model.commit if how in ("commit", "disconnect") else self.model.back_out)(who)
+        if how in ("disconnect", "kill"):
+            self.model.close(who)
+        if how == "kill":
+            remotes[who].kill()
+            remotes[who] = Remote()  # its MQCONN backs out for the dead
+        else:
+            assert remotes[who].call("end", how) is None
 
     @invariant()
-    def depths_agree(self) -> None:
+    def queues_agree(self) -> None:
         if hasattr(self, "model"):
-            for name, queue in self.model.queues.items():
-                assert remotes[0].call("depth", self.real[name]) == queue.depth()
+            for name in self.model.queues:
+                assert remotes[0].call("look", self.real[name]) == self.model.look(name)
 
     def teardown(self) -> None:
         for remote in remotes:
@@ -138,7 +140,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_P07_K01_processes_and_model_agree(home: Path) -> None:
-    make("QM1")
+    make("QM1", "ALTER QMGR MARKINT(NOLIMIT)")
     remotes[:] = [Remote() for _ in range(APPLICATIONS)]
     try:
         chosen = settings(

@@ -10,14 +10,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mqops.quality.body import Message, look
-from mqops.quality.columns import COLUMNS, Kind, Source
+from mqops.quality.columns import COLUMNS, ColumnKind, Source
 from mqwire import constants as c
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH
 
 BODY = {name: column for name, column in COLUMNS.items() if column.source is Source.BODY}
 EVERYTHING = frozenset(BODY)
-TYPES: dict[Kind, type] = {Kind.TEXT: str, Kind.NUMBER: int, Kind.FLAG: bool}
+TYPES: dict[ColumnKind, type] = {ColumnKind.TEXT: str, ColumnKind.NUMBER: int, ColumnKind.FLAG: bool}
 PROBLEM = re.compile(
     r"MQ\w+(\.\w+)? at offset \d+"
     r"|not (text|JSON|XML)( in CCSID -?\d+)? at (byte \d+ of the body|line \d+, column \d+)"

@@ -123,7 +123,7 @@ def test_a_condition_reads_as_it_is_shown(text):
 
 
 def naive(pattern, field):
-    """The law of `ibm_mq_facts` 2.3, word for word, by recursion over a padded field."""
+    """The law of `mqops.rules.pattern`, word for word, by recursion over a padded field."""
     if pattern == "":
         return field.strip(" ") == ""
     first, rest = pattern[0], pattern[1:]

@@ -1,4 +1,4 @@
-"""Runs with snapshots of messages made from MQ structures. The Spark session is the test run's."""
+"""Runs with snapshots of messages made from MQ structures, written without Spark."""
 
 from __future__ import annotations
 
@@ -7,27 +7,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from snapshot_support import snapshot_of_rows
 
 from mqops.lake.run import RunFolder
-from mqops.observe import snapshot
-from mqops.observe.core.decode import row_maker
-from mqops.observe.spark.schema import SNAPSHOT
+from mqops.observe.core.decode import Browsed, snapshot_row
 
 MakeRun = Callable[..., RunFolder]
 
 
 @pytest.fixture
-def make_run(spark: SparkSession, tmp_path: Path) -> MakeRun:
+def make_run(tmp_path: Path) -> MakeRun:
     """A function (messages as (MQMD, body), run="run-1", queue="DLQ") → the folder of a run with their snapshot."""
 
     def make(messages: Sequence[tuple[bytes, bytes]], run: str = "run-1", queue: str = "DLQ") -> RunFolder:
         folder = RunFolder.at(tmp_path / "lake", "QM1", run)
-        snapshot.begin(folder)
-        row = row_maker("QM1", queue, datetime(2026, 11, 21, 12, tzinfo=UTC))
-        rows = [row(position, md, body) for position, (md, body) in enumerate(messages)]
-        spark.createDataFrame(rows, SNAPSHOT).write.mode("overwrite").parquet(str(folder.snapshot))
-        snapshot.finish(folder, "QM1", [queue], "2026-11-21T12:00:00Z")
-        return folder
+        of = Browsed(queue_manager="QM1", queue=queue, observed_at=datetime(2026, 11, 21, 12, tzinfo=UTC))
+        rows = [snapshot_row(of, position, md, body) for position, (md, body) in enumerate(messages)]
+        return snapshot_of_rows(folder, rows, [queue], "2026-11-21T12:00:00Z")
 
     return make

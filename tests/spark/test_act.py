@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import re
 import threading
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, dead_letter, digests
+from spark_support import job_here
 
+from mqops.act.approved_plan import read_approved_plan
 from mqops.act.core.lanes import lane_of
 from mqops.act.in_process import act as act_plainly
-from mqops.act.spark.act import ActTask, _in_lanes, act
-from mqops.act.tickets import read_order
+from mqops.act.spark.act import ActTask, _acted, _in_order, _with_lanes, act
+from mqops.decide.core.pacing import NO_LIMITS, Pacing
 from mqops.decide.in_process import decide
-from mqops.deciders.dead_letters import Pass, plan_pass
-from mqops.errors import InProgress, PlanChanged
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
+from mqops.errors import InProgress, PermanentMQError, PlanChanged
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.model import ActSummary
@@ -28,7 +29,6 @@ from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 
-JOBS = Path(__file__).resolve().parents[2] / "spark_jobs"
 QUEUES = (
     "".join(f"DEFINE QLOCAL(T{number}) MAXDEPTH(50000)\n" for number in range(6)) + "DEFINE QLOCAL(SMALL) MAXDEPTH(7)\n"
 )
@@ -44,8 +44,10 @@ def planned(manager, tmp_path):
     """Plans a pass with a rules table over the dead-letter queue."""
 
     def plan(text: str) -> RunFolder:
-        what = Pass(connection=manager.connection, lake=tmp_path / "lake", table=parse(text).table, text=text)
-        return plan_pass(what)[0]
+        what = DeadLetterRequest(
+            connection=manager.connection, lake=tmp_path / "lake", table=parse(text).table, text=text
+        )
+        return plan_run(DEAD_LETTERS, what)[0]
 
     return plan
 
@@ -66,20 +68,25 @@ def test_lanes_keep_the_order_of_a_destination(manager, spark, planned):
     assert (proved.planned, proved.moved, proved.balanced, proved.finished) == (300, 300, True, True)
 
 
+def dealt_by_spark(plan, lanes: int, pacing: Pacing):
+    """The rows of a plan with their lanes and positions, dealt in three tasks."""
+    return _with_lanes(_in_order(_acted(plan), lanes, pacing, 3), lanes, pacing)
+
+
 def test_spark_deals_the_lanes_as_python_does(manager, spark, planned):
     manager.put(DLQ, [dead_letter(f"Q.{number % 7}", b"%d" % number, MsgId=b"M" * 24) for number in range(40)])
     run = planned("DESTQ(Q.3) ACTION(IGNORE)\nDESTQ(Q.4) ACTION(DISCARD)\nACTION(RETRY) PUTAUT(CTX)\n")
-    rows = _in_lanes(spark.read.parquet(str(run.plan)), 5).collect()
+    rows = dealt_by_spark(spark.read.parquet(str(run.plan)), 5, NO_LIMITS).collect()
     assert rows
     by_lane: dict[int, list] = {}
     for row in sorted(rows, key=lambda row: (row["lane"], row["position"])):
         assert row["lane"] == lane_of(row["unit_group"], 5)
-        assert row["twin"]
+        assert row["duplicate_id"]
         by_lane.setdefault(row["lane"], []).append(row)
     for lane in by_lane.values():
         assert [row["position"] for row in lane] == list(range(len(lane)))
-        order = [(row["unit_group"].encode(), row["row"]) for row in lane]
-        assert order == sorted(order)
+        approved_plan = [(row["unit_group"].encode(), row["row"]) for row in lane]
+        assert approved_plan == sorted(approved_plan)
     assert {row["action"] for row in rows} == {"RETRY", "DISCARD"}
 
 
@@ -110,19 +117,19 @@ def test_law1_a_task_that_runs_twice_at_the_same_time_moves_every_message_once(m
     """Speculation, and a worker that lives on when its driver is dead: two executions of the same task."""
     fill(manager, 400, targets=2)
     run = planned("ACTION(RETRY)")
-    order = read_order(run)
+    approved_plan = read_approved_plan(run)
     act_plainly_lanes = 1
-    task = ActTask(connection=manager.connection, order=order, lengths=(400,), unit_size=3)
+    task = ActTask(connection=manager.connection, approved_plan=approved_plan, lengths=(400,), unit_size=3)
     reports: list = []
 
     from mqops.act import in_process as plain  # noqa: PLC0415
-    from mqops.act.tickets import issue_once  # noqa: PLC0415
+    from mqops.act.lane_tokens import issue_tokens_once  # noqa: PLC0415
 
-    issue_once(manager.connection, run, order, lambda: [400], {})
-    rows = plain._dealt(plain._rows(run, order), act_plainly_lanes)[0]
+    issue_tokens_once(manager.connection, run, approved_plan, lambda: [400], {})
+    rows = plain._dealt(plain._rows(run, approved_plan), act_plainly_lanes, NO_LIMITS)[0]
 
     def execute():
-        with plain.LaneWorker(task.connection, task.order, task.unit_size) as worker:
+        with plain.LaneWorker(task.connection, task.approved_plan, task.unit_size) as worker:
             reports.append(worker.run(0, 400, iter(rows)))
 
     threads = [threading.Thread(target=execute) for _ in range(3)]
@@ -186,6 +193,21 @@ def test_a_run_that_is_being_acted_on_is_left_alone(manager, spark, planned):
     assert manager.depth(DLQ) == 3
 
 
+def test_an_error_of_a_task_names_the_run_what_moved_and_the_command_that_goes_on(manager, spark, planned):
+    fill(manager, 12, targets=1)
+    run = planned("ACTION(RETRY)")
+    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(5)")
+    with pytest.raises(PermanentMQError, match=r"MQRC_Q_FULL \(2053\)") as failed:
+        act(spark, manager.connection, run, unit_size=1, lanes=1)
+    found = re.search(
+        rf"\. Run {run.run}: at least (\d+) of 12 messages had moved\. To go on: `(.+)`$", str(failed.value)
+    )
+    assert found, failed.value
+    assert 0 < int(found[1]) == manager.depth("T0") < 12
+    lake = run.lake_folder.parent
+    assert found[2] == f"mqops resume {run.run} --finish -m QM1 --lake {lake}"
+
+
 def test_a_plan_that_is_acted_on_is_not_decided_anew(manager, planned):
     fill(manager, 3)
     table = parse("ACTION(RETRY)").table
@@ -227,25 +249,20 @@ def test_plain_and_spark_decide_the_same_plan(manager, spark, tmp_path):
     assert {rule.action for rule in plain.rules} == {"DISCARD", "RETRY", "IGNORE", "FWD", "ERROR"}
 
 
-def job(manager, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}
-    command = [sys.executable, str(JOBS / f"{name}.py"), *arguments]
-    return subprocess.run(
-        command, env={**environment, "PYSPARK_PYTHON": sys.executable}, text=True, capture_output=True
-    )
-
-
-def test_the_job_acts_and_refuses_another_plan(manager, planned):
+def test_the_job_acts_and_refuses_another_plan(manager, spark, planned):
     fill(manager, 12)
     run = planned("ACTION(RETRY)")
-    refused = job(manager, "act", "--run", str(run.path), "--plan-digest", "0" * 64)
+    job = partial(job_here, spark, "act", "--run", str(run.path), MQOPS_CONNECTION=manager.connection.to_json())
+    refused = job("--plan-digest", "0" * 64)
     assert refused.returncode == 1
     assert refused.stderr.splitlines()[-1].startswith("mqops: PlanChanged: The plan has digest ")
     assert manager.depth(DLQ) == 12
     digest = read_json(run.plan_json)["digest"]
-    done = job(manager, "act", "--run", str(run.path), "--plan-digest", digest, "--approved-by", "carol")
+    done = job("--plan-digest", digest, "--approved-by", "carol")
     assert done.returncode == 0, done.stderr
     assert json.loads(run.act_json.read_text())["moved"] == 12
+    assert f"Run {run.run}: 12 messages to act on\n" in done.stderr  # the task's log has it
+    assert re.search(r": 12 of 12 messages done, \d+ a second: 12 moved, 0 discarded, 0 failed, 0 left\n", done.stderr)
     prove(manager.connection, run)
     ledger = [json.loads(line) for line in (run.lake_folder / "ledger" / "ledger.jsonl").read_text().splitlines()]
     assert ledger[0]["about"]["approved_by"] == "carol"

@@ -72,7 +72,7 @@ def test_P08_both_decide_the_same(spark: Any, make_run: Any, queue: str) -> None
     messages = [message(number, where) for number, where in enumerate(DESTINATIONS)]
     messages += [message(90, None), dead(91, dlh_dest_q_name="TWO"), dead(92)]
     run: RunFolder = make_run(messages, queue=queue)
-    backout.keep(run, SETTING)
+    backout.write_setting(run, SETTING)
     keys = [row["msg_key"] for batch in read_parquet(run.snapshot, ["msg_key"]) for row in batch.to_pylist()]
     counts = [{"msg_key": key, "replays": number % 4} for number, key in enumerate(sorted(keys))]
     write_bytes(run.replays, "".join(json.dumps(row) + "\n" for row in counts).encode())

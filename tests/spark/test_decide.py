@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from mqops.decide.core import COLUMNS, PlanSummary, plan_digest, row_digest
+from mqops.decide.core import PlanSummary, plan_digest, row_digest
 from mqops.decide.in_process import decide as decide_plainly
 from mqops.decide.spark.decide import Request, decide, message_id, table_text
 from mqops.decide.spark.digest import digest_of
 from mqops.decide.spark.schema import PLAN
+from mqops.decide.spark.totals import counted_by_spark, counted_here
 from mqops.errors import LakeError, PlanChanged, RulesError, SettingsError
 from mqops.observe.spark.schema import SNAPSHOT
+from mqops.plan_row import COLUMNS, PlanRow
 from mqops.rules import parse
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -47,6 +49,7 @@ MESSAGES = [
 
 def decided(spark, folder, table=TABLE, **request):
     summary = decide(spark, Request(folder=folder, table_text=table, **request))
+    assert counted_by_spark(spark, folder) == counted_here(folder)
     rows = spark.read.parquet(str(folder.plan)).orderBy("row").collect()
     return summary, [row.asDict() for row in rows]
 
@@ -92,7 +95,7 @@ def test_the_plan_has_its_schema_and_the_messages_identity(spark, make_run):
 def test_the_digest_is_the_cores_and_knows_no_order(spark, make_run):
     folder = make_run(MESSAGES * 40)
     summary, rows = decided(spark, folder)
-    digests = [row_digest(row) for row in rows]
+    digests = [row_digest(PlanRow(**row)) for row in rows]
     random.Random(1).shuffle(digests)
     assert summary.digest == plan_digest(digests)
     shuffled = spark.read.parquet(str(folder.plan)).orderBy("msg_key", "row").repartition(3)
@@ -102,19 +105,19 @@ def test_the_digest_is_the_cores_and_knows_no_order(spark, make_run):
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_the_digest_depends_on_every_column(column):
-    row = dict.fromkeys(COLUMNS, "a")
-    other = row | {column: None}
+    row = PlanRow(**dict.fromkeys(COLUMNS, "a"))
+    other = row._replace(**{column: None})
     assert row_digest(row) != row_digest(other)
     assert plan_digest([row_digest(row)]) != plan_digest([row_digest(other)])
     assert plan_digest([row_digest(row)]) != plan_digest([row_digest(row)] * 2)
 
 
 def test_the_digest_tells_neighbouring_texts_apart():
-    row = dict.fromkeys(COLUMNS, "")
-    assert row_digest(row | {"put_date": "1:a,", "put_time": ""}) != row_digest(
-        row | {"put_date": "", "put_time": "1:a,"}
+    row = PlanRow(**dict.fromkeys(COLUMNS, ""))
+    assert row_digest(row._replace(put_date="1:a,", put_time="")) != row_digest(
+        row._replace(put_date="", put_time="1:a,")
     )
-    assert row_digest(row | {"queue": "-"}) != row_digest(row | {"queue": None})
+    assert row_digest(row._replace(queue="-")) != row_digest(row._replace(queue=None))
 
 
 def test_D02_D03_failed_tries_lead_to_the_next_rule(spark, make_run):

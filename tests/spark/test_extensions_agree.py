@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from pyspark.sql import functions as F
+from toy_keyword import toy
 
 from mqops.decide.core.answers import answers
 from mqops.decide.in_process import decide
@@ -14,10 +15,11 @@ from mqops.decide.spark.conditions import holds, with_answers
 from mqops.decide.spark.decide import Request
 from mqops.decide.spark.decide import decide as decide_with_spark
 from mqops.decide.spark.rules import chosen_rule, like
-from mqops.observe.core.columns import PATTERN_COLUMNS, SNAPSHOT_COLUMNS
-from mqops.observe.core.decode import row_maker
+from mqops.observe.core.columns import PATTERN_COLUMNS
+from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.rules import choose, parse
+from mqops.rules.keywords import KEYWORDS
 from mqwire.rfh2 import MQRFH2
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,7 +30,6 @@ from examples import generated
 
 TABLES, MESSAGES, TOGETHER = 72, 1200, 12
 """Tables, messages, and how many tables are held against their share of the messages in one Spark job."""
-NAMES = [name for name, _kind, _null in SNAPSHOT_COLUMNS]
 
 
 def by_spark(spark, rows, tables, conditions):
@@ -48,14 +49,13 @@ def by_spark(spark, rows, tables, conditions):
 def test_spark_and_the_plain_matcher_agree_about_extended_rules(spark):
     texts, messages = generated(grammar.tables(), TABLES), generated(grammar.messages(), MESSAGES)
     indexes, held = Counter(), Counter()
-    make = row_maker("QM1", "DLQ", grammar.OBSERVED)
+    browsed = Browsed(queue_manager="QM1", queue="DLQ", observed_at=grammar.OBSERVED)
     parts = len(texts) // TOGETHER
     for part in range(parts):
         tables = [parse(text).table for text in texts[part::parts]]
         conditions = list({one for table in tables for rule in table.rules for one in rule.extensions})
-        rows = [make(0, *message) for message in messages[part::parts]]
-        for row, (chosen, met, answered) in zip(rows, by_spark(spark, rows, tables, conditions), strict=True):
-            message = dict(zip(NAMES, row, strict=True))
+        rows = [snapshot_row(browsed, 0, *message) for message in messages[part::parts]]
+        for message, (chosen, met, answered) in zip(rows, by_spark(spark, rows, tables, conditions), strict=True):
             plain = answers([question for table in tables for question in table.questions], message)
             assert answered == plain, message["body"]
             for condition, by_column in zip(conditions, met, strict=True):
@@ -113,3 +113,13 @@ def test_the_plans_of_an_extended_table_are_the_same(spark, make_run):
             assert decide(folder, parse(TABLE).table, text=TABLE, source="<rules>").digest == summary.digest
     assert lines[0] == [line for _message, line in WANTED]
     assert lines[1] == lines[0][::2]  # numbered anew, so that the plan's rows are sorted
+
+
+def test_a_keyword_that_is_added_to_the_table_is_evaluated_equally(spark, make_run, monkeypatch):
+    monkeypatch.setitem(KEYWORDS, "MSGSEQ", toy())
+    text = "* MQOPS EXTENSIONS\nMSGSEQ(>2) ACTION(RETRY)\nMSGSEQ(=1) ACTION(FWD) FWDQ(FIRST)\nACTION(DISCARD)\n"
+    folder = make_run([dead(number, msg_seq_number=number) for number in (1, 2, 3)])
+    summary = decide_with_spark(spark, Request(folder=folder, table_text=text))
+    rows = spark.read.parquet(str(folder.plan)).orderBy("row").collect()
+    assert [row["rule_line"] for row in rows] == [3, 4, 2]
+    assert decide(folder, parse(text).table, text=text, source="<rules>").digest == summary.digest

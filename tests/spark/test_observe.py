@@ -8,12 +8,14 @@ import os
 import stat
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
+from spark_support import ENVIRONMENT, JOBS, job_here
 
 from mqops.decide import arrow as decide_arrow
 from mqops.decide.spark.schema import PLAN
@@ -26,8 +28,6 @@ from mqops.observe.in_process import observe as observe_plainly
 from mqops.observe.spark.datasource import register
 from mqops.observe.spark.observe import observe
 from mqops.observe.spark.schema import SNAPSHOT
-
-JOB = Path(__file__).resolve().parents[2] / "spark_jobs" / "observe.py"
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_wrong_options_are_told(spark, options, text):
 def test_a_finished_snapshot_is_never_overwritten(manager, spark, tmp_path):
     run = RunFolder.at(tmp_path / "lake", "QM1", "r")
     observe(spark, manager.connection, run)
-    with pytest.raises(SettingsError, match="has its snapshot already"):
+    with pytest.raises(SettingsError, match="has a snapshot already"):
         observe(spark, manager.connection, run)
 
 
@@ -200,44 +200,42 @@ def test_a_queue_that_is_not_there_is_told_in_one_line(manager, spark, tmp_path)
 
 
 def test_a_workers_error_comes_back_as_what_it_was(manager, spark, tmp_path):
-    from mqops.spark_job import told_by_spark  # noqa: PLC0415
+    from mqops.spark_job import spark_errors  # noqa: PLC0415
 
     register(spark, manager.connection)
-    with pytest.raises(PermanentMQError, match=r"^MQOPEN on NOT\.THERE failed") as told, told_by_spark(tmp_path):
+    with pytest.raises(PermanentMQError, match=r"^MQOPEN on NOT\.THERE failed") as raised, spark_errors(tmp_path):
         spark.read.format("mq").option("queues", "NOT.THERE").load().count()
-    assert (told.value.reason, told.value.verb) == (2085, "MQOPEN")
+    assert (raised.value.reason, raised.value.verb) == (2085, "MQOPEN")
 
 
 def test_what_spark_says_of_a_full_disk_is_told_as_that(tmp_path):
-    from mqops.spark_job import told_by_spark  # noqa: PLC0415
+    from mqops.spark_job import spark_errors  # noqa: PLC0415
 
-    told = pytest.raises(LakeError, match="No space left on device; mend it, no message was lost")
-    with told, told_by_spark(tmp_path):
+    raises_lake_error = pytest.raises(LakeError, match="No space left on device; repair it, no message was lost")
+    with raises_lake_error, spark_errors(tmp_path):
         raise RuntimeError("java.io.IOException: No space left on device")
 
 
-def job(manager, connection: MqConnection, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**manager.environment, "MQOPS_CONNECTION": connection.to_json(), "PYSPARK_PYTHON": sys.executable}
-    return subprocess.run([sys.executable, str(JOB), *arguments], env=environment, text=True, capture_output=True)
-
-
-def test_the_job_tells_a_known_error_as_its_last_line(manager, tmp_path):
-    folder = ["--run", str(tmp_path / "lake" / "QM1" / "runs" / "r")]
-    home = {"MQLITE_HOME": os.environ["MQLITE_HOME"]}
-    wrong_name = job(manager, MqConnection(queue_manager="NOBODY", environment=home), *folder)
+def test_the_job_tells_a_known_error_as_its_last_line(manager, spark, tmp_path):
+    job = partial(job_here, spark, "observe", "--run", str(tmp_path / "lake" / "QM1" / "runs" / "r"))
+    nobody = MqConnection(queue_manager="NOBODY", environment={"MQLITE_HOME": os.environ["MQLITE_HOME"]})
+    wrong_name = job(MQOPS_CONNECTION=nobody.to_json())
     assert wrong_name.returncode == 1
     assert wrong_name.stderr.splitlines()[-1] == (
         "mqops: PermanentMQError: MQCONNX on NOBODY failed: MQRC_Q_MGR_NAME_ERROR (2058). "
         "Check the queue manager's name in the connection"
     )
-    other = job(manager, manager.connection, *folder, "--queue-manager", "QM2")
+    other = job("--queue-manager", "QM2", MQOPS_CONNECTION=manager.connection.to_json())
+    assert other.returncode == 1
     assert other.stderr.splitlines()[-1] == "mqops: SettingsError: The connection is for QM1, not for QM2"
 
 
 def test_the_job_takes_the_snapshot_and_shows_no_secret(manager, tmp_path):
     manager.put(DLQ, [({}, b"the payload")])
     run = RunFolder.at(tmp_path / "lake", "QM1", "r")
-    done = job(manager, manager.connection, "--run", str(run.path), "--queue", DLQ, "--limit", "5")
+    environment = {**manager.environment, **ENVIRONMENT, "MQOPS_CONNECTION": manager.connection.to_json()}
+    command = [sys.executable, str(JOBS / "observe.py"), "--run", str(run.path), "--queue", DLQ, "--limit", "5"]
+    done = subprocess.run(command, env=environment, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(run.observe_json.read_text())["messages"] == 1
     assert "the payload" not in done.stdout + done.stderr

@@ -16,6 +16,7 @@ from dead_letters import dead
 from spark_support import ENVIRONMENT
 
 from mqops.spark_private import scratch
+from mqwire import constants as c
 
 JOB = Path(__file__).parents[2] / "spark_jobs" / "decide.py"
 QUEUE, USER = "SECRET.PAYMENTS", "anna"
@@ -28,7 +29,8 @@ def data_files(folder: Path) -> list[Path]:
 
 
 def test_neither_a_running_job_nor_a_killed_one_shows_its_data(make_run, tmp_path):
-    run = make_run([dead(number, dlh_dest_q_name=QUEUE, user_identifier=USER) for number in range(300)])
+    grouped = {"dlh_dest_q_name": QUEUE, "user_identifier": USER, "version": 2, "msg_flags": c.MQMF_MSG_IN_GROUP}
+    run = make_run([dead(number, group_id=bytes([number % 100 + 1]) * 24, **grouped) for number in range(300)])
     rules = tmp_path / "t.rules"
     rules.write_text(f"DESTQ({QUEUE}) ACTION(RETRY)\n")
     lake = tmp_path / "lake of the job"

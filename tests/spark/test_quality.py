@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from snapshot_support import snapshot_of_rows
 
 from mqops.cli import main
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.run import RunFolder
-from mqops.observe import snapshot as snapshots
-from mqops.observe.core.decode import row_maker
-from mqops.quality.check import Place, check
+from mqops.observe.core.decode import Browsed, snapshot_row
+from mqops.quality.check import QualityFiles, check
 from mqops.quality.failures import FAILURES, read_failures
 from mqops.quality.suite_file import load_suites
 from mqops.quality.summary import QualityFailed, QualitySummary, verdict
@@ -125,24 +125,22 @@ MakeRun = Callable[..., RunFolder]
 
 
 @pytest.fixture
-def make_run(spark: Any, tmp_path: Path) -> MakeRun:
+def make_run(tmp_path: Path) -> MakeRun:
     """A function (rows, run=...) → the folder of a run with the snapshot of these messages."""
 
     def make(rows: list[Row], run: str = "run-1", queues: tuple[str, ...] = (IN, DLQ)) -> RunFolder:
-        from mqops.observe.spark.schema import SNAPSHOT  # noqa: PLC0415
-
         at = RunFolder.at(tmp_path / "lake", "QM1", run)
-        snapshots.begin(at)
-        table = [row_maker("QM1", queue, NOW)(place, md, body) for place, (queue, md, body) in enumerate(rows)]
-        spark.createDataFrame(table, SNAPSHOT).write.mode("overwrite").parquet(str(at.snapshot))
-        snapshots.finish(at, "QM1", queues, "2026-11-21T12:00:00Z")
-        return at
+        table = [
+            snapshot_row(Browsed(queue_manager="QM1", queue=queue, observed_at=NOW), place, md, body)
+            for place, (queue, md, body) in enumerate(rows)
+        ]
+        return snapshot_of_rows(at, table, queues, "2026-11-21T12:00:00Z")
 
     return make
 
 
 def checked(spark: Any, run: RunFolder, *suites: Path, docs: Path | None = None) -> QualitySummary:
-    return check(spark, Place.of(run.path, docs=docs), load_suites(suites or SUITES), now="2026-11-21T12:00:01Z")
+    return check(spark, QualityFiles.of(run.path, docs=docs), load_suites(suites or SUITES), now="2026-11-21T12:00:01Z")
 
 
 def failures(spark: Any, summary: QualitySummary) -> list[dict[str, Any]]:
@@ -163,14 +161,17 @@ def test_a_clean_snapshot_passes(spark: Any, make_run: MakeRun) -> None:
     verdict(summary)
 
 
-def test_D05_each_seeded_fault_is_found_on_exactly_its_messages(spark: Any, make_run: MakeRun) -> None:
+def test_D05_each_seeded_fault_is_found_on_exactly_its_messages_and_no_payload_leaves_the_snapshot(
+    spark: Any, make_run: MakeRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert len(FAULTS) >= 8
     rows, expected = good(), set()
     for expectation, (bad, _observed) in FAULTS.items():
         for name in {expectation, *IMPLIED.get(expectation, ())}:
             expected |= {(name, len(rows) + place) for place in range(len(bad))}
         rows += bad
-    summary = checked(spark, make_run(rows))
+    docs = tmp_path / "docs"
+    summary = checked(spark, make_run(rows), docs=docs)
     table = failures(spark, summary)
     assert {(row["expectation"], row["position"]) for row in table} == expected
     assert len(table) == len(expected)
@@ -183,6 +184,12 @@ def test_D05_each_seeded_fault_is_found_on_exactly_its_messages(spark: Any, make
     for queue in summary.queues:
         assert queue.found == queue.done + queue.left
     assert all(one.failed == sum(row["expectation"] == one.expectation for row in table) for one in summary.checks)
+    written = [path for root in (Path(summary.failures).parent, docs) for path in root.rglob("*") if path.is_file()]
+    assert {".json", ".parquet", ".html"} <= {path.suffix for path in written}
+    printed = capfd.readouterr()
+    assert SECRET not in str(table) + printed.out + printed.err
+    for path in written:
+        assert SECRET.encode() not in path.read_bytes(), path
 
 
 def test_rows_of_the_table_say_which_message(spark: Any, make_run: MakeRun) -> None:
@@ -240,8 +247,8 @@ def test_aggregates_say_what_they_found(spark: Any, make_run: MakeRun, tmp_path:
         "{id: of_b, expect: table_row_count_to_be_between, max_value: 0, where: {queue: B}}",
     )
     summary = checked(spark, make_run([message(1), message(2)]), path)
-    told = [(one.expectation, one.met, one.observed, one.failed, one.skipped) for one in summary.checks]
-    assert told == [
+    checks = [(one.expectation, one.met, one.observed, one.failed, one.skipped) for one in summary.checks]
+    assert checks == [
         ("rows", False, "2", None, ""),
         ("max", True, "4", None, ""),
         ("none", True, "", None, "no message has a value"),
@@ -312,21 +319,6 @@ def test_an_empty_snapshot_passes(spark: Any, make_run: MakeRun) -> None:
     assert (summary.ok, summary.found, summary.queue_manager) == (True, 0, "QM1")
 
 
-def test_no_payload_leaves_the_snapshot(
-    spark: Any, make_run: MakeRun, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    run = make_run([*good(), *(row for bad, _observed in FAULTS.values() for row in bad)])
-    summary = checked(spark, run, docs=tmp_path / "docs")
-    written = [path for root in (Path(summary.failures).parent, tmp_path / "docs") for path in root.rglob("*")]
-    files = [path for path in written if path.is_file()]
-    assert {".json", ".parquet", ".html"} <= {path.suffix for path in files}
-    for path in files:
-        assert SECRET.encode() not in path.read_bytes(), path
-    assert SECRET not in str(failures(spark, summary))
-    told = capfd.readouterr()
-    assert SECRET not in told.out + told.err
-
-
 def test_docs_and_tables_are_private(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
     summary = checked(spark, make_run([message(1, b"")]), QUICK, docs=tmp_path / "docs")
     first = Path(summary.docs)
@@ -386,25 +378,28 @@ def test_messages_that_went_missing_from_the_snapshot_are_noticed(spark: Any, ma
     run.observe_json.write_text(json.dumps(observed))
     summary = checked(spark, run, QUICK)
     assert not summary.ok
-    assert summary.problems == ("PAYMENTS.IN: 3 messages were observed, 2 are in the snapshot",)
+    assert summary.problems == ("PAYMENTS.IN: observed: 3 messages, in the snapshot: 2",)
 
 
 def test_what_is_no_snapshot_is_refused(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="There is no snapshot in"):
-        Place.of(tmp_path)
+        QualityFiles.of(tmp_path)
     spark.range(1).write.parquet(str(tmp_path / "other"))
-    with pytest.raises(SettingsError, match=r"is no snapshot: missing or of another type: queue_manager, queue"):
-        check(spark, Place.of(tmp_path / "other"), load_suites(SUITES), now="")
+    with pytest.raises(
+        SettingsError,
+        match=r"is no snapshot of this version of mqops: missing or of another type: queue_manager, queue",
+    ):
+        check(spark, QualityFiles.of(tmp_path / "other"), load_suites(SUITES), now="")
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "a.parquet").write_bytes(b"no Parquet")
     with pytest.raises(LakeError, match="cannot be read"):
-        check(spark, Place.of(tmp_path / "broken"), load_suites(SUITES), now="")
+        check(spark, QualityFiles.of(tmp_path / "broken"), load_suites(SUITES), now="")
 
 
 def test_snapshots_without_a_run_can_be_checked(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run([message(1)])
     run.snapshot.rename(tmp_path / "copy")
-    place = Place.of(tmp_path / "copy", folder=tmp_path / "out")
+    place = QualityFiles.of(tmp_path / "copy", folder=tmp_path / "out")
     summary = check(spark, place, load_suites([QUICK]), now="")
     assert (summary.queue_manager, summary.found, summary.balanced) == ("QM1", 1, True)
     assert (tmp_path / "out" / "quality.json").is_file()
@@ -413,15 +408,26 @@ def test_snapshots_without_a_run_can_be_checked(spark: Any, make_run: MakeRun, t
 def test_command_tells_and_exits_by_severity(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run([message(1, format="PAYM")])
     arguments = ["quality", "check", "--snapshot", str(run.path), "--suite", str(QUICK)]
-    told = CliRunner().invoke(main, arguments)
-    assert told.exit_code == 0, told.output
-    assert "warning: messages.format_known: 1 of 1 messages" in told.stdout
-    assert "PAYMENTS.IN: 1 found, 0 good, 1 with findings" in told.stdout
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    assert "warning: messages.format_known: 1 of 1 message" in result.stdout
+    assert "PAYMENTS.IN: 1 found, 0 good, 1 with findings" in result.stdout
+    heading, *table = result.stdout.splitlines()[1:4]
+    assert heading.split() == ["QUEUE", "MESSAGE", "CHECK", "WHY"]
+    assert table[0].startswith("PAYMENTS.IN")
+    assert "PAYM" in result.stdout
+    assert max(len(line) for line in [heading, *table]) <= 80
+    progress = [line for line in result.stderr.splitlines() if line.startswith("mqops: ")]
+    assert progress[0] == f"mqops: Spark starts, which takes some seconds; its log is {run.path}/quality/spark.log"
+    assert progress[1].startswith("mqops: suite messages (1 of 1): ")
+    assert progress[-1] == "mqops: writing which messages failed which expectation"
     run = make_run([message(1, b"")], "run-2")
     arguments[3] = str(run.path)
-    told = CliRunner().invoke(main, [*arguments, "--docs", str(tmp_path / "d"), "--out", str(tmp_path / "o"), "--json"])
-    assert told.exit_code == 1
-    document = json.loads(told.stdout)
+    result = CliRunner().invoke(
+        main, [*arguments, "--docs", str(tmp_path / "d"), "--out", str(tmp_path / "o"), "--json"]
+    )
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
     assert (document["ok"], document["failed"]["critical"], document["left"]) == (False, 1, 1)
     assert Path(document["docs"]).is_file()
     assert (tmp_path / "o" / "quality.json").is_file()

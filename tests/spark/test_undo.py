@@ -8,10 +8,10 @@ from mq_support import DLQ, dead_letter
 
 from mqops.act.spark.act import act
 from mqops.decide.spark.decide import Request, decide
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, find_run
 from mqops.observe.spark.observe import observe
 from mqops.prove.prove import prove
-from mqops.undo.in_process import carry_out, find_run, plan_undo
+from mqops.undo.in_process import act_undo, plan_undo
 
 RULES = "DESTQ(DROP) ACTION(DISCARD)\nACTION(RETRY)\n"
 
@@ -30,9 +30,11 @@ def test_a_run_of_spark_is_undone(queue_manager, spark, tmp_path):
     decide(spark, Request(folder=run, table_text=RULES))
     assert act(spark, manager.connection, run).moved == 20
     folder = RunFolder.at(tmp_path / "lake", "QM1", "undo")
-    plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", "spark"), folder)
+    plan = plan_undo(
+        manager.connection, find_run(tmp_path / "lake", key="spark", queue_manager="QM1", planned=True), folder
+    )
     assert plan.actions == {"RESTORE": 20, "RETURN": 20}
-    carry_out(manager.connection, folder, approved=plan.digest, unit_size=7)
+    act_undo(manager.connection, folder, approved=plan.digest, unit_size=7)
     assert prove(manager.connection, folder).moved == 40
     assert manager.depth("A") == 0
     for queue, bodies in before.items():

@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from mqlite_support import INPUT, Application, expire, make, refused, run_mqsc, until
 from pymqi import CMQC, CMQCFC
 
-from mqlite import sql
 from mqlite.cli import main
+from mqlite.storage import sql
+from mqlite.storage.rows import QueueRow
 from mqops.expiry.scan import refresh
 from mqops.mq.connection import MqConnection
 
@@ -85,10 +86,10 @@ def test_E16_only_queues_worth_it_are_looked_at(zos: Application, home: Path) ->
     expire()
     store = sqlite3.connect(home / "QM1" / "qm.db")
     now = int(time.time() * 10)
-    found = [store.execute(sql.QUEUE_BY_ID, row).fetchone()[0] for row in store.execute(sql.WITH_EXPIRED, (now,))]
+    rows = [store.execute(sql.QUEUE_BY_ID, number).fetchone() for number in store.execute(sql.WITH_EXPIRED, (now,))]
     plan = " ".join(row[3] for row in store.execute("EXPLAIN QUERY PLAN " + sql.WITH_EXPIRED, (now,)))
     store.close()
-    assert found == ["Q1"]
+    assert [QueueRow(*row).name for row in rows] == ["Q1"]
     assert "SEARCH message USING INDEX message_expires (queue=? AND expires<?)" in plan
 
 

@@ -14,8 +14,8 @@ from pymqi import CMQC, CMQCFC
 from sharing_support import EXCLUSIVE, MEMBERS, SHARED, Group, Mqlite, command, group, killed_at, mqlite
 from trigger_support import SYNCPOINT
 
-from mqlite import service_lock
-from mqlite.manager import load
+from mqlite.objects.manager import load
+from mqlite.storage import service_lock
 
 __all__ = ["group", "mqlite"]
 REFRESH = {CMQCFC.MQIACF_REFRESH_TYPE: CMQCFC.MQRT_EXPIRY}
@@ -272,9 +272,9 @@ def test_E17_first_to_have_EXPRYINT_set(group: Group, mqlite: Mqlite, home: Path
 
 def test_E17_difference_of_the_intervals_is_reported(group: Group, mqlite: Mqlite) -> None:
     start(mqlite, "QM1", "7")
-    told = "EXPRYINT differs in queue-sharing group QSG1: QM1 7, QM2 OFF, QM3 OFF"
-    until(lambda: told in log_of("QM1"))
-    assert any(told in line for line in run_mqsc("REFRESH QMGR TYPE(EXPIRY)", "QM3"))
+    expected = "EXPRYINT differs in queue-sharing group QSG1: QM1 7, QM2 OFF, QM3 OFF"
+    until(lambda: expected in log_of("QM1"))
+    assert any(expected in line for line in run_mqsc("REFRESH QMGR TYPE(EXPIRY)", "QM3"))
     assert any("QM2 7, QM3 OFF" in line for line in run_mqsc("ALTER QMGR EXPRYINT(7)", "QM2"))
     assert not any("differs" in line for line in run_mqsc("ALTER QMGR EXPRYINT(7)", "QM3"))
     assert not any("differs" in line for line in run_mqsc("REFRESH QMGR TYPE(EXPIRY)", "QM3"))

@@ -302,6 +302,25 @@ def test_subscriptions_and_topics_by_PCF(application: Application) -> None:
     assert managed_queues() == []
 
 
+def test_subscription_by_its_SubId_in_PCF(application: Application) -> None:
+    """IBM MQ, "Delete Subscription", "Inquire Subscription", "Change Subscription": SubName or SubId."""
+    run_mqsc("DEFINE SUB('name') TOPICSTR('a') DEST(Q1)\nDEFINE SUB('other') TOPICSTR('a') DEST(Q1)")
+    pcf = pymqi.PCFExecute(application.manager)
+    (found,) = pcf.MQCMD_INQUIRE_SUBSCRIPTION({CMQCFC.MQCACF_SUB_NAME: b"name"})
+    by_id = {CMQCFC.MQBACF_SUB_ID: pymqi.ByteString(found[CMQCFC.MQBACF_SUB_ID])}
+    pcf.MQCMD_CHANGE_SUBSCRIPTION({**by_id, CMQCFC.MQCACF_SUB_USER_DATA: b"by SubId"})
+    (again,) = pcf.MQCMD_INQUIRE_SUBSCRIPTION(by_id)
+    assert again[CMQCFC.MQCACF_SUB_NAME].rstrip(b" \0") == b"name"
+    assert again[CMQCFC.MQCACF_SUB_USER_DATA].rstrip(b" \0") == b"by SubId"
+    with refused(CMQC.MQRC_NO_SUBSCRIPTION):
+        pcf.MQCMD_DELETE_SUBSCRIPTION({CMQCFC.MQCACF_SUB_NAME: b"other", **by_id})
+    pcf.MQCMD_DELETE_SUBSCRIPTION(by_id)
+    with refused(CMQC.MQRC_NO_SUBSCRIPTION):
+        pcf.MQCMD_DELETE_SUBSCRIPTION(by_id)
+    pcf.disconnect()
+    assert "SUB(other)" in "\n".join(run_mqsc("DISPLAY SUB(*)"))
+
+
 def test_alter(application: Application) -> None:
     subscription, _ = subscribe(application, "a", CREATE | MANAGED | DURABLE, name="s", PubPriority=1)
     close(subscription)

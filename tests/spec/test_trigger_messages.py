@@ -17,7 +17,7 @@ from trigger_support import (
     KINDS,
     PROCESS,
     SYNCPOINT,
-    TOLD,
+    TRIGGER_MESSAGE,
     Monitor,
     alter,
     define,
@@ -33,7 +33,7 @@ def test_T06_the_trigger_message_tells_of_the_process(application: Application, 
     ((md, body),) = monitor.messages()
     assert md.Format == CMQC.MQFMT_TRIGGER
     assert len(body) == 684
-    assert MQTM.unpack(body, encoding=md.Encoding, ccsid=md.CodedCharSetId) == TOLD
+    assert MQTM.unpack(body, encoding=md.Encoding, ccsid=md.CodedCharSetId) == TRIGGER_MESSAGE
 
 
 def test_T06_on_zos_the_trigger_message_is_in_its_encoding_and_character_set(home: Path) -> None:
@@ -44,7 +44,7 @@ def test_T06_on_zos_the_trigger_message_is_in_its_encoding_and_character_set(hom
     ((md, body),) = monitor.messages()
     assert (md.Encoding, md.CodedCharSetId) == (CMQC.MQENC_S390, 500)
     assert body[:4] == "TM  ".encode("cp500")
-    assert MQTM.unpack(body, encoding=md.Encoding, ccsid=md.CodedCharSetId) == TOLD
+    assert MQTM.unpack(body, encoding=md.Encoding, ccsid=md.CodedCharSetId) == TRIGGER_MESSAGE
     monitor.stop()
     application.manager.disconnect()
 
@@ -117,7 +117,7 @@ def test_T07_what_the_initiation_queue_does_not_take_goes_to_the_dead_letter_que
     assert md.Format == CMQC.MQFMT_DEAD_LETTER_HEADER
     assert (header.reason, header.dest_q_name, header.dest_q_mgr_name) == (reason, "IQ", "QM1")
     assert (header.format, header.put_appl_type) == ("MQTRIG", CMQC.MQAT_QMGR)
-    assert MQTM.unpack(body, offset=MQDLH.LAYOUT.size, encoding=header.encoding, ccsid=1208) == TOLD
+    assert MQTM.unpack(body, offset=MQDLH.LAYOUT.size, encoding=header.encoding, ccsid=1208) == TRIGGER_MESSAGE
 
 
 @pytest.mark.parametrize("end", ["commit", "backout"])
@@ -155,7 +155,7 @@ def test_T07_the_dead_letter_queue_is_triggered_by_it_in_turn(application: Appli
     second.messages()
     application.put("APP")
     ((_, body),) = second.messages()
-    assert MQTM.unpack(body, ccsid=1208) == replace(TOLD, q_name="DLQ")
+    assert MQTM.unpack(body, ccsid=1208) == replace(TRIGGER_MESSAGE, q_name="DLQ")
     second.stop()
 
 
@@ -169,7 +169,7 @@ def test_T08_a_waiting_trigger_monitor_is_told(application: Application, monitor
     gmo = pymqi.GMO(Options=CMQC.MQGMO_WAIT | CMQC.MQGMO_NO_SYNCPOINT, WaitInterval=CMQC.MQWI_UNLIMITED)
     body = monitor.queue.get(None, pymqi.MD(), gmo)
     process.wait()
-    assert MQTM.unpack(body, ccsid=1208) == TOLD
+    assert MQTM.unpack(body, ccsid=1208) == TRIGGER_MESSAGE
 
 
 @pytest.mark.parametrize("kind", KINDS)

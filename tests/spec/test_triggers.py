@@ -14,7 +14,7 @@ from trigger_support import (
     KINDS,
     PROCESS,
     SYNCPOINT,
-    TOLD,
+    TRIGGER_MESSAGE,
     Monitor,
     alter,
     define,
@@ -177,7 +177,7 @@ def test_T06_a_transmission_queue_that_names_a_process_needs_it(application: App
     alter("PROCESS(P)")
     application.put("APP", transmitted(), Format=CMQC.MQFMT_XMIT_Q_HEADER)
     ((_, body),) = monitor.messages()
-    assert MQTM.unpack(body, ccsid=1208) == TOLD
+    assert MQTM.unpack(body, ccsid=1208) == TRIGGER_MESSAGE
 
 
 def test_T06_a_message_on_its_way_triggers_its_transmission_queue(application: Application, monitor: Monitor) -> None:
@@ -337,7 +337,7 @@ def test_T10a_changes_in_the_meantime_do_not_touch_the_trigger_message(
     alter("NOTRIGGER TRIGDATA('later')")
     application.manager.commit()
     ((_, body),) = monitor.messages()
-    assert MQTM.unpack(body, ccsid=1208) == TOLD
+    assert MQTM.unpack(body, ccsid=1208) == TRIGGER_MESSAGE
 
 
 def test_T11_first_triggers_again_after_the_interval(application: Application, monitor: Monitor) -> None:

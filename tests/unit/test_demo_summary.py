@@ -8,7 +8,9 @@ import pytest
 from mq_support import DLQ, dead_letter
 from rich.console import Console
 
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.model import RuleBalance
 from mqops.rules import parse
 from mqops_demo import run
 
@@ -27,17 +29,15 @@ def summary(queue_manager, lake):
     manager = queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)\n")
     left = ["SHUT"] * 3 + ["GONE1", "GONE2", "KEPT", "NO.RULE"]
     manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", *left)] + [({}, b"no header")])
-    what = Pass(connection=manager.connection, lake=lake, table=parse(TABLE).table, text=TABLE)
-    return carry_out(what, *plan_pass(what)).to_json()
+    what = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(TABLE).table, text=TABLE)
+    return carry_out(DEAD_LETTERS, what, *plan_run(DEAD_LETTERS, what))
 
 
 def test_each_rule_has_its_own_causes(summary, lake):
     causes = run.causes(lake, summary)
     assert causes == {2: {"failed with MQRC_PUT_INHIBITED": 3}, 3: {"failed with MQRC_UNKNOWN_OBJECT_NAME": 2}}
-    told = {
-        run.why_left(rule, causes.get(rule["rule_line"], {})): rule["left"] for rule in summary["rules"] if rule["left"]
-    }
-    assert told == {
+    why_left = {run.why_left(rule, causes.get(rule.rule_line, {})): rule.left for rule in summary.rules if rule.left}
+    assert why_left == {
         "line 2, RETRY: 3 failed with MQRC_PUT_INHIBITED; tried again next time": 3,
         "line 3, FWD: 2 failed with MQRC_UNKNOWN_OBJECT_NAME; tried again next time": 2,
         "ACTION(IGNORE) of line 4": 1,
@@ -47,7 +47,7 @@ def test_each_rule_has_its_own_causes(summary, lake):
 
 
 def test_several_causes_of_a_rule_are_told_each_with_its_number():
-    rule = {"rule_line": 7, "action": "RETRY"}
+    rule = RuleBalance(queue=DLQ, rule_line=7, rule_key="k", action="RETRY")
     why = {"not tried: canaries came back": 5, "failed with MQRC_Q_FULL": 2}
     assert run.why_left(rule, why) == (
         "line 7, RETRY: 2 failed with MQRC_Q_FULL, 5 not tried: canaries came back; tried again next time"

@@ -1,4 +1,4 @@
-"""`build/env.sh`: where queue managers and lake are, by what the person has set before."""
+"""`build/env.sh`: where queue managers and lake are, by what the person has set before; compiled modules are kept."""
 
 from __future__ import annotations
 
@@ -37,3 +37,10 @@ def test_queue_managers_and_lake_follow_the_folder_of_all(script, shell, given, 
     done = subprocess.run([shell, "-c", ask], env={"PATH": "/usr/bin:/bin", **given}, text=True, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert tuple(done.stdout.splitlines()) == wanted
+
+
+def test_python_keeps_what_it_compiles(script):
+    ask = f'. "{script}"; printf "%s" "${{PYTHONDONTWRITEBYTECODE-unset}}"'
+    given = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(["sh", "-c", ask], env=given, text=True, capture_output=True)
+    assert (done.returncode, done.stdout) == (0, "unset")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -42,7 +43,7 @@ def test_this_machine_has_all_that_is_needed(setup: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lacks", "told"),
+    ("lacks", "expected"),
     [
         ({"Python.h"}, "apt-get install python3.12-dev\nOn Fedora and RHEL: dnf install python3-devel"),
         ({"ensurepip"}, "apt-get install python3.12-venv\nOn"),  # stock Debian
@@ -51,7 +52,7 @@ def test_this_machine_has_all_that_is_needed(setup: ModuleType) -> None:
     ],
 )
 def test_what_is_missing_is_named_with_its_package(
-    setup: ModuleType, tmp_path: Path, monkeypatch: Any, lacks: set[str], told: str
+    setup: ModuleType, tmp_path: Path, monkeypatch: Any, lacks: set[str], expected: str
 ) -> None:
     include = "/nowhere" if "Python.h" in lacks else headers(tmp_path)
     python = python_that_says(tmp_path, "3.12", include, "ensurepip" not in lacks)
@@ -59,7 +60,7 @@ def test_what_is_missing_is_named_with_its_package(
         monkeypatch.setattr(setup.shutil, "which", lambda _name: None)
     with pytest.raises(setup.SetupError) as raised:
         setup.check_machine(python)
-    assert told in str(raised.value)
+    assert expected in str(raised.value)
     assert ("Python's headers (/nowhere/Python.h), to compile pymqi" in str(raised.value)) is ("Python.h" in lacks)
 
 
@@ -98,3 +99,28 @@ def test_another_platform_is_refused(setup: ModuleType, monkeypatch: Any, platfo
 def test_the_readme_names_what_set_up_looks_for() -> None:
     first = (ROOT / "README.md").read_text().split("\n| workflow |")[0]
     assert all(word in " ".join(first.split()) for word in ("bash", "python3-dev", "python3-venv", "64-bit Linux"))
+
+
+def test_a_shell_with_the_environment_in_it_finds_the_set_up_that_is_there() -> None:
+    """build/env.sh puts the environment's own interpreter in front: `make` then runs the set-up by another one."""
+    ask = "import runpy; print(runpy.run_path('include/setup/install.py')['fingerprint']())"
+    interpreters = {sys.executable, getattr(sys, "_base_executable", sys.executable)}
+    assert len(interpreters) == 2
+    told = {
+        subprocess.run([one, "-c", ask], cwd=ROOT, text=True, capture_output=True, check=True).stdout
+        for one in interpreters
+    }
+    assert len(told) == 1
+
+
+def test_what_ends_the_demonstration_builds_nothing() -> None:
+    done = subprocess.run(["make", "--dry-run", "down"], cwd=ROOT, text=True, capture_output=True, check=True)
+    assert "mqops_demo.airflow down" in done.stdout
+    assert "install.py" not in done.stdout
+
+
+def test_ending_what_was_never_set_up_is_no_error(tmp_path: Path) -> None:
+    makefile = str(ROOT / "Makefile")
+    done = subprocess.run(["make", "-f", makefile, "down"], cwd=tmp_path, text=True, capture_output=True, check=True)
+    assert "Airflow: was not running" in done.stdout
+    assert not list(tmp_path.iterdir())

@@ -1,7 +1,8 @@
-"""The commands of the README and of the pages work as they stand, in their order; their links lead somewhere."""
+"""The commands of README and pages work as they stand, in their order; their links lead somewhere."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -16,7 +17,7 @@ PAGES = {
 }
 BLOCKS = [
     block.strip().splitlines()
-    for name in ("README.md", "docs/command_line.md", "docs/mqlite.md")
+    for name in ("docs/command_line.md", "docs/mqlite.md")
     for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", PAGES[Path(name)], re.DOTALL | re.MULTILINE)
     if not language
 ]
@@ -35,6 +36,23 @@ def test_commands(commands: list[str], tmp_path: Path) -> None:
             ["bash", "-c", command], cwd=ROOT, env=environment, text=True, capture_output=True, check=False
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def test_commands_of_the_readme_in_their_order_from_nothing(tmp_path: Path) -> None:
+    """But for Airflow itself, which tests/e2e start."""
+    blocks = re.findall(r"^```\n(.*?)^```$", README.split("## Tests")[0], re.DOTALL | re.MULTILINE)
+    lines = [line for block in blocks for line in block.splitlines() if not line.startswith("make up")]
+    assert [line.split()[1] for line in lines[:2]] == ["demo", "down"]
+    environment = {name: value for name, value in os.environ.items() if name not in ("MQLITE_HOME", "MQOPS_LAKE")}
+    done = subprocess.run(
+        ["bash", "-e"], cwd=ROOT, env=environment | {"MQOPS_VAR": str(tmp_path)}, text=True, capture_output=True,
+        input="\n".join(lines), check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2,330 messages on SYSTEM.DEAD.LETTER.QUEUE of QM1" in done.stdout
+    assert "Start Airflow with `make up`" in done.stdout
+    assert "qm1_dlq_rules          the dead-letter queue" in done.stdout
+    assert "lines, unbroken" in done.stdout
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"^make (\w+)", README, re.MULTILINE))))

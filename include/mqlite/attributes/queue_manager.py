@@ -73,7 +73,7 @@ QMGR = (
     word("IPADDRV", c.MQIA_IP_ADDRESS_VERSION, "IPV4", {"IPV4": 0, "IPV6": 1}),
     _event("LOCALEV", c.MQIA_LOCAL_EVENT),
     unbuilt(word("LOGGEREV", c.MQIA_LOGGER_EVENT, "DISABLED", DISABLED_ENABLED, platforms=UNIX)),
-    unbuilt(number("MARKINT", c.MQIA_MSG_MARK_BROWSE_INTERVAL, 5000, words={"NOLIMIT": -1})),
+    number("MARKINT", c.MQIA_MSG_MARK_BROWSE_INTERVAL, 5000, words={"NOLIMIT": -1}),
     number("MAXHANDS", c.MQIA_MAX_HANDLES, 256),
     number("MAXMSGL", c.MQIA_MAX_MSG_LENGTH, 4_194_304, low=32_768, high=104_857_600, zos=104_857_600),
     unbuilt(number("MAXPROPL", c.MQIA_MAX_PROPERTIES_LENGTH, -1, high=104_857_600, words={"NOLIMIT": -1})),

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from mqlite import service_lock, sql
 from mqlite.attributes import Kind, Value
 from mqlite.channels.engine_port import EnginePort
 from mqlite.channels.partner import Candidate, Ends, PartnerMissing, choose, where
-from mqlite.channels.status_file import StatusFile
-from mqlite.manager import Manager
-from mqlite.objects import Objects
-from mqlite.store import DATABASE, Store
+from mqlite.objects.definitions import Objects
+from mqlite.objects.manager import Manager
+from mqlite.storage import service_lock, sql
+from mqlite.storage.channel_status import StatusFile
+from mqlite.storage.rows import ManagerRow
+from mqlite.storage.store import DATABASE, Store
 from mqwire import constants as c
 
 ANSWERING = (c.MQCHT_RECEIVER, c.MQCHT_REQUESTER)
@@ -46,10 +47,11 @@ def manager_at(folder: Path) -> Manager:
     """The queue manager in a folder of any home."""
     store = Store(folder)
     try:
-        name, platform, ccsid, encoding, identity = store.one(sql.MANAGER)
+        row = store.row(ManagerRow, sql.MANAGER)
     finally:
         store.close()
-    return Manager(folder=folder, name=name, platform=platform, ccsid=ccsid, encoding=encoding, identity=identity)
+    assert row is not None
+    return Manager(folder=folder, **row._asdict())
 
 
 def channel_values(manager: Manager, channel: str) -> dict[str, Value]:

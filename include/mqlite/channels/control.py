@@ -9,11 +9,11 @@ from mqlite.channels.partner import PartnerMissing
 from mqlite.channels.port import Refused
 from mqlite.channels.sync import IN_DOUBT, RECEIVE, SEND, Journal, Record
 from mqlite.conditions import CommandError, Condition
-from mqlite.manager import Manager
+from mqlite.objects.manager import Manager
 
 
 def ping(manager: Manager, name: str) -> None:
-    """Connect both ends and let go again. Raises CommandError if the partner is not there."""
+    """Connect both ends and disconnect. Raises CommandError if the partner is not there."""
     try:
         bind(manager, name).close()
     except (PartnerMissing, Refused) as missing:

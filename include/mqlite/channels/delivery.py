@@ -14,7 +14,7 @@ Decides only what is put where; the putting is the port's. The order, as IBM's r
 
 After 3, 4 and 5 the exception report follows that the message asked for (MQRO_EXCEPTION...). It and what is put by 4
 are put by the authority of MCAUSER, whatever PUTAUT is ("Message channel agent user identifier (MCAUSER)"); for the
-report the message's user needs PUT and PASSID besides, as for any other (`mqlite.reports`).
+report the message's user needs PUT and PASSID besides, as for any other (`mqlite.reports.reports`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from datetime import datetime
 from enum import Enum
 
 from mqlite.channels.port import Port, Refused
-from mqlite.report_message import EXCEPTION, descriptor, kept_length
+from mqlite.messages.transmitted import Transmitted
+from mqlite.reports.report_message import EXCEPTION, descriptor, kept_length
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.fields import before_nul
@@ -71,26 +72,6 @@ class Rules:
     retry_interval: int = 1000
     user: str = ""
     by_context: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transmitted:
-    """A message without its transmission header: where it goes, its own descriptor (version 2) and data."""
-
-    queue: str
-    queue_manager: str
-    md: MQMD
-    body: bytes
-
-    @property
-    def user(self) -> str:
-        """Who its context says put it, blank if it says nobody."""
-        return before_nul(self.md.user_identifier)
-
-    @property
-    def persistent(self) -> bool:
-        """True if it must survive."""
-        return self.md.persistence == c.MQPER_PERSISTENT
 
 
 def unwrap(md: MQMD, body: bytes) -> Transmitted:
@@ -141,7 +122,7 @@ def deliver(
     reason = _put(port, message, rules, pause)
     if reason is None:
         return Outcome.DELIVERED
-    return bury(port, message, reason, rules, now=now)
+    return dispose_of_undeliverable(port, message, reason, rules, now=now)
 
 
 def _put(port: Port, message: Transmitted, rules: Rules, pause: Callable[[float], bool]) -> int | None:
@@ -161,7 +142,7 @@ def _put(port: Port, message: Transmitted, rules: Rules, pause: Callable[[float]
             return reason
 
 
-def bury(
+def dispose_of_undeliverable(
     port: Port, message: Transmitted, reason: int, rules: Rules, *, now: Callable[[], datetime],
     putter: str | None = None,
 ) -> Outcome:  # fmt: skip

@@ -6,15 +6,18 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mqlite import authority, opening, reports, unit_of_work
-from mqlite import get as getting
-from mqlite import put as putting
-from mqlite.channels.port import Got, Refused
-from mqlite.connection import Connection
+from mqlite.calls import get as getting
+from mqlite.calls import opening
+from mqlite.calls import put as putting
+from mqlite.calls.opening import OpenObject
+from mqlite.channels.port import ChannelMessage, Refused
+from mqlite.connections import unit_of_work
+from mqlite.connections.connection import Connection
 from mqlite.failure import Failure
-from mqlite.manager import Manager
-from mqlite.opening import Open
-from mqlite.resolve import resolve
+from mqlite.objects.manager import Manager
+from mqlite.objects.resolve import resolve
+from mqlite.reports import reports
+from mqlite.security import authority
 from mqwire import constants as c
 from mqwire.structures import MQMD
 
@@ -32,8 +35,8 @@ class EnginePort:
         with refusing():
             where = f"pid {os.getpid()}"
             self._connection = Connection(manager, user="mqm", shared=False, channel=channel, conn_name=where)
-        self._sources: dict[str, Open] = {}
-        self._targets: dict[tuple[str, str, str, str], Open] = {}
+        self._sources: dict[str, OpenObject] = {}
+        self._targets: dict[tuple[str, str, str, str], OpenObject] = {}
 
     @property
     def queue_manager(self) -> str:
@@ -57,13 +60,13 @@ class EnginePort:
 
     @property
     def changes(self) -> int:
-        """A number that is another one once somebody else has written to the queue manager's store."""
+        """A number that changes when another connection has written to the queue manager's store."""
         return self._connection.store.changes
 
     def dead_letter_queue(self) -> str:
         return str(self._connection.objects.manager()["DEADQ"])
 
-    def get(self, queue: str, *, wait: float = 0, token: bytes = b"", correl_id: bytes = b"") -> Got | None:
+    def get(self, queue: str, *, wait: float = 0, token: bytes = b"", correl_id: bytes = b"") -> ChannelMessage | None:
         options = c.MQGMO_SYNCPOINT | (c.MQGMO_WAIT if wait else 0)
         return self._read(queue, options, wait=wait, token=token, correl_id=correl_id)
 
@@ -106,7 +109,7 @@ class EnginePort:
         with refusing():
             unit_of_work.disconnect(self._connection, 0, keep=False)
 
-    def _read(self, queue: str, options: int, *, wait: float, token: bytes, correl_id: bytes) -> Got | None:
+    def _read(self, queue: str, options: int, *, wait: float, token: bytes, correl_id: bytes) -> ChannelMessage | None:
         match = (c.MQMO_MATCH_MSG_TOKEN if token else 0) | (c.MQMO_MATCH_CORREL_ID if correl_id else 0)
         request = getting.GetRequest(
             md=bytearray(MQMD(correl_id=correl_id or c.MQCI_NONE).pack()),
@@ -122,15 +125,15 @@ class EnginePort:
             if failure.reason == c.MQRC_NO_MSG_AVAILABLE:
                 return None
             raise Refused(failure.reason) from failure
-        return Got(md=MQMD.unpack(found.md), body=found.body, token=found.token) if found else None
+        return ChannelMessage(md=MQMD.unpack(found.md), body=found.body, token=found.token) if found else None
 
-    def _source(self, queue: str) -> Open:
+    def _source(self, queue: str) -> OpenObject:
         """The queue open for input; it stays open for the life of the port."""
         if queue not in self._sources:
             self._sources[queue] = self._open(queue, "", SOURCE_OPTIONS)
         return self._sources[queue]
 
-    def _target(self, queue: str, queue_manager: str, user: str, alternate: str) -> Open:
+    def _target(self, queue: str, queue_manager: str, user: str, alternate: str) -> OpenObject:
         """The queue open for output by a user; it stays open until the unit of work ends."""
         names = (queue, queue_manager, user, alternate)
         if names not in self._targets:
@@ -155,7 +158,7 @@ class EnginePort:
             name = authority.queue_that_counts(connection, found)
             authority.require_in_place(connection, user, "QUEUE", name, {"SETALL"})
 
-    def _open(self, queue: str, queue_manager: str, options: int, user: str = "") -> Open:
+    def _open(self, queue: str, queue_manager: str, options: int, user: str = "") -> OpenObject:
         with refusing():
             return opening.open_queue(
                 self._connection, name=queue, queue_manager=queue_manager, dynamic_name="", options=options, user=user

@@ -5,7 +5,7 @@
 2. A channel that was stopped is not started: only START CHANNEL does that. (IBM MQ switches the triggering of its
    transmission queue off meanwhile.)
 3. What names no sending channel, or is no trigger message, goes to the dead-letter queue, as trigger monitors do it;
-   with no DEADQ it is discarded, and told in any case.
+   with no DEADQ it is discarded. Either way errors.log says so.
 
 It has the queue open for input as long as the service runs, which completes the trigger events of transmission queues
 (T08) and, when it opens it, those of messages that came before (T13c).
@@ -19,21 +19,22 @@ import threading
 from datetime import UTC, datetime
 
 from mqlite.attributes import Kind, channel_type
-from mqlite.channels.delivery import Rules, Transmitted, Undeliverable, bury
+from mqlite.channels.delivery import Rules, Undeliverable, dispose_of_undeliverable
 from mqlite.channels.engine_port import EnginePort
-from mqlite.channels.port import Got, Refused
-from mqlite.channels.status_file import StatusFile
+from mqlite.channels.port import ChannelMessage, Refused
 from mqlite.failure import Failure
-from mqlite.manager import Manager
-from mqlite.objects import Objects
-from mqlite.store import Store
+from mqlite.messages.transmitted import Transmitted
+from mqlite.objects.definitions import Objects
+from mqlite.objects.manager import Manager
+from mqlite.storage.channel_status import StatusFile
+from mqlite.storage.store import Store
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.structures import MQTM
 
 QUEUE = "SYSTEM.CHANNEL.INITQ"
 SENDING = (c.MQCHT_SENDER, c.MQCHT_SERVER)
-LOOK_SECONDS = 0.1  # between two looks whether anybody has written to the store
+LOOK_SECONDS = 0.1  # between two checks for writes to the store
 AGAIN_SECONDS = 1.0  # until a queue that could not be read is opened again
 log = logging.getLogger("mqlite.channel")
 
@@ -44,7 +45,7 @@ class Initiator:
     def __init__(self, manager: Manager, stop: threading.Event) -> None:
         self._manager = manager
         self._stop = stop
-        self._told = 0
+        self._logged_reason = 0
         self._thread = threading.Thread(target=self._run, name="channel initiator", daemon=True)
 
     def start(self) -> None:
@@ -61,9 +62,9 @@ class Initiator:
                 self._serve()
             except (Refused, Failure, sqlite3.Error) as gone:
                 reason = gone.reason if isinstance(gone, Refused | Failure) else c.MQRC_UNEXPECTED_ERROR
-                if reason != self._told:
+                if reason != self._logged_reason:
                     log.warning("AMQ9999W: channel initiator: %s cannot be read, reason %d", QUEUE, reason)
-                self._told = reason
+                self._logged_reason = reason
                 self._stop.wait(AGAIN_SECONDS)
 
     def _serve(self) -> None:
@@ -81,19 +82,19 @@ class Initiator:
 
     def _drain(self, port: EnginePort) -> None:
         while not self._stop.is_set() and (got := port.get(QUEUE)) is not None:
-            self._told = 0
+            self._logged_reason = 0
             try:
-                told = MQTM.unpack(got.body, encoding=got.md.encoding, ccsid=got.md.coded_char_set_id)
-                name, kind = self._channel(told)
+                trigger_message = MQTM.unpack(got.body, encoding=got.md.encoding, ccsid=got.md.coded_char_set_id)
+                name, kind = self._channel(trigger_message)
             except WireError:
                 name = kind = ""
             if name:
                 self._want(name, kind)
             else:
-                self._bury(port, got)
+                self._dispose(port, got)
             port.commit()
 
-    def _channel(self, told: MQTM) -> tuple[str, str]:
+    def _channel(self, trigger_message: MQTM) -> tuple[str, str]:
         """Name and type of the sending channel that is to be started, blank for none (rule 1)."""
         store = Store(self._manager.folder)
         try:
@@ -101,8 +102,8 @@ class Initiator:
             sending = {name: values for _, name, values in channels if values["CHLTYPE"] in SENDING}
         finally:
             store.close()
-        serving = (name for name in sorted(sending) if sending[name]["XMITQ"] == told.q_name)
-        name = told.trigger_data or told.user_data or next(serving, "")
+        serving = (name for name in sorted(sending) if sending[name]["XMITQ"] == trigger_message.q_name)
+        name = trigger_message.trigger_data or trigger_message.user_data or next(serving, "")
         return (name, channel_type(sending[name]["CHLTYPE"])) if name in sending else ("", "")
 
     def _want(self, name: str, kind: str) -> None:
@@ -116,10 +117,12 @@ class Initiator:
             status.close()
         log.info("AMQ9999I: channel %s was triggered%s", name, " and stays stopped" if stopped else "")
 
-    def _bury(self, port: EnginePort, got: Got) -> None:
+    def _dispose(self, port: EnginePort, got: ChannelMessage) -> None:
         log.error("AMQ9999E: a message on %s names no sending channel", QUEUE)
         message = Transmitted(queue=QUEUE, queue_manager=self._manager.name, md=got.md, body=got.body)
         try:
-            bury(port, message, c.MQFB_APPL_CANNOT_BE_STARTED, Rules(), now=lambda: datetime.now(UTC))
+            dispose_of_undeliverable(
+                port, message, c.MQFB_APPL_CANNOT_BE_STARTED, Rules(), now=lambda: datetime.now(UTC)
+            )
         except Undeliverable:
             log.error("AMQ9999E: it is discarded: the dead-letter queue does not take it")

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from mqlite.channels import sync
-from mqlite.channels.conversion import NotConverted, converted
-from mqlite.channels.delivery import Rules, Transmitted, Undeliverable, bury, deliver, unwrap
-from mqlite.channels.port import Got, Port
+from mqlite.channels.delivery import Rules, Undeliverable, deliver, dispose_of_undeliverable, unwrap
+from mqlite.channels.port import ChannelMessage, Port
 from mqlite.channels.sync import IN_DOUBT, RECEIVE, SEND, Journal, Record
+from mqlite.messages.conversion import NotConverted, converted
+from mqlite.messages.transmitted import Transmitted
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.fields import before_nul
@@ -109,7 +110,7 @@ class Channel:
             raise
         return len(messages)
 
-    def _up_to(self, stuck: Undeliverable, messages: Sequence[Got]) -> None:
+    def _up_to(self, stuck: Undeliverable, messages: Sequence[ChannelMessage]) -> None:
         """Move what stands before the message that cannot be delivered; that one stays at the head of the queue."""
         place = next((i for i, got in enumerate(messages) if got.token == stuck.token), 0)
         again = []
@@ -126,7 +127,7 @@ class Channel:
             self._back_out()
             raise
 
-    def _transfer(self, messages: Sequence[Got]) -> None:
+    def _transfer(self, messages: Sequence[ChannelMessage]) -> None:
         """Steps 2 to 4 of the batch (see `mqlite.channels.sync`)."""
         ours, theirs = self._ours(), self._theirs()
         number = self._number_after(len(messages))
@@ -138,18 +139,18 @@ class Channel:
         ours.write_through(IN_DOUBT, doubt)
         theirs.replace(RECEIVE, Record(batch=doubt.batch, number=number))
         self.receiver.commit()
-        sync.finish(ours, doubt)
+        sync.note_delivered(ours, doubt)
         self.sender.commit()
         self._count(messages, doubt)
 
-    def _deliver(self, got: Got, message: Transmitted) -> None:
+    def _deliver(self, got: ChannelMessage, message: Transmitted) -> None:
         try:
             deliver(self.receiver, message, self.agreed.receiving, now=self.now, pause=self.pause)
         except Undeliverable as stuck:
             stuck.token = got.token
             raise
 
-    def _outgoing(self, got: Got) -> Transmitted | None:
+    def _outgoing(self, got: ChannelMessage) -> Transmitted | None:
         """The message as it is sent; None if it was dead-lettered at this end (P02) or discarded."""
         reason = 0
         try:
@@ -168,13 +169,13 @@ class Channel:
             return message
         putter = before_nul(got.md.user_identifier)
         try:
-            bury(self.sender, message, reason, self.agreed.sending, now=self.now, putter=putter)
+            dispose_of_undeliverable(self.sender, message, reason, self.agreed.sending, now=self.now, putter=putter)
         except Undeliverable as stuck:
             stuck.token = got.token
             raise
         return None
 
-    def _first(self, wait: float) -> Got | None:
+    def _first(self, wait: float) -> ChannelMessage | None:
         """The first message of a batch; looks now and then whether the channel is to stop."""
         waited = 0.0
         while not self.stopping():
@@ -186,7 +187,7 @@ class Channel:
                 return None
         return None
 
-    def _collect(self, first: Got) -> list[Got]:
+    def _collect(self, first: ChannelMessage) -> list[ChannelMessage]:
         """Further messages, up to the size and the limit of a batch: those that are there already, and those that come
         until it has been open for BATCHINT or the channel is to stop (IBM MQ, "Batch interval (BATCHINT)").
         """
@@ -205,7 +206,7 @@ class Channel:
             size += len(got.body)
         return messages
 
-    def _count(self, messages: Sequence[Got], doubt: Record) -> None:
+    def _count(self, messages: Sequence[ChannelMessage], doubt: Record) -> None:
         self.figures.messages += len(messages)
         self.figures.batches += 1
         self.figures.sent_bytes += sum(len(got.body) for got in messages)

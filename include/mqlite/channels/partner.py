@@ -1,4 +1,4 @@
-"""Who is at the other end of a channel: the queue manager whose receiver has the channel's name.
+"""The partner of a channel: the queue manager whose receiver has the channel's name.
 
 CONNAME says where to look. An absolute path is another folder of queue managers, with `(NAME)` behind it one queue
 manager of it; anything else (`host(1414)`) stands for this folder. Of several receivers of one name, the one counts
@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from mqlite import service_lock
 from mqlite.attributes import Value
 from mqlite.channels.port import Port
-from mqlite.channels.status_file import StatusFile
+from mqlite.storage import service_lock
+from mqlite.storage.channel_status import StatusFile
 
 PATH = re.compile(r"(?P<home>/[^()]*)(\((?P<name>[^()]+)\))?")
 PORT = re.compile(r".*\((?P<port>\d+)\)")

@@ -18,7 +18,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Got:
+class ChannelMessage:
     """A message as got. token: its message token, which stays the same when it is backed out."""
 
     md: MQMD
@@ -52,7 +52,7 @@ class Port(Protocol):
     def dead_letter_queue(self) -> str:
         """DEADQ, empty if there is none."""
 
-    def get(self, queue: str, *, wait: float = 0, token: bytes = b"", correl_id: bytes = b"") -> Got | None:
+    def get(self, queue: str, *, wait: float = 0, token: bytes = b"", correl_id: bytes = b"") -> ChannelMessage | None:
         """Get under syncpoint; None if there is no such message within `wait` seconds."""
 
     def browse(self, queue: str, correl_id: bytes) -> bytes | None:

@@ -26,7 +26,8 @@ from mqlite.channels.delivery import Rules, Undeliverable
 from mqlite.channels.mover import Agreed, Channel, Figures, SequenceError
 from mqlite.channels.partner import Ends, PartnerMissing
 from mqlite.channels.port import Refused
-from mqlite.channels.status_file import StatusFile
+from mqlite.storage import error_log
+from mqlite.storage.channel_status import StatusFile
 from mqwire import constants as c
 
 log = logging.getLogger("mqlite.channel")
@@ -61,6 +62,21 @@ def agree(name: str, sender: dict[str, Value], receiver: dict[str, Value]) -> Ag
             by_context=number(receiver, "PUTAUT") == c.MQPA_CONTEXT,
         ),
     )
+
+
+class ReceiverLog:
+    """The error log at the receiving end. Its lines name the channel, as those of an MCA do."""
+
+    def __init__(self, folder: Path, channel: str) -> None:
+        self._folder = folder
+        self._channel = channel
+
+    def write(self, message: str, *values: object) -> None:
+        """Add a line; the channel is its first value. A log that cannot be written does not stop the channel."""
+        try:
+            error_log.append(self._folder, message, self._channel, *values)
+        except OSError as failed:
+            log.warning("AMQ9999W: channel %s: errors.log of the partner not written: %s", self._channel, failed)
 
 
 class Runner:
@@ -138,6 +154,7 @@ class Runner:
     def _once(self) -> None:
         self._set(c.MQCHS_BINDING)
         ends = self._connect()
+        receiver_log = ReceiverLog(ends.receiver_folder, self.name)
         try:
             channel = Channel(
                 agreed=agree(self.name, self._values, ends.receiver_values),
@@ -152,9 +169,18 @@ class Runner:
             channel.begin()
             self._report(ends, self._figures)
             log.info("AMQ9002I: channel %s is running to %s", self.name, ends.receiver.queue_manager)
+            receiver_log.write("AMQ9002I: channel %s is running from %s", ends.sender.queue_manager)
             channel.run()
+        except Undeliverable as stuck:
+            if stuck.token:  # the receiving end could not put it
+                receiver_log.write("AMQ9544E: channel %s: message for %s not put, reason %d", stuck.queue, stuck.reason)
+            raise
+        except SequenceError as differ:
+            receiver_log.write("AMQ9526E: channel %s: message sequence number error: %s", differ)
+            raise
         finally:
             ends.close()
+            receiver_log.write("AMQ9001I: channel %s ended")
 
     def _stopping(self, ends: Ends) -> bool:
         """Raises PartnerMissing when the other end has gone or was stopped."""

@@ -59,7 +59,10 @@ class Journal:
         self._partner = partner
 
     def read(self, role: str) -> Record | None:
-        """The record of that role, None if there is none."""
+        """The record of a role; None if there is none.
+
+        Parameters: `role` SEND, IN_DOUBT or RECEIVE. Raises `Refused` if the queue manager does.
+        """
         body = self._port.browse(SYNC_QUEUE, self._key(role))
         if body is None:
             return None
@@ -118,11 +121,11 @@ def settle(sender: Port, ours: Journal, doubt: Record, transmission_queue: str) 
     """The batch was delivered: remove its messages and note it as committed, in one unit of work."""
     for token in doubt.tokens:
         sender.get(transmission_queue, token=bytes.fromhex(token))
-    finish(ours, doubt)
+    note_delivered(ours, doubt)
     sender.commit()
 
 
-def finish(ours: Journal, doubt: Record) -> None:
+def note_delivered(ours: Journal, doubt: Record) -> None:
     """The record part of step 4, in the unit of work that holds the messages."""
     ours.remove(IN_DOUBT)
     ours.replace(SEND, Record(batch=doubt.batch, number=doubt.number))

@@ -13,14 +13,18 @@ from typing import TextIO
 
 import click
 
-from mqlite import creation, manager, service_lock, users
+from mqlite.administration.engine_administration import EngineAdministration
+from mqlite.cli import creation
 from mqlite.cli.messages import add_message_commands
 from mqlite.cli.show import show_line
-from mqlite.engine_administration import EngineAdministration
 from mqlite.failure import Failure
-from mqlite.manager import Manager
 from mqlite.mqsc.runner import run_script
-from mqlite.service import SERVICE_FAILED, launch, serve
+from mqlite.objects import manager
+from mqlite.objects.manager import Manager
+from mqlite.security import users
+from mqlite.service.service import SERVICE_FAILED, launch, serve
+from mqlite.storage import service_lock
+from mqwire import constants as c
 from mqwire.names import reason_name
 
 NO_SUCH_MANAGER = 20
@@ -35,8 +39,8 @@ def main(home: Path | None) -> None:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Known errors as one line on stderr and exit code 1."""
+def known_errors() -> Iterator[None]:
+    """Show known errors as one line on stderr, with exit code 1."""
     try:
         yield
     except Failure as failure:
@@ -55,11 +59,11 @@ def told() -> Iterator[None]:
     default="",
     metavar="QSG",
     help="Join this queue-sharing group of z/OS-like queue managers: "
-    "they share the queues that are defined with QSGDISP(SHARED). The first member makes it.",
+    "they share the queues that are defined with QSGDISP(SHARED). The first member creates the group.",
 )
 def create(name: str, platform: str, ccsid: int | None, group: str) -> None:
     """Create a queue manager with its SYSTEM objects."""
-    with told():
+    with known_errors():
         try:
             creation.create(name, platform=platform, ccsid=ccsid, group=group)
         except FileExistsError as there:
@@ -74,7 +78,7 @@ def create(name: str, platform: str, ccsid: int | None, group: str) -> None:
 @click.argument("name")
 def delete(name: str) -> None:
     """Delete a queue manager that has ended, with all its messages."""
-    with told():
+    with known_errors():
         creation.delete(name)
     show_line(f"IBM MQ queue manager '{name}' deleted.")
 
@@ -84,7 +88,7 @@ def delete(name: str) -> None:
 @click.option("--foreground", is_flag=True, help="Run here until interrupted, instead of in the background.")
 def start(name: str, foreground: bool) -> None:
     """Start the service of a queue manager: its channels and timers. Messaging itself needs no service."""
-    with told():
+    with known_errors():
         found = manager.load(name)
     if foreground:
         sys.exit(serve(found))
@@ -97,8 +101,8 @@ def start(name: str, foreground: bool) -> None:
 @main.command()
 @click.argument("name")
 def end(name: str) -> None:
-    """End the service of a queue manager; batches under way are finished first."""
-    with told():
+    """End the service of a queue manager. It finishes current batches first."""
+    with known_errors():
         found = manager.load(name)
     pid = service_lock.holder(found.folder)
     if not pid:
@@ -112,7 +116,7 @@ def end(name: str) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON array.")
 def list_managers(as_json: bool) -> None:
     """List the queue managers."""
-    with told():
+    with known_errors():
         rows = [_described(manager.load(name)) for name in manager.names()]
     if as_json:
         show_line(json.dumps(rows))
@@ -124,7 +128,7 @@ def list_managers(as_json: bool) -> None:
 
 
 def _described(found: Manager) -> dict[str, str | int]:
-    status = "running" if service_lock.holder(found.folder) else "ended"
+    status = "running" if service_lock.holder(found.folder) else "service not running"
     return {"name": found.name, "status": status, "platform": found.platform, "ccsid": found.ccsid,
             "group": found.group, "folder": os.fspath(found.folder)}  # fmt: skip
 
@@ -136,11 +140,14 @@ def _described(found: Manager) -> dict[str, str | int]:
 )
 def mqsc(name: str, source: TextIO) -> None:
     """Run MQSC commands from standard input, as runmqsc does."""
-    try:
-        found = manager.load(name)
-    except Failure as failure:
-        show_line(f"AMQ8118E: IBM MQ queue manager {name} does not exist. ({failure.reason})", err=True)
-        sys.exit(NO_SUCH_MANAGER)
+    with known_errors():
+        try:
+            found = manager.load(name)
+        except Failure as failure:
+            if failure.reason != c.MQRC_Q_MGR_NAME_ERROR:
+                raise
+            show_line(f"AMQ8118E: IBM MQ queue manager {name} does not exist. ({failure.reason})", err=True)
+            sys.exit(NO_SUCH_MANAGER)
     admin = EngineAdministration(found)
     try:
         tally = run_script(admin, source, show_line)
@@ -159,7 +166,7 @@ def user() -> None:
 @click.argument("user_name", metavar="USER")
 def add_user(name: str, user_name: str) -> None:
     """Add a user, or change a password: it is read from standard input (from the terminal without echo)."""
-    with told():
+    with known_errors():
         found = manager.load(name)
     if sys.stdin.isatty():
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
@@ -177,7 +184,7 @@ def add_user(name: str, user_name: str) -> None:
 @click.argument("user_name", metavar="USER")
 def delete_user(name: str, user_name: str) -> None:
     """Delete a user."""
-    with told():
+    with known_errors():
         found = manager.load(name)
     if not users.remove(found.folder, user_name):
         raise click.ClickException(f"queue manager {name} has no user {user_name}")
@@ -187,7 +194,7 @@ def delete_user(name: str, user_name: str) -> None:
 @click.argument("name")
 def list_users(name: str) -> None:
     """List the users."""
-    with told():
+    with known_errors():
         found = manager.load(name)
     for user_name in users.names(found.folder):
         show_line(user_name)

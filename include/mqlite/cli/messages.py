@@ -10,13 +10,16 @@ from dataclasses import dataclass
 
 import click
 
-from mqlite import get as getting
-from mqlite import manager, opening, pcf_server, unit_of_work
-from mqlite import put as putting
-from mqlite.authority import own_user
+from mqlite.calls import get as getting
+from mqlite.calls import opening
+from mqlite.calls import put as putting
 from mqlite.cli.show import show_line
-from mqlite.connection import Connection
+from mqlite.connections import unit_of_work
+from mqlite.connections.connection import Connection
 from mqlite.failure import Failure
+from mqlite.objects import manager
+from mqlite.pcf import hook as pcf_server
+from mqlite.security.authority import own_user
 from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
@@ -54,13 +57,13 @@ def connected(name: str) -> Iterator[Connection]:
 @click.argument("name")
 @click.argument("queue")
 @click.argument("texts", nargs=-1)
-@click.option("--persistent/--not-persistent", default=None, help="Else as the queue's DEFPSIST says.")
-@click.option("--expiry", type=int, default=c.MQEI_UNLIMITED, help="Tenths of a second.")
+@click.option("--persistent/--not-persistent", default=None, help="Default: DEFPSIST of the queue.")
+@click.option("--expiry", type=int, default=c.MQEI_UNLIMITED, help="Expiry: the lifetime in tenths of a second.")
 @click.option("--priority", type=click.IntRange(0, 9), default=None)
 def put(  # noqa: PLR0917
     name: str, queue: str, texts: tuple[str, ...], persistent: bool | None, expiry: int, priority: int | None
 ) -> None:
-    """Put messages: each TEXT is one; without any, each line of standard input is."""
+    """Put each TEXT as a message. Without TEXT: each line of standard input."""
     persistence = c.MQPER_PERSISTENCE_AS_Q_DEF if persistent is None else int(persistent)
     md = MQMD(
         format=c.MQFMT_STRING,
@@ -83,24 +86,24 @@ def put(  # noqa: PLR0917
 @click.command("get")
 @click.argument("name")
 @click.argument("queue")
-@click.option("--limit", type=click.IntRange(1), default=1, show_default=True, help="Messages at most.")
-@click.option("--all", "everything", is_flag=True, help="All messages there are.")
+@click.option("--limit", type=click.IntRange(1), default=1, show_default=True, help="The largest number of messages.")
+@click.option("--all", "everything", is_flag=True, help="All messages of the queue.")
 @click.option("--wait", type=float, default=0.0, help="Seconds to wait for a first message.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a message.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each message.")
 def get(  # noqa: PLR0917
     name: str, queue: str, limit: int, everything: bool, wait: float, as_json: bool
 ) -> None:
-    """Take messages off a queue and print them. Exit code 1: there was none."""
+    """Get messages from a queue and print them. Exit code 1: the queue has no message."""
     _show(name, queue, c.MQGMO_NO_SYNCPOINT, None if everything else limit, wait, as_json)
 
 
 @click.command("browse")
 @click.argument("name")
 @click.argument("queue")
-@click.option("--limit", type=click.IntRange(1), default=None, help="Messages at most, else all.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a message.")
+@click.option("--limit", type=click.IntRange(1), default=None, help="The largest number of messages. Default: all.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object for each message.")
 def browse(name: str, queue: str, limit: int | None, as_json: bool) -> None:
-    """Print messages and leave them where they are. Exit code 1: there was none."""
+    """Print messages and leave them on the queue. Exit code 1: the queue has no message."""
     _show(name, queue, c.MQGMO_BROWSE_NEXT, limit, 0.0, as_json)
 
 
@@ -119,7 +122,7 @@ def _show(name: str, queue: str, options: int, limit: int | None, wait: float, a
         sys.exit(NONE_LEFT)
 
 
-def _next(connection: Connection, opened: opening.Open, options: int, wait: float, place: int) -> Found | None:
+def _next(connection: Connection, opened: opening.OpenObject, options: int, wait: float, place: int) -> Found | None:
     request = getting.GetRequest(
         md=bytearray(MQMD().pack()),
         options=options | (c.MQGMO_WAIT if wait else 0),

@@ -16,7 +16,7 @@ from mqlite.commands.request import Request, Response, Row
 from mqlite.conditions import CommandError, Condition
 
 if TYPE_CHECKING:
-    from mqlite.administration import Administration
+    from mqlite.administration.protocol import Administration
 
 __all__ = ["COMMANDS", "CommandError", "Condition", "Request", "Response", "Row", "Where", "run", "run_as"]
 
@@ -51,6 +51,7 @@ COMMANDS: Mapping[tuple[str, str], Run] = {
 
 def run_as(admin: Administration, user: str, request: Request) -> Response:
     """Do one command with the authority of a user. Raises CommandError, NOT_AUTHORIZED where that does not do."""
+    request = objects.named(admin, request)
     authority.permit(admin, user, request)
     return authority.sift(admin, user, request, run(admin, request))
 
@@ -60,4 +61,4 @@ def run(admin: Administration, request: Request) -> Response:
     command = COMMANDS.get((request.verb, request.noun))
     if command is None:
         raise CommandError(Condition.NOT_SUPPORTED, name=f"{request.verb} {request.noun}")
-    return command(admin, request)
+    return command(admin, objects.named(admin, request))

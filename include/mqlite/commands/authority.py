@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from mqlite.attributes import Attribute, Words
 from mqlite.attributes.rows import text, word
-from mqlite.authority import (
+from mqlite.commands.nouns import DEFAULT_OBJECTS, kinds_of
+from mqlite.commands.request import Request, Response, Row
+from mqlite.conditions import CommandError, Condition
+from mqlite.security.authority import (
     AUTHORITIES,
     CLASS,
     CREATE,
@@ -20,13 +23,10 @@ from mqlite.authority import (
     profile_matches,
     valid_profile,
 )
-from mqlite.commands.nouns import DEFAULT_OBJECTS, kinds_of
-from mqlite.commands.request import Request, Response, Row
-from mqlite.conditions import CommandError, Condition
 from mqwire import constants as c
 
 if TYPE_CHECKING:
-    from mqlite.administration import Administration
+    from mqlite.administration.protocol import Administration
 
 ALL_WORDS = {**AUTHORITIES, **GENERAL}
 PROFILE = text("PROFILE", c.MQCACF_AUTH_PROFILE_NAME, 48)

@@ -5,20 +5,21 @@ A command only says what is wanted; the service (`mqlite start`) moves messages.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mqlite.attributes import Kind, Value, channel_type
 from mqlite.attributes.status import Status
-from mqlite.channels.status_file import ChannelStatus
 from mqlite.commands.filters import generic_match
 from mqlite.commands.nouns import CHANNEL_NAME
 from mqlite.commands.request import Request, Response, Row
 from mqlite.commands.status import status_row, trimmed
 from mqlite.conditions import CommandError, Condition
+from mqlite.storage.channel_status import ChannelStatus
 from mqwire import constants as c
 
 if TYPE_CHECKING:
-    from mqlite.administration import Administration
+    from mqlite.administration.protocol import Administration
 
 CALLERS, RECEIVERS = frozenset({"SDR", "SVR"}), frozenset({"RCVR", "RQSTR"})
 
@@ -59,8 +60,12 @@ def stop(admin: Administration, request: Request) -> Response:
 
 
 def ping(admin: Administration, request: Request) -> Response:
-    """PING CHANNEL: the partner is there and has the other end."""
+    """PING CHANNEL: the partner is there and has the other end. DATALEN is how many bytes IBM MQ would send."""
     kind, there = _channel(admin, request.name)
+    text = request.options.get("DATALEN", "64")
+    if not text.isdigit() or not 16 <= int(text) <= 32_768:
+        reason = c.MQRCCF_PING_DATA_COUNT_ERROR
+        raise CommandError(Condition.RANGE_ERROR, name=request.name, reason=reason, parameter=c.MQIACH_DATA_COUNT)
     if kind not in CALLERS:
         raise CommandError(Condition.CHANNEL_WRONG_TYPE, name=request.name)
     if there is not None and there.active and admin.service_running():
@@ -106,22 +111,40 @@ def resolve(admin: Administration, request: Request) -> Response:
 
 def display_status(admin: Administration, request: Request) -> Response:
     """DISPLAY CHSTATUS: channels that are active or stopped; an inactive one has no status."""
-    rows = [_row(status) for status in admin.channels.read_all() if _shown(admin, status, request.name)]
-    found = tuple(row for row in rows if request.where is None or request.where.holds(row.value(request.where.keyword)))
+    rows = [_row(admin, status, state) for status, state in _current(admin) if generic_match(request.name, status.name)]
+    found = tuple(row for row in rows if request.admits(row))
     if not found:
         raise CommandError(Condition.CHANNEL_STATUS_NOT_FOUND, name=request.name)
     return Response(rows=tuple(trimmed(row, request.wanted) for row in found))
 
 
-def _shown(admin: Administration, status: ChannelStatus, pattern: str) -> bool:
-    if not generic_match(pattern, status.name) or status.state == c.MQCHS_INACTIVE:
-        return False
-    return status.state == c.MQCHS_STOPPED or status.channel_type not in CALLERS or admin.service_running()
+def _current(admin: Administration) -> Iterator[tuple[ChannelStatus, int]]:
+    """Each channel that is not inactive, with its state (MQCHS_*)."""
+    connected = {values["CHANNEL"] for _, values in admin.connections()}
+    running = admin.service_running()
+    for status in admin.channels.read_all():
+        state = status.state
+        if status.channel_type in RECEIVERS:
+            state = _receiver_state(status, connected=status.name in connected)
+        elif status.channel_type in CALLERS and state != c.MQCHS_STOPPED and not running:
+            state = c.MQCHS_INACTIVE
+        if state != c.MQCHS_INACTIVE:
+            yield status, state
 
 
-def _row(status: ChannelStatus) -> Row:
+def _receiver_state(status: ChannelStatus, *, connected: bool) -> int:
+    """A receiver is active as long as its sender is connected, also if that ends without a word (kill -9)."""
+    if status.wanted == "STOP":
+        return c.MQCHS_STOPPED
+    return status.state if connected else c.MQCHS_INACTIVE
+
+
+def _row(admin: Administration, status: ChannelStatus, state: int) -> Row:
     values: dict[str, Value] = dict(status.figures)
-    values["STATUS"] = status.state
+    if status.channel_type in CALLERS:  # also of a channel that was stopped before it ever ran
+        definition = admin.get(Kind.CHANNEL, status.name) or {}
+        values = {keyword: definition[keyword] for keyword in ("CONNAME", "XMITQ") if keyword in definition} | values
+    values["STATUS"] = state
     values["CHLTYPE"] = {"SDR": 1, "SVR": 2, "RCVR": 3, "RQSTR": 4, "SVRCONN": 7}[status.channel_type]
     return status_row(Status.CHANNEL, Condition.CHANNEL_STATUS_SHOWN, ((CHANNEL_NAME, status.name),), values)
 

@@ -15,11 +15,11 @@ from mqlite.attributes.queues import SHARING_DISPOSITIONS
 from mqlite.commands.nouns import NOUNS
 from mqlite.commands.request import Request
 from mqlite.conditions import CommandError, Condition
-from mqlite.sharing_group import PRIVATE, SHARED, difference, is_shared
+from mqlite.objects.sharing_group import PRIVATE, SHARED, difference, is_shared
 from mqwire import constants as c
 
 if TYPE_CHECKING:
-    from mqlite.administration import Administration
+    from mqlite.administration.protocol import Administration
 
 KEYWORD = "QSGDISP"
 WORDS = {"DELETE": SHARING_DISPOSITIONS, "CLEAR": {"PRIVATE": PRIVATE, "SHARED": SHARED}}

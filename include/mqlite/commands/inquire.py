@@ -13,7 +13,7 @@ from mqlite.commands.status import trimmed
 from mqlite.conditions import CommandError
 
 if TYPE_CHECKING:
-    from mqlite.administration import Administration
+    from mqlite.administration.protocol import Administration
 
 SECRET = frozenset({"PASSWORD"})
 IN_IDENTITY = {Kind.CHANNEL: "CHLTYPE"}
@@ -26,7 +26,7 @@ def display(admin: Administration, request: Request) -> Response:
     """
     kinds = kinds_of(request.noun)
     noun = NOUNS[kinds[0]]
-    found = tuple(row for row in _objects(admin, request, kinds) if _passes(row, request))
+    found = tuple(row for row in _objects(admin, request, kinds) if request.admits(row))
     if not found:
         raise CommandError(noun.missing, name=request.name)
     return Response(rows=tuple(trimmed(row, request.wanted) for row in found))
@@ -74,7 +74,3 @@ def _type_row(kind: Kind) -> Attribute:
     row = NOUNS[kind].type
     assert row is not None
     return row
-
-
-def _passes(row: Row, request: Request) -> bool:
-    return request.where is None or request.where.holds(row.value(request.where.keyword))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mqlite import attributes
@@ -14,7 +15,7 @@ from mqlite.conditions import CommandError, Condition
 from mqwire import constants as c
 
 if TYPE_CHECKING:
-    from mqlite.administration import Administration
+    from mqlite.administration.protocol import Administration
 
 REQUIRED = {"SDR": ("CONNAME", "XMITQ"), "SVR": ("XMITQ",), "RQSTR": ("CONNAME",), "CLNTCONN": ("CONNAME",),
             "TOPIC": ("TOPICSTR",)}  # fmt: skip
@@ -23,7 +24,7 @@ NAME_LENGTHS = {Kind.CHANNEL: 20}
 
 
 def define(admin: Administration, request: Request) -> Response:
-    """DEFINE: a new object, or with REPLACE the old one with every attribute set anew.
+    """DEFINE: make an object; with REPLACE set every attribute of the existing one.
 
     Values come from the command, else from LIKE's object, else from the SYSTEM.DEFAULT object of the kind.
     """
@@ -76,10 +77,13 @@ def alter(admin: Administration, request: Request) -> Response:
 
 
 def delete(admin: Administration, request: Request) -> Response:
-    """DELETE; a queue with messages only with PURGE."""
+    """DELETE; a queue with messages only with PURGE. IGNSTATE(YES): an object that is not there is no error."""
+    _check_platform(admin, request)
     kinds = kinds_of(request.noun)
     noun = NOUNS[kinds[0]]
     there = _existing(admin, kinds[0], request.name)
+    if there is None and request.options.get("IGNSTATE") == "YES":
+        return Response(done=noun.deleted)
     if there is None:
         raise CommandError(noun.missing, name=request.name)
     kind = there[0]
@@ -88,8 +92,37 @@ def delete(admin: Administration, request: Request) -> Response:
     disposition.check_found(admin, kind, request, there[1])
     if kind is Kind.CHANNEL and request.options.get("CHLTABLE", _table(there[1])) != _table(there[1]):
         raise CommandError(noun.missing, name=request.name)
-    admin.delete(kind, request.name, purge=request.options.get("PURGE") == "YES")
+    with_authority = request.options.get("AUTHREC") != "NO"
+    admin.delete(kind, request.name, purge=request.options.get("PURGE") == "YES", with_authority=with_authority)
     return Response(done=noun.deleted)
+
+
+def _check_platform(admin: Administration, request: Request) -> None:
+    """Raises CommandError for an option that z/OS does not have."""
+    for option, parameter in {"AUTHREC": c.MQIACF_REMOVE_AUTHREC, "IGNSTATE": c.MQIACF_IGNORE_STATE}.items():
+        if option in request.options and admin.platform == "zos":
+            raise CommandError(Condition.UNKNOWN_PARAMETER, name=option, parameter=parameter)
+
+
+def named(admin: Administration, request: Request) -> Request:
+    """The request with the name of the subscription that its SUBID identifies, if it has one.
+
+    Of DEFINE it is the subscription that LIKE means. Raises CommandError, SUB_NOT_FOUND: there is no such subscription,
+    or it has another name than the request says.
+    """
+    if "SUBID" not in request.options:
+        return request
+    options = {option: word for option, word in request.options.items() if option != "SUBID"}
+    identifier = request.options["SUBID"]
+    said = options.get("LIKE", "") if request.verb == "DEFINE" else request.name
+    for _, name, values in admin.find((Kind.SUB,)):
+        if values["SUBID"] == identifier and said in {"", name}:
+            if request.verb == "DEFINE":
+                return replace(request, options={**options, "LIKE": name})
+            return replace(request, name=name, options=options)
+    if request.verb == "DELETE" and options.get("IGNSTATE") == "YES":
+        return replace(request, options=options)
+    raise CommandError(Condition.SUB_NOT_FOUND, name=said or identifier)
 
 
 def _table(channel: Mapping[str, Value]) -> str:

@@ -12,7 +12,7 @@ from mqlite.conditions import CommandError, Condition
 from mqwire import constants as c
 
 if TYPE_CHECKING:
-    from mqlite.administration import Administration
+    from mqlite.administration.protocol import Administration
 
 
 def security(admin: Administration, request: Request) -> Response:
@@ -28,7 +28,7 @@ def security(admin: Administration, request: Request) -> Response:
 def manager(admin: Administration, request: Request) -> Response:
     """REFRESH QMGR TYPE(EXPIRY) NAME(generic), on z/OS only: expired messages of the queues go now (E18).
 
-    Raises CommandError: no TYPE, a TYPE that the platform does not have, a NAME that is none.
+    Raises CommandError: TYPE is missing, the platform does not have that TYPE, or NAME is not a queue name.
     """
     wanted = request.options.get("TYPE", "").upper()
     if not wanted:

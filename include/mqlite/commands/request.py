@@ -15,7 +15,8 @@ class Request:
     """verb: DEFINE, ALTER ... noun: QLOCAL, CHANNEL, QSTATUS ... name: object name, generic for DISPLAY.
 
     attributes: canonical values by keyword. options: what belongs to the command and not to the object (REPLACE, LIKE,
-    FORCE, PURGE, TYPE, STATUS ...). wanted: attributes to show, None for all. where: the filter.
+    FORCE, PURGE, TYPE, STATUS ...). wanted: attributes to show, None for all. where: the filter. selected: further
+    conditions, of parameters that select by a value.
     """
 
     verb: str
@@ -25,6 +26,12 @@ class Request:
     options: Mapping[str, str] = field(default_factory=dict)
     wanted: frozenset[str] | None = None
     where: Where | None = None
+    selected: tuple[Where, ...] = ()
+
+    def admits(self, row: Row) -> bool:
+        """True if a row of the answer meets the filter and every other condition."""
+        conditions = self.selected if self.where is None else (*self.selected, self.where)
+        return all(condition.holds(row.value(condition.keyword)) for condition in conditions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

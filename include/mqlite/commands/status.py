@@ -16,7 +16,7 @@ from mqlite.conditions import CommandError, Condition
 from mqwire import constants as c
 
 if TYPE_CHECKING:
-    from mqlite.administration import Administration
+    from mqlite.administration.protocol import Administration
 
 STATUS_TYPE = word(
     "TYPE", c.MQIACF_Q_STATUS_TYPE, None, {"QUEUE": c.MQIACF_Q_STATUS, "HANDLE": c.MQIACF_Q_HANDLE}
@@ -42,7 +42,7 @@ def display_queue_status(admin: Administration, request: Request) -> Response:
     if not names:
         raise CommandError(_missing_queue(admin, request.name), name=request.name)
     source = _handle_rows if handles else _queue_rows
-    found = tuple(row for row in source(admin, names) if request.where is None or _holds(row, request))
+    found = tuple(row for row in source(admin, names) if request.admits(row))
     if not found and not handles:
         raise CommandError(Condition.NOT_FOUND, name=request.name)
     if not found:
@@ -85,7 +85,7 @@ def display_connections(admin: Administration, request: Request) -> Response:
     found = [
         trimmed(row, request.wanted)
         for row in rows
-        if str(row.identity[0][1]).startswith(wanted) and (request.where is None or _holds(row, request))
+        if str(row.identity[0][1]).startswith(wanted) and request.admits(row)
     ]
     if not found:
         raise CommandError(Condition.CONNECTION_NOT_FOUND, name=request.name)
@@ -162,7 +162,3 @@ def trimmed(row: Row, wanted: frozenset[str] | None) -> Row:
         return row
     values = {keyword: value for keyword, value in row.values.items() if keyword in wanted}
     return Row(shown=row.shown, identity=row.identity, values=values, rows=row.rows)
-
-
-def _holds(row: Row, request: Request) -> bool:
-    return request.where is not None and request.where.holds(row.value(request.where.keyword))

@@ -21,6 +21,21 @@ NOUNS = {
     "CHLAUTH": "CHLAUTH", "CHINIT": "CHINIT", "CHI": "CHINIT", "TOPICSTR": "TOPICSTR", "QCLUSTER": "QCLUSTER",
     "QC": "QCLUSTER",
 }  # fmt: skip
+# Words of IBM MQ's commands that are not here, each with its abbreviation: such a command is no syntax error.
+VERBS_NOT_HERE = "ARCHIVE/ARC BACKUP MOVE PURGE RECOVER/REC RESUME RVERIFY/REV SUSPEND/SUSP"
+NOUNS_NOT_HERE = (
+    "APSTATUS/APS AUTHSERV BUFFPOOL/BP CFSTATUS/CFST CFSTRUCT/CFSTR CLUSQMGR CLUSTER CMDSERV/CS COMMINFO ENTAUTH GROUP"
+    " LOG LSSTATUS/LSS MAXSMSGS/MAXSM POLICY PSID PUBSUB SBSTATUS/SBS SERVICE SMDS SMDSCONN STGCLASS/STC SVSTATUS"
+    " SYSTEM THREAD/THR TPIPE TPSTATUS/TPS TRACE USAGE"
+)
+
+
+def _words(not_here: str) -> dict[str, str]:
+    return {word: words.split("/")[0] for words in not_here.split() for word in words.split("/")}
+
+
+VERBS |= _words(VERBS_NOT_HERE)
+NOUNS |= _words(NOUNS_NOT_HERE)
 
 
 class SyntaxProblem(ValueError):

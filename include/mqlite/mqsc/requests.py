@@ -26,19 +26,30 @@ from mqlite.commands import COMMANDS
 from mqlite.commands.filters import OPERATORS, Where, operator_fits
 from mqlite.commands.nouns import NOUNS, QUEUE_TYPE, QUEUES, STATUSES, kinds_of, tables_of
 from mqlite.commands.request import Request
+from mqlite.commands.selections import Selection, selections_of
 from mqlite.conditions import CommandError, Condition
 from mqlite.mqsc.parser import Parameter, Statement
 
 SWITCH: frozenset[str] = frozenset()  # a keyword without a value: it stands for YES, NO... for NO of the same keyword
 # Keywords that belong to the command, each with the words that may follow; None: a value that the command looks at.
 FORCE = {"FORCE": SWITCH, "NOFORCE": SWITCH}
+YES_NO = frozenset({"YES", "NO"})
+AUTHORITY_RECORD: dict[str, frozenset[str] | None] = {"AUTHREC": YES_NO}
+IGNORE_STATE: dict[str, frozenset[str] | None] = {"IGNSTATE": YES_NO}
+BY_IDENTIFIER = {("ALTER", "SUB"), ("DELETE", "SUB"), ("DISPLAY", "SUB")}  # SUBID stands for the name
 CHANNELS = frozenset({"ALL", *CHANNEL_TYPES})
 OPTIONS: Mapping[tuple[str, str], Mapping[str, frozenset[str] | None]] = {
     ("DEFINE", ""): {"REPLACE": SWITCH, "NOREPLACE": SWITCH, "LIKE": None},
     ("ALTER", "Q"): FORCE,
     ("ALTER", "QMGR"): FORCE,
-    ("DELETE", "Q"): {"PURGE": SWITCH, "NOPURGE": SWITCH, "QSGDISP": None},
-    ("DELETE", "CHANNEL"): {"CHLTABLE": frozenset({"QMGRTBL", "CLNTTBL"})},
+    ("DELETE", ""): IGNORE_STATE,
+    ("DELETE", "Q"): {"PURGE": SWITCH, "NOPURGE": SWITCH, "QSGDISP": None} | AUTHORITY_RECORD | IGNORE_STATE,
+    **dict.fromkeys((("DELETE", noun) for noun in ("NAMELIST", "PROCESS", "TOPIC")), AUTHORITY_RECORD | IGNORE_STATE),
+    ("DELETE", "CHANNEL"): {"CHLTABLE": frozenset({"QMGRTBL", "CLNTTBL"})} | IGNORE_STATE,
+    ("DELETE", "SUB"): {"SUBID": None} | IGNORE_STATE,
+    ("ALTER", "SUB"): {"SUBID": None},
+    ("DISPLAY", "SUB"): {"SUBID": None},
+    ("PING", "CHANNEL"): {"DATALEN": None},
     ("CLEAR", "Q"): {"QSGDISP": None},
     ("DISPLAY", "QUEUE"): {"TYPE": frozenset({"ALL", *QUEUE_KINDS})},
     ("DISPLAY", "QSTATUS"): {"TYPE": frozenset({"QUEUE", "HANDLE"})},
@@ -69,7 +80,7 @@ def request_of(statement: Statement, platform: str) -> Request:
         raise CommandError(Condition.NOT_SUPPORTED, name=f"{statement.verb} {noun}")
     if noun == "AUTHREC":
         return _authority(statement)
-    if not name and noun not in {"QMGR", "QMSTATUS", "SECURITY"} and (statement.verb, noun) != ("DISPLAY", "CONN"):
+    if not name and not _needs_no_name(statement):
         raise CommandError(Condition.REQUIRED_MISSING)
     if statement.name is not None and noun in {"QMGR", "QMSTATUS"}:
         raise CommandError(Condition.UNKNOWN_PARAMETER)
@@ -90,6 +101,16 @@ def request_of(statement: Statement, platform: str) -> Request:
     if rest:
         raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, rest[0])
     return Request(verb=statement.verb, noun=noun, name=name, options=options)
+
+
+def _needs_no_name(statement: Statement) -> bool:
+    command = (statement.verb, statement.noun)
+    identified = any(parameter.keyword == "SUBID" and parameter.values for parameter in statement.parameters)
+    return (
+        statement.noun in {"QMGR", "QMSTATUS", "SECURITY"}
+        or command == ("DISPLAY", "CONN")
+        or (command in BY_IDENTIFIER and identified)
+    )
 
 
 def _authority(statement: Statement) -> Request:
@@ -134,7 +155,7 @@ def _set_option(options: dict[str, str], parameter: Parameter, words: frozenset[
         raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
     if words is not None and value.upper() not in words:
         raise CommandErrorAt(Condition.VALUE_ERROR, parameter)
-    options[parameter.keyword] = value if words is None else value.upper()
+    options[parameter.keyword] = value if words is None and parameter.keyword != "SUBID" else value.upper()
 
 
 def _attributes(kind: Kind, parameters: list[Parameter], platform: str) -> dict[str, Value]:
@@ -178,6 +199,8 @@ def _condition(problem: AttributeProblem, kind: Kind, parameter: Parameter) -> C
 
 def _display(noun: str, name: str, options: dict[str, str], rest: list[Parameter]) -> Request:
     tables = tables_of(noun, options)
+    selections = {found.keyword: found for found in selections_of(noun, options)}
+    selected: list[Where] = []
     known = {keyword for table in tables for keyword in table}
     where: Where | None = None
     wanted: set[str] | None = set()
@@ -185,7 +208,7 @@ def _display(noun: str, name: str, options: dict[str, str], rest: list[Parameter
         if parameter.keyword == "WHERE":
             where = _where(parameter, noun, tables)
         elif parameter.values is not None:
-            raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
+            selected += _selected(selections.get(parameter.keyword), parameter)
         elif parameter.keyword == "ALL":
             wanted = None
         elif parameter.keyword in known or parameter.keyword in _identity(noun):
@@ -199,7 +222,19 @@ def _display(noun: str, name: str, options: dict[str, str], rest: list[Parameter
     if wanted is not None and not wanted:
         wanted = None if options.get("TYPE") == "HANDLE" and where is None else _shown_by_default(noun, name, where)
     chosen = None if wanted is None else frozenset(wanted)
-    return Request(verb="DISPLAY", noun=noun, name=name, options=options, wanted=chosen, where=where)
+    return Request(
+        verb="DISPLAY", noun=noun, name=name, options=options, wanted=chosen, where=where, selected=tuple(selected)
+    )
+
+
+def _selected(selection: Selection | None, parameter: Parameter) -> tuple[Where, ...]:
+    """What a parameter that selects by a value asks for. Raises CommandErrorAt."""
+    if selection is None or parameter.values is None or len(parameter.values) != 1:
+        raise CommandErrorAt(Condition.UNKNOWN_PARAMETER, parameter)
+    found = selection.conditions(parameter.value)
+    if found is None:
+        raise CommandErrorAt(Condition.VALUE_ERROR, parameter)
+    return found
 
 
 def _shown_by_default(noun: str, name: str, where: Where | None) -> set[str] | None:

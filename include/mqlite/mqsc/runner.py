@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from mqlite.administration import Administration
+from mqlite.administration.protocol import Administration
 from mqlite.commands import CommandError, Response, Row, run
 from mqlite.mqsc.display import columns
 from mqlite.mqsc.parser import Statement, SyntaxProblem, parse

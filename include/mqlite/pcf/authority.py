@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mqlite.authority import ENTITY_TYPES
 from mqlite.commands.authority import ALL_WORDS, OBJECT_TYPE
 from mqlite.commands.request import Request
 from mqlite.conditions import CommandError, Condition
+from mqlite.security.authority import ENTITY_TYPES
 from mqwire import constants as c
 from mqwire import pcf
 

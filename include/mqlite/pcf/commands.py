@@ -16,13 +16,15 @@ class PcfCommand:
 
     name: parameter with the object's name (0: there is none). wanted: the list of attributes to return. like: the
     parameter that names LIKE's object (COPY). options: parameter → option and the words of its values.
-    optional_name: an inquiry without a name means all. names: answer with one list of names, under this parameter.
+    optional_name: an inquiry without a name means all. exact_name: another parameter with the name, not generic. names:
+    answer with one list of names, under this parameter.
     """
 
     verb: str
     noun: str
     name: int = 0
     optional_name: bool = False
+    exact_name: int = 0
     wanted: int = 0
     like: int = 0
     names: int = 0
@@ -35,6 +37,13 @@ REPLACE = {c.MQIACF_REPLACE: ("REPLACE", YES_NO)}
 FORCE = {c.MQIACF_FORCE: ("FORCE", YES_NO)}
 PURGE = {c.MQIACF_PURGE: ("PURGE", YES_NO)}
 DISPOSITION = {c.MQIA_QSG_DISP: ("QSGDISP", {0: "QMGR", 1: "COPY", 2: "SHARED", 3: "GROUP", 4: "PRIVATE"})}
+DELETING = {c.MQIACF_IGNORE_STATE: ("IGNSTATE", {c.MQIS_NO: "NO", c.MQIS_YES: "YES"})}
+AUTHORITY_RECORD = {c.MQIACF_REMOVE_AUTHREC: ("AUTHREC", {c.MQRAR_NO: "NO", c.MQRAR_YES: "YES"})}
+WITH_AUTHORITY_RECORD = frozenset({"QUEUE", "PROCESS", "NAMELIST", "TOPIC"})
+CLUSTER_QUEUES: dict[int, tuple[str, dict[int, str]]] = {
+    c.MQIACF_CLUSTER_INFO: ("CLUSINFO", {})
+}  # there are none to be shown
+PINGING: dict[int, tuple[str, dict[int, str]]] = {c.MQIACH_DATA_COUNT: ("DATALEN", {})}
 STATUS_TYPE = {c.MQIACF_Q_STATUS_TYPE: ("TYPE", {c.MQIACF_Q_STATUS: "QUEUE", c.MQIACF_Q_HANDLE: "HANDLE"})}
 STOPPING = {
     c.MQIACF_MODE: ("MODE", {c.MQMODE_QUIESCE: "QUIESCE", c.MQMODE_FORCE: "FORCE", c.MQMODE_TERMINATE: "TERMINATE"}),
@@ -67,18 +76,34 @@ def _object_commands(kind: Kind, noun: Noun) -> dict[int, PcfCommand]:
     forced = noun is QUEUES or kind is Kind.QMGR
     found = {
         numbers.change: PcfCommand(verb="ALTER", noun=word, name=name, options=FORCE if forced else {}),
-        numbers.inquire: PcfCommand(verb="DISPLAY", noun=word, name=name, wanted=numbers.attributes_parameter),
+        numbers.inquire: PcfCommand(
+            verb="DISPLAY",
+            noun=word,
+            name=name,
+            wanted=numbers.attributes_parameter,
+            options=CLUSTER_QUEUES if noun is QUEUES or kind is Kind.TOPIC else {},
+        ),
     }
     if numbers.create:
         found[numbers.create] = PcfCommand(verb="DEFINE", noun=word, name=name, options=REPLACE)
-        deleting = PURGE | DISPOSITION if noun is QUEUES else CHANNEL_TABLE if kind is Kind.CHANNEL else {}
-        found[numbers.delete] = PcfCommand(verb="DELETE", noun=word, name=name, options=deleting)
+        found[numbers.delete] = PcfCommand(verb="DELETE", noun=word, name=name, options=_deleting(word))
         found[numbers.copy] = PcfCommand(
             verb="DEFINE", noun=word, name=numbers.to_parameter, like=numbers.from_parameter, options=REPLACE
         )
     if numbers.names:
         found[numbers.names] = PcfCommand(verb="DISPLAY", noun=word, name=name, names=numbers.names_parameter)
     return found
+
+
+def _deleting(noun: str) -> Mapping[int, tuple[str, Mapping[int, str]]]:
+    options: dict[int, tuple[str, Mapping[int, str]]] = dict(DELETING)
+    if noun in WITH_AUTHORITY_RECORD:
+        options |= AUTHORITY_RECORD
+    if noun == "QUEUE":
+        options |= PURGE | DISPOSITION
+    if noun == "CHANNEL":
+        options |= CHANNEL_TABLE
+    return options
 
 
 PCF_COMMANDS: Mapping[int, PcfCommand] = {
@@ -99,6 +124,7 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
         noun="CONN",
         name=c.MQBACF_GENERIC_CONNECTION_ID,
         optional_name=True,
+        exact_name=c.MQBACF_CONNECTION_ID,
         wanted=c.MQIACF_CONNECTION_ATTRS,
         options=CONNECTION_INFO,
     ),
@@ -112,7 +138,7 @@ PCF_COMMANDS: Mapping[int, PcfCommand] = {
     ),
     c.MQCMD_START_CHANNEL: PcfCommand(verb="START", noun="CHANNEL", name=CHANNEL_NAME.selector),
     c.MQCMD_STOP_CHANNEL: PcfCommand(verb="STOP", noun="CHANNEL", name=CHANNEL_NAME.selector, options=STOPPING),
-    c.MQCMD_PING_CHANNEL: PcfCommand(verb="PING", noun="CHANNEL", name=CHANNEL_NAME.selector),
+    c.MQCMD_PING_CHANNEL: PcfCommand(verb="PING", noun="CHANNEL", name=CHANNEL_NAME.selector, options=PINGING),
     c.MQCMD_RESET_CHANNEL: PcfCommand(
         verb="RESET", noun="CHANNEL", name=CHANNEL_NAME.selector, options={c.MQIACH_MSG_SEQUENCE_NUMBER: ("SEQNUM", {})}
     ),

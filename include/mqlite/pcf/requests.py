@@ -24,6 +24,7 @@ from mqlite.attributes import (
 from mqlite.commands.filters import ORDERED, Where, operator_fits
 from mqlite.commands.nouns import NOUNS, kinds_of, tables_of
 from mqlite.commands.request import Request
+from mqlite.commands.selections import selections_of
 from mqlite.commands.status import IDENTITIES
 from mqlite.conditions import CommandError, Condition
 from mqlite.pcf.authority import authority_request
@@ -49,9 +50,11 @@ DUPLICATE: Mapping[type[Any], int] = {
 }
 FILTERS = (pcf.MQCFIF, pcf.MQCFSF, pcf.MQCFBF)
 ALL_QUEUES = c.MQQT_ALL
+SUB_ID = c.MQBACF_SUB_ID
+BY_IDENTIFIER = frozenset({"ALTER", "DELETE", "DISPLAY"})  # IBM MQ, "Delete Subscription" ...: SubName or SubId
 
 
-def request_of(message: pcf.Message, platform: str) -> tuple[PcfCommand, Request]:
+def request_of(message: pcf.Message, platform: str, queue_manager: str) -> tuple[PcfCommand, Request]:
     """The command of a PCF message. Raises CommandError."""
     command = PCF_COMMANDS.get(message.header.command)
     if command is None:
@@ -59,21 +62,41 @@ def request_of(message: pcf.Message, platform: str) -> tuple[PcfCommand, Request
     given = _once(message)
     if command.noun == "AUTHREC":
         return command, authority_request(command.verb, given, {key: _value(found) for key, found in given.items()})
+    _check_scope(given, platform, queue_manager)
     options = _options(command, given)
-    name = _name(command, given)
+    name = _name(command, given, options)
     noun = _noun(command, given, options)
     if command.verb == "DISPLAY":
         request = Request(verb="DISPLAY", noun=noun, name=name, options=options)
         return command, _inquiry(command, request, given)
     if command.verb in {"DEFINE", "ALTER"}:
         if command.like:
-            options["LIKE"] = _text(given.pop(command.like, None), command.like)
+            _copied_from(command, given, options)
         kind = Kind(noun)
         values = _attributes(kind, given)
         return command, Request(verb=command.verb, noun=noun, name=name, attributes=values, options=options)
     for left in given.values():
         raise _unknown(left)
     return command, Request(verb=command.verb, noun=noun, name=name, options=options)
+
+
+def _check_scope(given: dict[int, pcf.Parameter], platform: str, queue_manager: str) -> None:
+    """CommandScope, on z/OS only: blank or this queue manager. Raises CommandError for another one."""
+    if platform != "zos" or c.MQCACF_COMMAND_SCOPE not in given:
+        return
+    if _text(given.pop(c.MQCACF_COMMAND_SCOPE), c.MQCACF_COMMAND_SCOPE).strip() not in {"", queue_manager}:
+        reason = c.MQRCCF_COMMAND_SCOPE_ERROR
+        raise CommandError(Condition.VALUE_ERROR, reason=reason, parameter=c.MQCACF_COMMAND_SCOPE)
+
+
+def _copied_from(command: PcfCommand, given: dict[int, pcf.Parameter], options: dict[str, str]) -> None:
+    """The object that COPY takes its attributes from; a subscription may be named by its SubId."""
+    if command.noun == "SUB" and isinstance(given.get(SUB_ID), pcf.MQCFBS):
+        options["SUBID"] = bytes(_value(given.pop(SUB_ID))).hex().upper()
+        found = given.pop(command.like, None)
+        options["LIKE"] = "" if found is None else _text(found, command.like)
+    else:
+        options["LIKE"] = _text(given.pop(command.like, None), command.like)
 
 
 def _once(message: pcf.Message) -> dict[int, pcf.Parameter]:
@@ -107,10 +130,20 @@ def _text(found: pcf.Parameter | None, parameter: int) -> str:
     return str(_value(found))
 
 
-def _name(command: PcfCommand, given: dict[int, pcf.Parameter]) -> str:
+def _name(command: PcfCommand, given: dict[int, pcf.Parameter], options: dict[str, str]) -> str:
     if not command.name:
         return ""
+    if command.exact_name in given and command.name not in given:
+        exact = given.pop(command.exact_name)
+        if not isinstance(exact, pcf.MQCFBS):
+            raise _unknown(exact)
+        if len(exact.value) != c.MQ_CONNECTION_ID_LENGTH:
+            raise CommandError(Condition.CONNECTION_NOT_FOUND, parameter=command.exact_name)
+        return exact.value.hex().upper()
     found = given.pop(command.name, None)
+    if command.noun == "SUB" and command.verb in BY_IDENTIFIER and isinstance(given.get(SUB_ID), pcf.MQCFBS):
+        options["SUBID"] = bytes(_value(given.pop(SUB_ID))).hex().upper()
+        return "" if found is None else _text(found, command.name)
     if isinstance(found, pcf.MQCFBS):
         return found.value.hex().upper() + ("*" if command.verb == "DISPLAY" else "")
     if found is None and command.optional_name:
@@ -209,6 +242,7 @@ def _refused(problem: AttributeProblem, found: pcf.Parameter) -> CommandError:
 def _inquiry(command: PcfCommand, request: Request, given: dict[int, pcf.Parameter]) -> Request:
     tables = tables_of(request.noun, request.options)
     where = next((given.pop(key) for key, found in list(given.items()) if isinstance(found, FILTERS)), None)
+    selected = _selected(request, given)
     chosen = _wanted(given.pop(command.wanted, None), request.noun, tables) if command.wanted else None
     if command.names:
         chosen = frozenset()
@@ -217,7 +251,25 @@ def _inquiry(command: PcfCommand, request: Request, given: dict[int, pcf.Paramet
     condition = _where(where, request.noun, tables)
     if chosen and condition is not None:
         chosen |= {condition.keyword}  # what is filtered on is answered as well
-    return replace(request, wanted=chosen, where=condition)
+    return replace(request, wanted=chosen, where=condition, selected=selected)
+
+
+def _selected(request: Request, given: dict[int, pcf.Parameter]) -> tuple[Where, ...]:
+    """The conditions of parameters that select by a value. Raises CommandError for a value that one does not have."""
+    conditions: list[Where] = []
+    for selection in selections_of(request.noun, request.options):
+        found = given.pop(selection.parameter, None)
+        if found is None:
+            continue
+        if not isinstance(found, pcf.MQCFIN if selection.words else pcf.MQCFST):
+            raise _unknown(found)
+        value = _value(found)
+        chosen = selection.conditions(selection.numbers.get(value, "") if selection.words else str(value))
+        if chosen is None:
+            reason = c.MQRCCF_PARM_VALUE_ERROR
+            raise CommandError(Condition.VALUE_ERROR, reason=reason, parameter=selection.parameter)
+        conditions += chosen
+    return tuple(conditions)
 
 
 def _identity(noun: str) -> Mapping[int, Attribute]:

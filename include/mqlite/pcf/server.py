@@ -1,6 +1,6 @@
 """The command server: takes commands from the platform's command queue and puts the answers on the reply queue.
 
-There is no daemon: whoever makes a command available on the queue does the work (see `mqlite.pcf_server`), in a
+There is no daemon: the process that makes a command available on the queue does the work (`mqlite.pcf.hook`), in a
 connection of its own, before its call returns. Answers are in the encoding and CCSID of the command, and find back by
 CorrelId as the command's report options say. Whatever goes wrong here is the answer's business, never the putter's.
 """
@@ -12,18 +12,20 @@ import os
 import threading
 from dataclasses import replace
 
-from mqlite import get as getting
-from mqlite import opening, unit_of_work
-from mqlite import put as putting
+from mqlite.administration.engine_administration import EngineAdministration
+from mqlite.calls import get as getting
+from mqlite.calls import opening
+from mqlite.calls import put as putting
+from mqlite.calls.opening import OpenObject
 from mqlite.commands import run_as
 from mqlite.conditions import CommandError, Condition
-from mqlite.connection import Connection
-from mqlite.engine_administration import EngineAdministration
+from mqlite.connections import unit_of_work
+from mqlite.connections.connection import Connection
 from mqlite.failure import Failure
-from mqlite.opening import Open
+from mqlite.objects.caller import Caller
+from mqlite.objects.manager import COMMAND_QUEUES
 from mqlite.pcf.requests import request_of
 from mqlite.pcf.responses import answer, refusal
-from mqlite.pcf_server import COMMAND_QUEUES
 from mqwire import constants as c
 from mqwire import pcf
 from mqwire.errors import CutShort, WireError
@@ -35,7 +37,7 @@ log = logging.getLogger("mqlite.pcf")
 _working = threading.local()
 
 
-def answer_commands(connection: Connection) -> None:
+def answer_commands(connection: Caller) -> None:
     """Serve the command queue, unless this thread is doing so already (an answer may be a command's target)."""
     if getattr(_working, "now", False):
         return
@@ -48,7 +50,7 @@ def answer_commands(connection: Connection) -> None:
         _working.now = False
 
 
-def serve(connection: Connection) -> None:
+def serve(connection: Caller) -> None:
     """Answer every command that is on the queue."""
     own = Connection(connection.manager, user=connection.user, shared=False, conn_name=f"pid {os.getpid()}")
     own.privileged = True  # whose authority counts is each command's business
@@ -64,7 +66,7 @@ def serve(connection: Connection) -> None:
         unit_of_work.disconnect(own, 0, keep=False)
 
 
-def _next(connection: Connection, commands: Open) -> tuple[MQMD, bytes] | None:
+def _next(connection: Connection, commands: OpenObject) -> tuple[MQMD, bytes] | None:
     request = getting.GetRequest(
         md=bytearray(MQMD().pack()), options=c.MQGMO_SYNCPOINT, match=0, token=bytes(16), wait=0, room=1 << 30
     )
@@ -85,7 +87,7 @@ def _answers(connection: Connection, md: MQMD, body: bytes) -> list[pcf.Message]
         message = _decoded(md, body, connection.manager.application_ccsid)
         number = message.header.command
         _check_header(message.header)
-        command, request = request_of(message, connection.manager.platform)
+        command, request = request_of(message, connection.manager.platform, connection.manager.name)
         user = before_nul(md.user_identifier)
         admin = EngineAdministration(connection.manager, connection.store, user=user)
         try:

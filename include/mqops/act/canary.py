@@ -2,19 +2,21 @@
 
 1. A group is a destination (`unit_group`) and the rule that sends messages there. Its first n messages by the plan's
    order, and what goes together with them, are dealt into lanes of their own, which are done before all others.
-   Passed over is what would overtake its own order key: a message with a key that another rule's message, or one of an
-   MQ group, has before it for that destination; and an MQ group one of whose keys any message has before it.
+   A message that would overtake its order key is passed over: an earlier message of another rule or of an MQ group has
+   the same key and destination. An MQ group is passed over if any earlier message has one of its keys.
 2. Before the first of them moves, it is noted what stands on the watched queues and looks like a canary: the queues the
    plan takes from, the queue manager's DEADQ, and the backout queues (BOQNAME) of the destinations.
 3. When their lanes are done the run waits. A canary came back when a watched queue has more messages with its MsgId, or
    with its very body (MQDLH apart; not where that is empty), than are expected: those that were noted, less the
    canaries that were taken from there, and those that the run itself put there. The MsgIds are looked for again and
    again, the bodies once, at the end: that reads the queues.
-4. A group is stopped when one of its canaries came back, could not be put, or when none of them was there any more.
+4. A group is left when one of its canaries came back, could not be put, or when none of them was there any more.
    Its other messages are left, with the reason; other groups go on, but for what would overtake a canary that could not
    be put: messages with its order key for its destination are left, whatever rule sends them (rule 9 of `mqops.act`).
-   Whether canaries are still unread is told, and stops nothing: the application may be slow.
-5. The decision is written to RUN/canary.json in one step, before anything else moves, and never made anew. A process
+   It is left, too, if one of its canaries still lies where it was put when the wait is over: what nobody has read
+   proves nothing. This does not hold for a queue that is storage (`mqops.storage`). Whether a canary that went to
+   another queue manager was read is not known; the run says so.
+5. The decision is written to RUN/canary.json in one step, before anything else moves, and never made again. A process
    that dies before it is written waits again; one that dies after it goes by it. The run's lock is held throughout.
 """
 
@@ -24,17 +26,17 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from itertools import chain
-from typing import Any
+from typing import NamedTuple
 
+from mqops.act.approved_plan import ApprovedPlan
 from mqops.act.core.lanes import Group, Row
 from mqops.act.core.mover import MOST_KEYS, place_in_order
 from mqops.act.core.port import Taken
 from mqops.act.destinations import key_there
 from mqops.act.mover_port import key_of, without_dlh
-from mqops.act.tickets import Order
 from mqops.clock import utc_now
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.lake.bodies import bodies_of
@@ -42,19 +44,22 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger.core.account import Account, account
-from mqops.ledger.core.identity import Place
+from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import LedgerQueue
+from mqops.model import CanaryResult
 from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS, browse
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, landing_place, queue_state
-from mqops.mq.session import Got, Session
+from mqops.mq.inquire import dead_letter_queue, queue_state, try_resolve_queue
+from mqops.mq.session import RawMessage, Session
+from mqops.storage import Storage
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
 CAME_BACK = "canary came back"
 FAILED = "canary could not be put"
 NONE_THERE = "no canary was there to try"
+UNREAD = "no program has read the canary"
 LOOK_AGAIN = 0.5
 """Seconds between two looks for canaries that came back."""
 
@@ -90,106 +95,129 @@ class Canary:
         return (self.unit_group, self.rule_key)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fate:
-    """What became of a group's canaries. Counts in messages; `why` the group is stopped, "" where it goes on."""
+class Noted(NamedTuple):
+    """How many messages with this identity were on a queue before the first canary moved."""
 
-    unit_group: str
-    rule_key: str
-    canaries: int
-    moved: int = 0
-    back: int = 0
-    failed: int = 0
-    unread: int = 0
-    why: str = ""
+    queue: str
+    msg_key: str
+    messages: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What the other lanes go by: nothing is held back unless it says so.
+class CanaryRecord:
+    """RUN/canary.json: what rule 2 notes, and the decision of rule 5.
 
-    Attributes: `stopped` groups whose rows are left, and why; `behind` the places (`place_in_order`) of canaries that
-    could not be put.
+    Parameters: `watched` queues; `unseen` a line for each queue that should be watched and cannot be; `before` what was
+    there; `decision` None until it is made; `plan` the digest of the plan that it is about; `behind` as in
+    `CanaryDecision`; `decided_at` UTC time, ISO 8601, blank until the decision is made.
     """
 
-    stopped: Mapping[Group, str] = field(default_factory=dict)
+    canaries: tuple[Canary, ...]
+    watched: tuple[str, ...]
+    unseen: tuple[str, ...]
+    before: tuple[Noted, ...]
+    decision: tuple[CanaryResult, ...] | None = None
+    plan: str
+    behind: tuple[str, ...] = ()
+    decided_at: str = ""
+
+    def write(self, run: RunFolder) -> None:
+        """Write it. Raises `LakeError`."""
+        content = asdict(self)
+        if self.decision is None:
+            del content["behind"], content["decided_at"]
+        write_json(run.canary_json, content)
+
+    @classmethod
+    def read(cls, run: RunFolder, plan: str) -> CanaryRecord | None:
+        """The record about the plan with this digest, None without one. Raises `LakeError`."""
+        content = read_json(run.canary_json) if run.canary_json.exists() else {}
+        if content.get("plan") != plan:
+            return None
+        decision = content["decision"]
+        return cls(
+            canaries=tuple(Canary(**one) for one in content["canaries"]),
+            watched=tuple(content["watched"]),
+            unseen=tuple(content["unseen"]),
+            before=tuple(Noted(*one) for one in content["before"]),
+            decision=None if decision is None else tuple(CanaryResult(**one) for one in decision),
+            plan=plan,
+            behind=tuple(content.get("behind", ())),
+            decided_at=content.get("decided_at", ""),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanaryDecision:
+    """What the canaries showed, for the lanes after them. Nothing is left unless it is named here.
+
+    Attributes: `left_groups` groups whose rows are left, and why; `behind` the places (`place_in_order`) of canaries
+    that could not be put.
+    """
+
+    left_groups: Mapping[Group, str] = field(default_factory=dict)
     behind: frozenset[str] = frozenset()
 
 
-def watch(connection: MqConnection, order: Order, ahead: Callable[[], Sequence[Row]]) -> None:
-    """Rule 2: note what is there before the first canary moves, unless an earlier execution did.
+def watch(connection: MqConnection, approved_plan: ApprovedPlan, ahead: Callable[[], Sequence[Row]]) -> None:
+    """Rule 2: record the messages that are on the watched queues before the first canary moves, unless an earlier
+    execution did.
 
     Parameters: `ahead` gives the canaries. Raises `MQError`, `LakeError`.
     """
-    if kept(order.folder).get("plan") == order.plan.digest:
+    if CanaryRecord.read(approved_plan.folder, approved_plan.identity.digest) is not None:
         return
     with connect(connection) as session:
-        canaries = _canaries(session, order.folder, ahead())
-        watched, unseen = _watched(session, order, canaries)
+        canaries = _canaries(session, approved_plan.folder, ahead())
+        watched, unseen = _watched(session, approved_plan, canaries)
         before = _like(canaries, _all(session, watched))
-    noted = [[*place, number] for place, number in sorted(before.items())]
-    ones = [asdict(one) for one in canaries]
-    _keep(order, {"canaries": ones, "watched": watched, "unseen": unseen, "before": noted, "decision": None})
+    CanaryRecord(
+        canaries=tuple(canaries),
+        watched=tuple(watched),
+        unseen=tuple(unseen),
+        before=tuple(Noted(*place, number) for place, number in sorted(before.items())),
+        plan=approved_plan.identity.digest,
+    ).write(approved_plan.folder)
 
 
 def decided(
     connection: MqConnection,
-    order: Order,
+    approved_plan: ApprovedPlan,
     *,
     now: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Decision:
+) -> CanaryDecision:
     """Rules 3-5. Waits unless it is decided already.
 
     Raises:
         Stopped: somebody stopped the run while it waited.
         MQError, LakeError: nothing was decided; call again.
     """
-    note = kept(order.folder)
-    if note["decision"] is None:
-        canaries = [Canary(**one) for one in note["canaries"]]
-        before: Counter[Place] = Counter({(queue, key): number for queue, key, number in note["before"]})
+    record = CanaryRecord.read(approved_plan.folder, approved_plan.identity.digest)
+    assert record is not None, "watch writes it before the first canary moves"
+    if record.decision is None:
+        before: Counter[MessageOnQueue] = Counter({(one.queue, one.msg_key): one.messages for one in record.before})
         with connect(connection) as session:
-            sums = _account(session, order)
-            look = _Look(session, canaries, note["watched"], before, sums)
-            end = now() + order.handling.canary_wait
-            while now() < end and not look.all_stopped(look.by_id()):
-                refuse_if_stopped(order.folder)
+            sums = _account(session, approved_plan)
+            queue_manager = approved_plan.queue_manager
+            look = _Look(session, record.canaries, record.watched, before, sums, queue_manager=queue_manager)
+            end = now() + approved_plan.pacing.canary_wait
+            while now() < end and not look.all_left(look.by_id()):
+                refuse_if_stopped(approved_plan.folder)
                 sleep(min(LOOK_AGAIN, max(0.0, end - now())))
-            fates = look.fates(look.by_id() | look.by_body(), unread=True)
-        behind = _places(one for one in canaries if look.not_put(one))
-        note |= {"decision": [asdict(fate) for fate in fates], "behind": behind, "decided_at": utc_now()}
-        _keep(order, note)
-    stopped = {(fate["unit_group"], fate["rule_key"]): fate["why"] for fate in note["decision"] if fate["why"]}
-    return Decision(stopped=stopped, behind=frozenset(note.get("behind", ())))
-
-
-def kept(run: RunFolder) -> dict[str, Any]:
-    """RUN/canary.json; empty where there is none. Raises `LakeError`."""
-    return dict(read_json(run.canary_json)) if run.canary_json.exists() else {}
-
-
-def fates_of(run: RunFolder, digest: str) -> tuple[Mapping[str, Any], ...]:
-    """What was decided about the canaries of a plan, for its summary. Raises `LakeError`."""
-    note = kept(run)
-    return tuple(note["decision"] or ()) if note.get("plan") == digest else ()
-
-
-def unseen_by(run: RunFolder, digest: str) -> tuple[str, ...]:
-    """Where canaries could have come back without being seen, a line each. Raises `LakeError`."""
-    note = kept(run)
-    return tuple(note["unseen"]) if note.get("plan") == digest else ()
-
-
-def _keep(order: Order, note: Mapping[str, Any]) -> None:
-    write_json(order.folder.canary_json, {**note, "plan": order.plan.digest})
+            results = look.results(look.by_id() | look.by_body(), unread=True)
+        behind = _places(one for one in record.canaries if look.not_put(one))
+        record = replace(record, decision=tuple(results), behind=tuple(behind), decided_at=utc_now())
+        record.write(approved_plan.folder)
+    left_groups = {(one.unit_group, one.rule_key): one.why for one in record.decision or () if one.why}
+    return CanaryDecision(left_groups=left_groups, behind=frozenset(record.behind))
 
 
 def _canaries(session: Session, run: RunFolder, rows: Sequence[Row]) -> list[Canary]:
     """The canaries with the digests of their bodies, which the snapshot has, and where they will lie."""
     originals = bodies_of(run.snapshot, {(row.queue, row.msg_key) for row in rows})
     names = {(row.dest_q, row.dest_q_mgr) for row in rows}
-    landings = {name: landing_place(session, *name).queue for name in names}
+    landings = {name: try_resolve_queue(session, *name).queue for name in names}
     return [
         Canary(
             row=row.row,
@@ -223,9 +251,9 @@ def _payload(md: bytes, body: bytes) -> str:
     return sha256(rest).hexdigest() if rest else ""
 
 
-def _watched(session: Session, order: Order, canaries: Sequence[Canary]) -> tuple[list[str], list[str]]:
+def _watched(session: Session, approved_plan: ApprovedPlan, canaries: Sequence[Canary]) -> tuple[list[str], list[str]]:
     """Rule 2: the queues that are watched, and why others that should be are not."""
-    names = list(order.queues)
+    names = list(approved_plan.queues)
     unseen = []
     with suppress(SettingsError):
         names.append(dead_letter_queue(session))
@@ -233,7 +261,8 @@ def _watched(session: Session, order: Order, canaries: Sequence[Canary]) -> tupl
         name, why = _backout_queue(session, queue, queue_manager)
         names.append(name)
         if why:
-            unseen.append(f"canaries: whether {queue}@{queue_manager} has a backout queue is not known: {why}")
+            name = f"{queue}@{queue_manager}"
+            unseen.append(f"canaries: whether {name} has a backout queue and a program that reads is not known: {why}")
     watched = []
     for name in filter(None, dict.fromkeys(names)):
         why = _unreadable(session, name)
@@ -245,7 +274,7 @@ def _watched(session: Session, order: Order, canaries: Sequence[Canary]) -> tupl
 def _backout_queue(session: Session, queue: str, queue_manager: str) -> tuple[str, str]:
     """The backout queue of a destination, "" for none, and why it is not known."""
     try:
-        place = landing_place(session, queue, queue_manager)
+        place = try_resolve_queue(session, queue, queue_manager)
         return ("", place.why) if place.why else (queue_state(session, place.queue).backout_queue, "")
     except MQError as error:
         _raise_if_lost(error)
@@ -267,13 +296,13 @@ def _raise_if_lost(error: MQError) -> None:
         raise error
 
 
-def _all(session: Session, queues: Sequence[str]) -> Iterator[tuple[str, Got]]:
+def _all(session: Session, queues: Sequence[str]) -> Iterator[tuple[str, RawMessage]]:
     for queue in queues:
         for got in browse(session, queue):
             yield queue, got
 
 
-def _with_id(session: Session, queue: str, msg_id: bytes) -> Iterator[Got]:
+def _with_id(session: Session, queue: str, msg_id: bytes) -> Iterator[RawMessage]:
     """The messages of a queue with this MsgId, browsed."""
     handle = session.open(queue, OPEN_OPTIONS)
     try:
@@ -285,7 +314,7 @@ def _with_id(session: Session, queue: str, msg_id: bytes) -> Iterator[Got]:
         session.close(handle)
 
 
-def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, Got]]) -> Counter[Place]:
+def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, RawMessage]]) -> Counter[MessageOnQueue]:
     """How many messages there are of those that have the MsgId or the body of a canary."""
     ids = {one.msg_id for one in canaries}
     payloads = {one.payload for one in canaries if one.payload}
@@ -296,19 +325,19 @@ def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, Got]]) -> Co
     )
 
 
-def _account(session: Session, order: Order) -> Account:
+def _account(session: Session, approved_plan: ApprovedPlan) -> Account:
     """What the plan's markers say, on the ledger queue and in the ledger."""
-    ledger = LedgerFile(order.folder.lake_folder, utc_now)
+    ledger = LedgerFile(approved_plan.folder.lake_folder, utc_now)
     queue = LedgerQueue(session, ledger.keys)
     try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
-        waiting = [marker for marker in queue.markers() if (marker.run, marker.plan) == _names(order)]
+        waiting = [marker for marker in queue.markers() if (marker.run, marker.plan) == _names(approved_plan)]
     finally:
         queue.close()
-    return account({one.unit: one for one in chain(waiting, ledger.markers(plan=order.plan))}.values())
+    return account({one.unit: one for one in chain(waiting, ledger.markers(plan=approved_plan.identity))}.values())
 
 
-def _names(order: Order) -> tuple[str, str]:
-    return order.plan.run, order.plan.digest
+def _names(approved_plan: ApprovedPlan) -> tuple[str, str]:
+    return approved_plan.identity.run, approved_plan.identity.digest
 
 
 class _Look:
@@ -323,17 +352,20 @@ class _Look:
         session: Session,
         canaries: Sequence[Canary],
         watched: Sequence[str],
-        before: Counter[Place],
+        before: Counter[MessageOnQueue],
         sums: Account,
+        *,
+        queue_manager: str,
     ) -> None:
         self._session = session
+        self._storage = Storage(session, queue_manager)
         self._canaries = canaries
         self._watched = watched
         self._sums = sums
         moved = [one for one in canaries if one.row in sums.acted]
         self._expected = before - Counter((one.queue, one.msg_key) for one in moved)
         for name in watched:
-            queue = landing_place(session, name, "").queue or name
+            queue = try_resolve_queue(session, name, "").queue or name
             self._expected.update((name, one.key_there) for one in moved if one.landing == queue)
 
     def by_id(self) -> set[int]:
@@ -355,8 +387,8 @@ class _Look:
         for one in self._canaries:
             if one.payload:
                 payloads.setdefault(one.payload, set()).add(one.row)
-        found: Counter[Place] = Counter()
-        rows: dict[Place, set[int]] = {}
+        found: Counter[MessageOnQueue] = Counter()
+        rows: dict[MessageOnQueue, set[int]] = {}
         for queue, got in _all(self._session, self._watched):
             like = payloads.get(_payload(got.md, got.body))
             if like is not None:
@@ -366,41 +398,43 @@ class _Look:
         back = {row for place in found - self._expected for row in rows[place]}
         return back & self._sums.acted.keys()
 
-    def all_stopped(self, back: set[int]) -> bool:
+    def all_left(self, back: set[int]) -> bool:
         """Whether there is nothing left to wait for."""
-        return all(fate.why for fate in self.fates(back))
+        return all(one.why for one in self.results(back))
 
-    def fates(self, back: set[int], *, unread: bool = False) -> list[Fate]:
+    def results(self, back: set[int], *, unread: bool = False) -> list[CanaryResult]:
         """Rule 4. Parameters: `back` rows of those that came back; `unread` whether to count those not yet read."""
         groups: dict[Group, list[Canary]] = {}
         for one in self._canaries:
             groups.setdefault(one.group, []).append(one)
-        return [self._fate(group, ones, back, unread) for group, ones in sorted(groups.items())]
+        return [self._result(group, ones, back, unread) for group, ones in sorted(groups.items())]
 
     def not_put(self, one: Canary) -> bool:
         """Whether a canary failed or was left."""
         return one.row in self._sums.failed or one.row in self._sums.left
 
-    def _fate(self, group: Group, ones: Sequence[Canary], back: set[int], unread: bool) -> Fate:
+    def _result(self, group: Group, ones: Sequence[Canary], back: set[int], unread: bool) -> CanaryResult:
         moved = [one for one in ones if one.row in self._sums.acted]
         failed = sum(map(self.not_put, ones))
         came = sum(one.row in back for one in ones)
-        why = CAME_BACK if came else FAILED if failed else "" if moved else NONE_THERE
-        return Fate(
+        lying = sum(map(self._is_unread, moved)) if unread else 0
+        why = CAME_BACK if came else FAILED if failed else NONE_THERE if not moved else UNREAD if lying else ""
+        return CanaryResult(
             unit_group=group[0],
             rule_key=group[1],
             canaries=len(ones),
             moved=len(moved),
             back=came,
             failed=failed,
-            unread=sum(map(self._is_unread, moved)) if unread else 0,
+            unread=lying,
             why=why,
         )
 
     def _is_unread(self, one: Canary) -> bool:
         try:
-            unread = one.landing and one.msg_id != _NO_ID
-            return bool(unread) and any(_with_id(self._session, one.landing, bytes.fromhex(one.msg_id)))
+            if not one.landing or one.msg_id == _NO_ID or self._storage.has(one.landing):
+                return False
+            return any(_with_id(self._session, one.landing, bytes.fromhex(one.msg_id)))
         except MQError as error:
             _raise_if_lost(error)
             return False

@@ -5,79 +5,76 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from mqops.act.canary import Decision, decided, watch
-from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Group, Row, lane_of
+from mqops.act.approved_plan import ApprovedPlan, about_plan, plan_rows, read_approved_plan
+from mqops.act.canary import CanaryDecision, decided, watch
+from mqops.act.core.deal import deal, home_lanes, in_order
+from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult, Mover
 from mqops.act.core.port import Port
+from mqops.act.core.progress import UnitDone
+from mqops.act.lane_tokens import issue_tokens_once, reached_in_ledger, unfinished_lanes
 from mqops.act.mover_port import MoverPort
-from mqops.act.rate_limiter import Throttle
-from mqops.act.resume_record import note_finisher
-from mqops.act.tickets import Order, about_plan, issue_once, plan_rows, reached_in_ledger, read_order, unfinished_lanes
-from mqops.actions import ACTED, PUTS
+from mqops.act.progress import Progress
+from mqops.act.rate_limiter import RunRateLimiter
+from mqops.act.resume_record import record_resume
+from mqops.actions import Action
 from mqops.clock import utc_now
-from mqops.decide.core.pacing import AS_EVER, Handling
+from mqops.counted import counted
+from mqops.decide.core.pacing import Pacing
 from mqops.errors import InProgress
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
+from mqops.ledger.core.marker import About
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.keys import KeyRing
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect, open_session
 from mqops.mq.session import Session
+from mqops.plan_row import COLUMNS, PlanRow
 
-ROW_COLUMNS = (
-    *("row", "queue", "msg_key", "msg_id", "correl_id", "body_length", "action", "rule_key"),
-    *(
-        "dest_q",
-        "dest_q_mgr",
-        "header",
-        "alternate_user",
-        "unit_group",
-        "body_sha256",
-        "tries",
-        "order_key",
-        "together",
-    ),
-)
+ROW_COLUMNS = tuple(name for name in COLUMNS if name in {field.name for field in fields(Row)})
 """What acting reads of a plan."""
 PATIENCE = 10
-"""Rounds without any progress, each with half a second's wait for a ticket, before somebody else's lanes are left."""
+"""Rounds without progress, each with half a second's wait for a lane token, before `rounds` raises `InProgress`."""
 PortMaker: TypeAlias = Callable[[Session, Sequence[str], Seal], Port]
-Visit: TypeAlias = Callable[[Sequence[int], Decision], list[LaneResult]]
+Visit: TypeAlias = Callable[[Sequence[int], CanaryDecision], list[LaneResult]]
 """Visits lanes once. Parameters: which lanes; what was decided about the canaries before them."""
 
 
 class LaneWorker:
-    """Does lanes on one connection, made when first needed and made anew when lost.
+    """Does lanes on one connection. It connects when it is first needed, and again after the connection is lost.
 
     Parameters: `port` makes the port of a session for the queues that the plan takes from; `shares` workers that may be
-    at work side by side; `decision` about the canaries that went before; `reached` lane → its position in the ledger.
+    at work side by side; `decision` about the canaries that went before; `reached` lane → its position in the ledger;
+    `report` gets each unit of work once it is committed.
     """
 
     def __init__(
         self,
         connection: MqConnection,
-        order: Order,
+        approved_plan: ApprovedPlan,
         unit_size: int,
         port: PortMaker = MoverPort,
         *,
         shares: int = 1,
-        decision: Decision | None = None,
+        decision: CanaryDecision | None = None,
         reached: Mapping[int, int] = MappingProxyType({}),
+        report: Callable[[UnitDone], None] | None = None,
     ) -> None:
         self._connection = connection
-        self._order = order
+        self._approved_plan = approved_plan
         self._unit_size = unit_size
         self._make = port
-        self._gate = Throttle(order.folder, order.handling, shares=shares)
-        self._decision = decision or Decision()
+        self._limiter = RunRateLimiter(approved_plan.folder, approved_plan.pacing, shares=shares)
+        self._decision = decision or CanaryDecision()
         self._reached = reached
-        self._seal = KeyRing(order.folder.lake_folder)
+        self._report = report
+        self._seal = KeyRing(approved_plan.folder.lake_folder)
         self._session: Session | None = None
         self._port: Port | None = None
 
@@ -89,23 +86,24 @@ class LaneWorker:
 
     def run(self, lane: int, length: int, rows: Iterable[Row]) -> LaneResult:
         """Act on a lane (see `Mover.run`), unless another process does."""
-        with self._order.folder.lane_lock(lane) as is_ours:
+        with self._approved_plan.folder.lane_lock(lane) as is_ours:
             return self._run(lane, length, rows) if is_ours else LaneResult(lane=lane)
 
     def _run(self, lane: int, length: int, rows: Iterable[Row]) -> LaneResult:
         ports = self._ports()
         mover = Mover(
             lambda: next(ports),
-            self._order.plan,
+            self._approved_plan.identity,
             lane=lane,
             length=length,
             unit_size=self._unit_size,
             now=utc_now,
             clock=time.monotonic,
-            gate=self._gate,
-            stopped=self._decision.stopped,
+            limiter=self._limiter,
+            left_groups=self._decision.left_groups,
             behind=self._decision.behind,
             reached=self._reached.get(lane, 0),
+            report=self._report,
         )
         return mover.run(rows)
 
@@ -120,7 +118,7 @@ class LaneWorker:
 
     def _connect(self) -> Port:
         self._session = open_session(self._connection)
-        return self._make(self._session, self._order.queues, self._seal)
+        return self._make(self._session, self._approved_plan.queues, self._seal)
 
     def _drop(self) -> None:
         if self._session is not None:
@@ -134,63 +132,80 @@ def act(
     *,
     unit_size: int = DEFAULT_UNIT_SIZE,
     approved: str = "",
-    about: Mapping[str, Any] | None = None,
+    about: About | None = None,
     port: PortMaker = MoverPort,
     needs: Sequence[str] | None = None,
 ) -> ActSummary:
     """Act on a run's plan, or finish what an earlier execution began.
 
-    Parameters: `unit_size` most messages a unit of work; `approved` digest of the approved plan; `about` who asked and
-    who approved, and who finishes (`finished_by`) what these began; `port` as for `LaneWorker`; `needs` the queues
-    without which nothing is done, the plan's unless given.
+    Parameters: `unit_size` the largest number of messages in a unit of work; `approved` the digest of the approved
+    plan, "" if no approval was needed; `about` who asked, who approved, and who goes on with a run that was interrupted
+    (`finished_by`), for the ledger; `port` as for `LaneWorker`; `needs` the queues that must exist before anything is
+    moved, by default the plan's.
 
     Raises:
-        PlanChanged: the plan is not the approved one, or its rows are not those it was made with.
-        Stopped: the run or its queue manager is stopped.
+        PlanChanged: the plan is not the approved one, or its rows were changed.
+        Stopped: the run or its queue manager is stopped (`mqops stop`).
+        InProgress: another process acts on the run.
         MqopsError: what was committed stays, everything else is as before; call again to go on.
     """
     started = time.monotonic()
-    order = read_order(run, approved)
+    approved_plan = read_approved_plan(run, approved)
     with run.lock():
         refuse_if_stopped(run)
-        rows = _rows(run, order)
-        told = about_plan(order, **(about or {}))
-        lanes = issue_once(connection, run, order, lambda: _lengths(rows, order.handling), told, needs=needs)
-        note_finisher(connection, order, told.get("finished_by", ""))
-        reached = reached_in_ledger(order)
-        by_lane = _dealt(rows, len(lanes), order.handling)
+        rows = _rows(run, approved_plan)
+        about_run = about_plan(approved_plan, about or {})
+        lanes = issue_tokens_once(
+            connection, run, approved_plan, lambda: _lengths(rows, approved_plan.pacing), about_run, needs=needs
+        )
+        record_resume(connection, approved_plan, str(about_run.get("finished_by") or ""))
+        reached = reached_in_ledger(approved_plan)
+        by_lane = _dealt(rows, len(lanes), approved_plan.pacing)
 
-        def visit(unfinished: Sequence[int], decision: Decision) -> list[LaneResult]:
-            with LaneWorker(connection, order, unit_size, port, decision=decision, reached=reached) as worker:
+        def visit(unfinished: Sequence[int], decision: CanaryDecision) -> list[LaneResult]:
+            with LaneWorker(
+                connection, approved_plan, unit_size, port, decision=decision, reached=reached, report=progress.add
+            ) as worker:
                 return [worker.run(lane, lanes[lane], by_lane[lane]) for lane in unfinished]
 
         def ahead() -> list[Row]:
-            return [row for lane in canary_lanes(lanes, order.handling) for row in by_lane[lane]]
+            return [row for lane in canary_lanes(lanes, approved_plan.pacing) for row in by_lane[lane]]
 
-        results = phases(connection, order, lanes, visit, ahead)
-        summary = summarise(order, results, time.monotonic() - started)
-        write_json(run.act_json, summary.to_json())
+        with Progress(run, lanes, about_run, reached) as progress:
+            results = phases(connection, approved_plan, visit, ahead, progress)
+            summary = summarise(approved_plan, results, time.monotonic() - started)
+            write_json(run.act_json, summary.to_json())
     return summary
 
 
 def phases(
-    connection: MqConnection, order: Order, lanes: Sequence[int], visit: Visit, ahead: Callable[[], Sequence[Row]]
+    connection: MqConnection,
+    approved_plan: ApprovedPlan,
+    visit: Visit,
+    ahead: Callable[[], Sequence[Row]],
+    progress: Progress,
 ) -> list[LaneResult]:
     """The lanes of the canaries, the decision that they are for, then the others (see `mqops.act.canary`).
 
-    Parameters: `lanes` rows of each; `ahead` gives the canaries. Raises as `rounds` does.
+    Parameters: `ahead` gives the canaries; `progress` has the rows of each lane. Raises as `rounds` does.
     """
-    first = canary_lanes(lanes, order.handling)
+    lanes = progress.lengths
+    first = canary_lanes(lanes, approved_plan.pacing)
     if not any(lanes[lane] for lane in first):
-        return rounds(connection, order, lanes, visit)
-    watch(connection, order, ahead)
-    results = rounds(connection, order, [length * (lane in first) for lane, length in enumerate(lanes)], visit)
-    decision = decided(connection, order)
+        return rounds(connection, approved_plan, lanes, visit, progress)
+    watch(connection, approved_plan, ahead)
+    canaries = [length * (lane in first) for lane, length in enumerate(lanes)]
+    results = rounds(connection, approved_plan, canaries, visit, progress)
+    decision = decided(connection, approved_plan)
     others = [length * (lane not in first) for lane, length in enumerate(lanes)]
-    return results + rounds(connection, order, others, lambda unfinished, _none: visit(unfinished, decision))
+    return results + rounds(
+        connection, approved_plan, others, lambda unfinished, _none: visit(unfinished, decision), progress
+    )
 
 
-def rounds(connection: MqConnection, order: Order, lanes: Sequence[int], visit: Visit) -> list[LaneResult]:
+def rounds(
+    connection: MqConnection, approved_plan: ApprovedPlan, lanes: Sequence[int], visit: Visit, progress: Progress
+) -> list[LaneResult]:
     """Visit the unfinished lanes until there are none; again those that somebody else held, for a while.
 
     Raises:
@@ -200,125 +215,106 @@ def rounds(connection: MqConnection, order: Order, lanes: Sequence[int], visit: 
     """
     results: list[LaneResult] = []
     held = 0
-    while unfinished := _unfinished(connection, order, lanes):
+    while unfinished := _unfinished(connection, approved_plan, lanes, progress):
         if held == PATIENCE:
             raise InProgress(
-                f"Another process is at work on {len(unfinished)} lanes of run {order.plan.run}; act again later"
+                f"Another process is at work on {counted(len(unfinished), 'lane')} "
+                f"of run {approved_plan.identity.run}. Wait for it to end, then act again"
             )
-        visits = visit(unfinished, Decision())
+        visits = visit(unfinished, CanaryDecision())
         if any(result.state == "stopped" for result in visits):
-            refuse_if_stopped(order.folder)  # unless somebody took it back meanwhile
+            refuse_if_stopped(approved_plan.folder)  # unless somebody took it back meanwhile
         results += visits
         held = 0 if any(result.units for result in visits) else held + 1
     return results
 
 
-def _unfinished(connection: MqConnection, order: Order, lanes: Sequence[int]) -> list[int]:
+def _unfinished(
+    connection: MqConnection, approved_plan: ApprovedPlan, lanes: Sequence[int], progress: Progress
+) -> list[int]:
     with connect(connection) as session:
-        return unfinished_lanes(session, order.folder, order.plan, lanes)
+        unfinished = unfinished_lanes(session, approved_plan.folder, approved_plan.identity, lanes)
+    progress.finished([lane for lane, rows in enumerate(lanes) if rows and lane not in unfinished])
+    return unfinished
 
 
-def _rows(run: RunFolder, order: Order) -> list[dict[str, Any]]:
-    """The plan's rows with an action, each told whether another row of the plan has its identifiers.
+def _rows(run: RunFolder, approved_plan: ApprovedPlan) -> list[Row]:
+    """The plan's rows with an action, not yet dealt to lanes. Each says whether another row has its identifiers.
 
     Raises PlanChanged where the rows are not those the plan was made with.
     """
-    plan = [{name: row[name] for name in ROW_COLUMNS} for row in plan_rows(run, order)]
-    same = Counter((row["msg_id"], row["correl_id"]) for row in plan)
-    for row in plan:
-        row["twin"] = same[row["msg_id"], row["correl_id"]] > 1
-    return [row for row in plan if row["action"] in ACTED]
+    same: Counter[tuple[bytes, bytes]] = Counter()
+    rows = []
+    for one in plan_rows(run, approved_plan):
+        same[one.msg_id, one.correl_id] += 1
+        if one.action.acts:
+            rows.append(_row(one))
+    for row in rows:
+        row.duplicate_id = same[row.msg_id, row.correl_id] > 1
+    return rows
 
 
-def canary_lanes(lanes: Sequence[int], handling: Handling) -> range:
-    """The lanes of the messages that go first: the second half, where a plan has any."""
-    return range(len(lanes) // 2, len(lanes)) if handling.has_canaries else range(0)
+def canary_lanes(lanes: Sequence[int], pacing: Pacing) -> range:
+    """The lanes of the canaries: the second half, if the plan has canaries."""
+    return range(home_lanes(len(lanes), pacing), len(lanes))
 
 
-def _lengths(rows: list[dict[str, Any]], handling: Handling) -> list[int]:
-    lanes = 2 if handling.has_canaries else 1
-    counts = Counter(lane for lane, _ in _laid(rows, lanes, handling))
+def _lengths(rows: list[Row], pacing: Pacing) -> list[int]:
+    lanes = 2 if pacing.has_canaries else 1
+    counts = Counter(dealt.lane for dealt in deal(sorted(rows, key=in_order), lanes, pacing))
     return [counts[lane] for lane in range(lanes)]
 
 
-def _dealt(rows: list[dict[str, Any]], lanes: int, handling: Handling = AS_EVER) -> list[list[Row]]:
-    """The rows of each lane in order, as `mqops.act.spark.act` deals them.
-
-    Parameters: `lanes` those of canaries included.
-    """
-    dealt: list[list[Row]] = [[] for _ in range(lanes)]
-    for lane, row in _laid(rows, lanes, handling):
-        dealt[lane].append(make_row(len(dealt[lane]), row))
-    return dealt
+def _dealt(rows: list[Row], lanes: int, pacing: Pacing) -> list[list[Row]]:
+    """The rows of each lane in order. Parameters: `lanes` with those of canaries."""
+    by_lane: list[list[Row]] = [[] for _ in range(lanes)]
+    for lane, position, row in deal(sorted(rows, key=in_order), lanes, pacing):
+        row.position = position
+        by_lane[lane].append(row)
+    return by_lane
 
 
-def _laid(rows: list[dict[str, Any]], lanes: int, handling: Handling) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The rows in the order they are acted on, each with its lane."""
-    ordered = sorted(rows, key=lambda row: (row["unit_group"].encode(), row["together"], row["row"]))
-    ahead = _canaries(ordered, handling)
-    number = lanes // 2 if handling.has_canaries else lanes
-    for row in ordered:
-        yield lane_of(row["unit_group"], number) + number * ((row["unit_group"], row["together"]) in ahead), row
-
-
-def _canaries(ordered: list[dict[str, Any]], handling: Handling) -> set[tuple[str, int]]:
-    """(unit_group, together) of the rows that go first: with each of them, all that go together with it."""
-    ahead: set[tuple[str, int]] = set()
-    seen: Counter[Group] = Counter()
-    for row in _that_may_lead(ordered) if handling.has_canaries else ():
-        group = (row["unit_group"], row["rule_key"] or "")
-        if row["action"] in PUTS and seen[group] < handling.canaries(group[1]):
-            seen[group] += 1
-            ahead.add((row["unit_group"], row["together"]))
-    return ahead
-
-
-def _that_may_lead(ordered: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows that may be canaries (`mqops.act.canary`, rule 1): they overtake none with their order key."""
-    fronts: dict[tuple[str, str], str | None] = {}  # a key's only rule so far, None where nothing may follow
-    for (unit_group, _together), members in groupby(ordered, key=lambda row: (row["unit_group"], row["together"])):
-        rows = list(members)
-        keyed = [((unit_group, row["order_key"]), row["rule_key"] or "") for row in rows if row["order_key"]]
-        single = len(rows) == 1
-        if all(place not in fronts or (single and fronts[place] == rule) for place, rule in keyed):
-            yield from rows
-        for place, rule in keyed:
-            fronts[place] = rule if single and fronts.get(place, rule) == rule else None
-
-
-def make_row(position: int, row: Mapping[str, Any]) -> Row:
-    """A row for the mover from the plan's columns and `twin`."""
+def _row(row: PlanRow) -> Row:
+    """A row for the mover, without its place in a lane."""
     return Row(
-        row=row["row"],
-        position=position,
-        queue=row["queue"],
-        msg_key=row["msg_key"],
-        msg_id=row["msg_id"],
-        correl_id=row["correl_id"],
-        body_length=row["body_length"],
-        action=row["action"],
-        rule_key=row["rule_key"] or "",
-        dest_q=row["dest_q"] or "",
-        dest_q_mgr=row["dest_q_mgr"] or "",
-        header=row["header"],
-        alternate_user=row["alternate_user"] or "",
-        twin=row["twin"],
-        tries=row["tries"],
-        body_sha256=bytes(row["body_sha256"]),
-        unit_group=row["unit_group"],
-        order_key=row["order_key"],
-        together=row["together"],
+        row=row.row,
+        position=-1,
+        queue=row.queue,
+        msg_key=row.msg_key,
+        msg_id=row.msg_id,
+        correl_id=row.correl_id,
+        body_length=row.body_length,
+        action=row.action,
+        rule_key=row.rule_key or "",
+        dest_q=row.dest_q,
+        dest_q_mgr=row.dest_q_mgr,
+        header=row.header,
+        alternate_user=row.alternate_user,
+        tries=row.tries,
+        body_sha256=row.body_sha256,
+        unit_group=row.unit_group,
+        order_key=row.order_key,
+        together=row.together,
     )
 
 
-def summarise(order: Order, results: Iterable[LaneResult], seconds: float) -> ActSummary:
+def make_row(position: int, row: Mapping[str, Any]) -> Row:
+    """A row for the mover from what Spark gives: `ROW_COLUMNS` and `duplicate_id` by name."""
+    values = {name: row[name] for name in ROW_COLUMNS}
+    values |= {"rule_key": row["rule_key"] or "", "action": Action(row["action"])}
+    return Row(
+        position=position, duplicate_id=row["duplicate_id"], **(values | {"body_sha256": bytes(row["body_sha256"])})
+    )
+
+
+def summarise(approved_plan: ApprovedPlan, results: Iterable[LaneResult], seconds: float) -> ActSummary:
     """The summary of an execution from the reports of its lanes."""
     reports = list(results)
     finished = {report.lane for report in reports if report.state == "finished"}
     held = {report.lane for report in reports} - finished
     return ActSummary(
-        run=order.plan.run,
-        plan=order.plan.digest,
+        run=approved_plan.identity.run,
+        plan=approved_plan.identity.digest,
         moved=sum(report.moved for report in reports),
         discarded=sum(report.discarded for report in reports),
         failed=sum(report.failed for report in reports),

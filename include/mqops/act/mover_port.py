@@ -13,11 +13,11 @@ from mqops.act.report_sender import send_expiration_report
 from mqops.decide.core.protected import is_protected
 from mqops.errors import LOST_CONNECTION, MQError
 from mqops.ledger.core.identity import message_key
-from mqops.ledger.core.marker import Ticket
+from mqops.ledger.core.marker import LaneToken
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.queue import LedgerQueue
-from mqops.mq.inquire import depth, landing_place, resolved
-from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, Got, Session
+from mqops.mq.inquire import ResolvedQueue, depth, resolve_queue
+from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, RawMessage, Session
 from mqops.observe.core.decode import dlh_of, has_native_dlh
 from mqwire import constants as c
 from mqwire.errors import WireError
@@ -45,7 +45,7 @@ _describe_data = MQMD_LAYOUT.writer("encoding", "coded_char_set_id", "format")
 
 
 def key_of(md: bytes, body: bytes) -> str:
-    """The frozen identity of a message as it was got (DESIGN law 3)."""
+    """The frozen identity of a message as it was got (law 3)."""
     msg_id, correl_id, put_date, put_time = _identity(md)
     return message_key(msg_id, correl_id, put_date, put_time, sha256(body).digest())
 
@@ -64,14 +64,13 @@ class MoverPort:
         self._ledger = LedgerQueue(session, seal)
         self._sources = OrderedDict((queue, session.open(queue, OPEN_OPTIONS)) for queue in queues)
         self._targets: OrderedDict[Target, int] = OrderedDict()
-        self._places: dict[tuple[str, str], str] = {}
-        self._refused: dict[Target, str] = {}
+        self._resolved_queues: dict[tuple[str, str], ResolvedQueue | int] = {}
 
-    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
+    def take_lane_token(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[LaneToken], bool]) -> LaneToken | None:
         """See `Port`."""
-        return self._ledger.take_ticket(correl_id, wait_ms=wait_ms, fits=fits)
+        return self._ledger.take_lane_token(correl_id, wait_ms=wait_ms, fits=fits)
 
-    def put_ticket(self, correl_id: bytes, body: bytes) -> None:
+    def put_lane_token(self, correl_id: bytes, body: bytes) -> None:
         """See `Port`."""
         self._ledger.put(bytes(24), correl_id, body)
 
@@ -101,17 +100,9 @@ class MoverPort:
 
     def refuses(self, target: Target) -> str:
         """See `Port`; rule 3 of `mqops.decide.core.protected`. A name that leads nowhere is told by `open_target`."""
-        if target not in self._refused:
-            self._refused[target] = self._refusal(target)
-        return self._refused[target]
-
-    def _refusal(self, target: Target) -> str:
-        try:
-            there = resolved(self._session, target.queue, target.queue_manager)
-        except MQError as error:
-            if error.reason in LOST_CONNECTION:
-                raise
-            return UNSEEN if error.reason == c.MQRC_NOT_AUTHORIZED else ""
+        there = self._resolved(target)
+        if isinstance(there, int):
+            return UNSEEN if there == c.MQRC_NOT_AUTHORIZED else ""
         if there.direct:
             return TO_TRANSMISSION_QUEUE
         queue = there.queue or there.remote
@@ -120,15 +111,31 @@ class MoverPort:
 
     def depth(self, target: Target) -> int | None:
         """See `Port`."""
-        name = (target.queue, target.queue_manager)
+        there = self._resolved(target)
+        if isinstance(there, int) or not there.queue:
+            return None
         try:
-            if name not in self._places:
-                self._places[name] = landing_place(self._session, *name).queue
-            return depth(self._session, self._places[name]) if self._places[name] else None
+            return depth(self._session, there.queue)
         except MQError as error:
             if error.reason in LOST_CONNECTION:
                 raise
             return None
+
+    def _resolved(self, target: Target) -> ResolvedQueue | int:
+        """Where messages put to a target lie, or the reason code why that is not known; asked once on a connection.
+
+        Raises:
+            MQError: the connection is lost.
+        """
+        name = (target.queue, target.queue_manager)
+        if name not in self._resolved_queues:
+            try:
+                self._resolved_queues[name] = resolve_queue(self._session, *name)
+            except MQError as error:
+                if error.reason in LOST_CONNECTION:
+                    raise
+                self._resolved_queues[name] = error.reason
+        return self._resolved_queues[name]
 
     def forget_target(self, target: Target) -> None:
         """See `Port`."""
@@ -157,7 +164,7 @@ class MoverPort:
                 return _taken(under_cursor)
         return None
 
-    def _under_cursor(self, row: Row) -> Got | None:
+    def _under_cursor(self, row: Row) -> RawMessage | None:
         options = GET_OPTIONS | c.MQGMO_MSG_UNDER_CURSOR
         try:
             return self._session.get(self._sources[row.queue], options, length=row.body_length, name=row.queue)
@@ -186,7 +193,7 @@ class MoverPort:
         self._session.backout()
 
 
-def _taken(got: Got) -> Taken:
+def _taken(got: RawMessage) -> Taken:
     return Taken(md=got.md, body=got.body, key=key_of(got.md, got.body))
 
 

@@ -4,9 +4,10 @@
    sum of the shares is the pace. A message takes from the run's and from its rule's, so neither is ever exceeded. (Two
    executions of one Spark task have a share each for as long as both live.)
 2. A unit of work is never more than a second's worth.
-3. While `in_flight` messages stand on a destination nothing more is put there. That is the depth of the queue, whoever
-   put them: a destination that nobody reads takes no flood. After `patience` seconds without room the destination's
-   remaining messages are left; a lane's other destinations wait no longer than that.
+3. While `in_flight` messages stand on a destination nothing more is put there. This number is the depth of the
+   queue, also of messages from other programs: a destination that no program reads is not filled. After `patience`
+   seconds without room the destination's remaining messages are left; a lane's other destinations wait no longer than
+   that.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import TypeAlias
 from mqops.act.core.lanes import Row
 from mqops.act.core.rate_limiter import Bucket, DepthOf
 from mqops.actions import PUTS
-from mqops.decide.core.pacing import Handling
+from mqops.counted import counted
+from mqops.decide.core.pacing import Pacing
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import is_stopped
 
@@ -41,41 +43,41 @@ def is_for_room(why: str) -> bool:
     return why.startswith(_NO_ROOM)
 
 
-class Throttle:
-    """`mqops.act.core.rate_limiter.Gate` for one process.
+class RunRateLimiter:
+    """`mqops.act.core.rate_limiter.RateLimiter` for one process.
 
-    Parameters: `run` whose kill switch counts; `handling` of the plan; `shares` processes that share the pace; `now`
-    seconds of a clock that only goes on; `sleep` waits so many seconds.
+    Parameters: `run` whose kill switch counts; `pacing` of the plan; `shares` processes that share the pace; `now`
+    seconds of a monotonic clock; `sleep` waits so many seconds.
     """
 
     def __init__(
         self,
         run: RunFolder,
-        handling: Handling,
+        pacing: Pacing,
         *,
         shares: int = 1,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._run = run
-        self._handling = handling
+        self._pacing = pacing
         self._now = now
         self._sleep = sleep
-        paces = {key: rule.pace for key, rule in handling.rules.items() if rule.pace}
-        paces |= {"": handling.pace} if handling.pace else {}
+        paces = {key: rule.pace for key, rule in pacing.rules.items() if rule.pace}
+        paces |= {"": pacing.pace} if pacing.pace else {}
         self._buckets = {key: Bucket(pace / shares, now()) for key, pace in paces.items()}
         self._wait = 0.0
         self._full_since: dict[_Place, float] = {}
         self._refused: set[_Place] = set()
 
     def stopped(self) -> bool:
-        """See `Gate`. Raises `LakeError` where the run's folder cannot be seen."""
+        """See `RateLimiter`. Raises `LakeError` where the run's folder cannot be seen."""
         return is_stopped(self._run)
 
     def admit(self, rows: Sequence[Row], depth_of: DepthOf) -> int:
-        """See `Gate`."""
+        """See `RateLimiter`."""
         self._wait = 0.0
-        number = self._with_room(rows, depth_of) if self._handling.in_flight else len(rows)
+        number = self._with_room(rows, depth_of) if self._pacing.in_flight else len(rows)
         return self._within_pace(rows[:number]) if number and self._buckets else number
 
     def _with_room(self, rows: Sequence[Row], depth_of: DepthOf) -> int:
@@ -87,7 +89,7 @@ class Throttle:
                 continue
             if place not in room:
                 depth = depth_of(row.target)
-                room[place] = None if depth is None else self._handling.in_flight - depth
+                room[place] = None if depth is None else self._pacing.in_flight - depth
             left = room[place]
             if left is None:
                 continue
@@ -99,7 +101,7 @@ class Throttle:
 
     def _wait_for_room(self, rows: Sequence[Row], place: _Place, depth_of: DepthOf) -> int:
         since = self._full_since.setdefault(place, self._now())
-        if self._now() - since < self._handling.patience:
+        if self._now() - since < self._pacing.patience:
             self._wait = LOOK_AGAIN
             return 0
         self._refused.add(place)
@@ -123,17 +125,17 @@ class Throttle:
         return [key for key in dict.fromkeys(("", row.rule_key)) if key in self._buckets]
 
     def pause(self) -> None:
-        """See `Gate`."""
+        """See `RateLimiter`."""
         self._sleep(min(self._wait, LOOK_AGAIN))
 
     def refusal(self, row: Row) -> str:
-        """See `Gate`."""
+        """See `RateLimiter`."""
         if not self._refused or row.action not in PUTS or _place(row) not in self._refused:
             return ""
-        return f"{_NO_ROOM}{self._handling.in_flight} messages or more for {self._handling.patience} s"
+        return f"{_NO_ROOM}{counted(self._pacing.in_flight, 'message')} or more for {self._pacing.patience} s"
 
     def done(self, rows: Sequence[Row]) -> None:
-        """See `Gate`."""
+        """See `RateLimiter`."""
         if not self._buckets:
             return
         now = self._now()

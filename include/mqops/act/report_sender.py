@@ -12,7 +12,7 @@ from mqops.actions import OF_NOBODY
 from mqops.backout.core.disposal import dead_letter_header, dead_lettered
 from mqops.decide.core.protected import is_protected
 from mqops.errors import MQError, SettingsError
-from mqops.mq.inquire import dead_letter_queue, queue_manager_name, resolved
+from mqops.mq.inquire import dead_letter_queue, queue_manager_name, resolve_queue
 from mqops.mq.session import Session
 from mqops.report import Report, expiration_report
 from mqwire import constants as c
@@ -27,7 +27,7 @@ APPL_TYPE = c.MQAT_WINDOWS_NT if os.name == "nt" else c.MQAT_UNIX
 
 
 def send_expiration_report(session: Session, source: int, taken: Taken) -> int:
-    """Send the report that a message asked for; 0 where that was done or none was asked for, else the reason code.
+    """Send the report that a message asked for. Returns 0 if it was sent or none was asked for, else the reason code.
 
     Parameters: `source` the handle the message was got on, opened to save its context.
 
@@ -81,7 +81,7 @@ def refusal(session: Session, report: Report, user: str) -> int:
     Parameters: `user` the UserIdentifier of the message.
     """
     try:
-        there = resolved(session, report.queue, report.queue_manager)
+        there = resolve_queue(session, report.queue, report.queue_manager)
         if there.direct or any(is_protected(name) for name in (report.queue, there.queue, there.remote)):
             return c.MQRC_NOT_AUTHORIZED
         may_put = session.open(

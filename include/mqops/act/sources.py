@@ -14,8 +14,8 @@ DEAD_LETTERS = "SYSTEM.DEAD.LETTER.QUEUE"
 def check_source(session: Session, queue: str) -> None:
     """See that messages may be taken from a queue, under whatever name.
 
-    The ledger queue holds the records and the tickets of runs. The messages of a transmission queue are its channel's.
-    Queues `SYSTEM.*` are the queue manager's, but for its dead-letter queue.
+    The ledger queue holds the records and the lane tokens of runs. The messages of a transmission queue are its
+    channel's. Queues `SYSTEM.*` are the queue manager's, but for its dead-letter queue.
 
     Raises:
         SettingsError: nothing may be taken from it.
@@ -28,7 +28,7 @@ def check_source(session: Session, queue: str) -> None:
     if base.startswith("SYSTEM.") and base not in {DEAD_LETTERS, _dead_letter_queue(session)}:
         raise SettingsError(f"{name} is a queue of the queue manager: no workflow takes messages from it")
     if _usage(session, base) == c.MQUS_TRANSMISSION:
-        raise SettingsError(f"{name} is a transmission queue: its messages are its channel's")
+        raise SettingsError(f"{name} is a transmission queue: no workflow takes the messages of a channel")
 
 
 def _dead_letter_queue(session: Session) -> str:

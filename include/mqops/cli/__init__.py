@@ -12,6 +12,10 @@ from io import TextIOWrapper
 
 import click
 
+from mqops.cli.group import Group
+from mqops.cli.progress import progress_shown
+from mqops.deciders.registry import DECIDERS, decider_named
+
 COMMANDS: dict[str, str] = {
     "rules": "mqops.cli.rules:rules",
     "dlq": "mqops.cli.dlq:dlq",
@@ -21,30 +25,41 @@ COMMANDS: dict[str, str] = {
     "ledger": "mqops.cli.ledger:ledger",
     "estate": "mqops.cli.estate:estate",
     "quality": "mqops.cli.quality:quality",
-    "undo": "mqops.cli.undo:undo",
+    "trigger": "mqops.cli.trigger:trigger",
     "stop": "mqops.cli.stop:stop",
     "resume": "mqops.cli.stop:resume",
 }
-"""Subcommand → `module:name` of its click command."""
+"""Subcommand → `module:name` of its click command. Each decider has a subcommand of its name besides."""
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are named in `COMMANDS`."""
+class LazyGroup(Group):
+    """A group whose commands are named in `COMMANDS`, or are those of the deciders."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(name for name, place in COMMANDS.items() if find_spec(place.partition(":")[0]) is not None)
+        found = [name for name, entry in COMMANDS.items() if find_spec(entry.partition(":")[0]) is not None]
+        return sorted({*found, *DECIDERS})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
+        if cmd_name not in (names := self.list_commands(ctx)):
+            if cmd_name.startswith("-"):
+                return None  # an option: click says what is wrong with it
+            raise click.NoSuchCommand(cmd_name, possibilities=names, ctx=ctx)
+        entry = COMMANDS.get(cmd_name) or decider_named(cmd_name).command
+        if not entry:
+            from mqops.cli.decider import command_of  # noqa: PLC0415
+
+            return command_of(decider_named(cmd_name))
+        module, _, name = entry.partition(":")
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
         return command
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-def main() -> None:
+@click.version_option(package_name="mqops")
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Operations of IBM MQ queue managers: rules, plans, ledger."""
+    ctx.with_resource(progress_shown())
     if isinstance(sys.stdout, TextIOWrapper):  # a name that the terminal's character set has not stops nothing
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mqops.cli.outcome import show_line
 from mqops.cli.passes import full_name
 from mqops.command import command
+from mqops.counted import counted
 from mqops.errors import MQError
 from mqops.ledger.queue import NAME as LEDGER
 from mqwire.names import reason_name
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 TEXTS: Mapping[int, str] = {
     8708: "the dead-letter queue handler has started to process INPUTQ({queue}) of {queue_manager} ({until})",
     8709: "the dead-letter queue handler ends: {why}",
-    8721: "message {msg_id} on {queue} has no valid MQDLH: no rule applies, take it off with the program it is for",
-    8722: "{count} messages could not be put on {destination} by the rule at line {line}: {reason}; {remedy}",
+    8721: "message {msg_id} on {queue} has no valid MQDLH: no rule applies. Get it with the program that it is for",
+    8722: "{messages} could not be put on {destination} by the rule at line {line}: {reason}; {remedy}",
     8741: "the queue manager {name} cannot be connected to: {reason}",
     8742: "the queue manager {name} cannot be opened: {reason}",
     8743: "the queue manager {name} cannot be inquired: {reason}",
@@ -31,7 +32,7 @@ TEXTS: Mapping[int, str] = {
     8746: "the dead-letter queue cannot be closed: {reason}",
     8748: "no message can be got from the dead-letter queue {name}: {reason}",
     8749: "the unit of work cannot be committed or backed out: {reason}",
-    8758: "{count} errors in the rules table: correct them and start again, nothing was done",
+    8758: "{errors} in the rules table: correct the table and start again. Nothing was done",
 }
 """Number → text. Those of errors in the table itself stand before the error (`Problem.number`)."""
 
@@ -56,7 +57,13 @@ def say(number: int, **values: object) -> None:
 
 
 def say_error(error: MQError, queue_manager: str) -> None:
-    """Say that a call failed, where runmqdlq has a number for it; the ledger queue is none of its queues."""
+    """Print the AMQ line of a failed call to standard error.
+
+    Nothing is printed for calls that runmqdlq has no number for, or about the ledger queue, which runmqdlq does not
+    have.
+
+    Parameters: `queue_manager` the name of the connected queue manager.
+    """
     number = OF_VERB.get(error.verb)
     if number is None or error.object_name == LEDGER:
         return
@@ -72,12 +79,12 @@ def say_in_error(queue: str, msg_ids: Sequence[str]) -> None:
     if len(msg_ids) > MOST:
         more = len(msg_ids) - MOST
         look = command("mqops", "dlq", "anatomy", queue)
-        show_line(f"    and {more} more without a valid MQDLH: `{look}` counts them", err=True)
+        show_line(f"    and {counted(more, 'more message')} without a valid MQDLH: see `{look}`", err=True)
 
 
 def say_failures(failures: Mapping[Failure, int], remedy: Callable[[Failure], str]) -> None:
     """Say which tries failed: a line for each rule, destination and reason, and what is to come by `remedy`."""
     for failure, count in sorted(failures.items()):
         line, queue, queue_manager, reason = failure
-        told, name = f"{reason_name(reason)} ({reason})", full_name(queue, queue_manager)
-        say(8722, count=count, destination=name, line=line, reason=told, remedy=remedy(failure))
+        why, name = f"{reason_name(reason)} ({reason})", full_name(queue, queue_manager)
+        say(8722, messages=counted(count, "message"), destination=name, line=line, reason=why, remedy=remedy(failure))

@@ -8,45 +8,65 @@ from pathlib import Path
 
 import click
 
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_text
-from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, label, openmetrics, told_since
+from mqops.cli.columns import show_folded
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line, show_text
+from mqops.cli.passes import warn
+from mqops.cli.run_argument import completed_runs, one_queue_manager, queue_manager_argument, snapshot_folder
+from mqops.counted import counted
+from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, Group, QueueAnatomy, growth_since, label, openmetrics
 
 _COLUMNS = (*AGES, OLDER, UNKNOWN)
 
 
 @click.command()
 @click.argument("queue", default="")
-@click.argument("queue_manager", metavar="[QMGR]", default="")
+@queue_manager_argument
 @click.option(
     "--snapshot",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="A run's folder in the lake, or a snapshot's own: look there, and at no queue manager.",
+    metavar="RUN|FOLDER",
+    default="",
+    shell_complete=completed_runs,
+    help="Count the messages of a run (its key or the beginning of it), or of a folder of a run or a snapshot. "
+    "Connect to no queue manager.",
 )
-@click.option("--format", "form", type=click.Choice(["table", "json", "openmetrics"]), default="table")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "openmetrics"]),
+    default="table",
+    show_default=True,
+    help="How it is printed.",
+)
 @lake_option
 @json_option
 @known_errors
-def anatomy(*, queue: str, queue_manager: str, folder: Path | None, form: str, lake: Path, as_json: bool) -> None:
+def anatomy(*, queue: str, queue_manager: str, named: str, snapshot: str, form: str, lake: Path, as_json: bool) -> None:
     """Count the messages of QUEUE (none: the dead-letter queue) by reason, origin, application and age.
 
-    Growth is told since the last run that the lake has of the queue, or since one that found it empty. Nothing is
-    written and nothing is moved. Each run keeps the same as RUN/anatomy.prom.
+    Growth is counted since the last run of the queue in the lake, or since the queue was empty. Nothing is written and
+    nothing is moved. Each run writes the same counts to RUN/anatomy.prom.
     """
-    queues = _recorded(folder, queue) if folder else _looked(queue_manager, queue, lake)
+    if snapshot:
+        queues = _recorded(snapshot_folder(lake, snapshot), queue)
+    else:
+        queues = _looked(one_queue_manager(queue_manager, named), queue, lake)
     if as_json or form == "json":
         show_json({"queues": [one.to_json() for one in queues]})
     elif form == "openmetrics":
         show_text(openmetrics(queues).removesuffix("\n"))
     else:
         for one in queues:
-            show_text("\n".join(_table(one)))
+            for line in _table(one):
+                show_line(line) if line.startswith(" ") else show_folded(line, indent=2)
 
 
 def _looked(queue_manager: str, queue: str, lake: Path) -> list[QueueAnatomy]:
     from mqops.observe.anatomy_now import look  # noqa: PLC0415
 
-    return [look(connection_to(queue_manager.strip()), lake, queue.strip())]
+    found, expired = look(connection_to(queue_manager), lake, queue.strip())
+    if expired.messages:
+        warn(expired.told(found.queue))
+    return [found]
 
 
 def _recorded(folder: Path, queue: str) -> list[QueueAnatomy]:
@@ -61,14 +81,17 @@ def _table(queue: QueueAnatomy) -> Iterator[str]:
     for cell in queue.cells:
         ages[cell.group, cell.age] += cell.messages
     groups = queue.groups()
-    yield f"{queue.queue} of {queue.queue_manager}, {queue.observed_at}: {queue.messages} messages{_since(queue)}"
-    yield f"{'messages':>8} {'growth':>7}" + "".join(f"{age:>8}" for age in _COLUMNS) + "  reason, origin, application"
+    messages = counted(queue.messages, "message")
+    yield f"{queue.queue} of {queue.queue_manager}, {queue.observed_at}: {messages}{_since(queue)}"
+    yield "reason, origin, application"
+    yield f"{'messages':>12} {'growth':>8}" + "".join(f"{age:>8}" for age in _COLUMNS)
     for group in sorted({*groups, *queue.growth}, key=lambda one: (-groups[one], one)):
         counts = "".join(f"{ages[group, age] or '.':>8}" for age in _COLUMNS)
-        yield f"{groups[group]:8} {queue.growth.get(group, 0):+7}{counts}  {label(group)}"
+        yield label(group)
+        yield f"{groups[group]:12} {queue.growth.get(group, 0):+8}{counts}"
 
 
 def _since(queue: QueueAnatomy) -> str:
     run, at = queue.since
     of = f" of {at}" if run else ""
-    return f", {sum(queue.growth.values()):+} {told_since(run, at)}{of}" if at else ", no run to compare with"
+    return f", {sum(queue.growth.values()):+} {growth_since(run, at)}{of}" if at else ", no run to compare with"

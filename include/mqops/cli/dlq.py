@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from mqops.actions import Action
 from mqops.cli import amq
 from mqops.cli.act import act
 from mqops.cli.anatomy import anatomy
@@ -19,44 +20,49 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.cli.passes import (
     dry_run_option,
     full_name,
-    handling_options,
+    pacing_options,
     read_table,
     rules_option,
     show_dry_run,
+    show_nothing,
+    show_run_key,
     show_summary,
     source_of,
     strict_option,
-    tell,
     this_user,
     unit_size_option,
+    warn,
     warn_of,
 )
+from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
 from mqops.command import command
+from mqops.counted import counted
 from mqops.errors import MQError, RulesError, SettingsError
 from mqops.model import RunSummary
 
 if TYPE_CHECKING:
-    from mqops.decide.core.pacing import Handling
-    from mqops.deciders.dead_letters import Pass
+    from mqops.decide.core import PlanSummary
+    from mqops.decide.core.pacing import Pacing
+    from mqops.deciders.dead_letters import DeadLetterRequest
     from mqops.deciders.handler import Failure, Handler
     from mqops.mq.connection import MqConnection
     from mqops.rules import Table
 
 EPILOG = """\
-It acts at once and asks nobody: `--dry-run` rehearses it, and names the `mqops dlq act` that carries out what was
-rehearsed; `--canary` and `--pace` make it careful, `mqops undo RUN` takes it back.
+It acts at once, without a question. `--dry-run` only plans, and names the `mqops dlq act` that carries out this plan;
+`--canary` and `--pace` limit what is moved at first, `mqops undo RUN` puts it back.
 
-Each pass is a run of its own in the lake. What runmqdlq says with AMQ numbers goes to standard error, the outcome of
-each pass to standard output, with --json as one object a line.
+Each pass is a run in the lake. Messages with AMQ numbers, as runmqdlq has them, go to standard error. The outcome of
+each pass goes to standard output; with --json as one object in each line.
 
-Exit codes: 0 it ended as WAIT or a signal said, whatever could not be put; 1 the table is not valid, the queue manager
+Exit codes: 0 it ended because of WAIT or a signal, also if puts failed; 1 the table is not valid, the queue manager
 failed, a pass does not balance, canaries came back, or somebody stopped it (`mqops stop`); 2 usage.
 """
 
 
 @click.group()
 def dlq() -> None:
-    """Deal with dead-letter queues by a rules table."""
+    """Process dead-letter queues by a rules table."""
 
 
 dlq.add_command(anatomy)
@@ -65,10 +71,16 @@ dlq.add_command(act)
 
 @dlq.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help", "-?"]})
 @click.argument("queue", default="")
-@click.argument("queue_manager", metavar="[QMGR]", default="")
+@queue_manager_argument
 @rules_option
 @strict_option
 @dry_run_option
+@click.option(
+    "--split-groups",
+    is_flag=True,
+    help="Move each message of an MQ group by itself, as runmqdlq does. Without it a group stays on the queue if the "
+    "table sends its messages to different queues.",
+)
 @click.option("--once", is_flag=True, help="One pass, whatever WAIT and RETRYINT of the table say.")
 @click.option(
     "-u",
@@ -79,7 +91,7 @@ dlq.add_command(act)
 )
 @click.option("-c", "client", is_flag=True, help="Connect as a client: MQSERVER or a channel table says where to.")
 @unit_size_option
-@handling_options
+@pacing_options
 @lake_option
 @json_option
 @click.pass_context
@@ -89,45 +101,52 @@ def run(
     *,
     queue: str,
     queue_manager: str,
+    named: str,
     rules_file: IO[bytes],
     strict: bool,
     dry_run: bool,
+    split_groups: bool,
     once: bool,
     user: str,
     client: bool,
     unit_size: int,
-    handling: Handling,
+    pacing: Pacing,
     lake: Path,
     as_json: bool,
 ) -> None:
-    """Stand in for runmqdlq: deal with QUEUE of queue manager QMGR by the rules table on standard input.
+    """Work like runmqdlq: process QUEUE of queue manager QMGR by the rules table on standard input.
 
-    QUEUE and QMGR beat INPUTQ and INPUTQM of the table; with neither it is the dead-letter queue of the default queue
-    manager. Every message is copied to the lake before anything is moved, and each pass is proved at its end.
+    QUEUE and QMGR take precedence over INPUTQ and INPUTQM of the table. Without both: the dead-letter queue of the
+    default queue manager. Every message is copied to the lake before anything is moved, and each pass ends with a
+    proof.
 
-    RETRYINT and WAIT of the table hold: a put that failed is tried again RETRYINT (60) seconds later, and what comes
-    meanwhile is dealt with at once (the other is left then, LATER in the plan); then it waits for messages, with
-    WAIT(YES), the default, until it is ended, with WAIT(n) n seconds, with WAIT(NO) not at all.
-    SIGTERM and Ctrl-C end it behind the unit of work it is in, and canaries that came back behind their pass. For a
-    single pass: --once.
+    RETRYINT and WAIT of the table have their usual meaning. A put that failed is tried again after RETRYINT (60)
+    seconds. A pass before that time leaves the message (LATER in the plan) and processes the messages that have come.
+    Then the handler waits for messages: with WAIT(YES), the default, until it is ended; with WAIT(n) for n seconds;
+    with WAIT(NO) not at all. SIGTERM and Ctrl-C end it after the current unit of work. If canaries come back, it ends
+    after the pass. --once makes a single pass.
 
-    What a rule puts back on the queue itself as it was is left from then on, until the handler is started again. Each
-    pass copies the whole queue: the more stays there, the less often it makes one, but every RETRYINT seconds if need
-    be.
+    The messages of an MQ group, and the segments of a message, go together: if the table sends them to different
+    queues, all of them stay (SPLIT in the plan). --split-groups moves each by itself.
+
+    A message that a rule puts back unchanged on the same queue is left until the handler is started again. Each pass
+    copies the whole queue. So the handler makes fewer passes if many messages stay there, but at least one every
+    RETRYINT seconds if messages have come.
     """
     if queue.startswith("?"):
         click.echo(ctx.get_help())
         return
-    from mqops.deciders.dead_letters import Pass, plan_pass  # noqa: PLC0415
+    from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest  # noqa: PLC0415
+    from mqops.deciders.run import discard_if_empty, plan_run  # noqa: PLC0415
 
     password = _password(user)
     try:
         table, text = read_table(rules_file, strict=strict, numbers=True)
     except RulesError as error:
-        amq.say(8758, count=len(error.problems))
+        amq.say(8758, errors=counted(len(error.problems), "error"))
         raise
-    connection = connection_to(queue_manager.strip() or table.control.inputqm.strip())
-    what = Pass(
+    connection = connection_to(one_queue_manager(queue_manager, named) or table.control.inputqm.strip())
+    what = DeadLetterRequest(
         connection=_as_asked(connection, user, password, client=client),
         lake=lake,
         table=table,
@@ -135,13 +154,19 @@ def run(
         source=source_of(rules_file),
         queue=_first_word(queue) or table.control.inputq.strip(),
         unit_size=unit_size,
-        handling=handling,
+        pacing=pacing,
         requested_by=this_user(),
-        tell=_Once(),
+        split_groups=split_groups,
+        warn=_Once(),
     )
     try:
         if dry_run:
-            show_dry_run(*plan_pass(what), as_json=as_json)
+            planned = plan_run(DEAD_LETTERS, what)
+            if discard_if_empty(*planned):
+                show_nothing(planned.plan, as_json=as_json)
+            else:
+                _warn_of_split_groups(planned.plan, planned.plan.queue)
+                show_dry_run(*planned, as_json=as_json)
         elif not _handle(what, once=once, as_json=as_json):
             ctx.exit(1)
     except MQError as error:
@@ -179,50 +204,76 @@ class _Once:
     def __call__(self, line: str) -> None:
         if line not in self._said:
             self._said.add(line)
-            tell(line)
+            warn(line)
 
 
-def _handle(what: Pass, *, once: bool, as_json: bool) -> bool:
+def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> bool:
     """Pass after pass; whether it ended as WAIT or a signal said."""
+    from mqops.deciders.dead_letters import DEAD_LETTERS  # noqa: PLC0415
     from mqops.deciders.handler import Handler  # noqa: PLC0415
+    from mqops.deciders.run import discard_if_empty  # noqa: PLC0415
 
     with Ending() as ending:
-        handler = Handler(what, ending, once=once, tell_errors=lambda ids: amq.say_in_error(handler.queue, ids))
-        refuse_own(handler.queue_manager, what.requested_by, this_user())
+        handler = Handler(what, ending, once=once, report_errors=lambda ids: amq.say_in_error(handler.queue, ids))
+        refuse_own(DEAD_LETTERS, handler.queue_manager, requester=what.requested_by, approver=this_user())
         until = "one pass, --once" if once else f"WAIT({what.table.control.wait})"
         amq.say(8708, queue=handler.queue, queue_manager=handler.queue_manager, until=until)
         while handler.has_work():
             folder, plan = handler.plan()
+            if discard_if_empty(folder, plan):
+                handler.pass_over(plan)
+                continue
+            show_run_key(folder)
             warn_of(folder)
-            summary = handler.carry_out(folder, plan)
+            _warn_of_split_groups(plan, handler.queue)
+            summary = handler.make_pass(folder, plan)
             show_json(summary.to_json()) if as_json else show_summary(summary)
             amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
             amq.say_failures(handler.outcome.failures, partial(_next_try, handler, what.table, once=once))
             for line, *name in sorted(set(handler.outcome.put_back.values())):
-                what.tell(
+                what.warn(
                     f"what the rule at line {line} puts on {full_name(*name)} is on {handler.queue} again, as it was, "
-                    "and is left from now on; correct the rules table, and start it again"
+                    "and is left from now on. Correct the rules table and start the handler again"
                 )
             if ending.asked and not summary.finished and folder.issued_json.exists():
-                tell(f"{ending.asked}: `{command('mqops', 'resume', summary.run, '--finish')}` does the rest")
+                warn(f"{ending.asked}: `{command('mqops', 'resume', summary.run, '--finish')}` does the rest")
         if not handler.passes:
             _show_nothing(handler, as_json=as_json)
         amq.say(8709, why=_why(handler, ending, until))
         return not handler.over
 
 
+def _warn_of_split_groups(plan: PlanSummary, queue: str) -> None:
+    """Say that messages stay which runmqdlq would move."""
+    if number := plan.actions.get(Action.SPLIT):
+        warn(
+            f"{counted(number, 'message stays', 'messages stay')} on {queue}: the table sends messages of one MQ group "
+            "to different queues. runmqdlq would move each by itself; --split-groups does so, too"
+        )
+
+
 def _next_try(handler: Handler, table: Table, failure: Failure, *, once: bool) -> str:
     """What is to come of the messages that failed so."""
     if failure not in handler.outcome.to_retry:
-        return "no try is left for them, they stay"
-    return "start it again for the next try" if once else f"the next try is in {table.control.retryint} s"
+        return "no try is left, they stay on the queue"
+    return "start the handler again for the next try" if once else f"the next try is in {table.control.retryint} s"
 
 
 def _show_nothing(handler: Handler, *, as_json: bool) -> None:
+    told = (handler.expired.told(handler.queue),) if handler.expired.messages else ()
     if as_json:
-        nothing = RunSummary(run="", workflow="dlq", queue_manager=handler.queue_manager, queue=handler.queue, plan="")
+        nothing = RunSummary(
+            run="",
+            workflow="dlq_rules",
+            queue_manager=handler.queue_manager,
+            queue=handler.queue,
+            plan="",
+            remarks=(*told, *handler.remarks),
+        )
         show_json(nothing.to_json())
     else:
+        for remark in handler.remarks:
+            show_line(remark)
         show_line(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
 
 

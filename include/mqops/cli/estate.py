@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from mqops.cli.outcome import connection_to, show_json, show_line
+from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
-from mqops.estate import EstateFile, as_plain, load, parse
-
-DEFAULT = Path(__file__).resolve().parents[2] / "estate.yaml"
+from mqops.estate import EstateFile, RulesWorkflow, as_plain, load, parse
+from mqops.storage import ESTATE
 
 
 @click.group()
@@ -22,9 +22,11 @@ def estate() -> None:
 
 
 @estate.command()
-@click.argument("file", type=click.Path(path_type=Path), default=DEFAULT, envvar="MQOPS_ESTATE")
+@click.argument("file", type=click.Path(path_type=Path), default=ESTATE, envvar="MQOPS_ESTATE")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
-@click.option("--live", is_flag=True, help="Also ask each queue manager who may put on MQOPS.LEDGER.")
+@click.option(
+    "--live", is_flag=True, help="Also ask each queue manager for its queues, and who may put on MQOPS.LEDGER."
+)
 @click.option(
     "--own",
     "own",
@@ -37,7 +39,8 @@ def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[
     """Check the estate FILE (default: the project's): every error with file, line and field.
 
     With --live each queue manager is connected to as by the other commands: by MQOPS_CONNECTION where it is for this
-    one, else locally. Warnings do not change the exit code; a queue manager that cannot be reached is an error.
+    one, else locally. A queue that is not there is an error: one that the estate names, or that a rules table forwards
+    to. So is a queue manager that cannot be reached. Warnings do not change the exit code.
     """
     problems, plain = examine(file)
     warnings: list[str] = []
@@ -48,7 +51,7 @@ def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[
     else:
         for line in [*problems, *(f"warning: {warning}" for warning in warnings)]:
             show_line(line)
-        show_line(f"{file}: {len(problems)} errors" if problems else f"{file}: valid")
+        show_line(f"{file}: {counted(len(problems), 'error')}" if problems else f"{file}: valid")
     ctx.exit(1 if problems else 0)
 
 
@@ -57,6 +60,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 
     Parameters: `own` users and groups that mqops works as, besides the user of each connection.
     """
+    from mqops.cli.estate_live import missing_objects  # noqa: PLC0415
     from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.access import ledger_access  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
@@ -69,10 +73,27 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
             connection = connection_to(name)
             users = {*own, connection.user or getpass.getuser()}
             with connect(connection) as session:
+                errors += [f"{name}: {line}" for line in missing_objects(session, estate_file, name)]
                 warnings += [f"{name}: {line}" for line in ledger_access(session, folder_of(lake, name), users)]
+            for line in _wrong_targets(estate_file, name):
+                errors.append(f"{name}: {line}")
         except MqopsError as error:
             errors.append(f"{name}: {error}")
     return warnings, errors
+
+
+def _wrong_targets(file: EstateFile, name: str) -> list[str]:
+    """A line for each rule whose FWDQ the queue manager cannot put to. Raises `MqopsError`."""
+    from mqops.decide.rules_check import wrong_queues  # noqa: PLC0415
+    from mqops.rules import parse as parse_rules  # noqa: PLC0415
+
+    found = []
+    for _, workflow in file.estate.queue_managers[name].workflows(RulesWorkflow):
+        text = file.rules(workflow.rules).read_bytes().decode("utf-8", "surrogateescape")
+        table = parse_rules(text, source=workflow.rules, origins=workflow.origins, lint=False).table
+        problems = wrong_queues(table, connection_to(name), backout=workflow.origins) if table else []
+        found += [f"{workflow.rules}:{problem.line}: {problem.message}" for problem in problems]
+    return found
 
 
 def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
@@ -94,8 +115,7 @@ def rules_problems(estate_file: EstateFile) -> list[str]:
     from mqops.rules import parse as parse_rules  # noqa: PLC0415
 
     managers = estate_file.estate.queue_managers.values()
-    tables = {(item.dlq_rules.rules, False) for item in managers if item.dlq_rules}
-    tables |= {(item.backout_reprocess.rules, True) for item in managers if item.backout_reprocess}
+    tables = {(each.rules, each.origins) for item in managers for _, each in item.workflows(RulesWorkflow)}
     problems = []
     for relative, origins in sorted(tables):
         try:

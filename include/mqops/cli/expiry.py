@@ -7,34 +7,54 @@ from pathlib import Path
 
 import click
 
-from mqops.cli.four_eyes import refuse_own
+from mqops.cli.columns import show_folded
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
-from mqops.cli.passes import dry_run_option, show_dry_run, show_summary, this_user, unit_size_option
+from mqops.cli.passes import (
+    dry_run_option,
+    refuse_to_ask,
+    run_once,
+    this_user,
+    unit_size_option,
+    warn,
+    yes_option,
+)
+from mqops.cli.run_argument import queue_manager_option
+from mqops.counted import counted
 from mqops.estate import duration
 from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
-
-queue_manager_option = click.option(
-    "--queue-manager", "-m", default="", help="The queue manager; else the default one."
-)
+from mqops.observe.core.expired import Expired
 
 
 @click.group()
 def expiry() -> None:
-    """Expired messages, and those that will be."""
+    """Expired messages, and messages that will expire."""
 
 
 @expiry.command()
 @click.argument("queues", nargs=-1)
 @queue_manager_option
-@click.option("--recheck", default=3600, show_default=True, type=click.IntRange(0), help="Seconds until a look anyway.")
-@click.option("--all", "all_filled", is_flag=True, help="Every queue with messages, whatever earlier scans taught.")
+@click.option(
+    "--recheck",
+    default=3600,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Seconds after which a queue is browsed in any case.",
+)
+@click.option(
+    "--all",
+    "all_filled",
+    is_flag=True,
+    help="Browse every queue that has messages, also if an earlier scan found that nothing expires.",
+)
 @lake_option
 @json_option
 @known_errors
 def scan(
     *, queues: tuple[str, ...], queue_manager: str, recheck: int, all_filled: bool, lake: Path, as_json: bool
 ) -> None:
-    """Browse QUEUES (names, or beginnings and *; none: all but SYSTEM. and MQOPS. ones) that are worth it.
+    """Browse those of QUEUES that can hold expired messages.
+
+    QUEUES are names, or beginnings of names and *. Without QUEUES: all queues except SYSTEM.* and MQOPS.*.
 
     The queue manager discards what has expired and sends the reports that were asked for.
     """
@@ -52,7 +72,7 @@ def scan(
         return
     for queue in found.inhibited:
         show_line(f"{queue} is not looked at: GET(DISABLED)")
-    show_line(f"{summary.queue_manager}: {len(found.why)} of {found.looked_at} queues are worth a scan")
+    show_line(f"{summary.queue_manager}: worth a scan: {len(found.why)} of {counted(found.looked_at, 'queue')}")
     _show(summary)
 
 
@@ -63,9 +83,9 @@ def scan(
 @json_option
 @known_errors
 def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json: bool) -> None:
-    """How many messages of QUEUES (as for scan) expire within which time.
+    """Count the messages of QUEUES (as for scan) by the time until they expire.
 
-    It has to look at every message, and so the queue manager discards what has expired, as at any look.
+    This browses every message, so the queue manager discards the messages that have expired.
     """
     from mqops.expiry.scan import run_scan  # noqa: PLC0415
 
@@ -73,12 +93,21 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
         connection_to(queue_manager), lake, queues or ("*",), recheck=timedelta(0), all_filled=True
     )
     if as_json:
-        show_json({scan.queue: {"next_expiry": scan.next_expiry, **scan.soon} for scan in summary.queues})
+        document = {
+            scan.queue: {"next_expiry": scan.next_expiry, "discarded": scan.discarded, **scan.soon}
+            for scan in summary.queues
+        }
+        show_json(document)
         return
     names = (*BUCKETS, LATER, NEVER)
-    show_line("".join(f"{name:>9}" for name in names) + "  queue")
+    show_line("queue")
+    show_line("".join(f"{name:>10}" for name in names))
     for scan in summary.queues:
-        show_line("".join(f"{scan.soon.get(name, 0):9}" for name in names) + f"  {scan.queue}{_next(scan)}")
+        show_folded(f"{scan.queue}{_next(scan)}")
+        show_line("".join(f"{scan.soon.get(name, 0):10}" for name in names))
+    for scan in summary.queues:
+        if scan.discarded > 0:
+            show_line(Expired(scan.discarded, scan.exact).told(scan.queue))
 
 
 @expiry.command("age-out")
@@ -86,6 +115,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
 @click.option("--older-than", required=True, help="The age from which messages are discarded: 90s, 30m, 12h, 7d.")
 @queue_manager_option
 @dry_run_option
+@yes_option
 @unit_size_option
 @lake_option
 @json_option
@@ -96,29 +126,34 @@ def age_out(
     older_than: str,
     queue_manager: str,
     dry_run: bool,
+    yes: bool,
     unit_size: int,
     lake: Path,
     as_json: bool,
 ) -> None:
     """Discard the messages of QUEUES that are older than an age, whatever their Expiry.
 
-    Who asked for an expiration report gets it. The run keeps copies: `mqops undo RUN` puts them back. What --dry-run
-    plans, `mqops dlq act` carries out.
+    The command shows the plan and asks for confirmation. A message that asks for an expiration report gets it. The lake
+    has copies of the messages: `mqops undo RUN` puts them back. `mqops dlq act` carries out the plan that --dry-run
+    makes.
     """
-    from mqops.deciders.age_out import carry_out, plan_age_out  # noqa: PLC0415
+    from mqops.deciders.age_out import AGE_OUT, AgeOutRequest  # noqa: PLC0415
 
+    refuse_to_ask(as_json=as_json, answered=dry_run or yes)
     try:
         limit = duration(older_than)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--older-than") from None
-    connection, user = connection_to(queue_manager), this_user()
-    folder, plan = plan_age_out(connection, lake, queues, limit=limit, rehearsed_by=user if dry_run else "")
-    if dry_run:
-        show_dry_run(folder, plan, as_json=as_json)
-        return
-    refuse_own(plan.queue_manager, user, user, workflow="age_out")
-    summary = carry_out(connection, folder, plan, unit_size=unit_size, requested_by=user)
-    show_json(summary.to_json()) if as_json else show_summary(summary)
+    what = AgeOutRequest(
+        connection=connection_to(queue_manager),
+        lake=lake,
+        queues=queues,
+        limit=limit,
+        unit_size=unit_size,
+        requested_by=this_user(),
+        warn=warn,
+    )
+    run_once(AGE_OUT, what, dry_run=dry_run, as_json=as_json, question="" if yes else "Discard these messages?")
 
 
 def _show(summary: ExpirySummary) -> None:

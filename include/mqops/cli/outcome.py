@@ -19,12 +19,18 @@ from mqops.printable import printable
 
 P = ParamSpec("P")
 
+
+def default_lake() -> Path:
+    """The lake where neither --lake nor MQOPS_LAKE names one."""
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mqops" / "lake"
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 lake_option = click.option(
     "--lake",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="MQOPS_LAKE",
-    default=lambda: Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mqops" / "lake",
+    default=default_lake,
     help="Folder of snapshots, plans and ledgers; else $MQOPS_LAKE, else mqops/lake in the user's data folder.",
 )
 
@@ -37,12 +43,17 @@ def known_errors(command: Callable[P, None], *, code: int = 1) -> Callable[P, No
         try:
             command(*args, **kwargs)
         except MqopsError as error:
-            show_text(f"mqops: {error}", err=True)
-            if kwargs.get("as_json") or kwargs.get("form") == "json":
-                show_json(error_document(error))
+            tell_error(error, as_json=bool(kwargs.get("as_json") or kwargs.get("form") == "json"))
             sys.exit(code)
 
     return wrapped
+
+
+def tell_error(error: MqopsError, *, as_json: bool) -> None:
+    """Print a known error on standard error, with --json as an object on standard output besides."""
+    show_text(f"mqops: {error}", err=True)
+    if as_json:
+        show_json(error_document(error))
 
 
 def errors_are_usage(command: Callable[P, None]) -> Callable[P, None]:
@@ -56,10 +67,10 @@ def error_document(error: MqopsError) -> dict[str, Any]:
     `errors` are there where a rules table is not valid.
     """
     code, advice = (error.symbol, error.advice) if isinstance(error, MQError) else (type(error).__name__, "")
-    told: dict[str, Any] = {"code": code, "message": str(error), "what_to_do": advice or error.default_message()}
+    document: dict[str, Any] = {"code": code, "message": str(error), "what_to_do": advice or error.default_message()}
     if isinstance(error, RulesError):
-        told["errors"] = list(error.problems)
-    return {"error": told}
+        document["errors"] = list(error.problems)
+    return {"error": document}
 
 
 def connection_to(queue_manager: str) -> MqConnection:

@@ -6,32 +6,37 @@ import functools
 import os
 import pwd
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from mqops.actions import ACTED
+from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
 from mqops.command import command as command_line
+from mqops.counted import counted
 from mqops.decide.core import PlanSummary
-from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Handling
+from mqops.decide.core.pacing import DEFAULT_PATIENCE, DEFAULT_WAIT, Pacing
 from mqops.decide.core.preflight import Preflight, shown
-from mqops.errors import RulesError
-from mqops.model import RunSummary
-from mqops.observe.core.anatomy import told
+from mqops.errors import MqopsError, RulesError
+from mqops.model import CanaryResult, RunSummary
+from mqops.observe.core.anatomy import anatomy_lines
 from mqops.rules import Table, parse
 
 if TYPE_CHECKING:
+    from mqops.deciders.decider import Decider, R
     from mqops.lake.run import RunFolder
 
 rules_option = click.option(
-    "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table; else standard input."
+    "--rules", "rules_file", type=click.File("rb"), default="-", help="The rules table. Default: standard input."
 )
 unit_size_option = click.option(
-    "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages a unit of work."
+    "--unit-size", type=click.IntRange(1, 5000), default=200, show_default=True, help="Messages in each unit of work."
 )
 strict_option = click.option("--strict", is_flag=True, help="Refuse a table that IBM's own handler would not take.")
-dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would be done, once, and move nothing.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Show the plan of one pass. Nothing is moved.")
 
 
 _COUNT = click.IntRange(0)
@@ -41,40 +46,43 @@ _HANDLING = (
         type=_COUNT,
         default=0,
         show_default="0: all at once",
-        help="Messages of each destination and rule that go ahead; the rest follows where none of them came back.",
+        help="Messages of each destination and rule that are sent first. The others follow if these were read and "
+        "none comes back.",
     ),
     click.option(
         "--canary-wait",
         type=_COUNT,
         default=DEFAULT_WAIT,
         show_default=True,
-        help="With canaries: seconds until it is decided whether they came back.",
+        help="With --canary: seconds until they must be read, and may come back.",
     ),
-    click.option("--pace", type=_COUNT, default=0, show_default="0: no limit", help="Most messages a second."),
+    click.option(
+        "--pace", type=_COUNT, default=0, show_default="0: no limit", help="The largest number of messages a second."
+    ),
     click.option(
         "--in-flight",
         type=_COUNT,
         default=0,
         show_default="0: no look at its depth",
-        help="Nothing is put on a destination while so many messages stand on it.",
+        help="Put nothing on a destination while its depth is this number of messages or more.",
     ),
     click.option(
         "--patience",
         type=_COUNT,
         default=DEFAULT_PATIENCE,
         show_default=True,
-        help="With --in-flight: seconds to wait for a destination to have room; then the rest for it is left.",
+        help="With --in-flight: seconds to wait for room on a destination. Then its other messages are left.",
     ),
 )
 
 
-def handling_options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that say how a plan is carried out; the command gets them as `handling`."""
+def pacing_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say how a plan is carried out; the command gets them as `pacing`."""
 
     @functools.wraps(command)
     def wrapped(*, canary: int, canary_wait: int, pace: int, in_flight: int, patience: int, **others: Any) -> None:
-        handling = Handling(canary=canary, canary_wait=canary_wait, pace=pace, in_flight=in_flight, patience=patience)
-        command(handling=handling, **others)
+        pacing = Pacing(canary=canary, canary_wait=canary_wait, pace=pace, in_flight=in_flight, patience=patience)
+        command(pacing=pacing, **others)
 
     for option in reversed(_HANDLING):
         wrapped = option(wrapped)
@@ -94,9 +102,14 @@ def this_user() -> str:
         return f"{os.getuid()}@{socket.gethostname()}"
 
 
-def tell(line: str) -> None:
-    """Say something beside the outcome: on standard error."""
+def warn(line: str) -> None:
+    """Print a line that is not the outcome: on standard error."""
     show_line(f"mqops: {line}", err=True)
+
+
+def show_run_key(run: RunFolder) -> None:
+    """Name the run on standard error before anything is moved: a person who ends this process can resume it."""
+    warn(f"run {run.run} of {run.queue_manager}")
 
 
 def read_table(
@@ -107,7 +120,7 @@ def read_table(
     Parameters: `numbers` whether errors get the numbers that they have in runmqdlq.
 
     Raises:
-        RulesError: it is not valid; every error has been told on standard error.
+        RulesError: it is not valid; every error stands on standard error.
     """
     text = file.read().decode("utf-8", "surrogateescape")
     parsed = parse(text, source=source_of(file), origins=origins, strict=strict, lint=False)
@@ -115,97 +128,173 @@ def read_table(
         for problem in parsed.errors:
             show_text(problem.render(f"AMQ{problem.number}: " if numbers and problem.number else ""), err=True)
         problems = [{"line": one.line, "column": one.column, "message": one.message} for one in parsed.errors]
-        raise RulesError(f"the rules table has {len(problems)} errors; nothing was done", problems=problems)
+        raise RulesError(f"the rules table has {counted(len(problems), 'error')}; nothing was done", problems=problems)
     return parsed.table, text
 
 
 def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
     """What would be done, and what the pre-flight of it found."""
-    from mqops.decide.preflight_record import kept  # noqa: PLC0415
+    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
 
-    found = kept(run)
+    found = read_preflight(run)
     command = _carry_out_command(run, plan)
     if as_json:
-        told = {"run": str(run.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None}
-        show_json(told | ({"carry_out": command} if command else {}))
+        document = {"run": str(run.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None}
+        show_json(document | ({"carry_out": command} if command else {}))
     else:
-        show_plan(plan, found, command)
+        show_plan(plan, found)
+        if command:
+            show_line(f"run {plan.run} keeps this plan; to carry it out as it stands:")
+            show_line(f"    {command}")
+        show_line("dry run: nothing was moved")
+
+
+TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
+"""How a time is written."""
+yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
+
+
+def refuse_to_ask(*, as_json: bool, answered: bool) -> None:
+    """Refuse --json where a question would have to be asked. Raises `click.UsageError`."""
+    if as_json and not answered:
+        raise click.UsageError("--json cannot ask for confirmation: give --dry-run or --yes with it")
+
+
+def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> None:
+    """Plan a run. Show the plan if `dry_run`, else carry it out and show what was done.
+
+    Parameters: `question` that is asked below the plan before anything is done, "" for none.
+
+    Raises:
+        click.Abort: the answer is no. Nothing was moved.
+        NothingToDo: no queue has a message for it.
+        NotApproved: the estate asks for four eyes. Nothing was moved.
+        MqopsError: as `plan_run` and `carry_out`.
+    """
+    from mqops.deciders.run import carry_out, discard_if_empty, plan_run  # noqa: PLC0415
+
+    run, plan = plan_run(decider, request)
+    if discard_if_empty(run, plan):
+        show_nothing(plan, as_json=as_json)
+        return
+    if dry_run:
+        show_dry_run(run, plan, as_json=as_json)
+        return
+    with discarded_unless_agreed(run):
+        refuse_own(decider, plan.queue_manager, requester=request.requested_by, approver=this_user())
+        show_run_key(run)
+        warn_of(run)
+        if question and plan.actions.keys() & ACTED:
+            if not as_json:
+                show_plan(plan, None)
+            if not click.confirm(question):
+                raise click.Abort
+    summary = carry_out(decider, request, run, plan)
+    show_json(summary.to_json()) if as_json else show_summary(summary)
+
+
+@contextmanager
+def discarded_unless_agreed(run: RunFolder) -> Iterator[None]:
+    """Remove a run that is refused before anything of it is begun, by the estate or by the person who is asked."""
+    try:
+        yield
+    except (click.Abort, MqopsError):
+        run.discard()
+        raise
+
+
+def show_nothing(plan: PlanSummary, *, as_json: bool) -> None:
+    """Say that the queues had no message, with what is remarkable about them. No run is kept, and there is no plan."""
+    if as_json:
+        nothing = RunSummary(
+            run="",
+            workflow=plan.workflow,
+            queue_manager=plan.queue_manager,
+            queue=plan.queue,
+            plan="",
+            remarks=plan.remarks,
+        )
+        show_json(nothing.to_json())
+        return
+    for remark in plan.remarks:
+        show_line(remark)
+    are = "are" if "," in plan.queue else "is"
+    show_line(f"nothing to do: {plan.queue.replace(',', ', ')} of {plan.queue_manager} {are} empty")
 
 
 def warn_of(run: RunFolder) -> None:
-    """What the pre-flight doubts, on standard error, before anything is moved."""
-    from mqops.decide.preflight_record import kept  # noqa: PLC0415
+    """Print what the pre-flight doubts, on standard error, before anything is moved."""
+    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
 
-    found = kept(run)
+    found = read_preflight(run)
     for line in shown(found.doubts) if found else ():
-        tell(line)
+        warn(line)
 
 
 def full_name(queue: str, queue_manager: str) -> str:
-    """A queue's name, with its queue manager's where that is known."""
+    """A queue's name, with its queue manager's name if that is known."""
     return f"{queue}@{queue_manager}" if queue_manager else queue
 
 
 def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
-    """What carries out exactly this plan, "" where nothing does."""
-    if not plan.requested_by:
+    """What carries out exactly this plan, "" where nothing does, or where it moves nothing."""
+    if not (plan.requested_by and plan.actions.keys() & ACTED):
         return ""
     words = ("mqops", "dlq", "act", run.run, "-m", plan.queue_manager, "--approve", plan.digest)
     return command_line(*words, "--lake", run.lake_folder.parent.resolve())
 
 
-def show_plan(plan: PlanSummary, found: Preflight | None, command: str) -> None:
-    """The plan and its pre-flight as text; `command` carries it out, if any does."""
-    show_line(f"{plan.queue} of {plan.queue_manager}: {plan.rows} messages, {plan.bytes} bytes; plan {plan.digest}")
+def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
+    """The plan and its pre-flight as text."""
+    size = f"{counted(plan.rows, 'message')}, {counted(plan.bytes, 'byte')}"
+    show_line(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
     for count in plan.counts:
         rule = f"line {count.rule_line}" if count.rule_line else "no rule"
         target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
-        show_line(f"{count.messages:8}  {rule}: {count.action}{target}  ({origin}; {count.bytes} bytes{oldest})")
+        show_line(
+            f"{count.messages:8}  {rule}: {count.action}{target}  ({origin}; {counted(count.bytes, 'byte')}{oldest})"
+        )
         for sample in count.samples:
-            told = (
-                f"{sample.msg_id} {sample.put_at} {sample.put_appl_name or '-'}, {sample.bytes} bytes: {sample.shape}"
-            )
-            show_line(f"{'':10}{told}".rstrip())
+            size = counted(sample.bytes, "byte")
+            text = f"{sample.msg_id} {sample.put_at} {sample.put_appl_name or '-'}, {size}: {sample.shape}"
+            show_line(f"{'':10}{text}".rstrip())
     if plan.counts_left_off:
-        show_line(f"{plan.counts_left_off} smaller groups are left off here; RUN/plan has every message")
+        show_line(f"not shown: {counted(plan.counts_left_off, 'smaller group')}. RUN/plan has every message")
     for remark in (*plan.remarks, *(found.remarks if found else ())):
         show_line(remark)
     for line in shown(found.findings) if found else ():
         show_line(line)
-    if command:
-        show_line(f"run {plan.run} keeps this plan; to carry it out as it stands:")
-        show_line(f"    {command}")
-    show_line("dry run: nothing was moved")
 
 
-def told_canaries(fate: Mapping[str, Any]) -> str:
-    """What became of a group's canaries (`mqops.act.canary.Fate`), in a line."""
-    counts = f"{fate['canaries']} canaries, {fate['back']} came back, {fate['failed']} failed, {fate['unread']} unread"
-    outcome = f"stopped: {fate['why']}" if fate["why"] else "the rest followed"
-    return f"{fate['unit_group']}: {counts}: {outcome}"
+def canary_line(result: CanaryResult) -> str:
+    """What became of the canaries of a destination and rule, in a line."""
+    number = counted(result.canaries, "canary", "canaries")
+    counts = f"{number}, {result.back} came back, {result.failed} failed, {result.unread} unread"
+    outcome = f"stopped: {result.why}" if result.why else "the rest followed"
+    return f"{result.unit_group}: {counts}: {outcome}"
 
 
 def show_summary(summary: RunSummary) -> None:
-    """What was done."""
+    """Print the summary of a run: what was moved, discarded and left."""
     show_line(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
     for rule in summary.rules:
         name = f"line {rule.rule_line}" if rule.rule_line else "no rule"
         counts = f"{rule.moved} moved, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
-        failed = f", {rule.failed} tries failed" if rule.failed else ""
+        failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
         show_line(f"{rule.planned:8}  {name}: {rule.action}: {counts}{failed}")
     for reason, count in summary.reasons.items():
-        show_line(f"{count:8}  tries failed with {reason}")
+        show_line(f"{counted(count, 'try', 'tries', spec='8')} failed with {reason}")
     for why, count in summary.left_because.items():
         show_line(f"{count:8}  left: {why}")
     for why, count in summary.gone_because.items():
         show_line(f"{count:8}  gone: {why}")
-    for fate in summary.canaries:
-        show_line(told_canaries(fate))
+    for canaries in summary.canaries:
+        show_line(canary_line(canaries))
     for remark in summary.remarks:
         show_line(remark)
     totals = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
     show_line(f"{summary.planned} planned = {totals}: balances")
-    for line in told(summary.anatomy):
+    for line in anatomy_lines(summary.anatomy):
         show_line(line)

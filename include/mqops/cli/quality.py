@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mqops.cli.outcome import error_document, show_json, show_line, show_text
+from mqops.cli.outcome import error_document, lake_option, show_json, show_line, show_text
+from mqops.cli.run_argument import snapshot_folder, snapshot_option
+from mqops.counted import counted
 from mqops.errors import MqopsError
 
 if TYPE_CHECKING:
@@ -25,25 +27,33 @@ def quality() -> None:
 
 
 @quality.command()
-@click.option("--snapshot", type=_FOLDER, required=True, help="A run's folder in the lake, or a snapshot's own folder.")
+@snapshot_option
 @click.option("--suite", "suites", type=_FILE, required=True, multiple=True, help="A suite; may be repeated.")
 @click.option("--out", type=_FOLDER, help="Where the table of failures and the summary go; default: RUN/quality.")
 @click.option("--docs", type=_FOLDER, help="Build Data Docs in this folder.")
+@lake_option
 @_JSON
 @click.pass_context
 def check(
-    ctx: click.Context, snapshot: Path, suites: tuple[Path, ...], *, out: Path | None, docs: Path | None, as_json: bool
+    ctx: click.Context,
+    snapshot: str,
+    suites: tuple[Path, ...],
+    *,
+    out: Path | None,
+    docs: Path | None,
+    lake: Path,
+    as_json: bool,
 ) -> None:
-    """Run suites on a snapshot by Spark. Exit 1 if a critical expectation failed; warnings are told only."""
+    """Run suites on a snapshot by Spark. Exit code 1 if a critical expectation failed; warnings are only reported."""
     try:
-        summary = _checked(snapshot, suites, out, docs)
+        summary = _checked(snapshot_folder(lake, snapshot), suites, out, docs)
     except MqopsError as error:
-        _tell_error(error, as_json=as_json)
+        _show_error(error, as_json=as_json)
         ctx.exit(1)
     if as_json:
         show_json({"ok": summary.ok, **summary.to_json()})
     else:
-        _tell(summary)
+        _show_summary(summary)
     ctx.exit(0 if summary.ok else 1)
 
 
@@ -58,12 +68,12 @@ def suite(ctx: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
     try:
         suites = load_suites(files)
     except MqopsError as error:
-        _tell_error(error, as_json=as_json)
+        _show_error(error, as_json=as_json)
         ctx.exit(1)
     if as_json:
         show_json({"ok": True, "suites": [_suite_document(suite) for suite in suites]})
     for one in () if as_json else suites:
-        show_line(f"{one.source}: valid, suite {one.name}, {len(one.checks)} expectations")
+        show_line(f"{one.source}: valid, suite {one.name}, {counted(len(one.checks), 'expectation')}")
 
 
 @quality.command()
@@ -89,15 +99,22 @@ def vocabulary(as_json: bool) -> None:
 
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
-    from mqops.quality.check import Place, check  # noqa: PLC0415
+    from mqops.quality.check import QualityFiles, check  # noqa: PLC0415
     from mqops.quality.suite_file import load_suites  # noqa: PLC0415
 
     loaded = load_suites(suites)
-    place = Place.of(snapshot, folder=out, docs=docs)
+    place = QualityFiles.of(snapshot, folder=out, docs=docs)
+    from mqops.cli.passes import warn  # noqa: PLC0415
+    from mqops.cli.spark_log import spark_log_in  # noqa: PLC0415
     from mqops.clock import utc_now  # noqa: PLC0415
+    from mqops.lake.files import make_folder  # noqa: PLC0415
     from mqops.spark_job import session  # noqa: PLC0415 - a JVM only for what is worth one
 
-    return check(session("mqops quality"), place, loaded, now=utc_now())
+    make_folder(place.folder)
+    log = place.folder / "spark.log"
+    warn(f"Spark starts, which takes some seconds; its log is {log}")
+    with spark_log_in(log):
+        return check(session("mqops quality"), place, loaded, now=utc_now())
 
 
 def _suite_document(suite: Suite) -> dict[str, Any]:
@@ -118,20 +135,38 @@ def _suite_document(suite: Suite) -> dict[str, Any]:
     }
 
 
-def _tell_error(error: MqopsError, *, as_json: bool) -> None:
+def _show_error(error: MqopsError, *, as_json: bool) -> None:
     if as_json:
         show_json({"ok": False, "errors": str(error).splitlines(), **error_document(error)})
     else:
         show_text(str(error), err=True)
 
 
-def _tell(summary: QualitySummary) -> None:
+MOST_SHOWN = 20
+"""Failed messages that are shown."""
+
+
+def _show_failed(summary: QualitySummary) -> None:
+    """The table: message, check, why."""
+    from mqops.cli.columns import show_table  # noqa: PLC0415
+    from mqops.quality.failed_messages import failed_messages  # noqa: PLC0415
+
+    found, number = failed_messages(summary, MOST_SHOWN)
+    if not found:
+        return
+    show_table(["QUEUE", "MESSAGE", "CHECK", "WHY"], [(one.queue, one.msg_id, one.check, one.why) for one in found])
+    if number > len(found):
+        show_line(f"and {counted(number - len(found), 'more failure')} in {summary.failures}")
+
+
+def _show_summary(summary: QualitySummary) -> None:
     from mqops.quality.summary import describe  # noqa: PLC0415
     from mqops.quality.vocabulary import SEVERITIES  # noqa: PLC0415
 
     for severity in SEVERITIES:
         for failed in summary.not_met(severity):
             show_line(describe(failed))
+    _show_failed(summary)
     for queue in summary.queues:
         show_line(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings")
     for problem in summary.problems:

@@ -10,15 +10,19 @@ from typing import IO, Any
 
 import click
 
+from mqops.actions import Action
 from mqops.cli.outcome import connection_to, error_document, show_json, show_text
+from mqops.cli.rules_keywords import keywords
 from mqops.cli.rules_snapshot import diff, test
-from mqops.cli.tables import check_document, parsed_from, tell, text_from, with_warnings
+from mqops.cli.tables import check_document, parsed_from, show_check, text_from, with_warnings
 from mqops.decide.core.answers import body_answers
 from mqops.errors import MqopsError
 from mqops.rules import Problem, Rule, Table, matching, parse
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import kind_of
-from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.rules.keyword import Entry, Keyword, ValueKind
+from mqops.rules.keywords import KEYWORDS
+from mqops.rules.values import BadValue, number_of
 
 _FILE = click.File("rb")
 
@@ -28,6 +32,7 @@ def rules() -> None:
     """Work with rules tables of the dead-letter queue handler."""
 
 
+rules.add_command(keywords)
 rules.add_command(diff)
 rules.add_command(test)
 
@@ -38,9 +43,13 @@ rules.add_command(test)
 @click.option("--strict", is_flag=True, help="Refuse everything that IBM's own handler does not know.")
 @click.option("--backout", is_flag=True, help="The table is one for backout queues: FWDQ may be &ORIGQ.")
 @click.option(
+    "--queue-manager",
+    "-m",
     "--qmgr",
+    "qmgr",
     default=None,
-    help="Warn of every FWDQ that this queue manager has not, or that the table reads there ('': default).",
+    help="Warn of each FWDQ that this queue manager does not have, or that is the queue the table reads there "
+    "('': the default queue manager).",
 )
 @click.option(
     "--runs",
@@ -58,8 +67,8 @@ def check(
 ) -> None:
     """Check the rules table FILE (- is standard input): every error and warning, with line, column and a caret.
 
-    Exit codes: 0 the table is valid, whatever the warnings; 1 it is not; 2 usage, or the table is valid, and the queue
-    manager or the runs that were named could not be looked at.
+    Exit codes: 0 the table is valid, whatever the warnings; 1 it is not; 2 usage, or the table is valid, but the
+    queue manager or the runs that were named cannot be read.
     """
     text = text_from(file)
     missed: list[MqopsError] = []
@@ -70,7 +79,7 @@ def check(
     if as_json:
         show_json(check_document(parsed) | (error_document(missed[0]) if missed else {}))
     else:
-        tell(parsed)
+        show_check(parsed)
     for error in missed:
         show_text(f"mqops: {error}", err=True)
     sys.exit(2 if missed else 0 if parsed.table else 1)
@@ -79,7 +88,7 @@ def check(
 def _from_outside(
     table: Table, qmgr: str | None, runs: Path | None, *, backout: bool
 ) -> tuple[list[Problem], list[MqopsError]]:
-    """What a queue manager and recorded runs say of a table, where they were named, and why they could not be asked."""
+    """Warnings from the queue manager and the recorded runs that were named, and errors if these cannot be read."""
     if qmgr is None and runs is None:
         return [], []
     from mqops.decide.rules_check import unmatched_rules, wrong_queues  # noqa: PLC0415
@@ -105,11 +114,11 @@ def _from_outside(
 @click.option("--strict", is_flag=True, help="Refuse everything that IBM's own handler does not know.")
 @click.pass_context
 def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: bool, strict: bool) -> None:
-    """Tell, for each message, which rules of FILE match it, in order, and what each does.
+    """List, for each message, the rules of FILE that match it, in order, and what each does.
 
-    A message is a JSON object such as {"DESTQ": "PAYMENTS.IN", "REASON": 2053}; a missing keyword is blank or 0. For
-    extensions: "AGE" in seconds, "SIZE" in bytes, "BACKOUT", "PRIORITY", "PROP": {"usr.country": "DE"}, "BODY" as text;
-    what is missing of these matches nothing.
+    A message is a JSON object such as {"DESTQ": "PAYMENTS.IN", "REASON": "MQRC_Q_FULL"}; a number may have its symbolic
+    name. A missing keyword is blank or 0. For extensions: a number ("AGE" in seconds, "SIZE" in bytes), "PROP":
+    {"usr.country": "DE"}, "BODY" as text; a missing one of these matches nothing.
     """
     parsed = parsed_from(file, strict=strict)
     table = parsed.table
@@ -117,12 +126,12 @@ def explain(ctx: click.Context, file: IO[bytes], messages: IO[bytes], as_json: b
         if as_json:
             show_json(check_document(parsed))
         else:
-            tell(parsed)
+            show_check(parsed)
         ctx.exit(1)
     for number, message in _messages(messages, table.questions):
         found = matching(table, message)
         if as_json:
-            show_json({"matches": [_match(rule) for rule in found]})
+            show_json({"matches": [_match(rule, line) for rule, line in _with_hidden(found)]})
         else:
             show_text(_account(number, found))
 
@@ -149,26 +158,21 @@ def message_from(document: object, questions: Sequence[Question] = ()) -> dict[s
         raise ValueError("a message is a JSON object")
     message: dict[str, Answer] = {}
     properties: dict[str, str] = {}
+    body: str | None = None
     for written, value in document.items():
-        name = written.upper()
-        if name == "PROP":
-            properties = _properties(value)
-        elif name in _NUMBERS:
-            message[name] = _of(int, written, value)
-        elif name == "BODY":
-            message[name] = _of(str, written, value)
-        elif name in PATTERN_KEYWORDS:
-            message[name] = _field(written, value)
-        else:
+        keyword = KEYWORDS.get(written.upper())
+        if keyword is None or keyword.entry is not Entry.PATTERN:
             raise ValueError(f"{written!r} is not a pattern keyword")
-    message |= {one.key: properties.get(one.subject) for one in questions if one.keyword == "PROP"}
-    body = message.pop("BODY", None)
-    kind = kind_of(body) if isinstance(body, str) else None
-    asked = [one for one in questions if one.keyword == "BODY"]
+        if keyword.kind is ValueKind.PROPERTY:
+            properties = _properties(value)
+        elif keyword.kind is ValueKind.BODY:
+            body = _of(str, written, value)
+        else:
+            message[keyword.name] = _number_or_text(keyword, written, value)
+    message |= {one.key: properties.get(one.subject) for one in questions if one.kind is ValueKind.PROPERTY}
+    kind = None if body is None else kind_of(body)
+    asked = [one for one in questions if one.kind is ValueKind.BODY]
     return message | body_answers(asked, str(body), kind) if kind else message
-
-
-_NUMBERS = frozenset({"AGE", "SIZE", "BACKOUT", "PRIORITY"})
 
 
 def _of(wanted: type[int] | type[str], name: str, value: object) -> Any:
@@ -177,9 +181,13 @@ def _of(wanted: type[int] | type[str], name: str, value: object) -> Any:
     return value
 
 
-def _field(name: str, value: object) -> str | int:
-    keyword = PATTERN_KEYWORDS[name.upper()]
-    found: str | int = _of(int if keyword.kind is Kind.NUMBER else str, name, value)
+def _number_or_text(keyword: Keyword, name: str, value: object) -> str | int:
+    if keyword.prefixes and isinstance(value, str):
+        try:
+            return number_of(keyword, value)
+        except BadValue as error:
+            raise ValueError(f"{name}: {error}") from None
+    found: str | int = _of(str if keyword.kind is ValueKind.WILD else int, name, value)
     if isinstance(found, str) and len(found.rstrip(" ")) > keyword.length:
         raise ValueError(f"{name} is longer than its field of {keyword.length}")
     return found
@@ -191,20 +199,29 @@ def _properties(value: object) -> dict[str, str]:
     return {name: _of(str, f"PROP {name}", text) for name, text in value.items()}
 
 
-def _match(rule: Rule) -> dict[str, Any]:
-    return {"line": rule.line, "action": rule.action, "tries": rule.retry}
+def _match(rule: Rule, hidden_by: int) -> dict[str, Any]:
+    hidden = {"hidden_by": hidden_by} if hidden_by else {}
+    return {"line": rule.line, "action": rule.action, "tries": rule.retry, **hidden}
+
+
+def _with_hidden(found: Sequence[Rule]) -> Iterator[tuple[Rule, int]]:
+    """Each rule, and the line of the IGNORE before it that hides it, 0 if none does."""
+    hidden_by = 0
+    for rule in found:
+        yield rule, hidden_by
+        if rule.action == Action.IGNORE and not hidden_by:
+            hidden_by = rule.line
 
 
 def _account(number: int, found: list[Rule]) -> str:
-    """A message's fate in words, rules behind an IGNORE marked as hidden."""
+    """What the rules do with a message, in words; rules behind an IGNORE are marked as hidden."""
     lines = [f"message {number}:"]
-    hidden = ""
-    for rule in found:
-        target = f" to {rule.fwdq}{'@' + rule.fwdqm if rule.fwdqm else ''}" if rule.action == "FWD" else ""
-        tries = "" if rule.action == "IGNORE" else f", {rule.retry} {'try' if rule.retry == 1 else 'tries'}"
+    ends = any(rule.action == Action.IGNORE for rule in found)
+    for rule, line in _with_hidden(found):
+        target = f" to {rule.fwdq}{'@' + rule.fwdqm if rule.fwdqm else ''}" if rule.action == Action.FWD else ""
+        hidden = f" (never: hidden by the IGNORE at line {line})" if line else ""
+        tries = "" if rule.action == Action.IGNORE else f", {rule.retry} {'try' if rule.retry == 1 else 'tries'}"
         lines.append(f"  line {rule.line}: {rule.action}{target}{tries}{hidden}")
-        if rule.action == "IGNORE" and not hidden:
-            hidden = f" (never: hidden by the IGNORE of line {rule.line})"
-    if not hidden:
+    if not ends:
         lines.append("  then: left on the queue" if found else "  no rule matches: left on the queue")
     return "\n".join(lines)

@@ -9,8 +9,10 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from mqops.cli.expectations import junit_xml, show_results
-from mqops.cli.outcome import errors_are_usage, json_option, show_json, show_line
-from mqops.cli.tables import check_document, parsed_from, tell
+from mqops.cli.outcome import errors_are_usage, json_option, lake_option, show_json, show_line
+from mqops.cli.run_argument import snapshot_folder, snapshot_option
+from mqops.cli.tables import check_document, parsed_from, show_check
+from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.rules import Table
 
@@ -19,33 +21,27 @@ if TYPE_CHECKING:
     from mqops.decide.rules_diff import Change, RulesDiff
 
 _TABLE = click.File("rb")
-snapshot_option = click.option(
-    "--snapshot",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="A run's folder in the lake, or a snapshot's own folder.",
-)
 
 
 @click.command()
 @click.argument("old", type=_TABLE)
 @click.argument("new", type=_TABLE)
 @snapshot_option
+@lake_option
 @json_option
 @errors_are_usage
-def diff(*, old: IO[bytes], new: IO[bytes], folder: Path, as_json: bool) -> None:
-    """Tell which messages of a recorded snapshot change fate between the rules tables OLD and NEW.
+def diff(*, old: IO[bytes], new: IO[bytes], snapshot: str, lake: Path, as_json: bool) -> None:
+    """List the messages of a recorded snapshot that the rules tables OLD and NEW handle differently.
 
-    A fate is what is done with a message now: the action, its destination, HEADER and PUTAUT. Tries that had failed
-    when the snapshot was taken count. Exit 0: no message changes; 1: some do; 2: usage, or a table is not valid.
+    What is compared is the action of a message now, its destination, HEADER and PUTAUT. Tries that had failed when the
+    snapshot was taken count. Exit 0: no message changes; 1: some do; 2: usage, or a table is not valid.
     """
     from mqops.decide.on_snapshot import Recorded  # noqa: PLC0415
     from mqops.decide.rules_diff import rules_diff  # noqa: PLC0415
 
-    snapshot = Recorded.of(folder)
-    before, after = valid_tables([old, new], origins=snapshot.of_backout_queues, as_json=as_json)
-    found = rules_diff(snapshot, before, after)
+    recorded = Recorded.of(snapshot_folder(lake, snapshot))
+    before, after = valid_tables([old, new], origins=recorded.of_backout_queues, as_json=as_json)
+    found = rules_diff(recorded, before, after)
     show_json({"ok": True, **found.to_json()}) if as_json else _show(found)
     sys.exit(1 if found.changes else 0)
 
@@ -60,12 +56,22 @@ def diff(*, old: IO[bytes], new: IO[bytes], folder: Path, as_json: bool) -> None
     required=True,
     help="The expectation file (docs/rules_testing.md).",
 )
-@click.option("--write", is_flag=True, help="Record the present fates as a new expectation file.")
-@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write the results as JUnit XML, too.")
+@click.option("--write", is_flag=True, help="Write what TABLE does now as a new expectation file.")
+@click.option("--junit", type=click.Path(path_type=Path, dir_okay=False), help="Also write the results as JUnit XML.")
+@lake_option
 @json_option
 @errors_are_usage
-def test(*, table: IO[bytes], folder: Path, file: Path, write: bool, junit: Path | None, as_json: bool) -> None:
-    """Hold what TABLE does with the messages of a recorded snapshot against an expectation file.
+def test(
+    *,
+    table: IO[bytes],
+    snapshot: str,
+    file: Path,
+    write: bool,
+    junit: Path | None,
+    lake: Path,
+    as_json: bool,
+) -> None:
+    """Compare what TABLE does with the messages of a recorded snapshot with an expectation file.
 
     Exit 0: every expectation is met; 1: one is not; 2: usage, or the table or the file is not valid.
     """
@@ -73,13 +79,13 @@ def test(*, table: IO[bytes], folder: Path, file: Path, write: bool, junit: Path
     from mqops.expect.check import check  # noqa: PLC0415
     from mqops.expect.file import expectations_in  # noqa: PLC0415
 
-    snapshot = Recorded.of(folder)
-    (rules,) = valid_tables([table], origins=snapshot.of_backout_queues, as_json=as_json)
+    recorded = Recorded.of(snapshot_folder(lake, snapshot))
+    (rules,) = valid_tables([table], origins=recorded.of_backout_queues, as_json=as_json)
     if write:
-        _record(file, snapshot, rules, table.name)
+        _record(file, recorded, rules, table.name)
         show_json({"ok": True, "written": str(file)}) if as_json else show_line(f"{file}: written")
         return
-    results = check(expectations_in(_text_of(file), source=str(file)), snapshot.seen(rules))
+    results = check(expectations_in(_text_of(file), source=str(file)), recorded.seen(rules))
     if junit:
         junit.write_bytes(junit_xml(results, str(file)))
     ok = all(result.ok for result in results)
@@ -117,7 +123,7 @@ def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> lis
         show_json({"ok": False, "tables": {one.source: check_document(one) for one in parsed}})
     for one in [] if as_json else parsed:
         if one.table is None:
-            tell(one)
+            show_check(one)
     sys.exit(2)
 
 
@@ -128,11 +134,11 @@ def _show(found: RulesDiff) -> None:
             f"          {', '.join(change.message_ids)}{', ...' if len(change.message_ids) < change.messages else ''}"
         )
     total = sum(change.bytes for change in found.changes)
-    show_line(f"{found.changed} of {found.messages} messages change fate, {total} bytes")
+    show_line(f"handled differently: {found.changed} of {counted(found.messages, 'message')}, {counted(total, 'byte')}")
 
 
 def _details(change: Change) -> str:
-    return f"{change.bytes} bytes; {_rules(change.old_lines)} -> {_rules(change.new_lines)}"
+    return f"{counted(change.bytes, 'byte')}; {_rules(change.old_lines)} -> {_rules(change.new_lines)}"
 
 
 def _rules(lines: tuple[int | None, ...]) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import show_summary, this_user, unit_size_option
+from mqops.cli.run_argument import completed_queue_managers, connection_for, run_argument
 from mqops.clock import utc_now
 from mqops.command import command
 from mqops.errors import SettingsError
@@ -17,77 +18,85 @@ from mqops.lake import stop as store
 if TYPE_CHECKING:
     from mqops.lake.run import RunFolder
 
-_manager_option = click.option("--queue-manager", "-m", default="", help="Its queue manager; alone: all its runs.")
+_manager_option = click.option(
+    "--queue-manager",
+    "-m",
+    default="",
+    shell_complete=completed_queue_managers,
+    help="The queue manager of RUN. Without RUN: all runs of this queue manager.",
+)
 
 
 @click.command()
-@click.argument("run", default="")
+@run_argument(required=False)
 @_manager_option
-@click.option("--why", default="", help="For those who find it stopped.")
+@click.option("--why", default="", help="The reason, for people who find the run stopped.")
 @lake_option
 @json_option
 @known_errors
 def stop(*, run: str, queue_manager: str, why: str, lake: Path, as_json: bool) -> None:
-    """Stop acting on RUN, or on everything of a queue manager, on every machine that shares the lake.
+    """Stop RUN, or all runs of a queue manager, on every machine that shares the lake.
 
-    Every process ends after the unit of work that it is in. Nothing is undone and nothing is lost: what was done is in
-    the ledger, the rest is where it was. `mqops resume` takes the stop back.
+    Every process ends after its current unit of work. Nothing is undone and nothing is lost: the ledger has what was
+    done, and the other messages are on their queues. `mqops resume` removes the stop.
     """
-    folder, name = _place(lake, run, queue_manager)
+    folder, name = _what_to_stop(lake, run, queue_manager)
     stopped = store.stop(folder, store.Stop(by=this_user(), at=utc_now(), why=why))
     if as_json:
         show_json({"stopped": name, **stopped.to_json()})
     else:
-        resume_it = command("mqops", "resume", *([run] if run else ["-m", queue_manager.strip()]))
+        resume_it = command("mqops", "resume", *([folder.name] if run else ["-m", queue_manager.strip()]))
         show_line(f"{name} is stopped {stopped}; to go on: {resume_it}")
 
 
 @click.command()
-@click.argument("run", default="")
+@run_argument(required=False)
 @_manager_option
-@click.option("--finish", is_flag=True, help="Act on the rest of RUN here and now, and prove it.")
+@click.option("--finish", is_flag=True, help="Carry out the rest of RUN in this process, and prove it.")
 @unit_size_option
 @lake_option
 @json_option
 @known_errors
 def resume(*, run: str, queue_manager: str, finish: bool, unit_size: int, lake: Path, as_json: bool) -> None:
-    """Take back what `mqops stop` did. With --finish, deal with the rest of a run that was begun, each message once.
+    """Remove the stop of `mqops stop`. With --finish, carry out the rest of a run that was begun, each message once.
 
-    A run of Airflow goes on when its task act is cleared.
+    A run of Airflow goes on when you clear its task act.
     """
-    from mqops.deciders import stop as workflow  # noqa: PLC0415
+    from mqops.deciders.run import finish_run  # noqa: PLC0415
+    from mqops.lake.run import find_run  # noqa: PLC0415
 
     if finish and not run:
         raise click.UsageError("--finish needs a run")
-    folder, name = _place(lake, run, queue_manager)
+    folder, name = _what_to_stop(lake, run, queue_manager)
     lifted = store.lift(folder)
     if not finish:
         if as_json:
             show_json({"resumed": name, "was_stopped": lifted.to_json() if lifted else None})
         else:
-            show_line(f"{name} was stopped {lifted}; it may go on" if lifted else f"{name} was not stopped")
+            show_line(f"{name} was stopped {lifted}; it can go on now" if lifted else f"{name} was not stopped")
         return
-    found = workflow.find_run(lake, run, queue_manager)
-    summary = workflow.finish(connection_to(queue_manager_of(found)), found, unit_size=unit_size, who=this_user())
+    found = find_run(lake, key=run, queue_manager=queue_manager.strip())
+    connection = connection_for(queue_manager_of(found), queue_manager)
+    summary = finish_run(connection, found, unit_size=unit_size, who=this_user())
     show_json(summary.to_json()) if as_json else show_summary(summary)
 
 
-def _place(lake: Path, run: str, queue_manager: str) -> tuple[Path, str]:
+def _what_to_stop(lake: Path, run: str, queue_manager: str) -> tuple[Path, str]:
     """The folder whose stop it is, and what it is called.
 
     Raises:
-        SettingsError: there is no such run, or no run of such a queue manager: nobody would ever look for the stop.
+        SettingsError: there is no such run, or no run of such a queue manager: no process would ever look for the stop.
     """
-    from mqops.deciders.stop import find_run  # noqa: PLC0415
-    from mqops.lake.run import RunFolder  # noqa: PLC0415
+    from mqops.lake.run import RunFolder, find_run  # noqa: PLC0415
 
     if run:
-        return find_run(lake, run, queue_manager.strip()).path, f"run {run}"
+        found = find_run(lake, key=run, queue_manager=queue_manager.strip())
+        return found.path, f"run {found.run}"
     if not queue_manager.strip():
         raise click.UsageError("Name a run, or a queue manager with --queue-manager")
     folder = RunFolder.at(lake, queue_manager.strip(), "any").lake_folder
     if not folder.is_dir():
-        raise SettingsError(f"{lake} has nothing of queue manager {queue_manager.strip()}: is it the lake of its runs?")
+        raise SettingsError(f"{lake} has no runs of queue manager {queue_manager.strip()}. Check --lake and the name")
     return folder, f"all acting on {queue_manager.strip()}"
 
 

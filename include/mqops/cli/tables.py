@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import IO, Any
 
+from mqops.actions import Action
 from mqops.cli.outcome import show_line, show_text
+from mqops.counted import counted
 from mqops.rules import Control, Parsed, Problem, Rule, parse
 
 
 def check_document(parsed: Parsed) -> dict[str, Any]:
-    """What `rules check --json` prints (DESIGN section 8)."""
+    """What `rules check --json` prints (docs/command_line.md)."""
     table = parsed.table
     return {
         "ok": table is not None,
@@ -37,9 +39,9 @@ def rule_document(rule: Rule) -> dict[str, Any]:
     A pattern of IBM's is one value, one of an extension a list of what stood in its brackets.
     """
     action: dict[str, Any] = {"ACTION": rule.action, "RETRY": rule.retry}
-    if rule.action == "FWD":
+    if rule.action == Action.FWD:
         action |= {"FWDQ": rule.fwdq, "FWDQM": rule.fwdqm, "HEADER": "YES" if rule.header else "NO"}
-    if rule.action in ("FWD", "RETRY"):
+    if rule.action.puts:
         action["PUTAUT"] = rule.putaut
     extensions = {"CANARY": rule.canary, "PACE": rule.pace, "MAXREPLAY": rule.max_replay, "ORDER": rule.order}
     action |= {name: value for name, value in extensions.items() if value}
@@ -71,7 +73,7 @@ def with_warnings(parsed: Parsed, warnings: list[Problem], text: str) -> Parsed:
     return replace(parsed, warnings=tuple(every))
 
 
-def tell(parsed: Parsed) -> None:
+def show_check(parsed: Parsed) -> None:
     """Print every error and warning, with its line and a caret, and the verdict."""
     for kind, problems in (("error: ", parsed.errors), ("warning: ", parsed.warnings)):
         for problem in problems:
@@ -79,6 +81,6 @@ def tell(parsed: Parsed) -> None:
             show_text(shown.encode("utf-8", "backslashreplace").decode())
     table, warned = parsed.table, len(parsed.warnings)
     if table is None:
-        show_line(f"{parsed.source}: {len(parsed.errors)} errors, the table is not valid")
+        show_line(f"{parsed.source}: {counted(len(parsed.errors), 'error')}, the table is not valid")
     else:
-        show_line(f"{parsed.source}: valid, {len(table.rules)} rules, {warned} warnings")
+        show_line(f"{parsed.source}: valid, {counted(len(table.rules), 'rule')}, {counted(warned, 'warning')}")

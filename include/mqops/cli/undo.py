@@ -4,94 +4,167 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from mqops.actions import Action
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
-from mqops.cli.passes import dry_run_option, this_user, unit_size_option, warn_of
+from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.passes import (
+    TIMES,
+    discarded_unless_agreed,
+    dry_run_option,
+    refuse_to_ask,
+    show_run_key,
+    this_user,
+    unit_size_option,
+    warn,
+    warn_of,
+    yes_option,
+)
+from mqops.cli.run_argument import connection_for, manager_of_run_option, run_argument
+from mqops.counted import counted
 from mqops.decide.core import PlanSummary
 from mqops.model import RunSummary
-from mqops.undo.core.decision import REFUSED
+
+if TYPE_CHECKING:
+    from mqops.lake.run import RunFolder
+    from mqops.mq.connection import MqConnection
 
 MEANING = {
-    "RESTORE": "discarded: put again from the copy",
-    "RETURN": "moved: taken from where it went, and put back",
-    "PRESENT": "on its queue already",
-    "UNDONE": "put back by an earlier undo",
-    "CONSUMED": "refused: no longer where it went",
-    "HIDDEN": "refused: a unit of work, or a queue that cannot be read, may have it; try again when that has ended",
-    "UNPROVABLE": "refused: it went where nobody can look",
-    "CONFIRMS": "refused: taking it would confirm its delivery to the sender",
-    "EXPIRED": "refused: its lifetime is over",
-    "PARTED": "refused: others of its MQ group cannot be put back",
+    Action.RESTORE: "discarded: put again from the copy",
+    Action.RETURN: "moved: taken from where it went, and put back",
+    Action.PRESENT: "on its queue already",
+    Action.UNDONE: "put back by an earlier undo",
+    Action.CONSUMED: "refused: no longer where it went",
+    Action.HIDDEN: "refused: another unit of work, or a queue that cannot be browsed now, may have it; try again later",
+    Action.UNPROVABLE: "refused: it went to a queue that mqops cannot browse",
+    Action.CONFIRMS: "refused: taking it would confirm its delivery to the sender",
+    Action.EXPIRED: "refused: its lifetime is over",
+    Action.PARTED: "refused: others of its MQ group cannot be put back",
 }
 
 
 @click.command()
-@click.argument("run")
-@click.option("--queue-manager", "-m", default="", help="The run's queue manager; else the default one.")
+@run_argument(required=False)
+@manager_of_run_option
+@click.option(
+    "--session", is_flag=True, help="Undo every pass of the handler (`mqops dlq run`) that RUN is one of, newest first."
+)
+@click.option(
+    "--since",
+    type=click.DateTime(TIMES),
+    help="Instead of RUN: undo every run of the queue manager since this time (UTC), newest first. Needs -m.",
+)
 @dry_run_option
-@click.option("--yes", "-y", is_flag=True, help="Act without asking.")
+@yes_option
 @unit_size_option
 @lake_option
 @json_option
 @known_errors
-def undo(*, run: str, queue_manager: str, dry_run: bool, yes: bool, unit_size: int, lake: Path, as_json: bool) -> None:
+def undo(
+    *,
+    run: str,
+    queue_manager: str,
+    session: bool,
+    since: datetime | None,
+    dry_run: bool,
+    yes: bool,
+    unit_size: int,
+    lake: Path,
+    as_json: bool,
+) -> None:
     """Put back what RUN (its key in the lake) moved and discarded, with all context and the lifetime that is left.
 
-    The plan is shown and asked about first. An undo that was begun and broken off is finished before a new one is
-    planned. Exit code 1 where something cannot be undone: it is counted, with the reason, and nothing is doubled; and
-    where the estate asks for four eyes: then the DAG mq_undo does it, where another person approves.
-    """
-    from mqops.decide.preflight_record import kept  # noqa: PLC0415
-    from mqops.deciders.dead_letters import new_run_key  # noqa: PLC0415
-    from mqops.lake.run import RunFolder  # noqa: PLC0415
-    from mqops.mq.connection import connect  # noqa: PLC0415
-    from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
-    from mqops.prove.prove import prove  # noqa: PLC0415
-    from mqops.undo.in_process import carry_out, find_run, finish, plan_undo  # noqa: PLC0415
+    The command shows the plan and asks for confirmation. It first finishes an undo of RUN that was interrupted. The
+    exit code is 1 if a message cannot be undone: such messages are counted, with the reason, and none is doubled. It is
+    1, too, if the estate asks for four eyes: then start the DAG mq_undo, in which another person approves.
 
-    if as_json and not (dry_run or yes):
-        raise click.UsageError("--json asks nothing: give --dry-run or --yes with it")
-    connection = connection_to(queue_manager.strip())
+    Several runs (--session, --since) are undone one after the other, with a plan and a question each; with --json each
+    is one line. What a later run moved again is back by then.
+    """
+    refuse_to_ask(as_json=as_json, answered=dry_run or yes)
+    runs = _runs(run, queue_manager.strip(), lake, session=session, since=since)
+    if len(runs) != 1 and not as_json:
+        show_line(f"{counted(len(runs), 'run')} to undo{': ' if runs else ''}{', '.join(one.run for one in runs)}")
+    failed = False
+    for one in runs:
+        connection = connection_for(one.queue_manager, queue_manager)
+        failed |= _undo(connection, one, dry_run=dry_run, yes=yes, unit_size=unit_size, as_json=as_json)
+    sys.exit(int(failed))
+
+
+def _runs(key: str, queue_manager: str, lake: Path, *, session: bool, since: datetime | None) -> list[RunFolder]:
+    """The runs that are asked for, newest first. Raises `SettingsError`, `LakeError`."""
+    from mqops.lake.run import find_run  # noqa: PLC0415
+    from mqops.undo.several import runs_of_session, runs_since  # noqa: PLC0415
+
+    if bool(key) == bool(since) or (session and since):
+        raise click.UsageError("Name a run (with --session: all passes of its handler), or a time with --since")
+    if since:
+        if not queue_manager:
+            raise click.UsageError("--since needs the queue manager: name it with -m")
+        return runs_since(lake, queue_manager, since)
+    found = find_run(lake, key=key, queue_manager=queue_manager, planned=True)
+    return runs_of_session(found) if session else [found]
+
+
+def _undo(
+    connection: MqConnection, undone: RunFolder, *, dry_run: bool, yes: bool, unit_size: int, as_json: bool
+) -> bool:
+    """Undo one run; whether something could not be undone."""
+    from mqops.act.approved_plan import read_approved_plan, refuse_other_queue_manager  # noqa: PLC0415
+    from mqops.decide.preflight_record import read_preflight  # noqa: PLC0415
+    from mqops.deciders.run import carry_out, plan_run  # noqa: PLC0415
+    from mqops.deciders.undo import UNDO, UndoRequest, finish_undos  # noqa: PLC0415
+    from mqops.mq.connection import connect  # noqa: PLC0415
+
     with connect(connection) as session:
-        name = queue_manager_name(session)
-    undone = find_run(lake, name, run)
+        refuse_other_queue_manager(session, read_approved_plan(undone))
     user = this_user()
     if not dry_run:
-        refuse_own(name, user, user, workflow="undo")
-    finished = [] if dry_run else finish(connection, undone, unit_size=unit_size, who=user)
-    folder = RunFolder.at(lake, name, new_run_key().replace("cli-", "undo-", 1))
-    plan = plan_undo(connection, undone, folder)
-    refused = any(action in REFUSED for action in plan.actions)
+        refuse_own(UNDO, undone.queue_manager, requester=user, approver=user)
+    finished = [] if dry_run else finish_undos(connection, undone, unit_size=unit_size, who=user)
+    what = UndoRequest(
+        connection=connection,
+        lake=undone.lake_folder.parent,
+        undoes=undone,
+        unit_size=unit_size,
+        requested_by=user,
+        approved_by=user,
+        warn=warn,
+    )
+    folder, plan = plan_run(UNDO, what)
+    if not dry_run:
+        show_run_key(folder)
+    refused = any(action.refused for action in plan.actions)
     if as_json and dry_run:
-        found = kept(folder)
+        found = read_preflight(folder)
         show_json({"run": str(folder.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None})
     elif not as_json:
-        _show_plan(run, plan, finished)
+        _show_plan(undone.run, plan, finished)
     warn_of(folder)
     if dry_run:
-        sys.exit(int(refused))
-    if not (yes or click.confirm("Undo this?")):
-        raise click.Abort
-    about = {"requested_by": user, "approved_by": user}
-    carry_out(connection, folder, approved=plan.digest, unit_size=unit_size, about=about)
-    summary = prove(connection, folder)
-    undo_failed = refused or summary.moved != sum(plan.actions.get(action, 0) for action in ("RESTORE", "RETURN"))
+        return refused
+    with discarded_unless_agreed(folder):
+        if not (yes or click.confirm("Undo this?")):
+            raise click.Abort
+    summary = carry_out(UNDO, what, folder, plan)
     if as_json:
-        told = {"actions": plan.actions, "finished": [one.run for one in finished]}
-        show_json(summary.to_json() | told)
+        more = {"actions": plan.actions, "finished": [one.run for one in finished]}
+        show_json(summary.to_json() | more)
     else:
-        _show_summary(summary, told=plan.remarks)
-    sys.exit(int(undo_failed))
+        _show_summary(summary, shown=plan.remarks)
+    return refused or summary.moved != sum(count for action, count in plan.actions.items() if action.puts_back)
 
 
 def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary]) -> None:
     for one in finished:
         show_line(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
-    show_line(f"{run} acted on {plan.rows} messages; undo {plan.run}, plan {plan.digest}")
+    show_line(f"{run} acted on {counted(plan.rows, 'message')}; undo {plan.run}, plan {plan.digest}")
     for action, meaning in MEANING.items():
         if plan.actions.get(action):
             show_line(f"{plan.actions[action]:8}  {action}: {meaning}")
@@ -99,11 +172,11 @@ def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary]) -> None:
         show_line(remark)
 
 
-def _show_summary(summary: RunSummary, *, told: Sequence[str]) -> None:
+def _show_summary(summary: RunSummary, *, shown: Sequence[str]) -> None:
     for reason, count in summary.reasons.items():
         show_line(f"{count:8}  could not be put: {reason}")
     for remark in summary.remarks:
-        if remark not in told:
+        if remark not in shown:
             show_line(remark)
     show_line(
         f"{summary.planned} planned = {summary.moved} put back + {summary.left} left + {summary.gone} gone: balances"

@@ -1,29 +1,40 @@
-"""The plan in Arrow's terms."""
+"""The plan in Arrow's terms, and its files read row by row."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
 import pyarrow as pa
 
-PLAN = pa.schema(
-    [
-        pa.field(name, kind, nullable=name in {"dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "rule_line", "rule_key"})
-        for name, kind in (
-            ("row", pa.int64()),
-            *((name, pa.string()) for name in ("queue", "msg_key")),
-            *((name, pa.binary()) for name in ("msg_id", "correl_id")),
-            *((name, pa.string()) for name in ("put_date", "put_time")),
-            ("body_sha256", pa.binary()),
-            ("body_length", pa.int64()),
-            ("dlh_reason", pa.int32()),
-            *((name, pa.string()) for name in ("dlh_dest_q", "dlh_dest_q_mgr", "put_appl_name")),
-            ("rule_line", pa.int32()),
-            *((name, pa.string()) for name in ("rule_key", "action", "dest_q", "dest_q_mgr")),
-            ("header", pa.bool_()),
-            *((name, pa.string()) for name in ("putaut", "alternate_user")),
-            ("tries", pa.int32()),
-            ("unit_group", pa.string()),
-            ("order_key", pa.string()),
-            ("together", pa.int64()),
-        )
-    ]
-)
+from mqops.lake.parquet import read_parquet
+from mqops.plan_row import PLAN_COLUMNS, ColumnType, PlanRow, R, rows_of
+
+_TYPES: dict[ColumnType, pa.DataType] = {
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "long": pa.int64(),
+    "integer": pa.int32(),
+    "boolean": pa.bool_(),
+}
+PLAN = pa.schema([pa.field(column.name, _TYPES[column.type], nullable=column.nullable) for column in PLAN_COLUMNS])
+
+
+def batch_of(rows: Iterable[PlanRow]) -> pa.RecordBatch:
+    """A record batch of rows."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(PLAN)
+    arrays = [pa.array(values, type=field.type) for values, field in zip(columns, PLAN, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=PLAN)
+
+
+def read_plan(folder: Path, kind: type[R]) -> Iterator[R]:
+    """The rows of a plan's files, in order. Only the columns that are fields of `kind` are read.
+
+    Parameters: `folder` RUN/plan; `kind` `PlanRow`, or a NamedTuple with some of its fields, `action` among them.
+
+    Raises:
+        PlanChanged: a row has an action that this version does not know.
+        LakeError: a file cannot be read.
+    """
+    for batch in read_parquet(folder, kind._fields):
+        yield from rows_of(kind, [column.to_pylist() for column in batch.columns])

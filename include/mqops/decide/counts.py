@@ -6,29 +6,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from mqops.decide.core import PlanCount, RuleCount, Sample, row_digest
-from mqops.decide.core.mask import TEXT_COLUMNS, shape
+from mqops.actions import Action
+from mqops.decide.core import PlanCount, RuleCount, Sample, plan_digest, row_digest
+from mqops.decide.core.decided import DecidedRow
 from mqops.decide.core.summary import MOST_GROUPS, SAMPLES
-from mqops.lake.bodies import rows_with
+from mqops.decide.samples import masked
 from mqops.observe.core.put_time import put_instant
 from mqops.observe.core.reasons import reason_symbol
-
-
-class _First(NamedTuple):
-    """What the plan says of a message that is shown as a sample."""
-
-    row: int
-    msg_id: bytes
-    body_sha256: bytes
-    put_date: str
-    put_time: str
-    put_appl_name: str
-    body_length: int
+from mqops.plan_row import PlanRow
 
 
 @dataclass(slots=True)
@@ -36,14 +27,14 @@ class _Tally:
     messages: int = 0
     bytes: int = 0
     oldest: str = ""
-    first: list[_First] = field(default_factory=list)
+    first: list[PlanRow] = field(default_factory=list)
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: PlanRow) -> None:
         if self.messages < SAMPLES:
-            self.first.append(_First._make(row[name] for name in _First._fields))
+            self.first.append(row)
         self.messages += 1
-        self.bytes += row["body_length"]
-        put = row["put_date"] + row["put_time"]
+        self.bytes += row.body_length
+        put = row.put_date + row.put_time
         if put.isdigit() and (not self.oldest or put < self.oldest):
             self.oldest = put
 
@@ -54,10 +45,11 @@ class _Tally:
 
 _RULE = ("rule_line", "rule_key", "action")
 _GROUP = (*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_q_mgr")
+_rule_of, _group_of = attrgetter(*_RULE), attrgetter(*_GROUP)
 
 
 @dataclass(slots=True)
-class Books:
+class PlanTotals:
     """Digests and counts, taken while the rows go by.
 
     Attributes: `used_up` line of a rule → messages ignored since its tries are used up.
@@ -68,15 +60,26 @@ class Books:
     groups: dict[tuple[Any, ...], _Tally] = field(default_factory=dict)
     used_up: Counter[int] = field(default_factory=Counter)
 
-    def noting(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        for given in rows:
-            row = {"order_key": "", "together": given["row"], **given}
-            self.digests.append(row_digest(row))
-            self.rules.setdefault(tuple(row[name] for name in _RULE), _Tally()).add(row)
-            self.groups.setdefault(tuple(row[name] for name in _GROUP), _Tally()).add(row)
-            if row["action"] == "IGNORE" and "used_up" in row:
-                self.used_up[row["used_up"]] += 1
+    def add(self, row: PlanRow) -> None:
+        self.digests.append(row_digest(row))
+        self.rules.setdefault(_rule_of(row), _Tally()).add(row)
+        self.groups.setdefault(_group_of(row), _Tally()).add(row)
+
+    def noting(self, rows: Iterable[DecidedRow]) -> Iterator[PlanRow]:
+        for decided in rows:
+            row = decided.row
+            self.add(row)
+            if row.action is Action.IGNORE and decided.used_up is not None:
+                self.used_up[decided.used_up] += 1
             yield row
+
+    def digest(self) -> str:
+        """The digest of the rows."""
+        return plan_digest(self.digests)
+
+    def groups_left_off(self) -> int:
+        """How many groups `counts` leaves off."""
+        return max(0, len(self.groups) - MOST_GROUPS)
 
     def rule_counts(self) -> tuple[RuleCount, ...]:
         order = sorted(self.rules, key=lambda rule: (rule[0] is None, rule[0] or 0, rule[2]))
@@ -85,7 +88,8 @@ class Books:
     def counts(self, snapshot: Path) -> tuple[PlanCount, ...]:
         """The largest groups with samples, whose texts are in the snapshot."""
         largest = sorted(self.groups, key=self._size)[:MOST_GROUPS]
-        shapes = _shapes(snapshot, [one for group in largest for one in self.groups[group].first])
+        first = [one for group in largest for one in self.groups[group].first]
+        shapes = masked(snapshot, [(one.msg_id, one.body_sha256) for one in first])
         return tuple(self._count(group, shapes) for group in largest)
 
     def _size(self, group: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -118,9 +122,3 @@ class Books:
                 if (one.msg_id, one.body_sha256) in shapes
             ),
         )
-
-
-def _shapes(snapshot: Path, samples: Sequence[_First]) -> dict[tuple[bytes, bytes], str]:
-    """(MsgId, digest of the body) → masked text. Of several such messages any one: they say the same."""
-    wanted = {"msg_id": {one.msg_id for one in samples}, "body_sha256": {one.body_sha256 for one in samples}}
-    return {(row["msg_id"], row["body_sha256"]): shape(row) for row in rows_with(snapshot, wanted, TEXT_COLUMNS)}

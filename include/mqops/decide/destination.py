@@ -21,6 +21,7 @@ from mqops.mq.inquire import (
     queue_state,
 )
 from mqops.mq.session import PASS_CONTEXT_OPTIONS, Session
+from mqops.storage import Storage
 from mqwire import constants as c
 
 MOST_USERS = 20
@@ -31,7 +32,7 @@ _NO_LOCAL_QUEUE = {
     *(c.MQRC_UNKNOWN_DEF_XMIT_Q, c.MQRC_XMIT_Q_USAGE_ERROR, c.MQRC_DEF_XMIT_Q_USAGE_ERROR),
     *(c.MQRC_UNKNOWN_ALIAS_BASE_Q, c.MQRC_ALIAS_BASE_Q_TYPE_ERROR, c.MQRC_DYNAMIC_Q_NAME_ERROR),
 }
-"""What opening a name for inquiry fails with where it is none of a local queue."""
+"""Reason codes of MQOPEN for inquiry if the name does not lead to a local queue."""
 _REMOTE = (c.MQIA_INHIBIT_PUT, c.MQCA_REMOTE_Q_NAME, c.MQCA_REMOTE_Q_MGR_NAME, c.MQCA_XMIT_Q_NAME)
 
 
@@ -45,6 +46,7 @@ class Lookout:
         self._session = session
         self._target_options = target_options
         self._own = queue_manager_name(session)
+        self._storage = Storage(session, self._own)
         self._queues: dict[str, LocalQueue] = {}
         self._serving: dict[str, list[str]] | None = None
         self._states: dict[str, tuple[tuple[Channel, ...], str]] = {}
@@ -160,6 +162,7 @@ class Lookout:
                 put_allowed=state.put_allowed,
                 open_input=state.open_input,
                 transmission=self._number(name, c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
+                storage=not state.open_input and self._storage.has(name),
             )
         return self._queues[name]
 

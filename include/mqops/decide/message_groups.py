@@ -6,37 +6,38 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from mqops.actions import PUTS
+from mqops.actions import Action
+from mqops.decide.core.decided import DecidedRow
 from mqops.decide.core.message_groups import (
-    BEHIND,
     COLUMNS,
-    REPLAYED,
-    Place,
+    OrderPosition,
     held_back,
     in_order,
     judged,
-    left,
     order_key,
 )
-from mqops.decide.core.protected import PROTECTED, is_protected, rules_that_ask_messages
+from mqops.decide.core.protected import is_protected, rules_that_ask_messages
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.observe.core.columns import BOUND
 from mqops.observe.replays import puts_before
+from mqops.plan_row import PlanRow, left
 from mqops.rules import Rule, Table
 
 _Group: TypeAlias = tuple[str, bytes]
 
 
-def bound(run: RunFolder, table: Table, rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The rows of a plan, those that must be left for the sake of others or of their past changed.
+def bound(
+    run: RunFolder, table: Table, rows: Iterable[DecidedRow], *, split_groups: bool = False
+) -> Iterator[DecidedRow]:
+    """The rows of a plan. Rows that must be left because of other messages or of earlier runs are changed.
 
-    Parameters: `rows` one a message of the run's snapshot, in its order, with `waits` where an ORDER rule may have used
-    up its tries: that rule, and the `unit_group` it puts to. Rows are kept in memory only where there are messages in
-    groups. Raises `LakeError`.
+    Parameters: `rows` one for each message of the run's snapshot, in its order. Rows are kept in memory only if there
+    are messages in groups. `split_groups` whether each message of an MQ group goes by itself, as with runmqdlq, which
+    knows no groups: then rules 3 and 4 do not hold. Raises `LakeError`.
     """
     groups: dict[_Group, list[int]] = {}
-    for number, message in enumerate(_messages(run, COLUMNS)):
+    for number, message in () if split_groups else enumerate(_messages(run, COLUMNS)):
         if message["msg_flags"] & BOUND:
             groups.setdefault((message["queue"], message["group_id"]), []).append(number)
     settled = _settled(run, table, rows)
@@ -44,62 +45,64 @@ def bound(run: RunFolder, table: Table, rows: Iterable[Mapping[str, Any]]) -> It
         yield from in_order(settled)
         return
     pairs = list(settled)
-    kept, places = [row for row, _place in pairs], [place for _row, place in pairs]
+    settled_rows, positions = [row for row, _position in pairs], [position for _row, position in pairs]
     for numbers in groups.values():
-        for number, row in zip(numbers, judged([kept[number] for number in numbers]), strict=True):
-            kept[number] = row
-    yield from _whole_groups_in_order(kept, places, groups.values())
+        for number, row in zip(numbers, judged([settled_rows[number].row for number in numbers]), strict=True):
+            settled_rows[number] = settled_rows[number].changed_to(row)
+    yield from _whole_groups_in_order(settled_rows, positions, groups.values())
 
 
 def _whole_groups_in_order(
-    kept: list[dict[str, Any]], places: Sequence[Place | None], groups: Collection[Sequence[int]]
-) -> list[dict[str, Any]]:
-    """Rule 5: what is left for it leaves its group, and that again what is behind the others of the group."""
+    settled_rows: list[DecidedRow], positions: Sequence[OrderPosition | None], groups: Collection[Sequence[int]]
+) -> list[DecidedRow]:
+    """Rule 5: if a message is left, its group is left; then messages behind the others of the group are left, too."""
     behind = -1
-    while (found := sum(row["action"] == BEHIND for row in kept)) > behind:
+    while (found := sum(decided.row.action is Action.BEHIND for decided in settled_rows)) > behind:
         behind = found
-        kept = list(in_order(zip(kept, places, strict=True)))
+        settled_rows = list(in_order(zip(settled_rows, positions, strict=True)))
         for numbers in groups:
-            if any(kept[number]["action"] == BEHIND for number in numbers):
+            if any(settled_rows[number].row.action is Action.BEHIND for number in numbers):
                 for number in numbers:
-                    kept[number] = held_back(kept[number])
-    return kept
+                    settled_rows[number] = settled_rows[number].changed_to(held_back(settled_rows[number].row))
+    return settled_rows
 
 
 def _settled(
-    run: RunFolder, table: Table, rows: Iterable[Mapping[str, Any]]
-) -> Iterator[tuple[dict[str, Any], Place | None]]:
+    run: RunFolder, table: Table, rows: Iterable[DecidedRow]
+) -> Iterator[tuple[DecidedRow, OrderPosition | None]]:
     """Rules 1 and 2 and `mqops.decide.core.protected`, and the place of each row in the order."""
     asking = rules_that_ask_messages(table)
     rules = {rule.key: rule for rule in table.rules if rule.max_replay or rule.order}
     before = puts_before(run) if any(rule.max_replay for rule in rules.values()) else {}
     named = any(rule.order not in ("", "CORRELID", "GROUPID") for rule in rules.values())
     messages = _messages(run, ("group_id", *(("properties",) if named else ()))) if rules else None
-    for row in rows:
+    for decided in rows:
+        row = decided.row
         message = next(messages) if messages else {}
-        rule = rules.get(row["rule_key"] or "") if row["action"] in PUTS else None
+        rule = rules.get(row.rule_key or "") if row.action.puts else None
         key = _key(row, rule, message) if rule is not None else ""
-        settled = {**row, "order_key": key}
-        waits = settled.pop("waits", None)
-        place = (row["unit_group"], key) if key else _before(row, waits, message)
-        if rule is not None and rule.max_replay and before.get(row["msg_key"], 0) >= rule.max_replay:
-            settled |= left(REPLAYED)
-        elif row["action"] in PUTS and row["rule_key"] in asking and is_protected(row["dest_q"]):
-            settled |= left(PROTECTED)
-        yield settled, place
+        position = (row.unit_group, key) if key else _before(decided, message)
+        if rule is not None and rule.max_replay and before.get(row.msg_key, 0) >= rule.max_replay:
+            row = row._replace(**left(Action.REPLAYED))
+        elif row.action.puts and row.rule_key in asking and is_protected(row.dest_q):
+            row = row._replace(**left(Action.PROTECTED))
+        elif key:
+            row = row._replace(order_key=key)
+        yield (decided if row is decided.row else decided.changed_to(row)), position
 
 
-def _before(row: Mapping[str, Any], waits: tuple[Rule, str] | None, message: Mapping[str, Any]) -> Place | None:
-    """Where a row stands in the order by a rule before its own, one whose tries are used up."""
-    if waits is None or (row["rule_line"] is not None and waits[0].line >= row["rule_line"]):
+def _before(decided: DecidedRow, message: Mapping[str, Any]) -> OrderPosition | None:
+    """The place in the order that a row has by an earlier rule whose tries are used up."""
+    row, waits = decided.row, decided.waits
+    if waits is None or (row.rule_line is not None and waits[0].line >= row.rule_line):
         return None
     key = _key(row, waits[0], message)
     return (waits[1], key) if key else None
 
 
-def _key(row: Mapping[str, Any], rule: Rule, message: Mapping[str, Any]) -> str:
+def _key(row: PlanRow, rule: Rule, message: Mapping[str, Any]) -> str:
     properties = json.loads(message.get("properties") or "{}")
-    return order_key(rule, row["correl_id"], message["group_id"], properties)
+    return order_key(rule, row.correl_id, message["group_id"], properties)
 
 
 def _messages(run: RunFolder, columns: Iterable[str]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a rules table does with the messages of a recorded snapshot: nothing is decided anew, `decide` is asked."""
+"""What a rules table decides for the messages of a recorded snapshot, by the same code as in a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from mqops.actions import Action
 from mqops.backout.core.decision import with_origin
 from mqops.decide import backout_setting as backout
 from mqops.decide.core.answers import answers
@@ -16,19 +17,20 @@ from mqops.observe import snapshot
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.rules import Table
 from mqops.rules.conditions import Question
-from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.rules.keyword import ValueKind
+from mqops.rules.keywords import PATTERN_KEYWORDS
 
 MOST_IDS = 3
 """Message ids that stand for a group."""
 
 
-class Fate(NamedTuple):
-    """What becomes of a message now: the action, its destination, and how it is put. A tuple, to group by.
+class SnapshotDecision(NamedTuple):
+    """What is done with a message now: the action, its destination, and how it is put. A tuple, to group by.
 
     `action` is that of the rule, or ERROR for a message without an MQDLH, AMBIGUOUS for one whose origin is not known.
     """
 
-    action: str
+    action: Action
     dest_q: str = ""
     dest_q_mgr: str = ""
     header: bool = False
@@ -42,7 +44,7 @@ class Fate(NamedTuple):
     def __str__(self) -> str:
         if not self.target:
             return self.action
-        header = " HEADER(NO)" if self.action == "FWD" and not self.header else ""
+        header = " HEADER(NO)" if self.action is Action.FWD and not self.header else ""
         putaut = " PUTAUT(CTX)" if self.putaut == "CTX" else ""
         return f"{self.action} to {self.target}{header}{putaut}"
 
@@ -65,7 +67,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recorded snapshot and what decided about its messages besides the table: earlier tries, origins, replays."""
+    """A recorded snapshot, and what else the decisions depend on: earlier tries, origins, replays."""
 
     folder: Path
     past: Past
@@ -75,11 +77,11 @@ class Recorded:
         """The snapshot in a run's folder, in the snapshot folder of a run, or in any folder of its Parquet files.
 
         Raises:
-            SettingsError: there is none.
+            SettingsError: There is no snapshot.
             LakeError: the run's files cannot be read.
         """
         run, folder = snapshot.find(path)
-        return cls(folder, Past.of(run, backout.kept(run)) if run else Past())
+        return cls(folder, Past.of(run, backout.read_setting(run)) if run else Past())
 
     @property
     def of_backout_queues(self) -> bool:
@@ -95,32 +97,32 @@ class Recorded:
             yield from batch.to_pylist()
 
     def seen(self, table: Table) -> Iterator[Seen]:
-        """Every message with its fate, as expectations are held against it. Raises `LakeError`."""
-        judge = self.judge(table)
+        """Every message with its decision, to compare with expectations. Raises `LakeError`."""
+        decide = self.decision_by(table)
         for message in self.messages(*table.questions):
-            fate, line = judge(message)
+            decision, line = decide(message)
             fields = pattern_fields(message if self.past.where is None else with_origin(message, self.past.where))
-            yield Seen(msg_id=message["msg_id"].hex(), fields=fields, fate=fate, line=line)
+            yield Seen(msg_id=message["msg_id"].hex(), fields=fields, decision=decision, line=line)
 
     def matchable(self, *questions: Question) -> Iterator[Mapping[str, Any]]:
-        """The messages that rules are held against: with an MQDLH, or with what stands for it. Raises `LakeError`."""
+        """The messages that rules can match: those with an MQDLH or an origin in its place. Raises `LakeError`."""
         for message in self.messages(*questions):
             found = message if self.past.where is None else with_origin(message, self.past.where)
             if found["dlh_error"] is None:
                 yield found
 
-    def judge(self, table: Table) -> Judge:
-        """What becomes of a message under a table, and the line of the rule that says so (None: no rule).
+    def decision_by(self, table: Table) -> DecisionOf:
+        """A function: the decision of a table for a message, and the line of the rule (None: no rule).
 
-        Messages that look the same to every table are decided once, those with a past of their own each.
+        Messages that look the same to every table are decided once; those with tries or replays one by one.
         """
-        known: dict[tuple[Any, ...], tuple[Fate, int | None]] = {}
+        known: dict[tuple[Any, ...], tuple[SnapshotDecision, int | None]] = {}
 
-        def decided(message: Mapping[str, Any]) -> tuple[Fate, int | None]:
-            row = self.past.row(0, message, table)
-            return Fate(*(row[name] for name in Fate._fields)), row["rule_line"]
+        def decided(message: Mapping[str, Any]) -> tuple[SnapshotDecision, int | None]:
+            row = self.past.row(0, message, table).row
+            return SnapshotDecision(*(getattr(row, name) for name in SnapshotDecision._fields)), row.rule_line
 
-        def judged(message: Mapping[str, Any]) -> tuple[Fate, int | None]:
+        def remembered(message: Mapping[str, Any]) -> tuple[SnapshotDecision, int | None]:
             if message["msg_key"] in self.past.tries or message["msg_key"] in self.past.replays:
                 return decided(message)
             look = (*(message[column] for column in _LOOK), *answers(table.questions, message).values())
@@ -130,18 +132,18 @@ class Recorded:
                 known[look] = decided(message)
             return known[look]
 
-        return judged
+        return remembered
 
 
-Judge: TypeAlias = Callable[[Mapping[str, Any]], tuple[Fate, int | None]]
+DecisionOf: TypeAlias = Callable[[Mapping[str, Any]], tuple[SnapshotDecision, int | None]]
 _LOOK = sorted({*PATTERN_COLUMNS.values(), *NAME_COLUMNS.values(), "queue", "dlh_error", "format", "jms_destination"})
-"""All that decides about a message without a past."""
+"""The columns that a decision depends on, for a message without tries and replays."""
 _MOST_KNOWN = 100_000
 
 
 def pattern_fields(message: Mapping[str, Any]) -> dict[str, str | int]:
     """Pattern keyword → the message's value; blank or 0 where the message has none."""
     return {
-        keyword: message[column] or ("" if PATTERN_KEYWORDS[keyword].kind is Kind.WILD else 0)
+        keyword: message[column] or ("" if PATTERN_KEYWORDS[keyword].kind is ValueKind.WILD else 0)
         for keyword, column in PATTERN_COLUMNS.items()
     }

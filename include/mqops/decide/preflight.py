@@ -1,20 +1,25 @@
-"""Look at the destinations of a run's plan before anybody approves it: the same for the command line and Airflow.
+"""Look at the destinations of a run's plan before it is approved: the same for the command line and Airflow.
 
-Nothing that is found fails a run: it is told, and `mqops_airflow.policy` lets no plan with doubts pass by itself.
+A finding does not fail the run. It is reported, and `mqops_airflow.policy` sends a plan to an approver if a problem was
+found or something is unknown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from mqops.actions import ACTED
 from mqops.clock import utc_now
+from mqops.counted import counted
 from mqops.decide import preflight_record as store
 from mqops.decide.core import PlanSummary
-from mqops.decide.core.preflight import Demand, Destination, Finding, Preflight, judge, worst_first
+from mqops.decide.core.preflight import Demand, Finding, Preflight, judge, worst_first
 from mqops.decide.destination import Lookout
+from mqops.decide.ledger_queue import ledger_findings
 from mqops.errors import MQError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
+from mqops.lake.stop import stops_of
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import PASS_CONTEXT_OPTIONS
 
@@ -30,11 +35,13 @@ def preflight(
     target_options: int = PASS_CONTEXT_OPTIONS,
     remarks: bool = True,
 ) -> Preflight:
-    """Look at the destinations of RUN/plan and write RUN/preflight.json. Nothing is put and no definition changed.
+    """Look at the destinations of RUN/plan and at the ledger queue, and write RUN/preflight.json.
 
-    Parameters: `taken_from` the queues that lose messages, the plan's unless they are given; `target_options` MQOO_*
-    that the mover opens a destination with; `remarks` whether to tell of messages that are there twice or were put
-    before, as all those of an undo were.
+    Nothing is put and no definition is changed.
+
+    Parameters: `taken_from` the queues that messages are taken from, those of the plan by default; `target_options`
+    MQOO_* that the mover opens a destination with; `remarks` whether to report messages that are there twice or were
+    put before. All messages of an undo were put before.
 
     Raises:
         LakeError, LedgerBroken: plan or ledger cannot be read. What the queue manager refuses is a finding.
@@ -42,42 +49,62 @@ def preflight(
     plan = PlanSummary.from_json(read_json(run.plan_json))
     queues = plan.queue.split(",") if taken_from is None else taken_from
     puts = store.puts_of(run)
+    looked = _findings(connection, run, plan, puts.demands, queues, target_options=target_options)
     found = Preflight(
         plan=plan.digest,
         checked_at=utc_now(),
         destinations=len(puts.demands),
-        findings=_findings(connection, plan, puts.demands, queues, target_options),
+        findings=worst_first((*_stopped(plan, run), *looked)),
         remarks=_remarks(run, puts) if remarks else (),
     )
-    store.keep(run, found)
+    store.write_preflight(run, found)
     return found
 
 
 def _findings(
     connection: MqConnection,
+    run: RunFolder,
     plan: PlanSummary,
     demands: Sequence[Demand],
     taken_from: Collection[str],
+    *,
     target_options: int,
 ) -> tuple[Finding, ...]:
+    if not plan.actions.keys() & ACTED:
+        return ()
     try:
-        looked, sources = _look(connection, demands[:MOST_DESTINATIONS], taken_from, target_options)
+        with connect(connection) as session:
+            ledger = tuple(ledger_findings(session, run.lake_folder))
+            lookout = Lookout(session, target_options)
+            looked = [(demand, lookout.look(demand)) for demand in demands[:MOST_DESTINATIONS]]
+            sources = lookout.taken_from(taken_from) if demands else set()
     except MQError as error:
         return (_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),)
     left_off = len(demands) - len(looked)
-    more = (_unknown(plan.queue_manager, f"{left_off} more destinations were not looked at"),) if left_off else ()
-    return worst_first((*judge(looked, sources), *more))
+    more = (
+        (
+            _unknown(
+                plan.queue_manager,
+                f"{counted(left_off, 'more destination was', 'more destinations were')} not looked at",
+            ),
+        )
+        if left_off
+        else ()
+    )
+    return worst_first((*ledger, *judge(looked, sources), *more))
 
 
-def _look(
-    connection: MqConnection, demands: Sequence[Demand], taken_from: Collection[str], target_options: int
-) -> tuple[list[tuple[Demand, Destination]], set[str]]:
-    """Each demand with its destination, and the local queues that messages are taken from."""
-    if not demands:
-        return [], set()
-    with connect(connection) as session:
-        lookout = Lookout(session, target_options)
-        return [(demand, lookout.look(demand)) for demand in demands], lookout.taken_from(taken_from)
+def _stopped(plan: PlanSummary, run: RunFolder) -> list[Finding]:
+    """The kill switch, where it is on: whoever approves now approves what will not be done."""
+    return [
+        Finding(
+            severity="problem",
+            destination=plan.queue_manager,
+            what=f"{stop}: nothing of an approved plan will be done",
+            remedy="Resume first: in Airflow run mq_stop with Do = resume, else `mqops resume`",
+        )
+        for stop in (stops_of(run) if plan.actions.keys() & ACTED else ())
+    ]
 
 
 def _unknown(queue_manager: str, what: str) -> Finding:
@@ -91,14 +118,14 @@ def _remarks(run: RunFolder, puts: store.Puts) -> tuple[str, ...]:
     if shared:
         rows = sum(puts.ids[msg_id] for msg_id in shared)
         remarks.append(
-            f"duplicates: {rows} messages share their MsgId with another of the plan, "
-            f"{store.alike(run, shared)} of them are the same to the last byte"
+            f"duplicates: {counted(rows, 'message')} with the MsgId of another message of the plan; "
+            f"equal in every byte: {store.alike(run, shared)}"
         )
     before = store.put_before(run.lake_folder, puts.ids)
     if before:
         rows = sum(puts.ids[msg_id] for msg_id in before)
         remarks.append(
-            f"replayed before: earlier runs put messages with the MsgIds of {rows} of these on a queue; "
-            "they came back, or are copies"
+            f"replayed before: {counted(rows, 'message')} with a MsgId that earlier runs put on a queue: "
+            "they came back, or they are copies"
         )
     return tuple(remarks)

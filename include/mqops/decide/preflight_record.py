@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple, TypeVar
 
-from mqops.actions import PUTS, RESTORE, RETURN
+from mqops.actions import PUTS, Action
 from mqops.decide import backout_setting as backout
+from mqops.decide.arrow import read_plan
 from mqops.decide.core.preflight import Demand, Preflight
 from mqops.lake.files import read_json, write_json
 from mqops.lake.parquet import read_parquet
@@ -17,16 +18,39 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqwire.constants import MQDLH_LENGTH_1
 
-_COLUMNS = ("dest_q", "dest_q_mgr", "body_length", "dlh_reason", "msg_key", "header", "alternate_user", "msg_id")
+
+class PutRow(NamedTuple):
+    """The columns of `mqops.plan_row.PlanRow` that say what a row puts where."""
+
+    action: Action
+    dest_q: str
+    dest_q_mgr: str
+    body_length: int
+    dlh_reason: int | None
+    msg_key: str
+    header: bool
+    alternate_user: str
+    msg_id: bytes
 
 
-def keep(run: RunFolder, found: Preflight) -> None:
+class BodyRow(NamedTuple):
+    """The columns that say which message a row puts, to the last byte of its body."""
+
+    action: Action
+    msg_id: bytes
+    body_sha256: bytes
+
+
+Putting = TypeVar("Putting", PutRow, BodyRow)
+
+
+def write_preflight(run: RunFolder, found: Preflight) -> None:
     """Write it. Raises `LakeError`."""
     write_json(_file(run), found.to_json())
 
 
-def kept(run: RunFolder) -> Preflight | None:
-    """The pre-flight of a run, None where none was made. Raises `LakeError`."""
+def read_preflight(run: RunFolder) -> Preflight | None:
+    """The pre-flight of a run; None if none was made. Raises `LakeError`."""
     return Preflight.from_json(read_json(_file(run))) if _file(run).exists() else None
 
 
@@ -59,17 +83,17 @@ def puts_of(run: RunFolder) -> Puts:
     sums: dict[tuple[str, str], _Sum] = {}
     ids: Counter[str] = Counter()
     headless = _headless(run)
-    for action, queue, queue_manager, length, reason, key, header, user, msg_id in _put_rows(run, _COLUMNS):
-        stripped = (action == "RETRY" or not header) and (reason or key not in headless)
-        size = length - MQDLH_LENGTH_1 if stripped else length
-        one = sums.setdefault((queue, queue_manager), _Sum())
-        one.put_back = action in (RESTORE, RETURN)
+    for row in _put_rows(run, PutRow):
+        stripped = (row.action is Action.RETRY or not row.header) and (row.dlh_reason or row.msg_key not in headless)
+        size = row.body_length - MQDLH_LENGTH_1 if stripped else row.body_length
+        one = sums.setdefault((row.dest_q, row.dest_q_mgr), _Sum())
+        one.put_back = row.action.puts_back
         one.messages += 1
         one.bytes += size
         one.longest = max(one.longest, size)
-        one.users.add(user)
-        if any(msg_id):
-            ids[msg_id.hex()] += 1
+        one.users.add(row.alternate_user)
+        if any(row.msg_id):
+            ids[row.msg_id.hex()] += 1
     demands = [
         Demand(
             queue=queue,
@@ -87,7 +111,7 @@ def puts_of(run: RunFolder) -> Puts:
 
 def _headless(run: RunFolder) -> set[str]:
     """The msg_key of each message of a backout run that has no MQDLH, but stand-ins (`mqops.backout.core.decision`)."""
-    if backout.kept(run) is None:
+    if backout.read_setting(run) is None:
         return set()
     batches = read_parquet(run.snapshot, ["msg_key", "dlh_error"])
     return {row["msg_key"] for batch in batches for row in batch.to_pylist() if row["dlh_error"] is not None}
@@ -99,9 +123,9 @@ def alike(run: RunFolder, ids: Collection[str]) -> int:
     Parameters: `ids` MsgIds (hex) that are there more than once.
     """
     seen: Counter[tuple[str, bytes]] = Counter()
-    for _action, msg_id, digest in _put_rows(run, ("msg_id", "body_sha256")):
-        if (name := msg_id.hex()) in ids:
-            seen[name, digest] += 1
+    for row in _put_rows(run, BodyRow):
+        if (msg_id := row.msg_id.hex()) in ids:
+            seen[msg_id, row.body_sha256] += 1
     return sum(number for number in seen.values() if number > 1)
 
 
@@ -117,17 +141,14 @@ def put_before(lake_folder: Path, ids: Collection[str]) -> set[str]:
     found: set[str] = set()
     for marker in LedgerFile(lake_folder, str).markers(kind="acted"):
         for row in marker.rows:
-            msg_id, action = row[2], row[3]
+            msg_id, action = row.msg_id, row.action
             if action in PUTS and msg_id in ids:
                 found.add(msg_id)
-            elif action == RETURN:
+            elif action == Action.RETURN:
                 found.discard(msg_id)
     return found
 
 
-def _put_rows(run: RunFolder, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """(action, *columns) of the rows that put."""
-    for batch in read_parquet(run.plan, ["action", *columns]):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if row[0] in (*PUTS, RESTORE, RETURN):
-                yield row
+def _put_rows(run: RunFolder, kind: type[Putting]) -> Iterator[Putting]:
+    """The rows that put a message."""
+    return (row for row in read_plan(run.plan, kind) if row.action.puts or row.action.puts_back)

@@ -1,4 +1,4 @@
-"""What only the world can say of a rules table (D14): do its queues exist, did its rules ever match a message."""
+"""Warnings that need more than the table (D14): do its queues exist, did its rules match a recorded message."""
 
 from __future__ import annotations
 

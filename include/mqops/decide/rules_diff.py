@@ -1,24 +1,24 @@
-"""Which messages of a recorded snapshot change fate between two versions of a rules table."""
+"""Which messages of a recorded snapshot two versions of a rules table handle differently."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from mqops.decide.on_snapshot import Fate, Recorded, Tally
+from mqops.decide.on_snapshot import Recorded, SnapshotDecision, Tally
 from mqops.rules import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Messages with the same old and the same new fate.
+    """Messages with the same old and the same new decision.
 
     Parameters: `old_lines`, `new_lines` of the rules, None for no rule; `bytes` of their bodies; `message_ids` (hex) of
     the first few.
     """
 
-    old: Fate
-    new: Fate
+    old: SnapshotDecision
+    new: SnapshotDecision
     old_lines: tuple[int | None, ...]
     new_lines: tuple[int | None, ...]
     messages: int
@@ -38,14 +38,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesDiff:
-    """`messages` looked at, `changed` of them with another fate, the largest group of `changes` first."""
+    """`messages` looked at, `changed` of them with another decision, the largest group of `changes` first."""
 
     messages: int
     changes: tuple[Change, ...]
 
     @property
     def changed(self) -> int:
-        """Messages with another fate."""
+        """Messages with another decision."""
         return sum(change.messages for change in self.changes)
 
     def to_json(self) -> dict[str, Any]:
@@ -68,24 +68,24 @@ class _Group:
 def rules_diff(snapshot: Recorded, old: Table, new: Table) -> RulesDiff:
     """Compare what two tables do now with each message, tries of earlier runs counted for both.
 
-    What a rule does when its tries have failed is another run's fate. Raises `LakeError`.
+    What happens when the tries of a rule have failed is not looked at. Raises `LakeError`.
     """
-    groups: dict[tuple[Fate, Fate], _Group] = {}
-    seen, judge_old, judge_new = 0, snapshot.judge(old), snapshot.judge(new)
+    groups: dict[tuple[SnapshotDecision, SnapshotDecision], _Group] = {}
+    seen, by_old, by_new = 0, snapshot.decision_by(old), snapshot.decision_by(new)
     for message in snapshot.messages(*old.questions, *new.questions):
         seen += 1
-        (before, old_line), (after, new_line) = judge_old(message), judge_new(message)
+        (before, old_line), (after, new_line) = by_old(message), by_new(message)
         if before == after:
             continue
         group = groups.setdefault((before, after), _Group(Tally(), set(), set()))
         group.tally.add(message)
         group.old_lines.add(old_line)
         group.new_lines.add(new_line)
-    changes = [_change(old_fate, new_fate, group) for (old_fate, new_fate), group in groups.items()]
+    changes = [_change(old_decision, new_decision, group) for (old_decision, new_decision), group in groups.items()]
     return RulesDiff(messages=seen, changes=tuple(sorted(changes, key=lambda c: (-c.messages, c.old, c.new))))
 
 
-def _change(old: Fate, new: Fate, group: _Group) -> Change:
+def _change(old: SnapshotDecision, new: SnapshotDecision, group: _Group) -> Change:
     return Change(
         old=old,
         new=new,

@@ -1,1 +1,1 @@
-"""The workflows on the command line: each is the five steps with its own way to decide."""
+"""Deciders: each makes a workflow of the steps that every run has (`mqops.deciders.run`). `registry` lists them."""

@@ -1,59 +1,70 @@
-"""One pass over the backout queues in one process: observe, decide, act, prove (`mqops backout run`)."""
+"""Backout queues: a rules table decides what is put back where it came from (`mqops backout run`)."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
-from mqops.act.sources import check_source
-from mqops.backout.core.origin import Setting, backout_queues, setting
-from mqops.decide import backout_setting as backout
-from mqops.decide.core import PlanSummary
-from mqops.decide.core.pacing import AS_EVER, Handling
-from mqops.decide.in_process import decide
-from mqops.decide.preflight import preflight
-from mqops.deciders.dead_letters import new_run_key
-from mqops.deciders.stop import acted_and_proved
+from mqops.backout.core.origin import Setting
+from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.errors import SettingsError, mq_error
-from mqops.lake.run import RunFolder
 from mqops.ledger.core.replays import WORKFLOW
-from mqops.ledger.queue import NAME as LEDGER
-from mqops.model import RunSummary
-from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, queue_definitions, queue_manager_name
-from mqops.mq.session import Session
-from mqops.observe.in_process import observe
-from mqops.prove.outcomes import look_back
-from mqops.prove.recovery import settle_leftovers
 from mqops.rules import Table
 from mqwire import constants as c
 
-_log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from mqops.decide.core import PlanSummary
+    from mqops.lake.run import RunFolder
+    from mqops.mq.session import Session
 
 DEFAULT_CAP = 3
 DEFAULT_QUARANTINE = "MQOPS.QUARANTINE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surveyed:
-    """The backout queues of a queue manager: what decides about their messages, and name → depth of each."""
+class BackoutRequest(RunRequest):
+    """What a pass over backout queues is asked for.
+
+    Parameters: `table` made of `text`, which came from `source`; `queues` none for all that another queue names as
+    BOQNAME; `replay_cap` and `quarantine` as in `Setting`.
+    """
+
+    table: Table
+    text: str
+    source: str = "<standard input>"
+    queues: tuple[str, ...] = ()
+    replay_cap: int = DEFAULT_CAP
+    quarantine: str = DEFAULT_QUARANTINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackoutQueues(Selection):
+    """The backout queues of a queue manager.
+
+    Parameters: `queues` those that have messages; `setting` what decides about their messages; `depths` queue → its
+    depth, of all of them.
+    """
 
     setting: Setting
     depths: dict[str, int]
 
-    @property
-    def filled(self) -> tuple[str, ...]:
-        """The queues that have messages."""
-        return tuple(queue for queue, depth in self.depths.items() if depth)
+    def prepare(self, run: RunFolder) -> None:
+        """Write RUN/backout.json, so that replays are counted with the snapshot. Raises `LakeError`."""
+        from mqops.decide import backout_setting  # noqa: PLC0415 - loads pyarrow
+
+        backout_setting.write_setting(run, self.setting)
 
 
-def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, quarantine: str) -> Surveyed:
+def select(session: Session, request: BackoutRequest) -> BackoutQueues:
+    """The backout queues. Raises as `survey`."""
+    return survey(session, queues=request.queues, replay_cap=request.replay_cap, quarantine=request.quarantine)
+
+
+def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, quarantine: str) -> BackoutQueues:
     """Find the backout queues by PCF inquiry and what their definitions say.
 
-    A dead-letter queue that somebody names as BOQNAME is left to the workflow for dead-letter queues.
+    A dead-letter queue that a queue names as BOQNAME is not taken: it belongs to the workflow for dead-letter queues.
 
     Parameters: `queues` these instead of all; `replay_cap` and `quarantine` as in `Setting`.
 
@@ -61,11 +72,16 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
         MQError: the queue manager cannot be inquired, or a queue is not a local queue of it (2085).
         SettingsError: there is no quarantine queue.
     """
+    from mqops.act.sources import check_source  # noqa: PLC0415 - loads the MQ library
+    from mqops.backout.core.origin import backout_queues, setting  # noqa: PLC0415
+    from mqops.ledger.queue import NAME as LEDGER  # noqa: PLC0415
+    from mqops.mq.inquire import queue_definitions, queue_manager_name  # noqa: PLC0415
+
     name = queue_manager_name(session)
     definitions = queue_definitions(session)
     local = {one.name: one.depth for one in definitions if one.kind == "local"}
     if quarantine not in {one.name for one in definitions}:
-        raise SettingsError(f"{name} has no queue {quarantine} for what was put back too often: define it")
+        raise SettingsError(f"{name} has no queue {quarantine} for messages that were replayed too often: define it")
     for queue in queues:
         if queue not in local:
             raise mq_error(
@@ -84,66 +100,36 @@ def survey(session: Session, *, queues: Sequence[str] = (), replay_cap: int, qua
         quarantine=quarantine,
         dead_letter_queue=dead_letters,
     )
-    return Surveyed(setting=where, depths={queue: local[queue] for queue in chosen})
+    depths = {queue: local[queue] for queue in chosen}
+    return BackoutQueues(queues=tuple(queue for queue in chosen if depths[queue]), setting=where, depths=depths)
 
 
 def _dead_letter_queue(session: Session) -> str:
+    from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415 - loads the MQ library
+
     try:
         return dead_letter_queue(session)
     except SettingsError:
         return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackoutPass:
-    """What to do in a pass.
+def decide(request: BackoutRequest, run: RunFolder) -> PlanSummary:
+    """Plan by the rules table. Raises `MqopsError`."""
+    from mqops.decide.in_process import decide  # noqa: PLC0415 - loads pyarrow
 
-    Parameters: `queues` none for all that are named as BOQNAME; `text` and `source` of the table; `unit_size` most
-    messages a unit of work; `requested_by` who asked, for the ledger; `tell` gets a line for each earlier run that was
-    begun and is not finished.
-    """
-
-    connection: MqConnection
-    lake: Path
-    table: Table
-    text: str
-    source: str = "<standard input>"
-    queues: tuple[str, ...] = ()
-    replay_cap: int = DEFAULT_CAP
-    quarantine: str = DEFAULT_QUARANTINE
-    unit_size: int = DEFAULT_UNIT_SIZE
-    handling: Handling = AS_EVER
-    requested_by: str = ""
-    tell: Callable[[str], None] = _log.warning
+    return decide(
+        run, request.table, text=request.text, source=request.source, workflow=WORKFLOW, pacing=request.pacing
+    )
 
 
-def plan_pass(what: BackoutPass) -> tuple[Surveyed, RunFolder | None, PlanSummary | None]:
-    """Survey, observe, decide, look at the destinations; nothing is moved. No run where all backout queues are empty.
-
-    Raises:
-        MqopsError: nothing was moved.
-    """
-    with connect(what.connection) as session:
-        found = survey(session, queues=what.queues, replay_cap=what.replay_cap, quarantine=what.quarantine)
-    if not found.filled:
-        return found, None, None
-    with connect(what.connection) as session:
-        settle_leftovers(session, what.lake, found.setting.queue_manager, what.tell)
-    run = RunFolder.at(what.lake, found.setting.queue_manager, new_run_key())
-    backout.keep(run, found.setting)
-    observe(what.connection, run, found.filled)
-    plan = decide(run, what.table, text=what.text, source=what.source, workflow=WORKFLOW, handling=what.handling)
-    preflight(what.connection, run)
-    return found, run, plan
-
-
-def carry_out(what: BackoutPass, run: RunFolder, plan: PlanSummary) -> RunSummary:
-    """Act on a plan, prove what came of it, and look what became of the messages of earlier runs.
-
-    Raises:
-        MqopsError: what was committed is in the ledger or on the ledger queue; nothing is lost.
-    """
-    about = {"requested_by": what.requested_by}
-    summary = acted_and_proved(what.connection, run, unit_size=what.unit_size, approved=plan.digest, about=about)
-    look_back(what.connection, run)
-    return summary
+BACKOUT = Decider(
+    name=WORKFLOW,
+    request=BackoutRequest,
+    select=select,
+    decide=decide,
+    command="mqops.cli.backout:run",
+    section="backout_reprocess",
+    form=("dry_run", "rules_file", "queues", "replay_cap", "limit", "message_ids", "unit_of_work", "pacing"),
+    dag="each",
+    dry_run_is_approvable=False,
+)

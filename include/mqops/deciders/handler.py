@@ -14,11 +14,11 @@
    the messages without an MQDLH that are still there (D05).
 6. A table that asks for the AGE or the BACKOUT count of messages may say something else of them later: while there are
    any, a pass comes every 10 RETRYINT seconds, as IBM's handler comes back to what it has left.
-7. What was left because its destination had no room (`--in-flight`) uses up no try and holds nobody past WAIT: until
+7. What was left because its destination had no room (`--in-flight`) uses up no try and does not prolong WAIT: until
    then a pass comes every RETRYINT seconds.
 8. A message that a rule put back on the queue itself as it was is left from then on (action LATER, with no next try):
    each pass would put it back again. It prolongs nothing, and another start of the handler deals with it again.
-9. Where canaries came back it ends: another pass would send others after them.
+9. Where canaries came back, or were not read, it ends: another pass would send others after them.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
-from mqops.act.canary import CAME_BACK
+from mqops.act.approved_plan import read_approved_plan
+from mqops.act.canary import CAME_BACK, UNREAD
 from mqops.act.canary import FAILED as CANARY_FAILED
 from mqops.act.core.mover import BEHIND
 from mqops.act.core.unit_attempt import GROUP_TOO_LARGE
 from mqops.act.rate_limiter import is_for_room
-from mqops.act.tickets import read_order
-from mqops.actions import ACTED
+from mqops.actions import Action
 from mqops.clock import utc, utc_now
 from mqops.command import command
+from mqops.decide.arrow import read_plan
 from mqops.decide.core import PlanSummary
 from mqops.decide.in_process import Past, read_messages
-from mqops.decide.retry_not_due import LATER, NEVER
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.decide.retry_not_due import NEVER
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import PlannedRun, carry_out, plan_run
 from mqops.errors import Stopped
-from mqops.lake.files import make_folder, read_json
-from mqops.lake.parquet import read_parquet
+from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import lift, stop_in
 from mqops.ledger.core.account import Account, account
@@ -54,17 +55,24 @@ from mqops.ledger.file import LedgerFile
 from mqops.model import RunSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import connect
-from mqops.mq.inquire import dead_letter_queue, depth, landing_place, queue_manager_name
+from mqops.mq.inquire import dead_letter_queue, depth, queue_manager_name, try_resolve_queue
 from mqops.mq.session import Session
 from mqops.observe import anatomy, tries
-from mqops.observe.arrivals import Sight, Waiting
+from mqops.observe.arrivals import ArrivalWatch, Sight
+from mqops.observe.core.expired import Expired
+from mqops.observe.expired import discarded, stands
 from mqops.rules import Table
 
-Failure: TypeAlias = tuple[int, str, str, int]
+Failure: TypeAlias = tuple[int | None, str, str, int]
 """A try that failed: line of the rule, destination queue and queue manager, reason code."""
-Put: TypeAlias = tuple[int, str, str]
+Put: TypeAlias = tuple[int | None, str, str]
 """Line of a rule, destination queue and queue manager."""
 
+_OVER = {
+    CAME_BACK: "canaries came back, and the other messages were left. Find out why the application refuses them",
+    UNREAD: "no program has read the canaries, and the other messages were left. See whether the application runs",
+}
+"""Why messages were left → why there is to be no other pass (rule 9)."""
 FOREVER = float("inf")
 SLICE = 1.0
 """Seconds of one waiting MQGET, behind which it is looked whether to end."""
@@ -74,23 +82,33 @@ PAUSE = 5
 """Times that a pass needed for what stayed, between its end and the next one (rule 3)."""
 REVISIT = 10
 """Retry intervals between two passes over messages that change (rule 6)."""
-_CHANGES = ("AGE", "BACKOUT")
-"""The questions of rules that a message may answer otherwise later."""
-_COLUMNS = [
-    *("row", "msg_key", "msg_id", "correl_id", "put_date", "put_time"),
-    *("action", "rule_line", "dest_q", "dest_q_mgr", "header"),
-]
+
+
+class PassRow(NamedTuple):
+    """The columns of `mqops.plan_row.PlanRow` that say what a pass meant to do with a message."""
+
+    row: int
+    msg_key: str
+    msg_id: bytes
+    correl_id: bytes
+    put_date: str
+    put_time: str
+    action: Action
+    rule_line: int | None
+    dest_q: str
+    dest_q_mgr: str
+    header: bool
 
 
 class Ending(Protocol):
-    """Whether somebody wants the handler to end, whoever that is."""
+    """Whether a signal or a person wants the handler to end."""
 
     @property
     def asked(self) -> str:
-        """By what: the name of a signal, "" while nobody does."""
+        """The name of the signal, "" if none came."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait so long, less where somebody asks for the end."""
+        """Wait so many seconds, or until the end is asked for."""
 
     def stops(self, run: RunFolder) -> None:
         """From now on, and if it was asked for before, asking for the end stops this run (`mqops.lake.stop`)."""
@@ -102,7 +120,7 @@ class Outcome:
 
     Attributes: `there` the messages that stay on the queue; `in_error` those of them without a valid MQDLH, in the
     queue's order; `failures` how many tries failed and how; `to_retry` how many of these messages have a rule
-    left, `failed` which they are (msg_key) and `later` the messages that were left since their next try was not due;
+    left, `failed` which they are (msg_key) and `not_due` the messages that were left since their next try was not due;
     `untried` messages that were left and may go the next time; `without_room` those that were left because their
     destination had no room; `put_back` the messages (msg_key) that are there again as they were, and what put them.
     """
@@ -112,7 +130,7 @@ class Outcome:
     failures: Mapping[Failure, int] = field(default_factory=dict)
     to_retry: Mapping[Failure, int] = field(default_factory=dict)
     failed: frozenset[str] = frozenset()
-    later: frozenset[str] = frozenset()
+    not_due: frozenset[str] = frozenset()
     untried: int = 0
     without_room: int = 0
     put_back: Mapping[str, Put] = field(default_factory=dict)
@@ -125,17 +143,24 @@ class Outcome:
 class Handler:
     """One invocation.
 
-    Parameters: `what` a pass does; `ending` is asked all the time; `once` for a single pass, whatever the table says;
-    `tell_errors` gets the MsgIds of messages without a valid MQDLH that are on the queue.
-    Attributes: `queue` and `queue_manager` by their names; `outcome` of the last pass; `passes` so far; `over` why
-        there is to be no other (rule 9), "" while there may be.
+    Parameters: `what` each pass is asked for; `ending` is asked all the time; `once` for one pass, whatever WAIT says;
+    `report_errors` gets the MsgIds of messages without a valid MQDLH that are on the queue.
+    Attributes: `queue` and `queue_manager` by their names; `outcome` of the last pass; `passes` so far; `expired` what
+        the queue manager discarded when the queue was looked at between passes; `remarks` of a plan that found no
+        message; `over` why there is to be no other
+        pass (rule 9), "" while there may be.
 
     Raises:
         MqopsError: the queue cannot be browsed, the queue manager cannot be reached, or the lake cannot be written.
     """
 
     def __init__(
-        self, what: Pass, ending: Ending, *, once: bool = False, tell_errors: Callable[[Sequence[str]], None]
+        self,
+        what: DeadLetterRequest,
+        ending: Ending,
+        *,
+        once: bool = False,
+        report_errors: Callable[[Sequence[str]], None],
     ) -> None:
         with connect(what.connection) as session:
             self.queue_manager = queue_manager_name(session)
@@ -146,15 +171,19 @@ class Handler:
         make_folder(self._lake)  # `mqops stop` takes no queue manager that the lake does not have
         self._ending = ending
         self._once = once
-        self._tell_errors = tell_errors
+        self._report_errors = report_errors
         self._interval = max(1, what.table.control.retryint)
         self._useful = self._began = self._passed = time.monotonic()
         self._copied = 0.0
         self._due: dict[str, float] = {}
         self._put_back: frozenset[str] = frozenset()
-        self._changes = any(question.keyword in _CHANGES for question in what.table.questions)
+        self._changes = any(question.changes for question in what.table.questions)
         self.over = ""
+        self._session = ""
+        self._is_over = False
+        self.remarks: tuple[str, ...] = ()
         self.passes = 0
+        self.expired = Expired()
         self.outcome = Outcome()
 
     def has_work(self) -> bool:
@@ -165,7 +194,7 @@ class Handler:
             MqopsError: the queue can no longer be browsed.
         """
         self._refuse_if_stopped()
-        if self._ending.asked or self.over or (self._once and self.passes):
+        if self._ending.asked or self.over or self._is_over or (self._once and self.passes):
             return False
         if not self.passes and not self._is_filled():
             anatomy.note_empty(self._lake, self.queue_manager, self.queue, utc_now())
@@ -173,22 +202,32 @@ class Handler:
                 return False
         return self._once or (self._comes() and not self._ending.asked)
 
-    def plan(self) -> tuple[RunFolder, PlanSummary]:
-        """The plan of the next pass. Raises as `plan_pass`."""
+    def plan(self) -> PlannedRun:
+        """The plan of the next pass. Raises as `plan_run`."""
         now = self._began = time.monotonic()
         due = {key: _clock_time(at - now) for key, at in self._due.items() if at > now}
-        return plan_pass(self._what, dict.fromkeys(self._put_back, NEVER) | due)
+        not_due = dict.fromkeys(self._put_back, NEVER) | due
+        return plan_run(DEAD_LETTERS, replace(self._what, not_due=not_due))
 
-    def carry_out(self, run: RunFolder, plan: PlanSummary) -> RunSummary:
-        """Do it. A pass that was ended by the handler's end gives what it had done.
+    def pass_over(self, plan: PlanSummary) -> None:
+        """Note that a plan found no message: they are gone since they were seen."""
+        self.remarks = plan.remarks
+        self.outcome = Outcome()
+        self._passed = time.monotonic()
+        self._is_over = self._once
+
+    def make_pass(self, run: RunFolder, plan: PlanSummary) -> RunSummary:
+        """Carry out a plan. If the handler is ended meanwhile, the summary says what was done until then.
 
         Raises:
             Stopped: somebody else stopped it.
-            MqopsError: as `mqops.deciders.dead_letters.carry_out`.
+            MqopsError: as `mqops.deciders.run.carry_out`.
         """
+        self._session = self._session or run.run
+        write_json(run.session_json, {"session": self._session})
         self._ending.stops(run)
         try:
-            summary = carry_out(self._what, run, plan)
+            summary = carry_out(DEAD_LETTERS, self._what, run, plan)
         except Stopped:
             if not self._ending.asked:
                 raise
@@ -209,11 +248,10 @@ class Handler:
             self._useful = time.monotonic()
         self._passed = time.monotonic()
         due = self._passed + self._what.table.control.retryint
-        waiting = {key: at for key, at in self._due.items() if key in self.outcome.later}
+        waiting = {key: at for key, at in self._due.items() if key in self.outcome.not_due}
         self._due = waiting | dict.fromkeys(self.outcome.failed, due)
-        self._put_back = (self._put_back & self.outcome.later).union(self.outcome.put_back)
-        if CAME_BACK in summary.left_because:
-            self.over = "canaries came back, and the rest was left; look why the application refuses them"
+        self._put_back = (self._put_back & self.outcome.not_due).union(self.outcome.put_back)
+        self.over = next((why for reason, why in _OVER.items() if reason in summary.left_because), "")
 
     def _is_filled(self) -> bool:
         with connect(self._what.connection) as session:
@@ -223,25 +261,34 @@ class Handler:
         """Wait for a message that the last pass has not left there, or the time to go on without one (rules 2 to 7)."""
         with connect(self._what.connection) as session:
             handle = session.open(self.queue, OPEN_OPTIONS)
-            tell_at = time.monotonic() + self._interval
+            report_at = time.monotonic() + self._interval
             again_at = self._again_at()
             while True:
-                waiting = Waiting(session, handle, self.queue, self.outcome.there)
-                if waiting.sees_new(lambda: bool(self._ending.asked) or time.monotonic() >= again_at):
+                watch = ArrivalWatch(session, handle, self.queue, self.outcome.there)
+                before = stands(session, [self.queue])
+                is_new = watch.sees_new(lambda: bool(self._ending.asked) or time.monotonic() >= again_at)
+                self._tell_expired(discarded(before, stands(session, [self.queue])))
+                if is_new:
                     return self._gathered(again_at)
-                if again_at > time.monotonic() >= tell_at:
-                    self._tell_errors([sight[0].hex() for sight in self.outcome.in_error if sight in waiting.seen])
-                    tell_at = time.monotonic() + self._interval
-                while time.monotonic() < min(tell_at, again_at) and not waiting.is_deeper():
+                if again_at > time.monotonic() >= report_at:
+                    self._report_errors([sight[0].hex() for sight in self.outcome.in_error if sight in watch.seen])
+                    report_at = time.monotonic() + self._interval
+                while time.monotonic() < min(report_at, again_at) and not watch.is_deeper():
                     self._refuse_if_stopped()
-                    left = min(self._left(), tell_at - time.monotonic(), again_at - time.monotonic(), SLICE)
+                    left = min(self._left(), report_at - time.monotonic(), again_at - time.monotonic(), SLICE)
                     if self._ending.asked or self._left() <= 0:
                         return False
-                    if waiting.gets_new(left):
+                    if watch.gets_new(left):
                         return self._gathered(again_at)
                 if time.monotonic() >= again_at:
                     self._refuse_if_stopped()
                     return True
+
+    def _tell_expired(self, found: Mapping[str, Expired]) -> None:
+        """Say what the queue manager discarded when the queue was looked at: no pass has these messages."""
+        if one := found.get(self.queue):
+            self.expired = Expired(self.expired.messages + one.messages, self.expired.exact and one.exact)
+            self._what.warn(f"{one.told(self.queue)}; {self.expired.messages} between passes so far")
 
     def _gathered(self, again_at: float) -> bool:
         """A message came: let others come, too (rule 3), until there is a pass in any case."""
@@ -278,7 +325,7 @@ class Handler:
             raise Stopped(
                 f"All acting on {self.queue_manager} was stopped {found}. What was done is in the ledger, everything "
                 f"else is where it was. To go on: `{command('mqops', 'resume', '-m', self.queue_manager)}`, and start "
-                "this again"
+                "the handler again"
             )
 
 
@@ -286,10 +333,10 @@ def _returns(session: Session, home: str) -> Callable[[str, str], bool]:
     """Whether what is put to a name of a queue and of a queue manager lies on `home` again."""
 
     @cache
-    def landing(queue: str, queue_manager: str) -> str:
-        return landing_place(session, queue, queue_manager).queue
+    def resolved_queue(queue: str, queue_manager: str) -> str:
+        return try_resolve_queue(session, queue, queue_manager).queue
 
-    return lambda queue, queue_manager: landing(queue, queue_manager) == landing(home, "") != ""
+    return lambda queue, queue_manager: resolved_queue(queue, queue_manager) == resolved_queue(home, "") != ""
 
 
 def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]) -> Outcome:
@@ -297,32 +344,31 @@ def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]
 
     Parameters: `returns` whether a destination (queue, queue manager) is the queue itself. Raises `MqopsError`.
     """
-    sums = account(LedgerFile(run.lake_folder, utc_now).markers(plan=read_order(run).plan))
+    sums = account(LedgerFile(run.lake_folder, utc_now).markers(plan=read_approved_plan(run).identity))
     there: Counter[Sight] = Counter()
     in_error: list[Sight] = []
     failures: Counter[Failure] = Counter()
     failed: dict[str, Failure] = {}
-    later: set[str] = set()
+    not_due: set[str] = set()
     put_back: dict[str, Put] = {}
-    for batch in read_parquet(run.plan, _COLUMNS):
-        for row in batch.to_pylist():
-            sight = (row["msg_id"], row["correl_id"], row["put_date"], row["put_time"])
-            if row["row"] in sums.acted:
-                if row["action"] == "FWD" and row["header"] and returns(row["dest_q"], row["dest_q_mgr"]):
-                    there[sight] += 1
-                    put_back[row["msg_key"]] = (row["rule_line"], row["dest_q"], row["dest_q_mgr"])
-                continue
-            if row["row"] in sums.absent:
-                continue  # where a unit of work of somebody else hides it and is backed out, it comes as a new one
-            there[sight] += 1
-            if row["action"] == "ERROR":
-                in_error.append(sight)
-            if row["action"] == LATER:
-                later.add(row["msg_key"])
-            if row["row"] in sums.failed:
-                failure = (row["rule_line"], row["dest_q"], row["dest_q_mgr"], sums.failed[row["row"]])
-                failed[row["msg_key"]] = failure
-                failures[failure] += 1
+    for row in read_plan(run.plan, PassRow):
+        sight = (row.msg_id, row.correl_id, row.put_date, row.put_time)
+        if row.row in sums.acted:
+            if row.action is Action.FWD and row.header and returns(row.dest_q, row.dest_q_mgr):
+                there[sight] += 1
+                put_back[row.msg_key] = (row.rule_line, row.dest_q, row.dest_q_mgr)
+            continue
+        if row.row in sums.absent:
+            continue  # where a unit of work of somebody else hides it and is backed out, it comes as a new one
+        there[sight] += 1
+        if row.action is Action.ERROR:
+            in_error.append(sight)
+        if row.action is Action.LATER:
+            not_due.add(row.msg_key)
+        if row.row in sums.failed:
+            failure = (row.rule_line, row.dest_q, row.dest_q_mgr, sums.failed[row.row])
+            failed[row.msg_key] = failure
+            failures[failure] += 1
     untried, without_room = _to_come(sums)
     to_retry = _to_be_tried(run, table, failed)
     return Outcome(
@@ -331,7 +377,7 @@ def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]
         failures=failures,
         to_retry=Counter(failed[key] for key in to_retry),
         failed=frozenset(to_retry),
-        later=frozenset(later),
+        not_due=frozenset(not_due),
         untried=untried,
         without_room=without_room,
         put_back=put_back,
@@ -347,7 +393,7 @@ def _to_be_tried(run: RunFolder, table: Table, failed: Collection[str]) -> list[
         message["msg_key"]
         for batch in read_messages(run.snapshot, table.questions)
         for message in batch.to_pylist()
-        if message["msg_key"] in failed and past.row(0, message, table)["action"] in ACTED
+        if message["msg_key"] in failed and past.row(0, message, table).row.action.acts
     ]
 
 
@@ -358,7 +404,7 @@ def _to_come(sums: Account) -> tuple[int, int]:
     was left itself, and another pass would find it the same.
     """
     behind = set() if sums.failed else {BEHIND, CANARY_FAILED}
-    stays = {CAME_BACK, GROUP_TOO_LARGE, *behind}
+    stays = {CAME_BACK, UNREAD, GROUP_TOO_LARGE, *behind}
     untried = without_room = 0
     for why in sums.left.values():
         if is_for_room(why) or (why == CANARY_FAILED and why in behind):

@@ -1,7 +1,7 @@
-"""Holds the fates of messages against expectations. Pure: messages and fates go in, results come out.
+"""Compares the decisions for messages with expectations. Pure: messages and decisions go in, results come out.
 
 1. An expectation selects messages: by MsgId (or its beginning), or by patterns as a rules table has them.
-2. A selected message fits if its fate is everything that the expectation says of it.
+2. A selected message fits if its decision is everything that the expectation says of it.
 3. With a count, exactly so many messages must fit. Without, all selected must, and there must be one.
 """
 
@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from mqops.counted import counted
 from mqops.expect.file import Entry, Expectation
 from mqops.rules import matches
 
 MOST_IDS = 3
 
 
-class Fate(Protocol):
-    """What an expectation can ask of a fate (`mqops.decide.on_snapshot.Fate`)."""
+class DecisionFields(Protocol):
+    """What an expectation can ask of a decision (`mqops.decide.on_snapshot.SnapshotDecision`)."""
 
     @property
     def action(self) -> str: ...
@@ -36,26 +37,26 @@ class Fate(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """A message and its fate. `msg_id` in hex, `fields` pattern keyword → value, `line` of the rule or None."""
+    """A message and its decision. `msg_id` in hex, `fields` pattern keyword → value, `line` of the rule or None."""
 
     msg_id: str
     fields: Mapping[str, str | int]
-    fate: Fate
+    decision: DecisionFields
     line: int | None
 
 
 @dataclass(slots=True)
 class Other:
-    """Selected messages that do not fit, of one fate. `ids` are the first few."""
+    """Selected messages that do not fit, of one decision. `ids` are the first few."""
 
-    fate: str
+    decision: str
     messages: int = 0
     ids: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Result:
-    """What came of one expectation: how many messages it selected, how many fit, and what the others are."""
+    """The result of one expectation: how many messages it selects, how many fit, and what is done with the others."""
 
     expectation: Expectation
     selected: int = 0
@@ -86,7 +87,9 @@ class Result:
         return {
             **{"line": self.expectation.line, "ok": self.ok, "expectation": entry.model_dump(exclude_unset=True)},
             **{"selected": self.selected, "fit": self.fit},
-            "others": [{"fate": o.fate, "messages": o.messages, "message_ids": o.ids} for o in self.others.values()],
+            "others": [
+                {"fate": o.decision, "messages": o.messages, "message_ids": o.ids} for o in self.others.values()
+            ],
         }
 
 
@@ -109,23 +112,23 @@ def selects(expectation: Expectation, seen: Seen) -> bool:
 
 def fits(entry: Entry, seen: Seen) -> bool:
     """Rule 2. `to` without `@` is a queue on any queue manager; `rule: 0` means that no rule was chosen."""
-    fate = seen.fate
+    decision = seen.decision
     wanted = (
-        (entry.action, fate.action),
-        (entry.to, f"{fate.dest_q}@{fate.dest_q_mgr}" if "@" in (entry.to or "") else fate.dest_q),
-        (entry.header, fate.header),
-        (entry.putaut, fate.putaut),
+        (entry.action, decision.action),
+        (entry.to, f"{decision.dest_q}@{decision.dest_q_mgr}" if "@" in (entry.to or "") else decision.dest_q),
+        (entry.header, decision.header),
+        (entry.putaut, decision.putaut),
         (entry.rule, seen.line or 0),
     )
     return all(said is None or said == found for said, found in wanted)
 
 
 def described(seen: Seen) -> str:
-    """A fate and its rule in words."""
-    return f"{seen.fate} by {f'line {seen.line}' if seen.line else 'no rule'}"
+    """A decision and its rule in words."""
+    return f"{seen.decision} by {f'line {seen.line}' if seen.line else 'no rule'}"
 
 
-def told(result: Result) -> str:
+def result_line(result: Result) -> str:
     """What an expectation says and how many messages fit, in words."""
     entry = result.expectation.entry
     about = f"message {entry.message}" if entry.where is None else _patterns(entry.where)
@@ -135,9 +138,9 @@ def told(result: Result) -> str:
     says += [f"PUTAUT({entry.putaut})"] if entry.putaut else []
     says += [f"by {f'line {entry.rule}' if entry.rule else 'no rule'}"] if entry.rule is not None else []
     wanted = f"{entry.count} wanted" if entry.count is not None else "all wanted"
-    fate = f" are {' '.join(says)}" if says else ""
+    decision = f" {'is' if result.fit == 1 else 'are'} {' '.join(says)}" if says else ""
     name = f"{entry.name}: " if entry.name else ""
-    return f"{name}{about}: {result.fit} of {result.selected} messages{fate}, {wanted}"
+    return f"{name}{about}: {result.fit} of {counted(result.selected, 'message')}{decision}, {wanted}"
 
 
 def _patterns(where: Mapping[str, str | int]) -> str:

@@ -8,14 +8,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
+from mqops import actions
 from mqops.errors import SettingsError
 from mqops.rules import Rule
-from mqops.rules.keywords import PATTERN_KEYWORDS, Keyword, Kind
+from mqops.rules.keyword import Keyword, ValueKind
+from mqops.rules.keywords import PATTERN_KEYWORDS
 from mqops.rules.values import BadValue, typed
 from mqops.settings_file import Document, found, read, unknown_key
 
 Action = Literal["RETRY", "FWD", "DISCARD", "IGNORE", "ERROR", "AMBIGUOUS"]
-_FATE = ("action", "to", "header", "putaut", "rule")
+_DECISION = ("action", "to", "header", "putaut", "rule")
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -45,9 +47,9 @@ class Entry(BaseModel):
     @model_validator(mode="after")
     def _says_something(self, _info: ValidationInfo) -> Entry:
         if (self.message is None) == (self.where is None):
-            raise ValueError("needs either message or where: which messages it is about")
-        if self.count is None and all(getattr(self, name) is None for name in _FATE):
-            raise ValueError(f"says nothing: give count, or one of {', '.join(_FATE)}")
+            raise ValueError("needs either message or where, which select the messages")
+        if self.count is None and all(getattr(self, name) is None for name in _DECISION):
+            raise ValueError(f"expects nothing: give count, or one of {', '.join(_DECISION)}")
         return self
 
 
@@ -106,13 +108,13 @@ def _expectation(number: int, entry: Entry, document: Document) -> Expectation:
 
 def pattern_of(patterns: Mapping[str, str | int]) -> Rule:
     """A rule that matches the messages with these patterns; its action means nothing."""
-    return Rule(index=0, line=0, key="", patterns=dict(patterns), action="IGNORE")
+    return Rule(index=0, line=0, key="", patterns=dict(patterns), action=actions.Action.IGNORE)
 
 
 def _typed(keyword: Keyword, value: Any) -> str | int:
     """As in a rules table in quotes; here an empty text is a blank one. Raises `BadValue`."""
     number = isinstance(value, int) and not isinstance(value, bool)
-    wanted = "a number or its symbolic name" if keyword.kind is Kind.NUMBER else "text in quotes"
-    if not isinstance(value, str) and not (number and keyword.kind is Kind.NUMBER):
+    wanted = "a number or its symbolic name" if keyword.kind is ValueKind.NUMBER else "text in quotes"
+    if not isinstance(value, str) and not (number and keyword.kind is ValueKind.NUMBER):
         raise BadValue(f"must be {wanted} (found {found(value)})")
     return typed(keyword, str(value))

@@ -1,4 +1,5 @@
-"""Writes present fates as an expectation file: one expectation for each reason, origin and fate, with its count.
+"""Writes what a table does now as an expectation file: one expectation, with its count, for each combination of reason,
+destination in the MQDLH, and decision.
 
 What a pattern cannot name (a header's queue name with a wildcard in it, a reason out of range) is named by MsgId.
 """
@@ -10,9 +11,10 @@ from typing import Any
 
 import yaml
 
+from mqops.actions import Action
 from mqops.expect.check import Seen
 from mqops.observe.core.reasons import reason_symbol
-from mqops.rules.keywords import MAX_NUMBER
+from mqops.rules.keyword import MAX_NUMBER
 
 _NAMED = ("REASON", "DESTQ", "DESTQM")
 
@@ -21,17 +23,17 @@ def written(messages: Iterable[Seen], heading: str) -> str:
     """The text of the file. Parameters: `heading` one comment line, without `#`."""
     counted: dict[tuple[tuple[tuple[str, str | int], ...], ...], int] = {}
     for seen in messages:
-        entry = (tuple(_selector(seen).items()), tuple(_fate(seen).items()))
+        entry = (tuple(_selector(seen).items()), tuple(_decision(seen).items()))
         counted[entry] = counted.get(entry, 0) + 1
     lines = [f"# {heading}", "expectations:"]
-    for (selector, fate), count in sorted(counted.items(), key=lambda item: repr(item[0])):
-        lines += _lines(dict(selector), dict(fate), count)
+    for (selector, decision), count in sorted(counted.items(), key=lambda item: repr(item[0])):
+        lines += _lines(dict(selector), dict(decision), count)
     return "\n".join(lines) + "\n"
 
 
 def _selector(seen: Seen) -> Mapping[str, str | int]:
     """Patterns for the message; none for one without an MQDLH, which ERROR tells from the rest; or its MsgId."""
-    if seen.fate.action == "ERROR":
+    if seen.decision.action == Action.ERROR:
         return {}
     fields = {name: seen.fields[name] for name in _NAMED}
     reason = int(fields["REASON"])
@@ -41,20 +43,20 @@ def _selector(seen: Seen) -> Mapping[str, str | int]:
     return {**fields, "REASON": reason if symbol.isdigit() or reason == 0 else symbol}
 
 
-def _fate(seen: Seen) -> Mapping[str, Any]:
-    fate: dict[str, Any] = {"action": seen.fate.action}
-    if seen.fate.target:
-        fate["to"] = f"{seen.fate.dest_q}@{seen.fate.dest_q_mgr}"
-    if seen.fate.action == "FWD" and not seen.fate.header:
-        fate["header"] = False
-    if seen.fate.putaut == "CTX":
-        fate["putaut"] = "CTX"
-    return fate
+def _decision(seen: Seen) -> Mapping[str, Any]:
+    decision: dict[str, Any] = {"action": str(seen.decision.action)}
+    if seen.decision.target:
+        decision["to"] = f"{seen.decision.dest_q}@{seen.decision.dest_q_mgr}"
+    if seen.decision.action == Action.FWD and not seen.decision.header:
+        decision["header"] = False
+    if seen.decision.putaut == "CTX":
+        decision["putaut"] = "CTX"
+    return decision
 
 
-def _lines(selector: Mapping[str, Any], fate: Mapping[str, Any], count: int) -> list[str]:
+def _lines(selector: Mapping[str, Any], decision: Mapping[str, Any], count: int) -> list[str]:
     about = selector if "message" in selector else {"where": dict(selector)}
-    keys = {**about, "count": count, **fate}
+    keys = {**about, "count": count, **decision}
     return [f"  {'- ' if number == 0 else '  '}{name}: {_yaml(keys[name])}" for number, name in enumerate(keys)]
 
 

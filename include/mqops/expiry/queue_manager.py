@@ -1,7 +1,7 @@
 """Expiry on a queue manager: queues and their depths, a browse that makes it discard what has expired, the command.
 
 The browse takes no data along (a buffer of no length, truncation accepted): only descriptors travel, and only the queue
-manager decides what has expired and sends the reports that were asked for (DESIGN law 6).
+manager decides what has expired and sends the reports that were asked for (law 6).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def queues_now(session: Session, patterns: Iterable[str]) -> list[QueueNow]:
     """The local queues that are named by `patterns` (see `selected`), with their depths.
 
     Raises:
-        MQError: the queue manager cannot be inquired, or a name without `*` is none of its local queues (2085).
+        MQError: the queue manager cannot be inquired, or a name without `*` is not one of its local queues (2085).
     """
     wanted = tuple(patterns)
     puts = last_puts(session)
@@ -52,7 +52,8 @@ def queues_now(session: Session, patterns: Iterable[str]) -> list[QueueNow]:
 def scan_queue(session: Session, queue: str, *, now: Callable[[], datetime], last_put: str = "") -> QueueScan:
     """Browse a queue to its end, so that the queue manager discards what has expired.
 
-    Parameters: `now` gives the time, with time zone; `last_put` what the queue manager told before, for the next scan.
+    Parameters: `now` gives the time, with time zone; `last_put` what the queue manager answered before, for the next
+    scan.
 
     Raises:
         MQError: the queue cannot be browsed.

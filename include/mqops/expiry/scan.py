@@ -117,7 +117,7 @@ def lake_folder(lake: Path, queue_manager: str) -> Path:
     return RunFolder.at(lake, queue_manager, "any").lake_folder
 
 
-def finish(run: RunFolder, queue_manager: str, scans: Iterable[QueueScan]) -> ExpirySummary:
+def write_summary(run: RunFolder, queue_manager: str, scans: Iterable[QueueScan]) -> ExpirySummary:
     """Keep what scans of a run taught and write RUN/expiry.json. Raises `LakeError`."""
     done = tuple(scans)
     learn(run.lake_folder, done)

@@ -11,8 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
+
+_AT_A_TIME = 2000
 
 
 def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[bytes, bytes]]:
@@ -25,7 +28,7 @@ def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple
     found = {(row["queue"], row["msg_key"]): (row["md"], row["body"]) for row in rows}
     missing = set(wanted) - found.keys()
     if missing:
-        raise LakeError(f"{snapshot} lacks {len(missing)} messages of its plan")
+        raise LakeError(f"{snapshot} lacks {counted(len(missing), 'message')} of its plan")
     return found
 
 
@@ -44,8 +47,20 @@ def rows_with(
             with pq.ParquetFile(path) as file:
                 for group in range(file.num_row_groups):
                     chosen = _chosen(file.read_row_group(group, columns=list(wanted)), wanted)
-                    if pc.any(chosen).as_py():
-                        yield from file.read_row_group(group, columns=[*wanted, *columns]).filter(chosen).to_pylist()
+                    yield from _rows(file, group, chosen, [*wanted, *columns])
+
+
+def _rows(file: pq.ParquetFile, group: int, chosen: pa.ChunkedArray, columns: list[str]) -> Iterator[dict[str, Any]]:
+    """A few bodies are in memory at a time, and none behind the last message that is chosen."""
+    left, begin = pc.sum(chosen).as_py() or 0, 0
+    if not left:
+        return
+    for batch in file.iter_batches(_AT_A_TIME, row_groups=[group], columns=columns):
+        found = batch.filter(chosen.slice(begin, batch.num_rows).combine_chunks())
+        yield from found.to_pylist()
+        left, begin = left - found.num_rows, begin + batch.num_rows
+        if not left:
+            return
 
 
 def _chosen(table: pa.Table, wanted: Mapping[str, Collection[Any]]) -> pa.ChunkedArray:

@@ -57,7 +57,7 @@ def refuse_foreign(*folders: Path) -> None:
     One that does not exist yet is passed over.
 
     Raises:
-        LakeError: one is not; the text says how to mend it.
+        LakeError: one is not; the text says how to correct it.
     """
     for path in folders:
         with lake_errors(path):
@@ -110,7 +110,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The value of a JSON file.
+    """Read a JSON file and return its value.
 
     Raises:
         LakeError: it is missing or not JSON.
@@ -126,7 +126,7 @@ def read_json(path: Path) -> Any:
 def make_durable(folder: Path) -> dict[str, int]:
     """Bring all files below a folder to disk and make them private; returns their names below it and sizes in bytes.
 
-    For what others wrote (Spark, pyarrow), before anything relies on it (DESIGN law 4).
+    For what others wrote (Spark, pyarrow), before anything relies on it (law 4).
 
     Raises:
         LakeError: the disk refused.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,6 +45,32 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
                 raise LakeError(
                     f"{part} is not a whole Parquet file ({error}); restore it, no message was lost"
                 ) from error
+
+
+def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
+    """The least and the greatest value of each column, which the files' footers tell; None where they do not.
+
+    Raises:
+        LakeError: the folder or a file cannot be read.
+    """
+    with lake_errors(folder):
+        footers = [pq.read_metadata(part) for part in sorted(folder.glob("*.parquet"))]
+    return tuple(_bounds([*_statistics(footers, column)]) for column in columns)
+
+
+def _bounds(found: Sequence[pq.Statistics | None]) -> tuple[Any, Any] | None:
+    known = [values for values in found if values is not None and values.has_min_max]
+    if not found or len(known) < len(found):
+        return None
+    return min(values.min for values in known), max(values.max for values in known)
+
+
+def _statistics(footers: Iterable[pq.FileMetaData], column: str) -> Iterator[pq.Statistics | None]:
+    """Of each row group."""
+    for footer in footers:
+        number = footer.schema.names.index(column)
+        for group in range(footer.num_row_groups):
+            yield footer.row_group(group).column(number).statistics
 
 
 def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> None:

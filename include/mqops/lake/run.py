@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,14 +11,17 @@ from urllib.parse import quote, unquote
 
 import filelock
 
+from mqops.counted import counted
 from mqops.errors import InProgress, SettingsError
 from mqops.lake.files import lake_errors, make_folder, refuse_foreign
 from mqops.run_key import GRAMMAR, is_run_key
 
 LOCK_WAIT = 5
 """Other runs hold a run's lock only while they drain what it left on the ledger queue, which is soon done."""
+MOST_NAMED = 5
+"""Runs that an error names."""
 LANE_WAIT = 0.5
-"""Seconds to wait for a lane that another process works on, as long as for its ticket."""
+"""Seconds to wait for a lane that another process works on, as long as for its lane token."""
 
 
 def folder_of(lake: Path, queue_manager: str) -> Path:
@@ -61,22 +65,17 @@ class RunFolder:
             raise SettingsError(f"{run!r} is not the key of a run, which is {GRAMMAR}")
         return cls(folder / "runs" / run)
 
-    @classmethod
-    def planned(cls, lake: Path, queue_manager: str, run: str) -> RunFolder:
-        """The folder of a run that has a plan.
-
-        Raises:
-            SettingsError: the lake has none.
-        """
-        found = cls.at(lake, queue_manager, run)
-        if not found.plan_json.exists():
-            raise SettingsError(f"{lake} has no run {run} of {queue_manager} with a plan")
-        return found
-
     def create(self) -> RunFolder:
         """Make the folder, private. Raises `LakeError` where that fails."""
         make_folder(self.path)
         return self
+
+    def discard(self) -> None:
+        """Remove the folder of a run that was never begun, and that nobody will carry out. Raises `LakeError`."""
+        if self.issued_json.exists():
+            return  # markers of it may be on the ledger queue
+        with lake_errors(self.path):
+            shutil.rmtree(self.path, ignore_errors=True)
 
     @property
     def run(self) -> str:
@@ -100,7 +99,7 @@ class RunFolder:
 
     @property
     def plan(self) -> Path:
-        """Folder of Parquet files: what is to become of each message."""
+        """Folder of Parquet files: the action for each message."""
         return self.path / "plan"
 
     @property
@@ -115,18 +114,28 @@ class RunFolder:
 
     @property
     def issued_json(self) -> Path:
-        """Note that the tickets of a plan were issued, with the number of lanes."""
+        """Note that the lane tokens of a plan were issued, with the number of lanes."""
         return self.path / "issued.json"
 
     @property
     def canary_json(self) -> Path:
-        """The canaries: what stood on the watched queues before they moved, and what was decided."""
+        """The canaries: the messages of the watched queues before they moved, and the decision."""
         return self.path / "canary.json"
+
+    @property
+    def handling_json(self) -> Path:
+        """What who carried the plan out asked for besides the plan: canaries, a rate and the like."""
+        return self.path / "handling.json"
 
     @property
     def act_json(self) -> Path:
         """Summary of the last execution of act."""
         return self.path / "act.json"
+
+    @property
+    def progress(self) -> Path:
+        """Folder of what the Spark tasks of act have done so far; it is there while they act."""
+        return self.path / "progress"
 
     @property
     def summary_json(self) -> Path:
@@ -154,6 +163,11 @@ class RunFolder:
         return self.path / "replays.jsonl"
 
     @property
+    def session_json(self) -> Path:
+        """The handler's session that the run was a pass of: the key of its first pass."""
+        return self.path / "session.json"
+
+    @property
     def undo_json(self) -> Path:
         """An undo: which run it undoes, and which undos of that run there were before."""
         return self.path / "undo.json"
@@ -177,7 +191,7 @@ class RunFolder:
     def lock(self, *, wait: float = LOCK_WAIT) -> Iterator[None]:
         """Hold the run for one execution of act, or while its markers are drained.
 
-        Parameters: `wait` seconds for whoever holds it.
+        Parameters: `wait` seconds to wait for the process that has it.
 
         Raises:
             InProgress: another process holds it.
@@ -213,3 +227,32 @@ class RunFolder:
             yield True
         finally:
             lock.release()
+
+
+def find_run(lake: Path, *, key: str, queue_manager: str = "", planned: bool = False) -> RunFolder:
+    """The folder of a run that the lake has.
+
+    Parameters: `key` of the run, or the beginning of it if no other run's key begins so; `queue_manager` "" if only one
+    queue manager has a run with this key; `planned` whether the run must have a plan.
+
+    Raises:
+        SettingsError: the lake has no such run, or several queue managers have one, or it has no plan; or the keys of
+            several runs begin so.
+        LakeError: another user can change the run's folder.
+    """
+    name = RunFolder.at(lake, queue_manager or "any", key).run
+    folders = RunFolder.at(lake, queue_manager, key).path.parent.glob("*") if queue_manager else lake.glob("*/runs/*")
+    begun = [RunFolder(path) for path in sorted(folders) if path.name.startswith(name) and path.is_dir()]
+    found = [run for run in begun if run.run == name] or begun
+    if len({run.run for run in found}) > 1:
+        raise SettingsError(
+            f"{lake} has {counted(len(found), 'run')} whose keys begin with {key}: name one of "
+            f"{', '.join(run.run for run in found[:MOST_NAMED])}{', ...' if len(found) > MOST_NAMED else ''}"
+        )
+    if len(found) > 1:
+        names = ", ".join(run.queue_manager for run in found)
+        raise SettingsError(f"{lake} has runs {found[0].run} of {names}: name the queue manager with -m")
+    if not found or (planned and not found[0].plan_json.exists()):
+        of = f" of {queue_manager}" if queue_manager else ""
+        raise SettingsError(f"{lake} has no run {key}{of}{' with a plan' if planned else ''}")
+    return found[0]

@@ -1,12 +1,12 @@
 """The kill switch: a file in a run's folder, or in the queue manager's folder for all its runs, that says stop.
 
-Whoever shares the lake sees it, on whatever machine: act looks before each unit of work. The file says who and when,
+Every machine that shares the lake sees it: act looks for it before each unit of work. The file says who and when,
 and it is written in one step. A run's folder that cannot be seen counts as an error, never as "go on".
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Stop:
 def stop(folder: Path, what: Stop) -> Stop:
     """Stop a run (`RunFolder.path`) or every run of a queue manager (`RunFolder.lake_folder`).
 
-    Returns the stop that is in force: that of whoever was first.
+    Returns the stop that is in force: the first one.
 
     Raises:
         LakeError: it cannot be written.
@@ -59,7 +59,7 @@ def stop(folder: Path, what: Stop) -> Stop:
 
 
 def lift(folder: Path) -> Stop | None:
-    """Take a stop back; returns it, None where there was none. Raises `LakeError`."""
+    """Remove a stop and return it; None if there was none. Raises `LakeError`."""
     earlier = stop_in(folder)
     with lake_errors(folder / NAME):
         (folder / NAME).unlink(missing_ok=True)
@@ -67,7 +67,7 @@ def lift(folder: Path) -> Stop | None:
 
 
 def stop_in(folder: Path) -> Stop | None:
-    """The stop in a folder. A file that cannot be read stops as well."""
+    """The stop in a folder. A stop file that cannot be read counts as a stop."""
     path = folder / NAME
     if not path.exists():
         return None
@@ -81,28 +81,40 @@ def is_stopped(run: RunFolder) -> bool:
     """Whether the run or its queue manager is stopped.
 
     Raises:
-        LakeError: the run's folder cannot be seen from here, so nobody could stop this process.
+        LakeError: this process cannot see the run's folder, so `mqops stop` could not stop it.
     """
     if (run.path / NAME).exists() or (run.lake_folder / NAME).exists():
         return True
     if not run.path.is_dir():
-        raise LakeError(f"The folder {run.path} cannot be seen from here: this process could not be stopped")
+        raise LakeError(
+            f"This process cannot see the folder {run.path}, so `mqops stop` could not stop it: "
+            "mount the lake on this machine"
+        )
     return False
+
+
+def stops_of(run: RunFolder) -> list[str]:
+    """The stops that are in force for a run, its own and its queue manager's, in words."""
+    return [f"{what} was stopped {found}" for what, found, _resume in _in_force(run)]
 
 
 def refuse_if_stopped(run: RunFolder) -> None:
     """Raise `Stopped` with who stopped it and how to go on."""
+    for what, found, resume in _in_force(run):
+        raise Stopped(
+            f"{what} was stopped {found}. What was done is in the ledger, everything else is where it was. "
+            f"To go on: `{resume}` (in Airflow: run mq_stop with Do = resume), then clear the task act, or "
+            f"`{command('mqops', 'resume', run.run, '--finish')}`"
+        )
+
+
+def _in_force(run: RunFolder) -> Iterator[tuple[str, Stop, str]]:
+    """What is stopped, the stop, and the command that takes it back."""
+    name = run.queue_manager
     for folder, what, resume in (
         (run.path, f"Run {run.run}", command("mqops", "resume", run.run)),
-        (
-            run.lake_folder,
-            f"All acting on {run.queue_manager}",
-            command("mqops", "resume", "-m", run.queue_manager),
-        ),
+        (run.lake_folder, f"All acting on {name}", command("mqops", "resume", "-m", name)),
     ):
         found = stop_in(folder)
         if found is not None:
-            raise Stopped(
-                f"{what} was stopped {found}. What was done is in the ledger, everything else is where it was. "
-                f"To go on: `{resume}`, then clear the task act, or `{command('mqops', 'resume', run.run, '--finish')}`"
-            )
+            yield what, found, resume

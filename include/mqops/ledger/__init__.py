@@ -1,1 +1,1 @@
-"""The ledger: what a marker says, how the lines hang together, and the arithmetic of a run. No file, no queue."""
+"""The ledger: its markers, the hash chain of its lines, and the sums of a run."""

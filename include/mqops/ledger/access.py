@@ -1,4 +1,4 @@
-"""Who else than mqops can put on the ledger queue of a queue manager, and what was found there that is not mqops'."""
+"""Which users besides mqops can put on the ledger queue, and which messages there did not come from mqops."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def ledger_access(session: Session, lake_folder: Path, own: Collection[str]) -> 
         yield f"whether alias queues lead to {NAME} is not known: {error}"
     for queue in (NAME, *aliases):
         yield from _others(session, queue, {*own, ADMINISTRATORS})
-    if told := remark(lake_folder):
-        yield told
+    if warning := remark(lake_folder):
+        yield warning
 
 
 def _others(session: Session, queue: str, own: Collection[str]) -> Iterator[str]:

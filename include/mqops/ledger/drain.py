@@ -1,4 +1,4 @@
-"""Markers move from the ledger queue to the ledger file. RUN/issued.json notes that a plan's tickets were issued."""
+"""Markers move from the ledger queue to the ledger file. RUN/issued.json notes that a plan's lane tokens are issued."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ from dataclasses import replace
 from itertools import islice
 
 from mqops.command import command
+from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
-from mqops.ledger.core.received import Kind, Stranger, plan_of, put_by, receive
+from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, put_by, receive
 from mqops.ledger.core.seal import BadSignature, Seal, read_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import VARIABLE
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside
-from mqops.mq.session import Got, Session
+from mqops.mq.session import RawMessage, Session
 
 
 def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: PlanIdentity) -> int:
     """Move a plan's markers from the ledger queue to the ledger; returns the number of lines added.
 
     A marker is committed off the queue when its line is on disk; a message that is not a marker of this lake, when it
-    is set aside (`mqops.ledger.set_aside`). What an unknown key signed stays while it may be true (`is_in_doubt`).
-    That tickets were issued is noted in the run's folder before the marker that says so can go (`run` None: the run's
-    lake is gone, so that it can not be resumed anyway).
+    is set aside (`mqops.ledger.set_aside`). If an unknown key signed it, it stays while it may be genuine
+    (`is_in_doubt`). RUN/issued.json is written before the "issued" marker is got.
+
+    Parameters: `run` None if the run's lake does not exist any more, so that the run cannot be resumed anyway.
 
     Raises:
-        SettingsError: what an unknown key signed may be true, so that the ledger does not tell all of the plan.
+        SettingsError: an unknown key signed messages that may be genuine, so the ledger may not have all of the plan.
         MqopsError: call again; nothing is recorded twice.
     """
     if run is not None:
@@ -68,7 +70,7 @@ def _recorded(
     return added
 
 
-def _taken(queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity, *, foreign: bool) -> Iterator[Got]:
+def _taken(queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity, *, foreign: bool) -> Iterator[RawMessage]:
     for got in queue.browse_of(plan.markers()):
         if (foreign or not is_foreign(got, ledger.keys)) and (mine := queue.take_browsed()) is not None:
             yield mine
@@ -78,7 +80,7 @@ def _foreign(queue: LedgerQueue, ledger: LedgerFile, plan: PlanIdentity) -> int:
     return sum(is_foreign(got, ledger.keys) for got in queue.browse_of(plan.markers()))
 
 
-def is_foreign(got: Got, seal: Seal) -> bool:
+def is_foreign(got: RawMessage, seal: Seal) -> bool:
     """Whether a message is signed, by a key that the lake does not have."""
     try:
         read_message(seal, got.body)
@@ -88,8 +90,9 @@ def is_foreign(got: Got, seal: Seal) -> bool:
 
 
 def is_in_doubt(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> bool:
-    """Whether messages of a plan that an unknown key signed may be true: it was begun, and the ledger does not have all
-    of it. Before a plan is begun nothing is moved, and of a plan that is recorded to its end there is nothing to tell.
+    """Whether messages of a plan that an unknown key signed may be genuine: the plan was begun, and the ledger does not
+    have all of it. Before a plan is begun nothing is moved; of a plan that is complete in the ledger nothing is
+    missing.
 
     Raises `LakeError`, `LedgerBroken`.
     """
@@ -97,8 +100,8 @@ def is_in_doubt(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> bool:
 
 
 def wrong_key(plan: PlanIdentity, markers: int) -> str:
-    """What is told of a run whose markers may be true and cannot be verified."""
-    number = "1 marker" if markers == 1 else f"{markers} markers"
+    """The text about a run whose markers may be genuine and cannot be verified."""
+    number = counted(markers, "marker")
     drained = command("mqops", "ledger", "drain", "--foreign", plan.run)
     return (
         f"{number} of run {plan.run} on {NAME} are signed with a key that this lake does not have. They stay there, "
@@ -116,7 +119,7 @@ def _note_issue(queue: LedgerQueue, run: RunFolder, plan: PlanIdentity) -> None:
         note_issued(run, plan, marker.lanes, queue.key_id)
 
 
-def sorted_out(batch: Iterable[Got], seal: Seal) -> tuple[list[Marker], list[SetAside]]:
+def sorted_out(batch: Iterable[RawMessage], seal: Seal) -> tuple[list[Marker], list[SetAside]]:
     """The markers among messages of the ledger queue, each with who put it, and the others."""
     markers: list[Marker] = []
     strangers: list[SetAside] = []
@@ -124,7 +127,7 @@ def sorted_out(batch: Iterable[Got], seal: Seal) -> tuple[list[Marker], list[Set
         try:
             found = receive(got.md, got.body, seal)
             if not isinstance(found, Marker):
-                raise Stranger(Kind.COPIED, "a ticket with the CorrelId of markers", plan_of(found))
+                raise Stranger(StrangerKind.COPIED, "a ticket with the CorrelId of markers", plan_of(found))
             markers.append(replace(found, put=put_by(got.md)))
         except Stranger as stranger:
             strangers.append(SetAside(md=got.md, body=got.body, stranger=stranger))
@@ -132,7 +135,7 @@ def sorted_out(batch: Iterable[Got], seal: Seal) -> tuple[list[Marker], list[Set
 
 
 def issued_lanes(run: RunFolder, plan: PlanIdentity) -> list[int] | None:
-    """Rows of each lane if it is noted that the plan's tickets were issued, else None."""
+    """Rows of each lane if it is noted that the plan's lane tokens were issued, else None."""
     if not run.issued_json.exists():
         return None
     noted = read_json(run.issued_json)
@@ -140,7 +143,7 @@ def issued_lanes(run: RunFolder, plan: PlanIdentity) -> list[int] | None:
 
 
 def note_issued(run: RunFolder, plan: PlanIdentity, lanes: Sequence[int], key: str) -> None:
-    """Note it. From then on the marker that says so may be drained.
+    """Write RUN/issued.json. From then on the "issued" marker may be drained.
 
     Parameters: `key` id of the key that signs. Raises `LakeError`.
     """
@@ -167,9 +170,13 @@ def is_recorded(ledger: LedgerFile, plan: PlanIdentity) -> bool:
 
 
 def refuse_unsigned(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> None:
-    """Refuse a plan that an earlier version began and did not finish: its messages on the ledger queue are not signed.
+    """Refuse a run that an earlier version of mqops began and did not finish.
 
-    Raises `SettingsError`.
+    That version did not sign its messages on the ledger queue, so they could be forged.
+
+    Raises:
+        SettingsError: it is such a run. Nothing of it was touched.
+        LedgerBroken, LakeError: the ledger or RUN/issued.json cannot be read.
     """
     if not run.issued_json.exists() or read_json(run.issued_json).get("signed"):
         return

@@ -19,9 +19,21 @@ from mqops.command import command
 from mqops.errors import LedgerBroken, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, refuse_foreign
 from mqops.lake.run import queue_manager_of
-from mqops.ledger.core.chain import Head, Proof, head_of, is_signed, linked, read_line, unit_of, verify, write_line
+from mqops.ledger.core.chain import (
+    Head,
+    Proof,
+    head_of,
+    heads,
+    held,
+    is_signed,
+    linked,
+    read_line,
+    unit_of,
+    verify,
+    write_line,
+)
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Kind, Marker
+from mqops.ledger.core.marker import Marker, MarkerKind
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.set_aside import SetAside, set_aside
@@ -90,7 +102,7 @@ class LedgerFile:
         self.keys.make(number + 1, self._now())
 
     def _signed_run(self) -> str:
-        """A run whose tickets were signed, "" where there is none: an earlier version did not note its key."""
+        """A run whose lane tokens were signed, "" where there is none: an earlier version did not note its key."""
         for path in self.folder.parent.glob("runs/*/issued.json"):
             if read_json(path).get("signed"):
                 return path.parent.name
@@ -155,7 +167,7 @@ class LedgerFile:
         return 0 if last.endswith(b"\n") else len(last)
 
     def about(self, text: str) -> Iterator[dict[str, Any]]:
-        """The lines that hold this text, and all that say a plan's tickets were issued, checked against the chain.
+        """The lines that hold this text, and all that say a plan's lane tokens were issued, checked against the chain.
 
         All lines are checked, to the last one, which takes a second where a million messages were moved (220 MB).
 
@@ -167,7 +179,7 @@ class LedgerFile:
             if wanted in line or any(kind in line[:_START] for kind in _WHY):
                 yield read_line(number, line)
 
-    def markers(self, *, plan: PlanIdentity | None = None, kind: Kind | None = None) -> Iterator[Marker]:
+    def markers(self, *, plan: PlanIdentity | None = None, kind: MarkerKind | None = None) -> Iterator[Marker]:
         """The markers of one plan or of one kind, or all.
 
         Raises:
@@ -182,6 +194,26 @@ class LedgerFile:
             marker = Marker.from_json(read_line(number, line))
             if plan is None or (marker.run, marker.plan) == (plan.run, plan.digest):
                 yield marker
+
+    def refuse_broken(self) -> None:
+        """Refuse a ledger that is not what was written, or that does not hold the proof of a run.
+
+        It reads the whole file: a second where a million messages were moved (220 MB).
+
+        Raises:
+            LedgerBroken: saying what to do. Nothing was moved.
+            LakeError: the ledger or a summary cannot be read. Nothing was moved.
+        """
+        try:
+            for _head in held(heads(self.lines(), self.keys), self.proofs()):
+                pass
+        except LedgerBroken as error:
+            verify_it = command("mqops", "ledger", "verify", queue_manager_of(self.folder.parent))
+            raise LedgerBroken(
+                f"{error}. Nothing was moved, and nothing is until the ledger is whole: restore {self.path} from a "
+                f"copy and check it with `{verify_it}`. Where there is no copy, keep this lake for the inquiry and go "
+                "on with a new one"
+            ) from error
 
     def units(self) -> set[str]:
         """The units of work that are recorded, as MsgIds in hex."""
@@ -279,6 +311,11 @@ class LedgerWriter:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+def all_ledgers(lake: Path) -> list[str]:
+    """The queue managers that have a ledger in the lake."""
+    return sorted(queue_manager_of(path.parent.parent) for path in lake.glob("*/ledger/ledger.jsonl"))
 
 
 def _proof(path: Path) -> Proof | None:

@@ -1,4 +1,4 @@
-"""The ledger queue: markers and tickets are put, looked for and drained (`mqops.ledger.core.marker`)."""
+"""The ledger queue: markers and lane tokens are put, looked for and drained (`mqops.ledger.core.marker`)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from mqops.errors import MQError, mq_error
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker, Ticket
+from mqops.ledger.core.marker import LaneToken, Marker
 from mqops.ledger.core.received import Stranger, receive
 from mqops.ledger.core.seal import Seal, sign_message
-from mqops.mq.session import Got, Session
+from mqops.mq.session import RawMessage, Session
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
@@ -35,8 +35,19 @@ BATCH = 50
 """Markers a unit of work when draining: one fsync of the ledger file each."""
 
 
+def open_ledger_queue(session: Session) -> int:
+    """A handle to put, browse and get. Raises `MQError`: it is not there (says how to define it), or is not allowed."""
+    try:
+        return session.open(NAME, _OPEN_OPTIONS)
+    except MQError as error:
+        if error.reason != c.MQRC_UNKNOWN_OBJECT_NAME:
+            raise
+        advice = f"Define it: {DEFINITION}"
+        raise mq_error(error.comp, error.reason, verb="MQOPEN", object_name=NAME, advice=advice) from None
+
+
 class LedgerQueue:
-    """The ledger queue, open on a session. What is put is signed, and nothing is believed that is not (`received`).
+    """The ledger queue, open on a session. It signs what it puts, and ignores what is not signed (`received`).
 
     Parameters: `seal` the keys of the ledger.
 
@@ -47,14 +58,7 @@ class LedgerQueue:
     def __init__(self, session: Session, seal: Seal) -> None:
         self._session = session
         self._seal = seal
-        try:
-            self._handle = session.open(NAME, _OPEN_OPTIONS)
-        except MQError as error:
-            if error.reason != c.MQRC_UNKNOWN_OBJECT_NAME:
-                raise
-            raise mq_error(
-                error.comp, error.reason, verb="MQOPEN", object_name=NAME, advice=f"Define it: {DEFINITION}"
-            ) from None
+        self._handle = open_ledger_queue(session)
         self._look_handle = session.open(NAME, _LOOK_OPTIONS)  # a cursor of its own
 
     @property
@@ -80,12 +84,12 @@ class LedgerQueue:
             advice = "Let `mqops ledger drain` empty it, or raise its MAXDEPTH" if reason == c.MQRC_Q_FULL else ""
             raise mq_error(c.MQCC_FAILED, reason, verb="MQPUT", object_name=NAME, advice=advice)
 
-    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
-        """Get the first ticket with this CorrelId that fits, in the unit of work, or None. Others stay. Raises
+    def take_lane_token(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[LaneToken], bool]) -> LaneToken | None:
+        """Get the first lane token with this CorrelId that fits, in the unit of work, or None. Others stay. Raises
         `MQError`."""
         for got in self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + correl_id, wait_ms=wait_ms):
             found = self._received(got)
-            if isinstance(found, Ticket) and fits(found) and self.take_browsed() is not None:
+            if isinstance(found, LaneToken) and fits(found) and self.take_browsed() is not None:
                 return found
         return None
 
@@ -96,33 +100,33 @@ class LedgerQueue:
                 return found
         return None
 
-    def has_ticket(self, plan: PlanIdentity, lane: int, position: int) -> bool:
-        """Whether the committed ticket of a lane is here that stands at a position. Raises `MQError`."""
-        ids = _NONE + plan.ticket(lane)
+    def has_lane_token(self, plan: PlanIdentity, lane: int, position: int) -> bool:
+        """Whether the queue has the committed lane token of a lane at this position. Raises `MQError`."""
+        ids = _NONE + plan.lane_token_id(lane)
         found = map(self._received, self._browsed(self._look_handle, match=c.MQMO_MATCH_CORREL_ID, ids=ids))
-        return any(isinstance(one, Ticket) and one.next == position for one in found)
+        return any(isinstance(one, LaneToken) and one.next == position for one in found)
 
-    def browse_of(self, correl_id: bytes) -> Iterator[Got]:
+    def browse_of(self, correl_id: bytes) -> Iterator[RawMessage]:
         """As `browse`, the messages with this CorrelId. Raises `MQError`."""
         return self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + correl_id)
 
-    def take_used_tickets(self, plan: PlanIdentity, lane: int, position: int) -> list[Got]:
-        """Get the tickets of a lane that stand before a position, in the unit of work. Raises `MQError`."""
-        used: list[Got] = []
-        for got in self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + plan.ticket(lane)):
+    def take_used_lane_tokens(self, plan: PlanIdentity, lane: int, position: int) -> list[RawMessage]:
+        """Get the lane tokens of a lane whose position is lower, in the unit of work. Raises `MQError`."""
+        used: list[RawMessage] = []
+        for got in self._browsed(self._handle, match=c.MQMO_MATCH_CORREL_ID, ids=_NONE + plan.lane_token_id(lane)):
             found = self._received(got)
-            if isinstance(found, Ticket) and found.next < position and (taken := self.take_browsed()) is not None:
+            if isinstance(found, LaneToken) and found.next < position and (taken := self.take_browsed()) is not None:
                 used.append(taken)
             if len(used) == BATCH:
                 break
         return used
 
-    def browse(self) -> Iterator[Got]:
+    def browse(self) -> Iterator[RawMessage]:
         """All committed messages, left where they are; `take_browsed` gets the one that was given last. Raises
         `MQError`."""
         return self._browsed(self._handle)
 
-    def take_browsed(self) -> Got | None:
+    def take_browsed(self) -> RawMessage | None:
         """Get the message that was browsed last in the unit of work; None where another process has it. Raises
         `MQError`."""
         options = _GET_OPTIONS | c.MQGMO_MSG_UNDER_CURSOR
@@ -139,7 +143,7 @@ class LedgerQueue:
             if isinstance(found := self._received(got), Marker):
                 yield found
 
-    def _received(self, got: Got) -> Marker | Ticket | None:
+    def _received(self, got: RawMessage) -> Marker | LaneToken | None:
         try:
             return receive(got.md, got.body, self._seal)
         except Stranger:
@@ -147,7 +151,7 @@ class LedgerQueue:
 
     def _browsed(
         self, handle: int, *, match: int = c.MQMO_NONE, ids: bytes = bytes(48), wait_ms: int = 0
-    ) -> Iterator[Got]:
+    ) -> Iterator[RawMessage]:
         options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST
         while got := self._session.get(handle, options, match=match, ids=ids, wait_ms=wait_ms, name=NAME):
             options = _BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT

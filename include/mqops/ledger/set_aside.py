@@ -1,7 +1,7 @@
 """Messages from the ledger queue that are not this lake's: LAKE/<queue manager>/ledger/set_aside.jsonl, private.
 
 A message is on disk, with its MQMD and its body whole, before it is committed off the queue; a crash in between keeps
-it twice. Nothing reads the file to act on it. Move it away when it was looked into.
+it twice. No process acts on the content of this file. Move the file away after you have examined it.
 
 When the file has reached `LARGE`, only the first `BEGINNING` bytes of each further body are kept, with its length and
 SHA-256: a flood of large messages does not fill the disk.
@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from mqops.counted import counted
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder
 from mqops.ledger.core.received import Stranger, put_by
 
@@ -41,12 +42,12 @@ class SetAside:
         """Its line of the file. `body` in base64, `md` in hex; a body that is cut has its `length` and `sha256`."""
         claims = self.stranger.claims
         said = {"run": claims.run, "plan": claims.digest} if claims else {"run": "", "plan": ""}
-        told = {"kind": str(self.stranger.kind), "at": at, "why": str(self.stranger), **said, "put": put_by(self.md)}
+        record = {"kind": str(self.stranger.kind), "at": at, "why": str(self.stranger), **said, "put": put_by(self.md)}
         kept = self.body if whole else self.body[:BEGINNING]
         content = {"md": self.md.hex(), "body": base64.b64encode(kept).decode()}
         if len(kept) < len(self.body):
             content |= {"length": str(len(self.body)), "sha256": hashlib.sha256(self.body).hexdigest()}
-        return json.dumps(told | content, separators=(",", ":")).encode() + b"\n"
+        return json.dumps(record | content, separators=(",", ":")).encode() + b"\n"
 
 
 def path_in(lake_folder: Path) -> Path:
@@ -104,9 +105,9 @@ def counts(lake_folder: Path, *, run: str = "") -> Counter[str]:
     with lake_errors(path), path.open("rb") as stream:
         for line in stream:
             with suppress(ValueError, RecursionError, KeyError, TypeError):
-                told = json.loads(line)
-                if not run or told["run"] == run:
-                    found[str(told["kind"])] += 1
+                record = json.loads(line)
+                if not run or record["run"] == run:
+                    found[str(record["kind"])] += 1
     return found
 
 
@@ -117,7 +118,7 @@ def remark(lake_folder: Path, *, run: str = "") -> str:
         return ""
     number = found.total()
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
-    messages = "1 message" if number == 1 else f"{number} messages"
+    messages = counted(number, "message")
     claim = f" that claim run {run}" if run else ""
     return (
         f"{messages} on MQOPS.LEDGER{claim} did not come from mqops ({kinds}) and were not acted on: kept in "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mqops.mq.session import Got, Session
+from mqops.mq.session import RawMessage, Session
 from mqwire import constants as c
 
 OPEN_OPTIONS = c.MQOO_BROWSE | c.MQOO_INQUIRE | c.MQOO_FAIL_IF_QUIESCING
@@ -13,7 +13,7 @@ GET_OPTIONS = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROPERT
 SLACK = 1000
 
 
-def browse(session: Session, queue: str, *, limit: int = 0) -> Iterator[Got]:
+def browse(session: Session, queue: str, *, limit: int = 0) -> Iterator[RawMessage]:
     """The messages of a queue in its order.
 
     An application that puts faster than this reads cannot keep it going for ever: it ends after twice as many messages

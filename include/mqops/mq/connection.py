@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from mqops.errors import SettingsError, mq_error
@@ -21,6 +22,9 @@ LONGEST_MESSAGE = 104_857_600
 
 VARIABLE = "MQOPS_CONNECTION"
 """The environment variable that carries a connection, as JSON, to a process (never an argument, never a log)."""
+
+_CONNECTING = Lock()
+"""Held while a connection has set environment variables for itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,17 +107,36 @@ def connect(connection: MqConnection) -> Iterator[Session]:
 
 def open_session(connection: MqConnection) -> Session:
     """A session that the caller disconnects. Raises as `connect` does."""
-    for name, value in connection.environment.items():
-        os.environ[name] = value
     _refuse_no_name(connection.queue_manager)
     pymqi = load_pymqi()
     # An MQDISC commits. Left to pymqi it would come with any end of the process, half a unit of work or not.
     queue_manager = pymqi.QueueManager(None, disconnect_on_exit=False)
     try:
-        _connect(pymqi, queue_manager, connection)
+        with _variables(connection.environment):
+            _connect(pymqi, queue_manager, connection)
     except pymqi.MQMIError as error:
         raise mq_error(error.comp, error.reason, verb="MQCONNX", object_name=connection.queue_manager) from None
     return Session(queue_manager, connection.queue_manager)
+
+
+@contextmanager
+def _variables(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables while a connection is made. Each connection names its own; a process may make several,
+    one after the other (a Spark worker that stays warm) or from several threads."""
+    if not values:
+        yield
+        return
+    with _CONNECTING:
+        before = {name: os.environ.get(name) for name in values}
+        os.environ.update(values)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
 
 
 def _refuse_no_name(queue_manager: str) -> None:

@@ -30,7 +30,8 @@ class QueueState:
 
 
 @contextmanager
-def _opened(session: Session, name: str, kind: int) -> Iterator[int]:
+def opened(session: Session, name: str, kind: int) -> Iterator[int]:
+    """The handle of an object that is open for inquiry meanwhile. Parameters: `kind` MQOT_*. Raises `MQError`."""
     handle = session.open(name, c.MQOO_INQUIRE | c.MQOO_FAIL_IF_QUIESCING, kind=kind)
     try:
         yield handle
@@ -40,13 +41,13 @@ def _opened(session: Session, name: str, kind: int) -> Iterator[int]:
 
 def queue_manager_attribute(session: Session, selector: int) -> int | str:
     """An attribute of the queue manager, MQIA_* or MQCA_*. Raises `MQError`."""
-    with _opened(session, "", c.MQOT_Q_MGR) as handle:
+    with opened(session, "", c.MQOT_Q_MGR) as handle:
         return session.inquire(handle, selector)
 
 
 def queue_attribute(session: Session, queue: str, selector: int) -> int | str:
     """An attribute of a queue, MQIA_* or MQCA_*, by MQINQ. Raises `MQError`."""
-    with _opened(session, queue, c.MQOT_Q) as handle:
+    with opened(session, queue, c.MQOT_Q) as handle:
         return session.inquire(handle, selector)
 
 
@@ -62,7 +63,7 @@ def dead_letter_queue(session: Session) -> str:
         MQError: the queue manager cannot be inquired.
         SettingsError: it names none.
     """
-    with _opened(session, "", c.MQOT_Q_MGR) as handle:
+    with opened(session, "", c.MQOT_Q_MGR) as handle:
         name = str(session.inquire(handle, c.MQCA_DEAD_LETTER_Q_NAME))
     if not name:
         raise SettingsError(f"{session.name} has no dead-letter queue: ALTER QMGR DEADQ(name), or name the queue")
@@ -79,12 +80,12 @@ def depth(session: Session, queue: str) -> int:
     Raises:
         MQError: the queue is not there or may not be inquired.
     """
-    with _opened(session, queue, c.MQOT_Q) as handle:
+    with opened(session, queue, c.MQOT_Q) as handle:
         base = _base_of(session, handle)
         if not base:
             return int(session.inquire(handle, c.MQIA_CURRENT_Q_DEPTH))
     try:
-        with _opened(session, base, c.MQOT_Q) as handle:
+        with opened(session, base, c.MQOT_Q) as handle:
             return int(session.inquire(handle, c.MQIA_CURRENT_Q_DEPTH))
     except MQError as error:
         if error.reason != c.MQRC_NOT_AUTHORIZED:
@@ -94,7 +95,7 @@ def depth(session: Session, queue: str) -> int:
 
 def queue_state(session: Session, queue: str) -> QueueState:
     """What a local queue would do with a message. Raises `MQError`."""
-    with _opened(session, queue, c.MQOT_Q) as handle:
+    with opened(session, queue, c.MQOT_Q) as handle:
 
         def number(selector: int) -> int:
             return int(session.inquire(handle, selector))
@@ -118,12 +119,12 @@ def base_queue(session: Session, queue: str) -> str:
     Raises:
         MQError: the queue is not there or may not be inquired.
     """
-    with _opened(session, queue, c.MQOT_Q) as handle:
+    with opened(session, queue, c.MQOT_Q) as handle:
         return _base_of(session, handle) or queue
 
 
 def base_queue_if_known(session: Session, queue: str) -> str:
-    """As `base_queue`; the name itself also where nobody says what it stands for. Raises `MQError` for a lost
+    """As `base_queue`; the name itself if the queue manager refuses to answer. Raises `MQError` for a lost
     connection."""
     try:
         return base_queue(session, queue)
@@ -140,13 +141,13 @@ def _base_of(session: Session, handle: int) -> str:
     return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
 
 
-class Landing(NamedTuple):
-    """Where messages put to a name lie until somebody gets them.
+class ResolvedQueue(NamedTuple):
+    """The queue on which messages stand after a put to a name (IBM MQ, "Queue name resolution").
 
-    Attributes: `queue` the local queue, blank where there is none to look at; `why` there is none; `transmission_queue`
-    on which they wait to be sent, where that is because they go to another queue manager; `remote` the queue there;
-    `direct` whether the name leads to the transmission queue itself, so that nobody makes an MQXQH for what is put
-    there.
+    Attributes: `queue` the local queue, blank if there is none or it cannot be browsed; `why` the reason for a blank
+    `queue`; `transmission_queue` on which the messages wait if they go to another queue manager, else blank; `remote`
+    the name of the queue on that queue manager; `direct` whether the name itself is the transmission queue: then the
+    queue manager adds no MQXQH to a message.
     """
 
     queue: str
@@ -156,19 +157,21 @@ class Landing(NamedTuple):
     remote: str = ""
 
 
-def landing_place(session: Session, queue: str, queue_manager: str) -> Landing:
-    """The local queue on which messages put to a name lie.
+def try_resolve_queue(session: Session, queue: str, queue_manager: str) -> ResolvedQueue:
+    """As `resolve_queue`, but an error becomes the `why` of the result.
 
-    Parameters: `queue_manager` blank for the one that is connected.
+    Parameters: `queue_manager` blank for the queue manager that is connected.
     """
     try:
-        return resolved(session, queue, queue_manager)
+        return resolve_queue(session, queue, queue_manager)
     except MQError as error:
-        return Landing("", str(error))
+        return ResolvedQueue("", str(error))
 
 
-def resolved(session: Session, queue: str, queue_manager: str) -> Landing:
-    """As `landing_place`. Names end at their first NUL, as in every call to the queue manager.
+def resolve_queue(session: Session, queue: str, queue_manager: str) -> ResolvedQueue:
+    """Resolve a name as MQOPEN does. A name ends at its first NUL, as in every call to the queue manager.
+
+    Parameters: `queue_manager` blank for the queue manager that is connected.
 
     Raises:
         MQError: the name cannot be opened or inquired.
@@ -178,34 +181,34 @@ def resolved(session: Session, queue: str, queue_manager: str) -> Landing:
     if queue_manager not in {"", own}:
         return _by_open(session, queue, queue_manager, own, f"it is a queue of queue manager {queue_manager}")
     base = base_queue(session, queue)
-    with _opened(session, base, c.MQOT_Q) as handle:
+    with opened(session, base, c.MQOT_Q) as handle:
         kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
     if kind == c.MQQT_REMOTE:
         return _by_open(session, queue, "", own, "it is not a local queue")
     if kind != c.MQQT_LOCAL:
-        return Landing("", "it is not a local queue")
+        return ResolvedQueue("", "it is not a local queue")
     if _is_transmission_queue(session, base):
-        return Landing("", "it is a transmission queue", transmission_queue=base, direct=True)
-    return Landing(base)
+        return ResolvedQueue("", "it is a transmission queue", transmission_queue=base, direct=True)
+    return ResolvedQueue(base)
 
 
-def _by_open(session: Session, queue: str, queue_manager: str, own: str, why: str) -> Landing:
-    """Where a name leads by what MQOPEN resolves it to. Parameters: `own` name of the queue manager; `why` nobody can
-    look at the destination, where messages wait on a transmission queue.
+def _by_open(session: Session, queue: str, queue_manager: str, own: str, why: str) -> ResolvedQueue:
+    """Resolve a name by opening it. Parameters: `own` name of the queue manager; `why` the destination cannot be
+    browsed if messages wait on a transmission queue.
 
     The queue manager makes an MQXQH only for a queue of another queue manager. The names are compared, too: a shared
     queue has its queue-sharing group's name in place of the queue manager's.
     """
     there = session.local_queue(queue, queue_manager)
     if not _is_transmission_queue(session, there):
-        return Landing(there)
+        return ResolvedQueue(there)
     final, manager = session.final_queue(queue, queue_manager)
     direct = manager in {"", own} or final == there
-    return Landing("", why, transmission_queue=there, direct=direct, remote="" if direct else final)
+    return ResolvedQueue("", why, transmission_queue=there, direct=direct, remote="" if direct else final)
 
 
 def _is_transmission_queue(session: Session, queue: str) -> bool:
-    with _opened(session, queue, c.MQOT_Q) as handle:
+    with opened(session, queue, c.MQOT_Q) as handle:
         return int(session.inquire(handle, c.MQIA_USAGE)) == c.MQUS_TRANSMISSION
 
 

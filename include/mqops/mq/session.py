@@ -1,6 +1,6 @@
 """One connection and the MQI calls on it, with messages as raw bytes: pymqi's extension module without its classes.
 
-The extension module writes into the very bytes it is given, so every structure passed to it is made anew.
+The extension module writes into the very bytes it is given, so every structure passed to it is a new copy.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REFUSED = {
 
 
 @dataclass(slots=True)  # not frozen, which costs a microsecond for each message
-class Got:
+class RawMessage:
     """A message: its MQMD (version 2, 364 bytes) and everything that follows."""
 
     md: bytes
@@ -64,7 +64,8 @@ def _fresh(structure: bytes) -> bytes:
 class Session:
     """The calls of one connection. It belongs to the thread that made it.
 
-    Parameters: `queue_manager` a connected `pymqi.QueueManager`; `name` what it was asked for, for messages.
+    Parameters: `queue_manager` a connected `pymqi.QueueManager`; `name` the queue manager's name as it was asked for;
+    error texts show it.
     """
 
     def __init__(self, queue_manager: Any, name: str) -> None:
@@ -86,7 +87,8 @@ class Session:
     def open(
         self, name: str, options: int, *, queue_manager: str = "", alternate_user: str = "", kind: int = c.MQOT_Q
     ) -> int:
-        """MQOPEN; returns the handle. A model queue is refused: what is put on a temporary queue goes with the handle.
+        """MQOPEN; returns the handle. A model queue is refused: a temporary queue is deleted with its messages when
+        the handle is closed.
 
         Raises:
             MQError: with the object's name; MQRC_DYNAMIC_Q_NAME_ERROR for a model queue. What is no name at all, as
@@ -159,10 +161,10 @@ class Session:
         length: int = 0,
         room: int | None = None,
         name: str = "",
-    ) -> Got | None:
-        """MQGET of a whole message, however long; None where there is none.
+    ) -> RawMessage | None:
+        """MQGET of a whole message of any length; None if there is no message.
 
-        Parameters: `ids` MsgId and CorrelId, 48 bytes, where `match` (MQMO_*) asks for them; `wait_ms` milliseconds to
+        Parameters: `ids` MsgId and CorrelId, 48 bytes, if `match` (MQMO_*) asks for them; `wait_ms` milliseconds to
         wait (MQGMO_WAIT is set for it); `length` bytes the body is expected to have, 0 if not known; `room` bytes of
         the buffer where MQGMO_ACCEPT_TRUNCATED_MSG cuts the body to it; `name` of the queue, for messages.
 
@@ -178,7 +180,7 @@ class Session:
             gmo = _fresh(_gmo(options, match, wait_ms))
             body, md, _gmo_out, actual, comp, reason = self._calls.MQGET(self._connection, handle, md, gmo, room)
             if comp == c.MQCC_OK:
-                return Got(md, body)
+                return RawMessage(md, body)
             if reason == c.MQRC_NO_MSG_AVAILABLE:
                 return None
             if reason == c.MQRC_TRUNCATED_MSG_FAILED and actual > room:
@@ -186,7 +188,7 @@ class Session:
             elif comp == c.MQCC_FAILED:
                 raise mq_error(comp, reason, verb="MQGET", object_name=name)
             else:
-                return Got(md, body)
+                return RawMessage(md, body)
 
     def put(self, handle: int, md: bytes, body: bytes, options: int, *, context: int = 0) -> int:
         """MQPUT; returns 0 or the reason code. `md` is written into: give bytes that nothing else uses."""

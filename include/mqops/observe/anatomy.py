@@ -1,7 +1,7 @@
 """The anatomy of a snapshot's queues: counted by Arrow, kept as RUN/anatomy.json and RUN/anatomy.prom.
 
-LAKE/<queue manager>/anatomy/<queue>.json is the last record of a queue, which the next one's growth is told from. A
-look that found the queue empty is one, too, whether or not it made a run.
+LAKE/<queue manager>/anatomy/<queue>.json is the last record of a queue. The growth in the next
+record is counted from it. A look that found the queue empty is a record, too, whether or not it made a run.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class AnatomyCounter:
         return pc.if_else(pc.is_null(put), UNKNOWN, age)
 
     def queues(self) -> list[QueueAnatomy]:
-        """What was counted, without growth."""
+        """The counts of each queue, without growth."""
         return [
             replace(self._empty, queue=queue, oldest=counted.oldest, cells=folded(counted.cells()))
             for queue, counted in self._queues.items()
@@ -149,11 +149,11 @@ def note_empty(lake_folder: Path, queue_manager: str, queue: str, observed_at: s
     Parameters: `lake_folder` LAKE/<queue manager>; `observed_at` ISO 8601. Raises `LakeError`.
     """
     before = _before(lake_folder, queue)
-    if before is not None and before.messages:
+    if before is not None and (before.messages or before.run):
         _keep(lake_folder, QueueAnatomy(queue_manager=queue_manager, queue=queue, observed_at=observed_at))
 
 
-def kept(run: RunFolder) -> list[QueueAnatomy]:
+def read_anatomy(run: RunFolder) -> list[QueueAnatomy]:
     """The anatomy that a run has kept; none where its queues have no dead letters. Raises `LakeError`."""
     if not run.anatomy_json.exists():
         return []
@@ -166,7 +166,7 @@ def of_snapshot(run: RunFolder | None, folder: Path) -> list[QueueAnatomy]:
     Parameters: `run` the snapshot is of, None if not known; `folder` of its Parquet files. Raises `LakeError`.
     """
     if run is not None and run.anatomy_json.exists():
-        return kept(run)
+        return read_anatomy(run)
     counter: AnatomyCounter | None = None
     for batch in read_parquet(folder, (*COLUMNS, "queue_manager", "observed_at")):
         if counter is None and batch.num_rows:

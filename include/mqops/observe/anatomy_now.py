@@ -1,4 +1,4 @@
-"""The anatomy of a dead-letter queue as it is now: browsed and counted, nothing kept."""
+"""The anatomy of a dead-letter queue as it is now: the messages are browsed and counted, and no run is written."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
 from mqops.observe.anatomy import AnatomyCounter, with_growth
-from mqops.observe.arrow import batches
+from mqops.observe.batches import record_batches
 from mqops.observe.core.anatomy import QueueAnatomy
-from mqops.observe.core.decode import row_maker
+from mqops.observe.core.decode import Browsed
+from mqops.observe.core.expired import Expired
+from mqops.observe.expired import discarded, stands
 
 
-def look(connection: MqConnection, lake: Path, queue: str = "") -> QueueAnatomy:
-    """Browse a queue (blank: the queue manager's DEADQ); growth is told since its last record in the lake.
+def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAnatomy, Expired]:
+    """Browse a queue (blank: the queue manager's DEADQ); growth is since its last record in the lake. With it comes
+    what the queue manager discarded meanwhile.
 
     Raises:
         MQError: it cannot be browsed.
@@ -27,9 +30,10 @@ def look(connection: MqConnection, lake: Path, queue: str = "") -> QueueAnatomy:
         name, observed_at = queue_manager_name(session), utc_now()
         queue = queue or dead_letter_queue(session)
         counter = AnatomyCounter(name, [queue], observed_at)
-        row = row_maker(name, queue, datetime.fromisoformat(observed_at))
-        rows = (row(position, got.md, got.body) for position, got in enumerate(browse(session, queue)))
-        for batch in batches(rows):
+        browsed = Browsed(queue_manager=name, queue=queue, observed_at=datetime.fromisoformat(observed_at))
+        before = stands(session, [queue])
+        for batch in record_batches(browsed, browse(session, queue)):
             counter.add(batch)
+        expired = discarded(before, stands(session, [queue])).get(queue, Expired())
     (anatomy,) = counter.queues()
-    return with_growth(RunFolder.at(lake, name, "none").lake_folder, anatomy)
+    return with_growth(RunFolder.at(lake, name, "none").lake_folder, anatomy), expired

@@ -13,14 +13,14 @@ from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
 Sight: TypeAlias = tuple[bytes, bytes, str, str]
-"""What tells a message from another without its body: MsgId, CorrelId, put date and time."""
+"""The fields that identify a message without its body: MsgId, CorrelId, put date and time."""
 _LOOK = (
     c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_ACCEPT_TRUNCATED_MSG | c.MQGMO_PROPERTIES_FORCE_MQRFH2
 )
 _identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
 
 
-class Waiting:
+class ArrivalWatch:
     """A look at the whole queue, and a wait behind its last message.
 
     Parameters: `known` messages that may be there and are not new.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from itertools import chain
 
@@ -14,10 +14,11 @@ from mqops.model import ObserveSummary
 from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
-from mqops.mq.session import Session
 from mqops.observe import snapshot
-from mqops.observe.arrow import SNAPSHOT, batches
-from mqops.observe.core.decode import SnapshotRow, row_maker
+from mqops.observe.arrow import SNAPSHOT
+from mqops.observe.batches import record_batches
+from mqops.observe.core.decode import Browsed
+from mqops.observe.expired import discarded, stands
 
 
 def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = (), *, limit: int = 0) -> ObserveSummary:
@@ -35,12 +36,14 @@ def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = ()
         name = queue_manager_name(session)
         names = tuple(queues) or (dead_letter_queue(session),)
         make_folder(run.snapshot)
-        rows = chain.from_iterable(_rows(session, name, queue, observed_at, limit) for queue in names)
-        write_parquet(run.snapshot, SNAPSHOT, batches(rows))
-    return snapshot.finish(run, name, names, observed_at, whole=not limit)
-
-
-def _rows(session: Session, name: str, queue: str, observed_at: str, limit: int) -> Iterator[SnapshotRow]:
-    row = row_maker(name, queue, datetime.fromisoformat(observed_at))
-    for position, got in enumerate(browse(session, queue, limit=limit)):
-        yield row(position, got.md, got.body)
+        before = stands(session, names)
+        at = datetime.fromisoformat(observed_at)
+        batches = (
+            record_batches(
+                Browsed(queue_manager=name, queue=queue, observed_at=at), browse(session, queue, limit=limit)
+            )
+            for queue in names
+        )
+        write_parquet(run.snapshot, SNAPSHOT, chain.from_iterable(batches))
+        expired = discarded(before, stands(session, names))
+    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired)

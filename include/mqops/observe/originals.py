@@ -21,7 +21,7 @@ Which: TypeAlias = tuple[str, str, int]
 """Queue, msg_key, and which of several such messages, from 0 in the order of snapshot and plan."""
 BATCH_ROWS = 200
 KEPT_GROUPS = 2
-"""Row groups kept in memory when reading: rows come in order, and a unit of work is tried again now and then."""
+"""Row groups in memory while reading. Rows are read in order; a unit of work that is tried again reads some twice."""
 _COPY = ["md", "body", "observed_at"]
 
 
@@ -39,7 +39,7 @@ def copied(
 ) -> Iterator[pa.RecordBatch]:
     """The wanted messages of a snapshot as batches of `SNAPSHOT`, their position being the row that is wanted.
 
-    Parameters: `wanted` which messages → row; `note` is told each row and its message.
+    Parameters: `wanted` which messages → row; `note` gets each row and its message.
 
     Raises:
         LakeError: the snapshot cannot be read, or lacks one of them.
@@ -63,7 +63,7 @@ def copied(
             found += len(rows)
             yield part
     if found != len(wanted):
-        raise LakeError(f"{snapshot} lacks {len(wanted) - found} of the messages of its plan: nothing can be undone")
+        raise LakeError(f"{snapshot} lacks {len(wanted) - found} of the messages of its plan: the run cannot be undone")
 
 
 def _at_rows(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:

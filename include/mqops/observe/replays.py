@@ -54,7 +54,7 @@ def write(run: RunFolder) -> int:
 
 
 def read(run: RunFolder) -> dict[str, int]:
-    """What `write` wrote: msg_key → replays; empty where there is no such file. Raises `LakeError`."""
+    """Read RUN/replays.jsonl: msg_key → number of replays; empty if there is no such file. Raises `LakeError`."""
     return _read(run, "replays")
 
 
@@ -65,7 +65,7 @@ def puts_before(run: RunFolder) -> dict[str, int]:
 
 
 def count_once(run: RunFolder) -> None:
-    """Write RUN/replays.jsonl where there is none. Raises as `current`."""
+    """Write RUN/replays.jsonl if it is missing. Raises as `current`."""
     if not run.replays.exists():
         write(run)
 

@@ -1,9 +1,10 @@
-"""A snapshot in the lake: made durable, then summarised in observe.json. Whoever wrote the Parquet files."""
+"""A snapshot in the lake: its Parquet files are made durable, then summarised in observe.json."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,10 +16,11 @@ from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary, QueueObserved
 from mqops.observe import anatomy, replays, tries
 from mqops.observe.anatomy import AnatomyCounter
+from mqops.observe.core.expired import Expired
 
 
 def find(path: Path) -> tuple[RunFolder | None, Path]:
-    """The run, where it is one that the lake knows, and the folder of Parquet files of a recorded snapshot.
+    """The run of a recorded snapshot, None if the lake has none for it, and the folder of its Parquet files.
 
     Parameters: `path` a run's folder, the snapshot folder of a run, or any folder of a snapshot's Parquet files.
 
@@ -42,20 +44,29 @@ def begin(run: RunFolder) -> None:
     """
     run.create()
     if run.observe_json.exists():
-        raise SettingsError(f"Run {run.run} has its snapshot already; a new snapshot needs a new run")
+        raise SettingsError(f"Run {run.run} has a snapshot already; a new snapshot needs a new run")
 
 
 def finish(
-    run: RunFolder, queue_manager: str, queues: Sequence[str], observed_at: str, *, whole: bool = True
+    run: RunFolder,
+    queue_manager: str,
+    queues: Sequence[str],
+    observed_at: str,
+    *,
+    whole: bool = True,
+    expired: Mapping[str, Expired] = MappingProxyType({}),
 ) -> ObserveSummary:
-    """Bring the snapshot to disk, count its messages and their earlier tries, say so in observe.json.
+    """Make the snapshot durable, count its messages and their earlier tries, and write observe.json.
 
-    Parameters: `whole` whether it has every message of its queues, so that its anatomy is a record of them. Raises
-    `LakeError`.
+    Parameters: `whole` whether the snapshot has every message of its queues; only then its anatomy is recorded;
+    `expired` queue → what the queue manager discarded meanwhile.
+
+    Raises:
+        LakeError: the disk refused.
     """
     files = make_durable(run.snapshot)
     counter = AnatomyCounter(queue_manager, queues, observed_at, run.run)
-    observed = _count(run, queues, counter)
+    observed = _count(run, queues, counter, expired)
     summary = ObserveSummary(
         run=run.run,
         queue_manager=queue_manager,
@@ -64,6 +75,7 @@ def finish(
         bytes=sum(queue.bytes for queue in observed),
         queues=observed,
         files=files,
+        whole=whole,
     )
     tries.write(run)
     if run.backout_json.exists():
@@ -74,7 +86,9 @@ def finish(
     return summary
 
 
-def _count(run: RunFolder, queues: Sequence[str], counter: AnatomyCounter) -> tuple[QueueObserved, ...]:
+def _count(
+    run: RunFolder, queues: Sequence[str], counter: AnatomyCounter, expired: Mapping[str, Expired]
+) -> tuple[QueueObserved, ...]:
     counts = {queue: [0, 0, 0] for queue in queues}
     oldest = dict.fromkeys(queues, "")
     for batch in read_parquet(run.snapshot, anatomy.COLUMNS):
@@ -86,8 +100,18 @@ def _count(run: RunFolder, queues: Sequence[str], counter: AnatomyCounter) -> tu
             if put and (not oldest[queue] or put < oldest[queue]):
                 oldest[queue] = put
     return tuple(
-        QueueObserved(queue=queue, messages=n, bytes=size, with_dlh=dlh, without_dlh=n - dlh, oldest=oldest[queue])
+        QueueObserved(
+            queue=queue,
+            messages=n,
+            bytes=size,
+            with_dlh=dlh,
+            without_dlh=n - dlh,
+            oldest=oldest[queue],
+            expired=gone.messages,
+            expired_exact=gone.exact,
+        )
         for queue, (n, size, dlh) in counts.items()
+        for gone in [expired.get(queue, Expired())]
     )
 
 

@@ -11,26 +11,26 @@ from datetime import datetime
 from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
+from mqops.act.approved_plan import ApprovedPlan, plan_rows
 from mqops.act.core.port import Taken
-from mqops.act.destinations import Places, key_as_put, picture
+from mqops.act.destinations import Destinations, key_as_put, picture
 from mqops.act.mover_port import key_of, without_dlh
-from mqops.act.tickets import Order, plan_rows
-from mqops.actions import DISCARDS
 from mqops.clock import utc, utc_text
+from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, MqopsError, SettingsError, TransientMQError
 from mqops.lake.bodies import rows_with
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
-from mqops.ledger.core.identity import Place
+from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
 from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import depth
-from mqops.mq.session import Got, Session
+from mqops.mq.session import RawMessage, Session
 from mqops.observe.originals import Original, Which, copied
+from mqops.plan_row import PlanRow
 from mqops.printable import printable
 from mqops.prove import undo_record as undo
 from mqops.prove.core.outcome import THERE, Moved, OutcomeSummary, Seen, absent, outcomes, recorded
@@ -41,61 +41,52 @@ from mqwire.structures import MQMD_LAYOUT
 LINE_ROWS = 1000
 """Most messages in a line of the ledger."""
 BACK_RUNS, BACK_MESSAGES, BACK_DEPTH = 5, 10_000, 20_000
-"""A run looks back at so many runs before it, at none that moved more messages, and at no queue that is deeper, so that
-the look costs little beside the run; who wants to know of those asks for it."""
+"""A run looks back at no more runs, at no run that moved more messages, and at no deeper queue, to save time.
+`mqops ledger outcomes` looks at any run."""
 
 _ids = MQMD_LAYOUT.reader("msg_id", "correl_id")
 _expiry = MQMD_LAYOUT.reader("expiry")
 _log = logging.getLogger(__name__)
 
 
-def find_run(lake: Path, queue_manager: str, key: str) -> RunFolder:
-    """The folder of the run that is asked about.
-
-    Raises:
-        SettingsError: the lake has no such run with a plan, or it is an undo.
-    """
-    run = RunFolder.planned(lake, queue_manager, key)
-    if (undone := undo.kept(run)) is not None:
-        raise SettingsError(f"Run {key} is an undo: ask for the outcomes of run {undone.plan.run}, which it undid")
-    return run
-
-
 def look(
     connection: MqConnection, run: RunFolder, *, deepest: int = 0, now: Callable[[], datetime] = utc
 ) -> OutcomeSummary:
-    """Look for each message that a run moved; what changed goes to the ledger, the numbers to RUN/outcomes.json.
+    """Look for each message that a run moved. Changes are written to the ledger, the counts to RUN/outcomes.json.
 
-    Nothing is moved. What a queue manager discards because a browse finds it expired is discarded (E03).
+    No message is moved. A queue manager may discard expired messages that are browsed (E03).
 
-    Parameters: `deepest` queue that is looked at, in messages; 0 for all.
+    Parameters: `deepest` the most messages of a queue that is browsed; 0 for no limit.
 
     Raises:
-        InProgress: somebody acts on the run.
+        SettingsError: the run is an undo.
+        InProgress: another process acts on the run.
         Unbalanced: its ledger contradicts itself.
-        MqopsError: its plan or snapshot is not as it was written; the queue manager failed.
+        MqopsError: its plan or snapshot was changed, or the queue manager failed.
     """
+    if (undone := undo.read_undo_record(run)) is not None:
+        raise SettingsError(f"Run {run.run} is an undo: ask for the outcomes of run {undone.plan.run}, which it undid")
     with reopened(connection, run) as found:
-        order, ledger, session = found.order, found.ledger, found.session
-        known = recorded(ledger.markers(plan=order.plan))
-        books = _Books(run, order, found.sums, known, Places(session))
-        books.read()
-        seen = _Look(session, ledger, books, deepest).seen()
+        approved_plan, ledger, session = found.approved_plan, found.ledger, found.session
+        known = recorded(ledger.markers(plan=approved_plan.identity))
+        messages = _MovedMessages(run, approved_plan, found.sums, known, Destinations(session))
+        messages.read()
+        seen = _Look(session, ledger, messages, deepest).seen()
         at = now()
-        told = {one.row: outcome for one, outcome in outcomes(books.pending, seen, at)}
-        changed = {row: outcome for row, outcome in told.items() if outcome and outcome != known.get(row)}
+        current = {one.row: outcome for one, outcome in outcomes(messages.pending, seen, at)}
+        changed = {row: outcome for row, outcome in current.items() if outcome and outcome != known.get(row)}
         with ledger.writer() as writer:
-            writer.add(_lines(order, books.rows, changed, at))
+            writer.add(_lines(approved_plan, messages.rows, changed, at))
             head = writer.head
-    summary = replace(_summary(books, {**known, **changed}, changed, at), ledger_seq=head.seq, ledger_head=head.hash)
+    summary = replace(_summary(messages, {**known, **changed}, changed, at), ledger_seq=head.seq, ledger_head=head.hash)
     write_json(run.outcomes_json, summary.to_json())
     return summary
 
 
 def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime] = utc) -> list[OutcomeSummary]:
-    """Look at the runs before this one of which an outcome is open, as many as are worth it; never fails.
+    """Look at the outcomes of the newest runs before this one that may still change. An error is logged, not raised.
 
-    A run is looked at again when it has become twice as old as it was the last time.
+    A run is looked at again when its age has doubled since the last look.
     """
     summaries = []
     for earlier in _open_runs(run, now()):
@@ -117,7 +108,7 @@ def _open_runs(run: RunFolder, now: datetime) -> list[RunFolder]:
 
 
 def _changed_at(path: Path) -> int:
-    """When a file was changed, in nanoseconds; 0 where there is none."""
+    """When a file was changed, in nanoseconds; 0 if it does not exist."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -139,37 +130,37 @@ def _is_due(run: RunFolder, now: datetime) -> bool:
 
 
 @dataclass(slots=True)
-class _Books:
-    """The messages that a run moved: all of them in number, those whose outcome is open with what tells them.
+class _MovedMessages:
+    """The messages that a run moved: how many, and what identifies each of those whose outcome may still change.
 
-    Attributes: `bodies` content → the digests, as the ledger has them, that their body has with and without its MQDLH.
+    Attributes: `bodies` content → the digests of the body with and without its MQDLH, as the ledger has them.
     """
 
     run: RunFolder
-    order: Order
+    approved_plan: ApprovedPlan
     sums: Account
     known: Mapping[int, str]
-    places: Places
+    destinations: Destinations
     moved: int = 0
     rows: dict[int, MarkerRow] = field(default_factory=dict)
-    left: Counter[Place] = field(default_factory=Counter)
+    left: Counter[MessageOnQueue] = field(default_factory=Counter)
     pending: list[Moved] = field(default_factory=list)
     bodies: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _plan: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _plan: dict[int, PlanRow] = field(default_factory=dict)
 
     def read(self) -> None:
         """Read plan and snapshot. Raises `PlanChanged`, `LakeError`."""
         wanted: dict[Which, int] = {}
-        seen: Counter[Place] = Counter()
-        for row in plan_rows(self.run, self.order):
-            place = (row["queue"], row["msg_key"])
-            if row["row"] not in self.sums.acted:
+        seen: Counter[MessageOnQueue] = Counter()
+        for row in plan_rows(self.run, self.approved_plan):
+            place = (row.queue, row.msg_key)
+            if row.row not in self.sums.acted:
                 self.left[place] += 1
-            elif row["action"] not in DISCARDS:
+            elif not row.action.discards:
                 self.moved += 1
-                if self.known.get(row["row"], THERE) == THERE:
-                    wanted[*place, seen[place]] = row["row"]
-                    self._plan[row["row"]] = row
+                if self.known.get(row.row, THERE) == THERE:
+                    wanted[*place, seen[place]] = row.row
+                    self._plan[row.row] = row
             seen[place] += 1
         for _batch in copied(self.run.snapshot, wanted, self._note) if wanted else ():
             pass
@@ -177,18 +168,18 @@ class _Books:
 
     def _note(self, number: int, original: Original) -> None:
         row = self._plan.pop(number)
-        landing = self.places.of(row["dest_q"], row["dest_q_mgr"])
+        resolved_queue = self.destinations.of(row.dest_q, row.dest_q_mgr)
         content = content_key(original.md, original.body)
         self.rows[number] = _marker_row(row)
         self.pending.append(
             Moved(
                 row=number,
-                there=landing.queue or landing.transmission_queue,
-                key_there=key_as_put(row, original) if landing.queue else content,
-                transmitted=bool(landing.transmission_queue),
-                home=row["queue"],
+                there=resolved_queue.queue or resolved_queue.transmission_queue,
+                key_there=key_as_put(row, original) if resolved_queue.queue else content,
+                transmitted=bool(resolved_queue.transmission_queue),
+                home=row.queue,
                 content=content,
-                msg_id=row["msg_id"].hex(),
+                msg_id=row.msg_id.hex(),
                 expiry=_expiry(original.md)[0],
                 seen_at=original.seen_at,
             )
@@ -197,7 +188,7 @@ class _Books:
 
 
 def content_key(md: bytes, body: bytes) -> str:
-    """What a message is known by wherever it returns: MsgId, CorrelId and body, an MQDLH left aside (rule 2)."""
+    """What identifies a message that returns: MsgId, CorrelId and body without MQDLH (rule 2)."""
     _md, rest = without_dlh(Taken(md=md, body=body, key=""))
     return sha256(b"".join((*_ids(md), sha256(rest).digest()))).hexdigest()
 
@@ -207,27 +198,27 @@ def _digests(original: Original) -> tuple[str, ...]:
     return tuple(sha256(body).hexdigest()[:BODY_DIGITS] for body in (original.body, rest))
 
 
-def _marker_row(row: Mapping[str, Any]) -> MarkerRow:
-    body = bytes(row["body_sha256"]).hex()[:BODY_DIGITS]
-    known = (row["row"], row["msg_key"], row["msg_id"].hex(), row["action"], row["rule_key"] or "")
-    return (*known, row["dest_q"], row["dest_q_mgr"], None, body)
+def _marker_row(row: PlanRow) -> MarkerRow:
+    body = row.body_sha256.hex()[:BODY_DIGITS]
+    known = (row.row, row.msg_key, row.msg_id.hex(), row.action, row.rule_key or "")
+    return MarkerRow(*known, row.dest_q, row.dest_q_mgr, None, body)
 
 
 class _Look:
-    """One look at queues and ledger. Where the messages went comes first: what leaves there meanwhile is seen later."""
+    """One look at queues and ledger, the destinations first: a message that leaves one meanwhile is seen elsewhere."""
 
-    def __init__(self, session: Session, ledger: LedgerFile, books: _Books, deepest: int) -> None:
+    def __init__(self, session: Session, ledger: LedgerFile, messages: _MovedMessages, deepest: int) -> None:
         self._session = session
         self._ledger = ledger
-        self._books = books
+        self._messages = messages
         self._deepest = deepest
         self._hidden: set[str] = set()
         self._unsure: set[str] = set()
 
     def seen(self) -> Seen:
-        """What there is. Raises `TransientMQError`, `LakeError`, `LedgerBroken`."""
+        """The outcome of each moved message. Raises `TransientMQError`, `LakeError`, `LedgerBroken`."""
         found = Seen(hidden=self._hidden, unsure=self._unsure)
-        pending = self._books.pending
+        pending = self._messages.pending
         wanted = {(one.there, one.key_there) for one in pending if one.there}
         transmission = {one.there for one in pending if one.transmitted}
         for queue in sorted({queue for queue, _key in wanted}):
@@ -239,15 +230,15 @@ class _Look:
         return found
 
     def _to_be_sent(self, queue: str) -> Iterator[str]:
-        """What is known of the messages on a transmission queue: each as it is, and what the MQXQH has behind it."""
+        """What identifies the messages of a transmission queue: each as it is, and without its MQXQH."""
         for _key, md, body in self._on(queue):
             yield content_key(md, body)
-            if (inner := without_xqh(Got(md, body))) is not None:
+            if (inner := without_xqh(RawMessage(md, body))) is not None:
                 yield content_key(inner.md, inner.body)
 
     def _at_home(self, missing: list[Moved], found: Seen) -> None:
         """Messages on the queues they came from that the run did not leave there, nor forward to the same queue."""
-        left = Counter(self._books.left)
+        left = Counter(self._messages.left)
         wanted = {(one.home, one.content) for one in missing}
         for queue in sorted({one.home for one in missing}):
             for key, md, body in self._on(queue):
@@ -257,32 +248,32 @@ class _Look:
                     found.home[place] += 1
 
     def _on(self, queue: str) -> list[tuple[str, bytes, bytes]]:
-        """Identity, MQMD and body of the messages on a queue; one that is not seen whole is hidden (rule 6)."""
+        """Identity, MQMD and body of the messages on a queue; a queue that cannot be read whole is hidden (rule 6)."""
         for whole in (True, False):
             try:
-                if self._deepest and (messages := depth(self._session, queue)) > self._deepest:
+                if self._deepest and (found := depth(self._session, queue)) > self._deepest:
                     self._hidden.add(queue)
-                    self._books.places.note(queue, f"it has {messages} messages, which takes long")
+                    self._messages.destinations.note(queue, f"it has {counted(found, 'message')}, which takes long")
                     break
-                return picture(self._session, queue, _told, whole=whole)
+                return picture(self._session, queue, _identified, whole=whole)
             except InProgress:
                 self._hidden.add(queue)
             except TransientMQError:
                 raise
             except MQError as error:
                 self._hidden.add(queue)
-                self._books.places.note(queue, str(error))
+                self._messages.destinations.note(queue, str(error))
                 break
         return []
 
     def _later(self, missing: list[Moved], found: Seen) -> None:
-        """Which of the messages that are missing other runs dealt with after this one had begun to act (rule 3).
+        """Count the missing messages that other runs dealt with after this run had begun to act (rule 3).
 
-        One that came back has another MQDLH, so that its digest in the ledger is not enough: where that is of neither
-        body, the other run's snapshot tells, while it is there.
+        A message that came back has another MQDLH. If the digest in the ledger is that of neither body, the body is
+        read from the other run's snapshot, if that still exists.
         """
-        mine = self._books.order.plan
-        known = {(one.msg_id, body): one.content for one in missing for body in self._books.bodies[one.content]}
+        mine = self._messages.approved_plan.identity
+        known = {(one.msg_id, body): one.content for one in missing for body in self._messages.bodies[one.content]}
         ids = {one.msg_id for one in missing}
         begun = min((marker.at for marker in self._ledger.markers(plan=mine) if marker.kind == "acted"), default="")
         others: dict[str, list[MarkerRow]] = {}
@@ -290,42 +281,44 @@ class _Look:
             if (marker.run, marker.plan) == (mine.run, mine.digest) or marker.at <= begun:
                 continue
             for row in marker.rows:
-                if (body := (row[2], row[8])) in known:
+                if (body := (row.msg_id, row.body)) in known:
                     found.again[known[body]] += 1
-                elif row[2] in ids:
+                elif row.msg_id in ids:
                     others.setdefault(marker.run, []).append(row)
         for run, rows in others.items():
             self._from_snapshot(run, rows, found)
 
     def _from_snapshot(self, run: str, rows: list[MarkerRow], found: Seen) -> None:
-        snapshot = RunFolder(self._books.run.path.parent / run).snapshot
-        keys = {row[1] for row in rows}
+        snapshot = RunFolder(self._messages.run.path.parent / run).snapshot
+        keys = {row.msg_key for row in rows}
         contents: dict[str, str] = {}
         with suppress(LakeError):
             for one in rows_with(snapshot, {"msg_key": keys}, ["md", "body"]):
                 contents[one["msg_key"]] = content_key(one["md"], one["body"])
         for row in rows:
-            if row[1] in contents:
-                found.again[contents[row[1]]] += 1
+            if row.msg_key in contents:
+                found.again[contents[row.msg_key]] += 1
             else:
-                self._unsure.add(row[2])
+                self._unsure.add(row.msg_id)
 
 
-def _told(got: Got) -> tuple[str, bytes, bytes]:
+def _identified(got: RawMessage) -> tuple[str, bytes, bytes]:
     return key_of(got.md, got.body), got.md, got.body
 
 
-def _lines(order: Order, rows: Mapping[int, MarkerRow], changed: Mapping[int, str], at: datetime) -> Iterator[Marker]:
-    """The lines for the ledger, one for each outcome, or more where it has many messages."""
+def _lines(
+    approved_plan: ApprovedPlan, rows: Mapping[int, MarkerRow], changed: Mapping[int, str], at: datetime
+) -> Iterator[Marker]:
+    """The lines for the ledger: one for each outcome and each LINE_ROWS messages of it."""
     time = utc_text(at)
     for outcome in sorted(set(changed.values())):
         mine = [rows[row] for row, found in changed.items() if found == outcome]
         for start in range(0, len(mine), LINE_ROWS):
             part = tuple(mine[start : start + LINE_ROWS])
             yield Marker(
-                unit=order.plan.outcome_id(time, part[0][0]).hex(),
-                run=order.plan.run,
-                plan=order.plan.digest,
+                unit=approved_plan.identity.outcome_id(time, part[0][0]).hex(),
+                run=approved_plan.identity.run,
+                plan=approved_plan.identity.digest,
                 kind="outcome",
                 at=time,
                 rows=part,
@@ -333,15 +326,17 @@ def _lines(order: Order, rows: Mapping[int, MarkerRow], changed: Mapping[int, st
             )
 
 
-def _summary(books: _Books, known: Mapping[int, str], changed: Mapping[int, str], at: datetime) -> OutcomeSummary:
+def _summary(
+    messages: _MovedMessages, known: Mapping[int, str], changed: Mapping[int, str], at: datetime
+) -> OutcomeSummary:
     return OutcomeSummary(
-        run=books.order.plan.run,
-        queue_manager=books.order.queue_manager,
-        plan=books.order.plan.digest,
+        run=messages.approved_plan.identity.run,
+        queue_manager=messages.approved_plan.queue_manager,
+        plan=messages.approved_plan.identity.digest,
         looked_at=utc_text(at),
-        moved=books.moved,
+        moved=messages.moved,
         outcomes=dict(sorted(Counter(known.values()).items())),
         changed=len(changed),
-        untold=books.moved - len(known),
-        remarks=books.places.remarks(),
+        untold=messages.moved - len(known),
+        remarks=messages.destinations.remarks(),
     )

@@ -1,4 +1,4 @@
-"""Prove: drain the markers into the ledger, look at the queues, balance (DESIGN law 5)."""
+"""Prove: drain the markers into the ledger, look at the queues, balance (law 5)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from mqops.act.canary import fates_of, unseen_by
+from mqops.act.approved_plan import ApprovedPlan, read_approved_plan, refuse_other_queue_manager
+from mqops.act.canary import CanaryRecord
 from mqops.act.core.scope import SOURCE
 from mqops.act.destinations import PICTURES
+from mqops.act.lane_tokens import waiting_lanes
 from mqops.act.mover_port import key_of
-from mqops.act.tickets import Order, read_order, refuse_other_queue_manager, waiting_lanes
+from mqops.act.progress import command_to_go_on
+from mqops.actions import Action
 from mqops.clock import utc_now
-from mqops.errors import LOST_CONNECTION, InProgress, MQError, Unbalanced
-from mqops.lake.files import write_json
+from mqops.counted import counted
+from mqops.decide.arrow import read_plan
+from mqops.errors import LOST_CONNECTION, InProgress, LakeError, MQError, Unbalanced
+from mqops.lake.files import read_json, write_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.chain import Head
-from mqops.ledger.core.identity import Place
+from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.drain import drain
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import NAME
@@ -33,155 +38,187 @@ from mqops.mq.session import Session
 from mqops.observe import anatomy
 from mqops.observe.core.anatomy import brief
 from mqops.prove import undo_record as undo
+from mqops.prove.authority import without_authority
 from mqops.prove.core.balance import PlannedRow, balance
 from mqops.prove.records_gone import records_gone
 from mqwire.names import reason_name
 
 LOOKS, LOOK_AGAIN = 5, 0.2
-"""How often it is asked whether units of work still hide what seems gone, and the seconds between."""
-MOST_TOLD = 10
-"""Problems that the error of an unbalanced run names."""
-_ROW_COLUMNS = ["row", "queue", "msg_key", "action", "rule_line", "rule_key"]
+"""How often a queue is asked for uncommitted messages, and the seconds between."""
+MOST_SHOWN = 10
+"""The most problems that the error of an unbalanced run names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reopened:
-    """What `reopened` gives: the run's order, its ledger, the session, and what its markers come to."""
+    """What `reopened` gives: the run's approved plan, its ledger, the session, and the sums of its markers."""
 
-    order: Order
+    approved_plan: ApprovedPlan
     ledger: LedgerFile
     session: Session
     sums: Account
 
 
 def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = utc_now) -> RunSummary:
-    """Prove what became of a run's plan; writes summary.json. May be repeated at any time.
+    """Prove what became of a run's plan, and write summary.json. It may be repeated at any time.
 
-    `mqops.prove.core.balance` says what explains that a message is not on its queue. A unit of work of somebody else
-    can hide a message: what seems gone is looked for again when nothing is hidden. If units of work go on hiding
-    messages, a remark says so. The proof of an undo
-    passes over a queue that nobody can look at, with a remark (rule 11 of `mqops.undo`).
+    `mqops.prove.core.balance` has the rules. A unit of work of another program can hide a message. If messages seem to
+    be gone, the queues are browsed again when they have no uncommitted messages. If they still have some after a few
+    tries, a remark says so. The proof of an undo leaves out a queue that cannot be browsed, with a remark (rule 11 of
+    `mqops.undo`).
 
     Raises:
         SettingsError: the connection leads to another queue manager.
         Unbalanced: the ledger, the plan and the queue contradict each other; summary.json says how.
-        InProgress: a process still acts on the plan (or died with units of work that the queue manager has not backed
-            out yet), so what is on the queue is no proof.
+        InProgress: a process still acts on the plan, or died with units of work that the queue manager has not backed
+            out yet: the queue may still change.
         MqopsError: the queue manager or the lake failed; nothing is lost, call again.
     """
-    order = read_order(run)
+    approved_plan = read_approved_plan(run)
     ledger = LedgerFile(run.lake_folder, now)
-    with run.lock(), connect(connection) as session:
-        refuse_other_queue_manager(session, order)
+    with _says_where_it_stands(run), run.lock(), connect(connection) as session:
+        refuse_other_queue_manager(session, approved_plan)
 
         def balanced() -> RunSummary:
-            sums, on_queue, unseen = _still_picture(session, ledger, run, order)
-            empty = _empty(order, ledger.head(), now())
-            told = replace(empty, remarks=(*empty.remarks, *unseen.values()))
-            return balance(told, lambda: _planned(run), sums, on_queue, reason_names=_names(sums), unseen=set(unseen))
+            sums, on_queue, unseen = _still_picture(session, ledger, run, approved_plan)
+            empty = _empty(approved_plan, ledger.head(), now())
+            lacking = without_authority(run, sums)
+            with_remarks = replace(empty, remarks=(*empty.remarks, *unseen.values(), *lacking))
+            return balance(
+                with_remarks,
+                lambda: read_plan(run.plan, PlannedRow),
+                sums,
+                on_queue,
+                reason_names=_names(sums),
+                unseen=set(unseen),
+                put_back=_put_back(run, sums),
+            )
 
         summary = balanced()
         if summary.gone or summary.unexplained:
             summary = _looked_again(session, summary, balanced)
-    write_json(run.summary_json, summary.to_json())
+        write_json(run.summary_json, summary.to_json())
     if not summary.balanced:
-        raise _unbalanced(order, summary.problems)
+        raise _unbalanced(approved_plan, summary.problems)
     return summary
 
 
-def _unbalanced(order: Order, problems: Sequence[str]) -> Unbalanced:
+@contextmanager
+def _says_where_it_stands(run: RunFolder) -> Iterator[None]:
+    """An error of the lake says at its end which run it was, what had moved, and the command that goes on."""
+    try:
+        yield
+    except LakeError as error:
+        acted = read_json(run.act_json) if run.act_json.exists() else {}
+        numbers = f"{acted.get('moved', 0)} moved, {acted.get('discarded', 0)} discarded"
+        undone = undo.read_undo_record(run)
+        go_on = command_to_go_on(run, undone.plan.run if undone else "")
+        error.args = (
+            f"{str(error).rstrip('.')}. Run {run.run}: the last execution of act had {numbers}; what the ledger does "
+            f"not have of it is on {NAME}. To go on: `{go_on}`",
+        )
+        raise
+
+
+def _unbalanced(approved_plan: ApprovedPlan, problems: Sequence[str]) -> Unbalanced:
     """The error with the first problems: a ledger that is wrong can have one for each row."""
-    more = f"; and {len(problems) - MOST_TOLD} more" if len(problems) > MOST_TOLD else ""
-    return Unbalanced(f"Run {order.plan.run} does not balance: {'; '.join(problems[:MOST_TOLD])}{more}")
+    more = f"; and {len(problems) - MOST_SHOWN} more" if len(problems) > MOST_SHOWN else ""
+    return Unbalanced(f"Run {approved_plan.identity.run} does not balance: {'; '.join(problems[:MOST_SHOWN])}{more}")
 
 
 def _still_picture(
-    session: Session, ledger: LedgerFile, run: RunFolder, order: Order
-) -> tuple[Account, Counter[Place], dict[str, str]]:
-    """The ledger's account and what `_on_queues` sees, of a time when nobody acted on the plan."""
-    drain(session, ledger, run, order.plan)
+    session: Session, ledger: LedgerFile, run: RunFolder, approved_plan: ApprovedPlan
+) -> tuple[Account, Counter[MessageOnQueue], dict[str, str]]:
+    """The sums of the ledger and what `_on_queues` sees, both of a time when no process acted on the plan."""
+    drain(session, ledger, run, approved_plan.identity)
     for _ in range(PICTURES):
-        sums, gone = _accounted(session, ledger, run, order)
+        sums, gone = _accounted(session, ledger, run, approved_plan)
         if not gone:
-            _nobody_at_work(session, order, sums)
-        on_queue, unseen = _on_queues(session, order)
-        if not drain(session, ledger, run, order.plan):
+            _refuse_if_at_work(session, approved_plan, sums)
+        on_queue, unseen = _on_queues(session, approved_plan)
+        if not drain(session, ledger, run, approved_plan.identity):
             if not gone:
-                _nobody_at_work(session, order, sums)
+                _refuse_if_at_work(session, approved_plan, sums)
             return sums, on_queue, unseen
-    raise InProgress(f"Run {order.plan.run} is being acted on by another process; wait for it to end and prove again")
+    raise InProgress(
+        f"Run {approved_plan.identity.run} is being acted on by another process; wait for it to end and prove again"
+    )
 
 
-def settled(session: Session, ledger: LedgerFile, run: RunFolder, order: Order) -> Account:
-    """What a plan's markers say, all of them drained, at a time when nobody acts on it; the run's lock is held.
+def settled(session: Session, ledger: LedgerFile, run: RunFolder, approved_plan: ApprovedPlan) -> Account:
+    """The sums of a plan's markers, all of them drained, at a time when no process acts on it. The caller holds the
+    run's lock.
 
     Raises:
-        InProgress: somebody does, or died with a unit of work that the queue manager has not backed out yet.
+        InProgress: a process acts on it, or died with a unit of work that the queue manager has not backed out yet.
         MqopsError: as `drain`.
     """
-    drain(session, ledger, run, order.plan)
-    sums, gone = _accounted(session, ledger, run, order)
+    drain(session, ledger, run, approved_plan.identity)
+    sums, gone = _accounted(session, ledger, run, approved_plan)
     if not gone:
-        _nobody_at_work(session, order, sums)
+        _refuse_if_at_work(session, approved_plan, sums)
     return sums
 
 
-def _accounted(session: Session, ledger: LedgerFile, run: RunFolder, order: Order) -> tuple[Account, bool]:
-    """What a plan's markers say, and whether some of them were taken away, which is one of its problems then.
+def _accounted(
+    session: Session, ledger: LedgerFile, run: RunFolder, approved_plan: ApprovedPlan
+) -> tuple[Account, bool]:
+    """The sums of a plan's markers, and whether records were taken away; if so, its problems say it.
 
-    Raises `InProgress` where a unit of work of somebody else may hide them, as that of a drain that was killed.
+    Raises `InProgress` if a unit of work of another process may hide them, for example of a drain that was killed.
     """
-    sums = account(ledger.markers(plan=order.plan))
-    if not records_gone(run, order.plan, sums):
+    sums = account(ledger.markers(plan=approved_plan.identity))
+    if not records_gone(run, approved_plan.identity, sums):
         return sums, False
     if doubt := _doubt(session, NAME, LOOKS):
-        raise InProgress(f"Run {order.plan.run}: records of it are not on {NAME}, but {doubt}")
-    drain(session, ledger, run, order.plan)
-    sums = account(ledger.markers(plan=order.plan))
-    gone = records_gone(run, order.plan, sums)
+        raise InProgress(f"Run {approved_plan.identity.run}: records of it are not on {NAME}, but {doubt}")
+    drain(session, ledger, run, approved_plan.identity)
+    sums = account(ledger.markers(plan=approved_plan.identity))
+    gone = records_gone(run, approved_plan.identity, sums)
     sums.problems += gone
     return sums, bool(gone)
 
 
 @contextmanager
 def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
-    """A run that is over, to be looked into again: on its queue manager, its lock held, its ledger settled.
+    """Open a finished run again: connected to its queue manager, its lock held, its markers drained.
 
     Raises:
         SettingsError: the connection leads to another queue manager.
-        Unbalanced: what its markers say contradicts itself.
+        Unbalanced: its markers contradict each other.
         InProgress, MqopsError: as `settled`.
     """
-    order = read_order(run)
+    approved_plan = read_approved_plan(run)
     ledger = LedgerFile(run.lake_folder, utc_now)
     with run.lock(), connect(connection) as session:
-        refuse_other_queue_manager(session, order)
-        sums = settled(session, ledger, run, order)
+        refuse_other_queue_manager(session, approved_plan)
+        sums = settled(session, ledger, run, approved_plan)
         if sums.problems:
-            raise _unbalanced(order, sums.problems)
-        yield Reopened(order=order, ledger=ledger, session=session, sums=sums)
+            raise _unbalanced(approved_plan, sums.problems)
+        yield Reopened(approved_plan=approved_plan, ledger=ledger, session=session, sums=sums)
 
 
-def _nobody_at_work(session: Session, order: Order, sums: Account) -> None:
-    """A lane is finished, or its ticket lies on the queue, or somebody has it."""
-    waiting = set(waiting_lanes(session, order.folder, order.plan, sums))
+def _refuse_if_at_work(session: Session, approved_plan: ApprovedPlan, sums: Account) -> None:
+    """Raise `InProgress` if a lane is neither finished nor has its lane token on the queue: a process has it."""
+    waiting = set(waiting_lanes(session, approved_plan.folder, approved_plan.identity, sums))
     taken = [lane for lane in sums.open_lanes if lane not in waiting]
     if taken:
         raise InProgress(
-            f"Run {order.plan.run}: {len(taken)} of {len(sums.lengths)} lanes are being worked on by another process; "
+            f"Run {approved_plan.identity.run}: another process is at work on {len(taken)} of "
+            f"{counted(len(sums.lengths), 'lane')}; "
             "wait for it to end, or for the queue manager to back out what it left, and prove again"
         )
 
 
-def _on_queues(session: Session, order: Order) -> tuple[Counter[Place], dict[str, str]]:
-    """(queue, msg_key) → number of such messages there; queue → the remark that an undo passed it over.
+def _on_queues(session: Session, approved_plan: ApprovedPlan) -> tuple[Counter[MessageOnQueue], dict[str, str]]:
+    """(queue, msg_key) → number of messages; queue → the remark that the proof of an undo left it out.
 
     An empty queue is not browsed.
     """
-    passes = SOURCE if undo.kept(order.folder) else frozenset()
-    found: Counter[Place] = Counter()
+    passes = SOURCE if undo.read_undo_record(approved_plan.folder) else frozenset()
+    found: Counter[MessageOnQueue] = Counter()
     unseen: dict[str, str] = {}
-    for queue in order.queues:
+    for queue in approved_plan.queues:
         try:
             if depth(session, queue):
                 found.update(Counter((queue, key_of(got.md, got.body)) for got in browse(session, queue)))
@@ -193,10 +230,19 @@ def _on_queues(session: Session, order: Order) -> tuple[Counter[Place], dict[str
     return found, unseen
 
 
-def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], RunSummary]) -> RunSummary:
-    """The summary of another look, before and behind which no unit of work hides a message that seems gone.
+def _put_back(run: RunFolder, sums: Account) -> Counter[MessageOnQueue]:
+    """What an undo took from where it had gone and put back: its snapshot has the messages as they were."""
+    returned = {row for row, acted in sums.acted.items() if acted.action == Action.RETURN}
+    if not returned or undo.read_undo_record(run) is None:
+        return Counter()
+    columns = ["position", "queue", "msg_key"]
+    rows = (row for batch in read_parquet(run.snapshot, columns) for row in batch.to_pylist())
+    return Counter((row["queue"], row["msg_key"]) for row in rows if row["position"] in returned)
 
-    Where one does, or nobody can ask, a remark says so.
+
+def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], RunSummary]) -> RunSummary:
+    """The summary of a second look at the queues. A remark names each queue on which units of work may have hidden
+    messages before or after it.
     """
     queues = sorted({rule.queue for rule in summary.rules if rule.gone or rule.unexplained})
     before = {queue: _doubt(session, queue, LOOKS) for queue in queues}
@@ -204,14 +250,16 @@ def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], 
     doubts = {queue: before[queue] or _doubt(session, queue, 1) for queue in queues}
     gone = {queue: sum(rule.gone + rule.unexplained for rule in again.rules if rule.queue == queue) for queue in queues}
     what = "gone or unexplained" if again.unexplained else "gone"
-    told = (f"{queue}: {gone[queue]} {what}, but {doubts[queue]}" for queue in queues if gone[queue] and doubts[queue])
-    return replace(again, remarks=(*again.remarks, *told))
+    remarks = (
+        f"{queue}: {gone[queue]} {what}, but {doubts[queue]}" for queue in queues if gone[queue] and doubts[queue]
+    )
+    return replace(again, remarks=(*again.remarks, *remarks))
 
 
 def _doubt(session: Session, queue: str, looks: int) -> str:
-    """Why messages that are not seen on a queue may be there nevertheless, "" where they cannot.
+    """Why messages that were not seen may be on the queue nevertheless, "" if it has no uncommitted messages.
 
-    Parameters: `looks` how often it is asked, until they cannot.
+    Parameters: `looks` how often the queue is asked at most.
     """
     try:
         for look in range(looks):
@@ -225,27 +273,22 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
     return "some of them may be hidden by units of work of others: prove again when these have ended"
 
 
-def _planned(run: RunFolder) -> Iterator[PlannedRow]:
-    for batch in read_parquet(run.plan, _ROW_COLUMNS):
-        columns = [batch.column(name).to_pylist() for name in _ROW_COLUMNS]
-        for row, queue, key, action, line, rule_key in zip(*columns, strict=True):
-            yield PlannedRow(row, queue, key, action, line, rule_key or "")
-
-
-def _empty(order: Order, head: Head, at: str) -> RunSummary:
+def _empty(approved_plan: ApprovedPlan, head: Head, at: str) -> RunSummary:
+    canaries = CanaryRecord.read(approved_plan.folder, approved_plan.identity.digest)
     return RunSummary(
-        run=order.plan.run,
-        workflow=str(order.document.get("workflow", "dlq_rules")),
-        queue_manager=order.queue_manager,
-        queue=",".join(order.queues),
-        plan=order.plan.digest,
+        run=approved_plan.identity.run,
+        workflow=str(approved_plan.document.get("workflow", "dlq_rules")),
+        queue_manager=approved_plan.queue_manager,
+        queue=",".join(approved_plan.queues),
+        plan=approved_plan.identity.digest,
         remarks=(
-            *order.document.get("remarks", ()),
-            *unseen_by(order.folder, order.plan.digest),
-            *filter(None, [remark(order.folder.lake_folder, run=order.plan.run)]),
+            *approved_plan.document.get("remarks", ()),
+            *(one for one in approved_plan.pacing.remarks() if one not in approved_plan.document.get("remarks", ())),
+            *(canaries.unseen if canaries else ()),
+            *filter(None, [remark(approved_plan.folder.lake_folder, run=approved_plan.identity.run)]),
         ),
-        canaries=fates_of(order.folder, order.plan.digest),
-        anatomy=tuple(brief(queue) for queue in anatomy.kept(order.folder)),
+        canaries=(canaries.decision or ()) if canaries else (),
+        anatomy=tuple(brief(queue) for queue in anatomy.read_anatomy(approved_plan.folder)),
         ledger_seq=head.seq,
         ledger_head=head.hash if head.seq else "",
         proved_at=at,

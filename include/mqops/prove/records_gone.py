@@ -5,11 +5,12 @@
 2. RUN/act.json counts what an execution of act committed, each unit of work with its marker. So the ledger has at least
    as many rows.
 
-Neither tells of what an execution moved that ended without writing act.json, if all of its markers are taken away.
+An execution that ended without act.json is not noticed here if all of its markers are taken away.
 """
 
 from __future__ import annotations
 
+from mqops.counted import counted
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import Account
@@ -28,13 +29,13 @@ def records_gone(run: RunFolder, plan: PlanIdentity, sums: Account) -> list[str]
         gone.append(f"the record that the plan was begun is gone from {NAME}: somebody took it away")
     if (acted := _acted(run, plan)) > len(sums.acted):
         gone.append(
-            f"act moved and discarded {acted} messages, and the ledger has {len(sums.acted)}: records are gone from "
-            f"{NAME}, somebody took them away"
+            f"act moved and discarded {counted(acted, 'message')}, and the ledger has {len(sums.acted)}: "
+            f"records are gone from {NAME}, somebody took them away"
         )
     return gone
 
 
 def _acted(run: RunFolder, plan: PlanIdentity) -> int:
-    """How many messages the last execution of act moved and discarded, 0 where it wrote no summary."""
-    told = read_json(run.act_json) if run.act_json.exists() else {}
-    return int(told["moved"]) + int(told["discarded"]) if told.get("plan") == plan.digest else 0
+    """How many messages the last execution of act moved and discarded, 0 if it wrote no summary."""
+    summary = read_json(run.act_json) if run.act_json.exists() else {}
+    return int(summary["moved"]) + int(summary["discarded"]) if summary.get("plan") == plan.digest else 0

@@ -1,7 +1,7 @@
-"""What killed runs left on the ledger queue: markers, for the ledger, and tickets, which say what is not done.
+"""What killed runs left on the ledger queue: markers, which belong in the ledger, and lane tokens of unfinished lanes.
 
-Retry counts are counted from the ledger, so the markers of the lake's runs are brought there before anything is
-decided. A run whose plan is not in this lake may be at work with another lake, which alone can tell: its markers stay.
+Failed tries are counted from the ledger. So the markers of the lake's runs are written to it before a plan is made. A
+run whose plan is not in this lake may be active with another lake: its markers stay on the queue.
 """
 
 from __future__ import annotations
@@ -12,36 +12,37 @@ from pathlib import Path
 
 from mqops.clock import utc_now
 from mqops.command import command
+from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, SettingsError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
-from mqops.ledger.core.received import Kind, Stranger, plan_of, receive
+from mqops.ledger.core.received import Stranger, StrangerKind, plan_of, receive
 from mqops.ledger.drain import drain, is_in_doubt, refuse_unsigned
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside, remark
-from mqops.mq.session import Got, Session
+from mqops.mq.session import RawMessage, Session
 from mqops.printable import printable
 from mqops.prove import undo_record as undo
-from mqwire.constants import MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_OBJECT_NAME
+from mqwire.constants import MQRC_GET_INHIBITED, MQRC_NOT_AUTHORIZED, MQRC_UNKNOWN_OBJECT_NAME
 
 ALL = "*"
-"""For `drain_leftovers`: all runs."""
-MOST_TOLD = 10
-"""Runs of other lakes that are told."""
+"""For `drain_earlier_runs`: all runs."""
+MOST_SHOWN = 10
+"""The most runs of other lakes that are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leftovers:
-    """What was there.
+class EarlierRuns:
+    """What killed runs left.
 
     Attributes: `lines` added to the ledger; `unfinished` runs that were begun, are not finished or not proved, and that
-    nobody is at work on; `elsewhere` the keys of the runs whose markers stay where they are, their plans not being in
-    `lake`; `queue_manager` on whose ledger queue they are; `problems` runs that this version does not touch, and why;
-    `set_aside` a sentence about the messages that were set aside, now or before, "" where there are none.
+    no process acts on; `elsewhere` the keys of the runs whose markers stay on the queue because their plans are not in
+    `lake`; `queue_manager` whose ledger queue it is; `problems` runs that this version does not touch, and why;
+    `set_aside` a sentence about the messages that were set aside, now or before, "" if there are none.
     """
 
     lake: Path
@@ -52,9 +53,13 @@ class Leftovers:
     problems: tuple[str, ...] = ()
     set_aside: str = ""
 
-    def told(self) -> Iterator[str]:
-        """All that is to be told, a line for each run."""
+    def remarks(self) -> Iterator[str]:
+        """A line for each run or problem that a person must know of."""
         yield from self.to_finish()
+        yield from self.not_touched()
+
+    def not_touched(self) -> Iterator[str]:
+        """A line for each run that another lake or version must deal with, and one about what was set aside."""
         yield from self.passed_over()
         yield from self.problems
         if self.set_aside:
@@ -63,47 +68,50 @@ class Leftovers:
     def to_finish(self) -> Iterator[str]:
         """A line for each unfinished run, with the command that finishes it."""
         for run in self.unfinished:
-            undone = undo.kept(run)
+            undone = undo.read_undo_record(run)
             words = ("undo", undone.plan.run) if undone else ("resume", run.run, "--finish")
             finish = command("mqops", *words, "-m", run.queue_manager)
-            yield f"run {run.run} was begun and is not finished: `{finish}` finishes it"
+            yield f"run {run.run} was begun and is not finished. To finish it: `{finish}`"
 
     def passed_over(self) -> Iterator[str]:
         """A line for each of the first runs whose markers stay, with the commands that record them, and how many more
         there are: who may put on the ledger queue can name any number of runs."""
-        for run in self.elsewhere[:MOST_TOLD]:
+        for run in self.elsewhere[:MOST_SHOWN]:
             words = ("mqops", "ledger", "drain", "-m", self.queue_manager)
             yield (
                 f"markers of run {run} on {NAME} belong to another lake, {self.lake} does not have its plan: "
                 f"`{command(*words, '--lake')}` of that run records them, `{command(*words, '--orphan', run)}` where "
                 "its lake is gone"
             )
-        if (more := len(self.elsewhere) - MOST_TOLD) > 0:
+        if (more := len(self.elsewhere) - MOST_SHOWN) > 0:
             drained = command("mqops", "ledger", "drain", "-m", self.queue_manager, "--foreign", ALL)
             yield (
-                f"and markers of {more} more runs on {NAME}. Where no other lake works with {self.queue_manager}, "
+                f"and markers of {counted(more, 'more run')} on {NAME}. "
+                f"If no other lake works with {self.queue_manager}, "
                 f"`{drained}` sets them all aside"
             )
 
 
-def drain_leftovers(
+def drain_earlier_runs(
     session: Session,
     lake: Path,
     queue_manager: str,
     *,
     orphans: Collection[str] = (),
     foreign: Collection[str] = (),
-) -> Leftovers:
+) -> EarlierRuns:
     """Bring the markers of the lake's runs from the ledger queue into the ledger. No application's message is touched.
 
-    A run that somebody acts on or proves at the moment is passed over: it drains its own. So is a run whose plan is not
-    in this lake: whoever took its markers would take its proof away.
+    A run that a process acts on or proves at the moment is left out: that process drains its markers. A run whose plan
+    is not in this lake is left out, too: it could not be proved without its markers.
 
-    What is not a marker or a ticket, or is one of a run of this lake and not signed by this lake, is set aside.
+    A message is set aside if it is neither a marker nor a lane token, or if it names a run of this lake and is not
+    signed by this lake.
 
-    Parameters: `orphans` keys of runs whose markers are recorded although their plans are not here: their lakes are
-    gone, so that nobody can prove them or go on with them. Markers that this lake's keys did not sign are set aside;
-    `foreign` keys of runs of which what an unknown key signed is set aside, `ALL` for all runs.
+    Parameters: `orphans` keys of runs whose markers are recorded although their plans are not here: their lakes
+    do not exist any more, so these runs cannot be proved or resumed. Markers that this lake's keys did not sign are
+    set aside; `foreign` keys of runs: messages of these runs that an unknown key signed are set aside; `ALL` for all
+    runs.
 
     Raises:
         MqopsError: call again; nothing is recorded twice.
@@ -131,7 +139,7 @@ def drain_leftovers(
             continue
         if is_open or not folder.summary_json.exists():
             unfinished.append(folder)
-    return Leftovers(
+    return EarlierRuns(
         lake=lake,
         queue_manager=queue_manager,
         lines=lines,
@@ -145,7 +153,7 @@ def drain_leftovers(
 class _Sweep:
     """One look at every message on the ledger queue: sets strangers aside, and notes the plans of the others.
 
-    Attributes: `marked` plans that have markers there; `begun` plans that have tickets there.
+    Attributes: `marked` plans that have markers there; `begun` plans that have lane tokens there.
     """
 
     def __init__(
@@ -176,13 +184,13 @@ class _Sweep:
         finally:
             queue.close()
 
-    def _stranger(self, got: Got) -> Stranger | None:
+    def _stranger(self, got: RawMessage) -> Stranger | None:
         """Why a message is to be set aside; None where it stays, and is noted."""
         try:
             found = receive(got.md, got.body, self._file.keys)
         except Stranger as stranger:
             plan = stranger.claims
-            if plan is None or stranger.kind is not Kind.FORGED:
+            if plan is None or stranger.kind is not StrangerKind.FORGED:
                 return stranger
             if self._stays(stranger, plan):
                 if stranger.is_marker:
@@ -207,7 +215,7 @@ class _Sweep:
         return self._in_doubt[plan]
 
     def _is_unsigned(self, plan: PlanIdentity) -> bool:
-        """Whether a plan was begun by a version that did not sign; then it is noted, to be told."""
+        """Whether a plan was begun by a version that did not sign; then it is noted, to be reported."""
         try:
             refuse_unsigned(RunFolder.at(self._lake, self._queue_manager, plan.run), plan, self._file)
         except SettingsError:
@@ -230,10 +238,10 @@ class _Sweep:
 
 
 def _has_open_lanes(session: Session, file: LedgerFile, plan: PlanIdentity) -> bool:
-    """Whether lanes of a plan are not finished; sets aside tickets that were used and put again.
+    """Whether lanes of a plan are not finished; sets aside lane tokens that were used and put again.
 
-    The run's lock is held and its markers are drained. A ticket before the lane's position was used: positions only go
-    up. Raises `MqopsError`.
+    The run's lock is held and its markers are drained. A lane token before the lane's position was used: positions
+    only go up. Raises `MqopsError`.
     """
     sums = account(file.markers(plan=plan))
     if not sums.lengths:
@@ -242,7 +250,7 @@ def _has_open_lanes(session: Session, file: LedgerFile, plan: PlanIdentity) -> b
     try:
         for lane, length in enumerate(sums.lengths):
             position = sums.done.get(lane, 0)
-            if strangers := queue.take_used_tickets(plan, lane, length if position >= length else position):
+            if strangers := queue.take_used_lane_tokens(plan, lane, length if position >= length else position):
                 with file.writer() as writer:
                     writer.set_aside(strangers_of(strangers, plan))
                 session.commit()
@@ -251,9 +259,9 @@ def _has_open_lanes(session: Session, file: LedgerFile, plan: PlanIdentity) -> b
     return bool(sums.open_lanes)
 
 
-def strangers_of(copies: Iterable[Got], plan: PlanIdentity) -> list[SetAside]:
-    """Tickets that were used and put again, to be set aside."""
-    why = Stranger(Kind.COPIED, "a ticket that was used before", plan)
+def strangers_of(copies: Iterable[RawMessage], plan: PlanIdentity) -> list[SetAside]:
+    """Lane tokens that were used and put again, to be set aside."""
+    why = Stranger(StrangerKind.COPIED, "a ticket that was used before", plan)
     return [SetAside(md=got.md, body=got.body, stranger=why) for got in copies]
 
 
@@ -265,19 +273,24 @@ def _has_plan(run: RunFolder, plan: PlanIdentity) -> bool:
         return False
 
 
-def settle_leftovers(session: Session, lake: Path, queue_manager: str, tell: Callable[[str], None]) -> None:
-    """Drain what was left before a plan is made; `tell` gets a line for each run that is not finished.
+def record_earlier_runs(session: Session, lake: Path, queue_manager: str, warn: Callable[[str], None]) -> None:
+    """Record the markers of earlier runs in the ledger before a plan is made.
 
-    Nothing is done where there is no ledger queue for this user, so that a plan can be looked at: acting on it says so.
+    If this user has no ledger queue, or nothing can be got from it (GET(DISABLED)), nothing is recorded, so that a plan
+    can be made and read. The pre-flight of the plan reports the problem, and `act` refuses to begin.
+
+    Parameters: `warn` gets a line for each unfinished run.
 
     Raises:
-        MqopsError: as `drain_leftovers`.
+        MqopsError: as `drain_earlier_runs`.
     """
     try:
-        found = drain_leftovers(session, lake, queue_manager)
+        found = drain_earlier_runs(session, lake, queue_manager)
     except MQError as error:
-        if error.reason not in {MQRC_UNKNOWN_OBJECT_NAME, MQRC_NOT_AUTHORIZED}:
+        if error.reason not in {MQRC_UNKNOWN_OBJECT_NAME, MQRC_NOT_AUTHORIZED, MQRC_GET_INHIBITED}:
             raise
+        if error.reason == MQRC_GET_INHIBITED:
+            warn(f"{NAME} has GET(DISABLED): the plan does not count tries of runs that ended before they were proved")
         return
-    for line in found.told():
-        tell(printable(line))
+    for line in found.remarks():
+        warn(printable(line))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mqops.mq.session import Got
+from mqops.mq.session import RawMessage
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.structures import MQMD, MQMD_LAYOUT, MQMDE, MQXQH
@@ -12,7 +12,7 @@ _CODED = {c.MQXQH_STRUC_ID.ljust(4).encode(code): ccsid for code, ccsid in (("la
 """How an MQXQH begins → the CCSID of its text, which the descriptor before it may not say."""
 
 
-def without_xqh(got: Got) -> Got | None:
+def without_xqh(got: RawMessage) -> RawMessage | None:
     """The message that is to be sent: the descriptor that the MQXQH embeds, that of an MQMDE included, and the data.
 
     None where there is no MQXQH.
@@ -27,6 +27,6 @@ def without_xqh(got: Got) -> Got | None:
             extension = MQMDE.unpack(got.body, offset=start, encoding=inner.encoding, ccsid=ccsid).values()
             values |= {name: extension[name] for name in values.keys() & extension.keys() - {"version"}}
             start += MQMDE.LAYOUT.size
-        return Got(MQMD(**values).pack(), got.body[start:])
+        return RawMessage(MQMD(**values).pack(), got.body[start:])
     except WireError:
         return None

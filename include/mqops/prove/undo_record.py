@@ -18,15 +18,15 @@ class Undoes:
     earlier: Set[str]
 
 
-def keep(run: RunFolder, undoes: Undoes) -> None:
-    """Write it into the run's folder, which is made where it is missing. Raises `LakeError`."""
+def write_undo_record(run: RunFolder, undoes: Undoes) -> None:
+    """Write the record into the run's folder, which is made if it is missing. Raises `LakeError`."""
     run.create()
     about = {"run": undoes.plan.run, "plan": undoes.plan.digest, "earlier": sorted(undoes.earlier)}
     write_json(run.undo_json, about)
 
 
-def kept(run: RunFolder) -> Undoes | None:
-    """What a run undoes, None if it is no undo. Raises `LakeError`."""
+def read_undo_record(run: RunFolder) -> Undoes | None:
+    """What a run undoes; None if the run is not an undo. Raises `LakeError`."""
     if not run.undo_json.exists():
         return None
     about = read_json(run.undo_json)

@@ -6,7 +6,7 @@ import difflib
 import math
 from functools import cache
 
-from mqops.quality.columns import Column, Kind
+from mqops.quality.columns import Column, ColumnKind
 from mqops.quality.regex import problem_of
 from mqops.quality.suite import Argument
 from mqops.quality.vocabulary import Takes
@@ -54,16 +54,18 @@ def column_value(value: object, column: Column | None) -> Value:
         ValueError: it is of another kind.
     """
     kind = column.kind if column else None
-    if kind is Kind.NUMBER:
+    if kind is ColumnKind.NUMBER:
         return _number(value, Takes.NUMBER)
-    if kind is Kind.FLAG and isinstance(value, bool):
+    if kind is ColumnKind.FLAG and isinstance(value, bool):
         return value
-    if kind is Kind.TEXT and isinstance(value, str):
+    if kind is ColumnKind.TEXT and isinstance(value, str):
         return value
     if kind is None and isinstance(value, (str, int, float)):
         return value
     wanted = kind.value if kind else "a value"
-    raise ValueError(f"must be {wanted} (found {found(value)}){'; put it in quotes' if kind is Kind.TEXT else ''}")
+    raise ValueError(
+        f"must be {wanted} (found {found(value)}){'; put it in quotes' if kind is ColumnKind.TEXT else ''}"
+    )
 
 
 def _number(value: object, takes: Takes) -> int | float:

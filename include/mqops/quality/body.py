@@ -3,7 +3,7 @@
 1. Format, Encoding and CCSID come from the chain of headers, never from a guess. Payload that is to be text is decoded
    strictly in its CCSID; nothing is replaced.
 2. A problem names a place (structure, field, byte, line, column), never a piece of the message.
-3. Where the headers are not valid nobody knows what follows them: all columns about the payload are null.
+3. If the headers are not valid, what follows them is unknown: all columns about the payload are null.
 4. JSON is RFC 8259: no NaN, no byte order mark. XML is well-formed XML 1.0 without entity declarations, which could
    make a small message endless, and with at most `MOST_DECLARED` declarations of attributes, each of which costs time
    in each element; no external resource is ever read.
@@ -44,7 +44,7 @@ class Message:
 def look(message: Message, wanted: frozenset[str]) -> Looked:
     """The wanted columns of `Source.BODY` for one message; columns that are missing in the result are null.
 
-    Parameters: `wanted` names of columns, so that nothing is parsed that nobody asked for.
+    Parameters: `wanted` names of columns, so that only these are parsed.
     """
     seen: dict[str, Any] = {}
     chain = _headers(message, seen)

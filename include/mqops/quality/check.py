@@ -5,14 +5,17 @@ Everything is written below one folder, `quality.json` last, so that a run that 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import make_durable, make_folder, read_json, write_json
+from mqops.printable import printable
 from mqops.quality.suite import Suite, columns_of
 from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.quality.vocabulary import SEVERITIES
@@ -22,12 +25,13 @@ if TYPE_CHECKING:
 
     from mqops.quality.validation import Failing
 
+_log = logging.getLogger(__name__)
 
 ROWS_PER_PARTITION = 250_000  # rows are narrow, the payload is not among them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class QualityFiles:
     """Where a quality run reads and writes.
 
     Attributes:
@@ -44,8 +48,8 @@ class Place:
     observed: Mapping[str, Any]
 
     @classmethod
-    def of(cls, snapshot: Path, *, folder: Path | None = None, docs: Path | None = None) -> Place:
-        """The place for a run's folder or for the folder of a snapshot.
+    def of(cls, snapshot: Path, *, folder: Path | None = None, docs: Path | None = None) -> QualityFiles:
+        """The files for a run's folder or for the folder of a snapshot.
 
         Raises:
             SettingsError: there is no snapshot.
@@ -70,7 +74,7 @@ class Place:
         return self.folder / "quality.json"
 
 
-def check(spark: SparkSession, place: Place, suites: tuple[Suite, ...], *, now: str) -> QualitySummary:
+def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *, now: str) -> QualitySummary:
     """Run suites on a snapshot; writes the table of failures, the pages and `quality.json`.
 
     Parameters: `now` the time for the summary, ISO 8601. Failed expectations are in the summary; see `verdict`.
@@ -84,30 +88,39 @@ def check(spark: SparkSession, place: Place, suites: tuple[Suite, ...], *, now: 
     from mqops.quality.validation import Validator  # noqa: PLC0415
 
     spark.conf.set("spark.sql.session.timeZone", "UTC")
-    make_folder(place.folder)
-    place.quality_json.unlink(missing_ok=True)
-    frame = frame_of(read_snapshot(spark, place.snapshot), columns_of(suites)).persist()
+    make_folder(files.folder)
+    files.quality_json.unlink(missing_ok=True)
+    frame = frame_of(read_snapshot(spark, files.snapshot), columns_of(suites)).persist()
     try:
-        with _unreadable(place.snapshot):
-            found = _found(frame, place.observed)
+        with _unreadable(files.snapshot):
+            found = _found(frame, files.observed)
         spark.conf.set("spark.sql.shuffle.partitions", str(2 + sum(found.values()) // ROWS_PER_PARTITION))
-        queue_manager = _queue_manager(frame, place)
-        validator = Validator(queue_manager, place.run)
+        queue_manager = _queue_manager(frame, files)
+        validator = Validator(queue_manager, files.run)
         results: list[CheckResult] = []
         failing: list[Failing] = []
-        for suite in suites:
+        for number, suite in enumerate(suites, start=1):
+            _log.info(
+                "Suite %s (%d of %d): %s on %s",
+                printable(suite.name),
+                number,
+                len(suites),
+                counted(len(suite.checks), "expectation"),
+                counted(sum(found.values()), "message"),
+            )
             suite_results, suite_failing = validator.validate(frame, suite)
             results += suite_results
             failing += suite_failing
-        write_failures(spark, failing, place.failures)
-        docs = _docs(validator, place)
+        _log.info("Writing which messages failed which expectation")
+        write_failures(spark, failing, files.failures)
+        docs = _docs(validator, files)
     finally:
         frame.unpersist()
-    failures = read_failures(spark, place.failures)
-    problems = disagreements(results, count_by_check(failures), found, place.observed)
+    failures = read_failures(spark, files.failures)
+    problems = disagreements(results, count_by_check(failures), found, files.observed)
     queues = _queues(found, count_by_queue(failures))
     summary = QualitySummary(
-        run=place.run,
+        run=files.run,
         queue_manager=queue_manager,
         queue=",".join(found),
         found=sum(found.values()),
@@ -120,11 +133,11 @@ def check(spark: SparkSession, place: Place, suites: tuple[Suite, ...], *, now: 
         checks=tuple(results),
         queues=queues,
         problems=tuple(problems),
-        failures=str(place.failures),
+        failures=str(files.failures),
         docs=docs,
         checked_at=now,
     )
-    write_json(place.quality_json, summary.to_json())
+    write_json(files.quality_json, summary.to_json())
     return summary
 
 
@@ -141,7 +154,9 @@ def read_snapshot(spark: SparkSession, folder: Path) -> DataFrame:
         there = {field.name: field.dataType for field in spark.read.parquet(str(folder)).schema}
     wrong = [field.name for field in SNAPSHOT if there.get(field.name) != field.dataType]
     if wrong:
-        raise SettingsError(f"{folder} is no snapshot: missing or of another type: {', '.join(wrong)}")
+        raise SettingsError(
+            f"{folder} is no snapshot of this version of mqops: missing or of another type: {', '.join(wrong)}"
+        )
     return spark.read.schema(SNAPSHOT).parquet(str(folder))
 
 
@@ -166,21 +181,21 @@ def _found(frame: DataFrame, observed: Mapping[str, Any]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _queue_manager(frame: DataFrame, place: Place) -> str:
-    if "queue_manager" in place.observed:
-        return str(place.observed["queue_manager"])
+def _queue_manager(frame: DataFrame, files: QualityFiles) -> str:
+    if "queue_manager" in files.observed:
+        return str(files.observed["queue_manager"])
     names = [row["queue_manager"] for row in frame.select("queue_manager").distinct().take(2)]
     if len(names) > 1:
-        raise SettingsError(f"{place.snapshot} holds messages of several queue managers; check one at a time")
+        raise SettingsError(f"{files.snapshot} holds messages of several queue managers; check one at a time")
     return str(names[0]) if names else "?"
 
 
-def _docs(validator: Any, place: Place) -> str:
-    if place.docs is None:
+def _docs(validator: Any, files: QualityFiles) -> str:
+    if files.docs is None:
         return ""
-    make_folder(place.docs)
-    first = validator.build_docs(place.docs)
-    make_durable(place.docs)
+    make_folder(files.docs)
+    first = validator.build_docs(files.docs)
+    make_durable(files.docs)
     return str(first)
 
 
@@ -196,12 +211,14 @@ def disagreements(
         rows = in_table.get((result.suite, result.expectation), 0)
         if rows != (result.failed or 0):
             where = f"{result.suite}.{result.expectation}"
-            problems.append(f"{where}: {result.failed} messages failed, {rows} are in the table of failures")
+            problems.append(
+                f"{where}: {counted(result.failed or 0, 'message')} failed, {rows} are in the table of failures"
+            )
     for queue in observed.get("queues", ()):
         if found.get(queue["queue"]) != queue["messages"]:
             there = found.get(queue["queue"], 0)
             problems.append(
-                f"{queue['queue']}: {queue['messages']} messages were observed, {there} are in the snapshot"
+                f"{queue['queue']}: observed: {counted(queue['messages'], 'message')}, in the snapshot: {there}"
             )
     return problems
 

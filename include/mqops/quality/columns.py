@@ -16,8 +16,8 @@ from types import MappingProxyType
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 
 
-class Kind(Enum):
-    """What values a column holds, in a user's words."""
+class ColumnKind(Enum):
+    """The kind of a column's values, in a user's words."""
 
     NUMBER = "a number"
     TEXT = "text"
@@ -26,7 +26,7 @@ class Kind(Enum):
 
 
 class Source(Enum):
-    """Where a column comes from, and so what it costs."""
+    """Where the values of a column come from; reading the body costs most."""
 
     SNAPSHOT = "snapshot"
     HEX = "snapshot, in hexadecimal"
@@ -42,7 +42,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: ColumnKind
     source: Source
     meaning: str = ""
     problem: str | None = None
@@ -50,7 +50,13 @@ class Column:
 
 WITHHELD = frozenset({"md", "body", "dlh_error", "text_offset", "text_kind", "text_decoded", "properties"})
 """Columns of the snapshot that are payload, may quote it, or belong to such a column."""
-_KINDS = {"string": Kind.TEXT, "binary": Kind.TEXT, "long": Kind.NUMBER, "integer": Kind.NUMBER, "timestamp": Kind.TIME}
+_KINDS = {
+    "string": ColumnKind.TEXT,
+    "binary": ColumnKind.TEXT,
+    "long": ColumnKind.NUMBER,
+    "integer": ColumnKind.NUMBER,
+    "timestamp": ColumnKind.TIME,
+}
 _MEANING = {
     "position": "place on the queue as browsed, from 0",
     "body_length": "bytes after the MQMD, headers included",
@@ -68,66 +74,66 @@ def _snapshot() -> Iterable[Column]:
             yield Column(name=name, kind=_KINDS[kind], source=source, meaning=_MEANING.get(name, ""))
 
 
-def _body(name: str, kind: Kind, meaning: str, problem: str | None = None) -> Column:
+def _body(name: str, kind: ColumnKind, meaning: str, problem: str | None = None) -> Column:
     return Column(name=name, kind=kind, source=Source.BODY, meaning=meaning, problem=problem)
 
 
 _DERIVED = (
     Column(
         name="age_seconds",
-        kind=Kind.NUMBER,
+        kind=ColumnKind.NUMBER,
         source=Source.DERIVED,
         meaning="seconds from PutDate and PutTime to the snapshot; null where these are no time",
     ),
     Column(
         name="expires_in_seconds",
-        kind=Kind.NUMBER,
+        kind=ColumnKind.NUMBER,
         source=Source.DERIVED,
         meaning="seconds that were left of the message's life; null for unlimited",
     ),
     Column(
         name="dlh_valid",
-        kind=Kind.FLAG,
+        kind=ColumnKind.FLAG,
         source=Source.DERIVED,
         meaning="the body begins with a valid MQDLH",
         problem="dlh_problem",
     ),
     Column(
         name="dlh_problem",
-        kind=Kind.TEXT,
+        kind=ColumnKind.TEXT,
         source=Source.DERIVED,
         meaning="structure, field and byte where the body is not a valid MQDLH",
     ),
 )
 
 _BODY = (
-    _body("headers", Kind.TEXT, "MQ headers before the payload, such as MQDLH MQRFH2; empty for none"),
-    _body("headers_valid", Kind.FLAG, "every header is as its format says", "headers_problem"),
-    _body("headers_problem", Kind.TEXT, "structure, field and byte where the headers are at fault"),
-    _body("rfh2_valid", Kind.FLAG, "the MQRFH2 is well-formed; null where none is announced", "rfh2_problem"),
-    _body("rfh2_problem", Kind.TEXT, "structure, field and byte where the MQRFH2 is at fault"),
-    _body("payload_format", Kind.TEXT, "format of what follows the headers; empty for MQFMT_NONE"),
-    _body("payload_ccsid", Kind.NUMBER, "CCSID of what follows the headers"),
-    _body("payload_length", Kind.NUMBER, "bytes after the headers"),
+    _body("headers", ColumnKind.TEXT, "MQ headers before the payload, such as MQDLH MQRFH2; empty for none"),
+    _body("headers_valid", ColumnKind.FLAG, "every header is as its format says", "headers_problem"),
+    _body("headers_problem", ColumnKind.TEXT, "structure, field and byte where the headers are at fault"),
+    _body("rfh2_valid", ColumnKind.FLAG, "the MQRFH2 is well-formed; null where none is announced", "rfh2_problem"),
+    _body("rfh2_problem", ColumnKind.TEXT, "structure, field and byte where the MQRFH2 is at fault"),
+    _body("payload_format", ColumnKind.TEXT, "format of what follows the headers; empty for MQFMT_NONE"),
+    _body("payload_ccsid", ColumnKind.NUMBER, "CCSID of what follows the headers"),
+    _body("payload_length", ColumnKind.NUMBER, "bytes after the headers"),
     _body(
         "body_text_valid",
-        Kind.FLAG,
+        ColumnKind.FLAG,
         "a payload of format MQSTR is text in its CCSID; null for other formats",
         "body_text_problem",
     ),
-    _body("body_text_problem", Kind.TEXT, "byte of the body where it is not text, or the CCSID that is unknown"),
-    _body("payload_kind", Kind.TEXT, "empty, binary, json, xml or text, by what the payload begins with"),
+    _body("body_text_problem", ColumnKind.TEXT, "byte of the body where it is not text, or the CCSID that is unknown"),
+    _body("payload_kind", ColumnKind.TEXT, "empty, binary, json, xml or text, by what the payload begins with"),
     _body(
         "payload_parses",
-        Kind.FLAG,
+        ColumnKind.FLAG,
         "a payload that begins as JSON or XML is one; null for other kinds",
         "payload_problem",
     ),
-    _body("payload_problem", Kind.TEXT, "line and column where such a payload breaks off or is at fault"),
-    _body("payload_json_valid", Kind.FLAG, "the payload is JSON (RFC 8259) in its CCSID", "payload_json_problem"),
-    _body("payload_json_problem", Kind.TEXT, "line and column where the payload is not JSON"),
-    _body("payload_xml_valid", Kind.FLAG, "the payload is well-formed XML in its CCSID", "payload_xml_problem"),
-    _body("payload_xml_problem", Kind.TEXT, "line and column where the payload is not XML"),
+    _body("payload_problem", ColumnKind.TEXT, "line and column where such a payload breaks off or is at fault"),
+    _body("payload_json_valid", ColumnKind.FLAG, "the payload is JSON (RFC 8259) in its CCSID", "payload_json_problem"),
+    _body("payload_json_problem", ColumnKind.TEXT, "line and column where the payload is not JSON"),
+    _body("payload_xml_valid", ColumnKind.FLAG, "the payload is well-formed XML in its CCSID", "payload_xml_problem"),
+    _body("payload_xml_problem", ColumnKind.TEXT, "line and column where the payload is not XML"),
 )
 
 COLUMNS: Mapping[str, Column] = MappingProxyType({column.name: column for column in (*_snapshot(), *_DERIVED, *_BODY)})

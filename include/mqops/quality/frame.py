@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType
 
 from mqops.quality.body import Message, look
-from mqops.quality.columns import COLUMNS, Kind, Source, of_source
+from mqops.quality.columns import COLUMNS, ColumnKind, Source, of_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +23,11 @@ IDENTITY = ("queue_manager", "queue", "position", "msg_key", "msg_id")
 """Columns that every frame has, to say which message is meant."""
 
 _BODY_INPUT = ("format", "encoding", "ccsid", "body")
-_TYPES: Mapping[Kind, DataType] = {Kind.TEXT: StringType(), Kind.NUMBER: LongType(), Kind.FLAG: BooleanType()}
+_TYPES: Mapping[ColumnKind, DataType] = {
+    ColumnKind.TEXT: StringType(),
+    ColumnKind.NUMBER: LongType(),
+    ColumnKind.FLAG: BooleanType(),
+}
 _PLACE = r"^[A-Za-z0-9]+(\.[A-Za-z0-9]+)? at offset [0-9]+"
 
 
@@ -73,7 +77,7 @@ def _reader(carried: list[str], body: list[str]) -> Callable[[Iterable[pa.Record
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
-        types = {Kind.TEXT: pa.string(), Kind.NUMBER: pa.int64(), Kind.FLAG: pa.bool_()}
+        types = {ColumnKind.TEXT: pa.string(), ColumnKind.NUMBER: pa.int64(), ColumnKind.FLAG: pa.bool_()}
         for batch in batches:
             seen = [look(message, wanted) for message in _messages(batch)]
             answers = [pa.array([one.get(name) for one in seen], types[kinds[name]]) for name in body]

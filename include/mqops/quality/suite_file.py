@@ -17,7 +17,7 @@ from mqops.quality.columns import COLUMNS, Column
 from mqops.quality.suite import Argument, Check, Suite
 from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Expectation, Takes
 from mqops.quality.where import OPERATORS, Condition, Value
-from mqops.settings_file import Document, Place, Problem, found, read, unknown_key
+from mqops.settings_file import Document, FieldPath, Problem, found, read, unknown_key
 
 SUITE_KEYS = ("suite", "description", "queues", "expectations")
 CHECK_KEYS = ("id", "expect", "severity", "why", "where")
@@ -96,7 +96,7 @@ class _Reader:
     def __init__(self, document: Document) -> None:
         self.document = document
 
-    def wrong(self, path: Place, message: str) -> None:
+    def wrong(self, path: FieldPath, message: str) -> None:
         self.document.problems.append(self.document.problem(path, message))
 
     def suite(self) -> Suite:
@@ -113,7 +113,7 @@ class _Reader:
 
     def checks(self, value: Mapping[str, Any]) -> tuple[Check, ...]:
         items = value.get("expectations")
-        path: Place = ("expectations",)
+        path: FieldPath = ("expectations",)
         if not isinstance(items, list) or not items:
             self.wrong(path, f"must be a list of at least one expectation (found {found(items)})")
             return ()
@@ -130,7 +130,7 @@ class _Reader:
             checks.append(check)
         return tuple(checks)
 
-    def check(self, item: Mapping[str, Any], path: Place) -> Check | None:
+    def check(self, item: Mapping[str, Any], path: FieldPath) -> Check | None:
         expectation = self.expectation(item, path)
         if expectation is None:
             return None
@@ -149,7 +149,7 @@ class _Reader:
             line=self.document.lines.get(path, 0),
         )
 
-    def expectation(self, item: Mapping[str, Any], path: Place) -> Expectation | None:
+    def expectation(self, item: Mapping[str, Any], path: FieldPath) -> Expectation | None:
         name = item.get("expect")
         if isinstance(name, str) and name in EXPECTATIONS:
             return EXPECTATIONS[name]
@@ -160,8 +160,8 @@ class _Reader:
             self.wrong((*path, "expect"), f"there is no expectation {found(name)}{message}")
         return None
 
-    def columns(self, item: Mapping[str, Any], expectation: Expectation, path: Place) -> list[Column]:
-        named: list[tuple[Place, object]] = []
+    def columns(self, item: Mapping[str, Any], expectation: Expectation, path: FieldPath) -> list[Column]:
+        named: list[tuple[FieldPath, object]] = []
         for key in expectation.domain:
             value, here = item.get(key), (*path, key)
             if key != "column_list":
@@ -180,7 +180,7 @@ class _Reader:
             self.wrong(path, f"{known[0].name} and {known[1].name} cannot be compared")
         return known
 
-    def column(self, name: object, path: Place) -> Column | None:
+    def column(self, name: object, path: FieldPath) -> Column | None:
         if name is None:
             self.wrong(path, "is required")
         elif not isinstance(name, str) or name not in COLUMNS:
@@ -191,7 +191,7 @@ class _Reader:
         return None
 
     def arguments(
-        self, item: Mapping[str, Any], expectation: Expectation, columns: list[Column], path: Place
+        self, item: Mapping[str, Any], expectation: Expectation, columns: list[Column], path: FieldPath
     ) -> dict[str, Argument]:
         column = columns[0] if columns else None
         given: dict[str, Argument] = {}
@@ -210,7 +210,7 @@ class _Reader:
             self.wrong((*path, "min_value"), f"must not be greater than max_value (found {low} and {high})")
         return given
 
-    def where(self, item: Mapping[str, Any], path: Place) -> tuple[Condition, ...]:
+    def where(self, item: Mapping[str, Any], path: FieldPath) -> tuple[Condition, ...]:
         here = (*path, "where")
         conditions: list[Condition] = []
         for name, value in self.block(item.get("where", {}), here).items():
@@ -219,7 +219,7 @@ class _Reader:
                 conditions.extend(self.conditions(column, value, (*here, name)))
         return tuple(conditions)
 
-    def conditions(self, column: Column, value: Any, path: Place) -> Iterable[Condition]:
+    def conditions(self, column: Column, value: Any, path: FieldPath) -> Iterable[Condition]:
         if isinstance(value, list):
             pairs = {"one_of": value}
         elif isinstance(value, dict):
@@ -242,13 +242,13 @@ class _Reader:
         self.wrong(("queues",), f"must be a list of queue names (found {found(patterns)})")
         return ()
 
-    def severity(self, item: Mapping[str, Any], path: Place) -> str:
+    def severity(self, item: Mapping[str, Any], path: FieldPath) -> str:
         severity = item.get("severity", "critical")
         if severity not in SEVERITIES:
             self.wrong((*path, "severity"), f"must be one of {', '.join(SEVERITIES)} (found {found(severity)})")
         return str(severity)
 
-    def mostly(self, item: Mapping[str, Any], path: Place) -> float:
+    def mostly(self, item: Mapping[str, Any], path: FieldPath) -> float:
         try:
             share = argument_value(item.get("mostly", 1.0), Takes.SHARE, None)
         except ValueError as error:
@@ -257,7 +257,7 @@ class _Reader:
         assert isinstance(share, (int, float))
         return float(share)
 
-    def name(self, value: Mapping[str, Any], key: str, path: Place) -> str:
+    def name(self, value: Mapping[str, Any], key: str, path: FieldPath) -> str:
         name = value.get(key)
         if name is None:
             self.wrong((*path, key), "is required")
@@ -265,19 +265,19 @@ class _Reader:
             self.wrong((*path, key), NOT_A_NAME.format(found=found(name)))
         return str(name or "")
 
-    def text(self, value: Mapping[str, Any], key: str, path: Place) -> str:
+    def text(self, value: Mapping[str, Any], key: str, path: FieldPath) -> str:
         text = value.get(key, "")
         if not isinstance(text, str):
             self.wrong((*path, key), f"must be text (found {found(text)}); put it in quotes")
         return " ".join(str(text).split())
 
-    def block(self, value: object, path: Place) -> Mapping[str, Any]:
+    def block(self, value: object, path: FieldPath) -> Mapping[str, Any]:
         if isinstance(value, dict):
             return value
         self.wrong(path, f"must be a block of keys (found {found(value)})")
         return {}
 
-    def only(self, value: Mapping[str, Any], known: tuple[str, ...], path: Place) -> None:
+    def only(self, value: Mapping[str, Any], known: tuple[str, ...], path: FieldPath) -> None:
         for key in value:
             if key not in known:
                 self.wrong((*path, str(key)), unknown_key(str(key), sorted(known)))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.quality.vocabulary import SEVERITIES
 
@@ -15,7 +16,7 @@ NOTHING: Mapping[str, int] = dict.fromkeys(SEVERITIES, 0)
 
 
 class QualityFailed(MqopsError):
-    """A critical expectation failed: look up the messages in the table of failures and mend what sends them."""
+    """A critical expectation failed. Find the messages in the table of failures, and correct the sending program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +121,10 @@ def verdict(summary: QualitySummary) -> None:
 
 def describe(check: CheckResult) -> str:
     """One expectation that is not met, in a line without any value of a message."""
-    count = f"{check.failed} of {check.checked} messages" if check.failed is not None else f"found {check.observed}"
+    count = (
+        f"{check.failed} of {counted(check.checked, 'message')}"
+        if check.failed is not None
+        else f"found {check.observed}"
+    )
     why = f" ({check.why})" if check.why else ""
     return f"{check.severity}: {check.suite}.{check.expectation}: {count}{why}"

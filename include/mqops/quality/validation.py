@@ -44,7 +44,7 @@ class Failing:
 
 
 def quiet_import() -> Any:
-    """The module `great_expectations`, its loggers told to say warnings only.
+    """Import the module `great_expectations`; its loggers show warnings only.
 
     Raises:
         SettingsError: the program has no main module (`python -c`): PySpark takes it for a test of its own and exits.

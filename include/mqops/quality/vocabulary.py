@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
-from mqops.quality.columns import Kind
+from mqops.quality.columns import ColumnKind
 
 
 class Takes(Enum):
@@ -26,10 +26,10 @@ class Takes(Enum):
     REGEX = "a regular expression"
 
 
-ANY = frozenset(Kind)
-NUMBERS = frozenset({Kind.NUMBER})
-TEXTS = frozenset({Kind.TEXT})
-SETS = frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG})
+ANY = frozenset(ColumnKind)
+NUMBERS = frozenset({ColumnKind.NUMBER})
+TEXTS = frozenset({ColumnKind.TEXT})
+SETS = frozenset({ColumnKind.NUMBER, ColumnKind.TEXT, ColumnKind.FLAG})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Expectation:
 
     name: str
     domain: tuple[str, ...] = ("column",)
-    kinds: frozenset[Kind] = ANY
+    kinds: frozenset[ColumnKind] = ANY
     required: Mapping[str, Takes] = field(default_factory=dict)
     optional: Mapping[str, Takes] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
@@ -75,11 +75,11 @@ LIMITS = ("min_value", "max_value")
 PAIR = ("column_A", "column_B")
 
 
-def _of_rows(name: str, kinds: frozenset[Kind] = ANY, **required: Takes) -> Expectation:
+def _of_rows(name: str, kinds: frozenset[ColumnKind] = ANY, **required: Takes) -> Expectation:
     return Expectation(name=f"column_values_to_{name}", kinds=kinds, required=required, of_rows=True)
 
 
-def _between(name: str, takes: Takes, kinds: frozenset[Kind] = ANY, *, of_rows: bool = False) -> Expectation:
+def _between(name: str, takes: Takes, kinds: frozenset[ColumnKind] = ANY, *, of_rows: bool = False) -> Expectation:
     return Expectation(
         name=f"column_{name}_to_be_between",
         kinds=kinds,
@@ -105,7 +105,7 @@ _ALL = (
     Expectation(
         name="column_pair_values_a_to_be_greater_than_b",
         domain=PAIR,
-        kinds=frozenset({Kind.NUMBER, Kind.TIME}),
+        kinds=frozenset({ColumnKind.NUMBER, ColumnKind.TIME}),
         optional={"or_equal": Takes.FLAG},
         of_rows=True,
     ),

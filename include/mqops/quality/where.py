@@ -15,20 +15,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from mqops.quality.columns import Kind
+from mqops.quality.columns import ColumnKind
 from mqops.rules.pattern import glob_regex
 
 Value = str | int | float | bool
 
-OPERATORS: Mapping[str, frozenset[Kind]] = MappingProxyType(
+OPERATORS: Mapping[str, frozenset[ColumnKind]] = MappingProxyType(
     {
-        "equals": frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG}),
-        "one_of": frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG}),
-        "not": frozenset({Kind.NUMBER, Kind.TEXT, Kind.FLAG}),
-        "like": frozenset({Kind.TEXT}),
-        "at_least": frozenset({Kind.NUMBER}),
-        "at_most": frozenset({Kind.NUMBER}),
-        "is_set": frozenset(Kind),
+        "equals": frozenset({ColumnKind.NUMBER, ColumnKind.TEXT, ColumnKind.FLAG}),
+        "one_of": frozenset({ColumnKind.NUMBER, ColumnKind.TEXT, ColumnKind.FLAG}),
+        "not": frozenset({ColumnKind.NUMBER, ColumnKind.TEXT, ColumnKind.FLAG}),
+        "like": frozenset({ColumnKind.TEXT}),
+        "at_least": frozenset({ColumnKind.NUMBER}),
+        "at_most": frozenset({ColumnKind.NUMBER}),
+        "is_set": frozenset(ColumnKind),
     }
 )
 """Operator → kinds of column it can be about."""

@@ -19,19 +19,18 @@ IBM's text leaves a point open, the stricter reading holds:
    &REPLYQM. A blank FWDQ is an error, a blank FWDQM is the local queue manager.
 9. FWDQ, FWDQM and HEADER only with ACTION(FWD); PUTAUT only with FWD or RETRY.
 10. Lines longer than 72 characters are accepted: IBM's own tables have them.
-11. Extensions (`mqops.rules.conditions`, `keywords.EXTENSIONS`) are errors, unless the table begins with the header
-    line (`mqops.rules.lines` rule 4) and is not read strictly.
+11. Extensions (marked in `mqops.rules.keywords`) are errors, unless the table begins with the header line
+    (`mqops.rules.lines` rule 4) and is not read strictly.
 """
 
 from __future__ import annotations
 
 from mqops.rules.matcher import choose, matches, matching
-from mqops.rules.model import ANY, Action, Control, Parsed, Problem, Rule, Table
+from mqops.rules.model import ANY, Control, Parsed, Problem, Rule, Table
 from mqops.rules.parser import parse
 
 __all__ = [
     "ANY",
-    "Action",
     "Control",
     "Parsed",
     "Problem",

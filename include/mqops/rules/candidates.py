@@ -1,8 +1,8 @@
-"""Which rules of a table may match a message that another rule matches: few, in a table written queue by queue.
+"""An index of rules: it finds the rules that may match a message which another rule matches.
 
-A rule stands in one place: under the letters that one of its values begins with, of those the rarest in the table. A
-number stands for its digits. What is left out is certain to match none of the other rule's messages; conditions of
-extensions are not looked at.
+A rule is filed once: under the first letters of one of its values, the letters that are rarest in the table. A number
+is filed under its digits. A rule that is not found matches no message of the other rule. Conditions of extensions are
+not used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Shelf:
         self._starts = sorted(self._positions)
 
     def near(self, start: str) -> Iterator[int]:
-        """Those that begin with these letters, or with the first of them and then anything."""
+        """Positions filed under these letters, under longer ones that begin with them, or under their beginning."""
 
         def cut(longer: str) -> str:
             return longer[: len(start)]
@@ -36,7 +36,7 @@ class _Shelf:
             yield from self._positions.get(found, ())
 
     def all(self) -> Iterator[int]:
-        """Every one."""
+        """Every position."""
         return self.near("")
 
 
@@ -58,11 +58,11 @@ class Candidates:
         self._shelves = {name: _Shelf(some) for name, some in filed.items()}
 
     def covering(self, rule: Rule) -> list[Rule]:
-        """Those that may match every message that a rule matches: what they ask, it asks, too."""
+        """Rules that may match every message that `rule` matches."""
         return self._in_order(self._near(rule))
 
     def meeting(self, rule: Rule) -> list[Rule]:
-        """Those that may match a message that a rule matches."""
+        """Rules that may match a message that `rule` matches."""
         asked = rule.conditions().keys()
         unasked = (position for name, shelf in self._shelves.items() if name not in asked for position in shelf.all())
         return self._in_order((*self._near(rule), *unasked))

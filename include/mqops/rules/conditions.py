@@ -1,7 +1,7 @@
 """The conditions of extended rules: what they ask of a message, and what an answer must be.
 
-1. Numbers: `AGE(>15m)`, `SIZE(>=64K)`, `BACKOUT(>3)`, `PRIORITY(<=3)`: one of > >= < <= = and a number. AGE has a unit,
-   s m h or d; SIZE may have one, K or M (1024 and 1024 * 1024 bytes).
+1. Numbers: `AGE(>15m)`, `SIZE(>=64K)`, `PRIORITY(<=3)` and the like: one of > >= < <= = and a number. An age has a
+   unit, s m h or d; a size may have one, K or M (1024 and 1024 * 1024 bytes).
 2. Texts: `PROP('folder.name' = 'pattern')`, `BODY('pattern')`, `BODY(JSON '$.order.lines[0].sku' = 'pattern')`,
    `BODY(XPATH '/order/line[1]/@sku' = 'pattern')`. They stand in single quotes. The pattern is held against the text
    without its trailing blanks, however long that is; no blanks are added.
@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from mqops.rules.documents import JSON_PATH, XPATH
-from mqops.rules.keywords import Keyword
+from mqops.rules.keyword import COMPARED_NUMBERS, Keyword, ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqops.rules.pattern import text_match
 from mqops.rules.syntax import Token
-from mqops.rules.values import BadValue, in_range, property_name
+from mqops.rules.values import BadValue, in_range, one_of, property_name
 
 Answer: TypeAlias = str | int | None
 """What a message answers to a question; None where it has no such thing."""
@@ -32,24 +33,23 @@ COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
     "<=": operator.le,
     "=": operator.eq,
 }
-_UNITS: Mapping[str, Mapping[str, int]] = {
-    "AGE": {"S": 1, "M": 60, "H": 3600, "D": 86400},
-    "SIZE": {"": 1, "K": 1024, "M": 1024 * 1024},
-}
 _NUMBER = re.compile(r"([0-9]+)([A-Z]*)")
-_NUMBERS = {
-    "AGE": "is no age: write a number and its unit, s, m, h or d",
-    "SIZE": "is no size: write a number of bytes, or of K or M",
-    "BACKOUT": "is no backout count: write a number",
-    "PRIORITY": "is no priority: write a number",
-}
-_EXAMPLES = {
-    "AGE": "AGE(>15m)",
-    "SIZE": "SIZE(>=64K)",
-    "BACKOUT": "BACKOUT(>3)",
-    "PRIORITY": "PRIORITY(<=3)",
-    "PROP": "PROP('usr.country' = 'DE')",
-    "BODY": "BODY('*text*'), BODY(JSON '$.order.id' = '7') or BODY(XPATH '/order/@id' = '7')",
+
+
+class _Units(NamedTuple):
+    """Unit (empty for none) → what it is multiplied by, and what error messages say to write."""
+
+    factors: Mapping[str, int]
+    write: str
+
+
+_UNITS: Mapping[ValueKind, _Units] = {
+    ValueKind.COMPARED: _Units({"": 1}, "write a number"),
+    ValueKind.AGE: _Units(
+        {"S": 1, "M": 60, "H": 3600, "D": 86400},
+        "write a number and its unit, s, m, h or d",
+    ),
+    ValueKind.SIZE: _Units({"": 1, "K": 1024, "M": 1024 * 1024}, "write a number of bytes, or of K or M"),
 }
 _PATHS: Mapping[str, tuple[re.Pattern[str], str]] = {
     "JSON": (JSON_PATH, "$, then .name or [number], such as $.order.lines[0].sku"),
@@ -58,12 +58,22 @@ _PATHS: Mapping[str, tuple[re.Pattern[str], str]] = {
 
 
 class Question(NamedTuple):
-    """What is asked: AGE (seconds), SIZE (bytes), BACKOUT, PRIORITY; PROP with the property's name as `subject`; BODY,
-    perhaps with a `language` (JSON, XPATH) and a path as `subject`."""
+    """What a condition asks of a message: a number (an age in seconds, a size in bytes); a property, whose name is the
+    `subject`; or the body, perhaps with a `language` (JSON, XPATH) and a path as `subject`."""
 
     keyword: str
     language: str = ""
     subject: str = ""
+
+    @property
+    def kind(self) -> ValueKind:
+        """The kind of the keyword."""
+        return KEYWORDS[self.keyword].kind
+
+    @property
+    def changes(self) -> bool:
+        """Whether the answer of a message may change while it stays on its queue."""
+        return KEYWORDS[self.keyword].changes
 
     @property
     def key(self) -> str:
@@ -87,9 +97,9 @@ class Condition:
 
     def __str__(self) -> str:
         """What stands in the brackets, numbers in seconds and bytes."""
-        keyword, language, subject = self.question
+        _keyword, language, subject = self.question
         if not isinstance(self.value, str):
-            return f"{self.comparison}{self.value}{'s' if keyword == 'AGE' else ''}"
+            return f"{self.comparison}{self.value}{'s' if self.question.kind is ValueKind.AGE else ''}"
         pattern = _in_quotes(self.value or " ")
         return " ".join(filter(None, [language, f"{_in_quotes(subject)} = {pattern}"])) if subject else pattern
 
@@ -103,45 +113,45 @@ def condition_of(keyword: Keyword, tokens: Sequence[Token]) -> Condition:
     for token in tokens:
         if token.kind == "comparison" and token.text not in COMPARISONS:
             raise BadValue(f"{token.text} is no comparison: use one of {' '.join(COMPARISONS)}", token.place)
-    if keyword.name in ("PROP", "BODY"):
-        return _text_condition(keyword, tokens)
-    _check_shape(keyword, tokens, ["comparison", "word"])
-    return Condition(question=Question(keyword.name), comparison=tokens[0].text, value=_scaled(keyword, tokens[1]))
+    if keyword.kind in COMPARED_NUMBERS:
+        _check_shape(keyword, tokens, ["comparison", "word"])
+        return Condition(question=Question(keyword.name), comparison=tokens[0].text, value=_scaled(keyword, tokens[1]))
+    return _text_condition(keyword, tokens)
 
 
 def _scaled(keyword: Keyword, token: Token) -> int:
     """A number in the unit the question is answered in."""
     found = _NUMBER.fullmatch(token.text)
-    units = _UNITS.get(keyword.name, {"": 1})
-    if found is None or found[2] not in units:
-        raise BadValue(f"{token.text!r} {_NUMBERS[keyword.name]}, such as {_EXAMPLES[keyword.name]}", token.place)
+    units = _UNITS[keyword.kind]
+    if found is None or found[2] not in units.factors:
+        raise BadValue(f"{token.text!r} is no {keyword.noun}: {units.write}, such as {_examples(keyword)}", token.place)
     try:
-        return in_range(keyword, found[1]) * units[found[2]]
+        return in_range(keyword, found[1]) * units.factors[found[2]]
     except BadValue as bad:
         raise BadValue(str(bad), token.place) from bad
 
 
 def _text_condition(keyword: Keyword, tokens: Sequence[Token]) -> Condition:
-    if keyword.name == "BODY" and [token.kind for token in tokens] == ["quoted"]:
-        return _text(Question("BODY"), tokens[0])
-    wanted = (
-        ["quoted", "comparison", "quoted"] if keyword.name == "PROP" else ["word", "quoted", "comparison", "quoted"]
-    )
+    if keyword.kind is ValueKind.BODY and [token.kind for token in tokens] == ["quoted"]:
+        return _text(Question(keyword.name), tokens[0])
+    wanted = ["quoted", "comparison", "quoted"]
+    if keyword.kind is ValueKind.BODY:
+        wanted = ["word", *wanted]
     _check_shape(keyword, tokens, wanted)
     *language, subject, comparison, pattern = tokens
     if comparison.text != "=":
         raise BadValue(f"{keyword.name} compares texts, not by {comparison.text}: write =", comparison.place)
     try:
         if not language:
-            return _text(Question("PROP", "", property_name(subject.text)), pattern)
+            return _text(Question(keyword.name, "", property_name(subject.text)), pattern)
     except BadValue as bad:
         raise BadValue(str(bad), subject.place) from bad
-    return _text(Question("BODY", *_path(language[0], subject)), pattern)
+    return _text(Question(keyword.name, *_path(keyword, language[0], subject)), pattern)
 
 
-def _path(language: Token, path: Token) -> tuple[str, str]:
+def _path(keyword: Keyword, language: Token, path: Token) -> tuple[str, str]:
     if language.text not in _PATHS:
-        raise BadValue(f"BODY does not know {language.text}: write JSON or XPATH", language.place)
+        raise BadValue(f"{keyword.name} does not know {language.text}: write JSON or XPATH", language.place)
     grammar, example = _PATHS[language.text]
     if not grammar.fullmatch(path.text):
         raise BadValue(f"{path.text!r} is no {language.text} path that is known here: write {example}", path.place)
@@ -156,6 +166,10 @@ def _check_shape(keyword: Keyword, tokens: Sequence[Token], wanted: Sequence[str
     """Raises BadValue at the first token that is not of the kind wanted in its place."""
     for number, token in enumerate(tokens):
         if number >= len(wanted) or token.kind != wanted[number]:
-            raise BadValue(f"this is no condition of {keyword.name}: write {_EXAMPLES[keyword.name]}", token.place)
+            raise BadValue(f"this is no condition of {keyword.name}: write {_examples(keyword)}", token.place)
     if len(tokens) < len(wanted):
-        raise BadValue(f"this is no condition of {keyword.name}: write {_EXAMPLES[keyword.name]}")
+        raise BadValue(f"this is no condition of {keyword.name}: write {_examples(keyword)}")
+
+
+def _examples(keyword: Keyword) -> str:
+    return one_of(keyword.examples)

@@ -1,23 +1,20 @@
-"""Proofs about two rules: that one matches whatever the other does, that a message may match both, or neither does.
+"""Proofs about two rules: that one matches every message of the other, and whether a message may match both.
 
 Conditions are compared question by question: numbers by their ranges, texts by `mqops.rules.pattern_proofs`.
-A pair of rules is a step of `Proofs`, and so is each question of extensions: what costs no proof is bounded, too.
+Each pair of rules and each question counts as a step of `Proofs`, so that the work is bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import combinations
 from math import inf
 from typing import NamedTuple
 
 from mqops.rules.conditions import Condition, Question
-from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.rules.keyword import COMPARED_NUMBERS, ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqops.rules.model import Rule
 from mqops.rules.pattern_proofs import Proofs
-
-_ALWAYS: Mapping[str, tuple[float, float]] = {"SIZE": (0, inf), "BACKOUT": (0, inf), "PRIORITY": (0, 9)}
-"""What every message answers, between which numbers; an AGE not every message has."""
 
 
 class _Range(NamedTuple):
@@ -45,8 +42,8 @@ def covers(first: Rule, second: Rule, proofs: Proofs) -> bool:
 def _patterns_cover(first: Rule, second: Rule, proofs: Proofs) -> bool:
     narrower = second.conditions()
     for name, value in first.conditions().items():
-        keyword = PATTERN_KEYWORDS[name]
-        if keyword.kind is Kind.NUMBER:
+        keyword = KEYWORDS[name]
+        if keyword.kind is ValueKind.NUMBER:
             if narrower.get(name) != value:
                 return False
         elif not proofs.covers(str(value), str(narrower.get(name, "*")), keyword.length):
@@ -55,12 +52,12 @@ def _patterns_cover(first: Rule, second: Rule, proofs: Proofs) -> bool:
 
 
 def _answers_covered(question: Question, first: Rule, second: Rule, proofs: Proofs) -> bool:
-    """Whether each answer that the second rule takes is one that the first takes."""
+    """Whether the first rule accepts every answer that the second accepts."""
     proofs.step()
     asked = _on(question, second)
     if _is_number(question):
         wider, narrower = _range(question, first), _range(question, second)
-        known = bool(asked) or question.keyword in _ALWAYS
+        known = bool(asked) or KEYWORDS[question.keyword].every is not None
         return known and wider.low <= narrower.low and narrower.high <= wider.high
     return all(
         any(proofs.covers(str(wide.value), str(narrow.value), None) for narrow in asked)
@@ -69,12 +66,12 @@ def _answers_covered(question: Question, first: Rule, second: Rule, proofs: Proo
 
 
 def overlap(first: Rule, second: Rule, proofs: Proofs) -> bool:
-    """Whether a message may match both rules; if not, that is proved. Raises TooMuch."""
+    """Whether a message may match both rules; False is proved. Raises TooMuch."""
     proofs.step()
     one, two = first.conditions(), second.conditions()
     for name in one.keys() & two.keys():
-        keyword = PATTERN_KEYWORDS[name]
-        if keyword.kind is Kind.NUMBER:
+        keyword = KEYWORDS[name]
+        if keyword.kind is ValueKind.NUMBER:
             if one[name] != two[name]:
                 return False
         elif not proofs.meet(str(one[name]), str(two[name]), keyword.length):
@@ -86,13 +83,13 @@ def overlap(first: Rule, second: Rule, proofs: Proofs) -> bool:
 
 
 def contradictions(rule: Rule, proofs: Proofs) -> list[list[Condition]]:
-    """The conditions of a rule on one question that no answer meets together. Raises TooMuch."""
+    """For each question of a rule: its conditions, if no answer meets all of them. Raises TooMuch."""
     asked = [_on(question, rule) for question in dict.fromkeys(_questions(rule))]
     return [some for some in asked if _excluded(some[0].question, some, proofs)]
 
 
 def _excluded(question: Question, asked: list[Condition], proofs: Proofs) -> bool:
-    """Whether it is proved that no answer meets all conditions; of texts two at a time are looked at."""
+    """Whether it is proved that no answer meets all conditions; texts are compared in pairs."""
     proofs.step()
     if _is_number(question):
         return _met(question, asked).empty
@@ -108,7 +105,7 @@ def _on(question: Question, rule: Rule) -> list[Condition]:
 
 
 def _is_number(question: Question) -> bool:
-    return question.keyword not in ("PROP", "BODY")
+    return question.kind in COMPARED_NUMBERS
 
 
 def _range(question: Question, rule: Rule) -> _Range:
@@ -117,7 +114,7 @@ def _range(question: Question, rule: Rule) -> _Range:
 
 def _met(question: Question, asked: list[Condition]) -> _Range:
     """The answers that meet all conditions on a number."""
-    met = _Range(*_ALWAYS.get(question.keyword, (-inf, inf)))
+    met = _Range(*(KEYWORDS[question.keyword].every or (-inf, inf)))
     for condition in asked:
         bound = int(condition.value)
         ranges = {">": (bound + 1, inf), ">=": (bound, inf), "<": (-inf, bound - 1), "<=": (-inf, bound)}

@@ -1,4 +1,4 @@
-"""Text that is JSON or XML: is it, and what stands at a path. Strict; Spark's own functions must agree on what is.
+"""Whether a text is JSON or XML, and the value at a path. Strict, and the same as Spark's own functions find.
 
 1. JSON is an object or array of RFC 8259 and no more: no name twice in an object, no half surrogates, numbers of at
    most 500 characters, at most 500 levels. A value is a text, true, false, or an integer of 64 bits (its digits);
@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-Kind: TypeAlias = Literal["text", "json", "xml"]
+DocumentKind: TypeAlias = Literal["text", "json", "xml"]
 
 JSON_PATH = re.compile(r"\$(?:\.[A-Za-z_][A-Za-z0-9_-]*|\[(?:0|[1-9][0-9]{0,5})\])+")
 XPATH = re.compile(r"(?:/[A-Za-z_][A-Za-z0-9_.-]*(?:\[[1-9][0-9]{0,5}\])?)+(?:/@(?!xmlns$)[A-Za-z_][A-Za-z0-9_.-]*)?")
@@ -39,8 +39,8 @@ _DECLARATION = re.compile(
 )
 
 
-def kind_of(text: str) -> Kind | None:
-    """What a text is; None for one that is none, as it has a NUL."""
+def kind_of(text: str) -> DocumentKind | None:
+    """What a text is; None if it has a NUL."""
     if "\0" in text:
         return None
     begin = text[:1000].lstrip(_BLANKS)[:1]
@@ -52,7 +52,7 @@ def kind_of(text: str) -> Kind | None:
 
 
 class _Refused(ValueError):
-    """Well-formed, and still not taken here."""
+    """The document is well-formed, but has something that is not allowed here."""
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -96,7 +96,11 @@ def _is_deep(document: Any, text: str) -> bool:
 
 
 def json_values(text: str, paths: Sequence[str]) -> list[str | None]:
-    """The values at paths of a text that `kind_of` calls json; None where there is none that is comparable."""
+    """The value at each path, in their order: a text, the digits of an integer, `true` or `false`; None for
+    anything else and where nothing is.
+
+    Parameters: `text` that `kind_of` calls json.
+    """
     document = _READ.decode(text)
     return [_comparable(_at(document, path)) for path in paths]
 
@@ -154,7 +158,7 @@ def _hold_bounds(parser: expat.XMLParserType) -> None:
 
 
 def xml_values(text: str, paths: Sequence[str]) -> list[str | None]:
-    """The values at paths of a text that `kind_of` calls xml; None where there is none."""
+    """The values at paths of a text that `kind_of` calls xml; None if there is no such value."""
     builder = ElementTree.TreeBuilder()
     parser = expat.ParserCreate("utf-8")
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
@@ -182,7 +186,7 @@ def _children(node: ElementTree.Element, name: str, number: str) -> list[Element
 
 
 def _attribute(node: ElementTree.Element, name: str) -> str | None:
-    """Of several that differ in their prefixes the first by name; a declaration of a namespace is none."""
+    """Of several that differ in their prefixes the first by name; declarations of namespaces do not count."""
     found = sorted(key for key in node.attrib if _local(key) == name and not key.startswith("xmlns:"))
     return node.attrib[found[0]] if found else None
 

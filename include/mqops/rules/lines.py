@@ -47,7 +47,7 @@ class Source:
         self.lines = tuple(line.removesuffix("\r") for line in lines)
 
     def header(self) -> int:
-        """The number of the line that says that the table has extensions (rule 4), 0 where it does not."""
+        """The number of the line that allows extensions (rule 4), 0 if there is no such line."""
         for number, line in enumerate(self.lines, start=1):
             if line.strip(" "):
                 return number if _HEADER.fullmatch(line) else 0
@@ -59,7 +59,7 @@ class Source:
         return Problem(line=line, column=column, message=message, text=self.lines[line - 1], number=number)
 
     def entries(self) -> tuple[list[EntryText], list[Problem]]:
-        """The entries in order, and what is wrong with the text as such: its encoding, continuations to nowhere."""
+        """The entries in order, and errors of the text: a byte order mark, a continuation without a next line."""
         entries: list[EntryText] = []
         problems = [self.problem((1, 1), _MARKED)] if self._marked else []
         text = ""

@@ -1,18 +1,19 @@
-"""Warnings about a valid table (D14): what is legal but leaves messages behind, or is never reached."""
+"""Warnings about a valid table (D14): rules that leave messages on the queue, match nothing, or are never reached."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from mqops.actions import Action
 from mqops.rules.candidates import Candidates
 from mqops.rules.covering import contradictions, covers, overlap
-from mqops.rules.keywords import MAX_NUMBER, PATTERN_KEYWORDS, Kind
+from mqops.rules.keyword import ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqops.rules.lines import Source
 from mqops.rules.model import Control, Problem, Rule
 from mqops.rules.pattern_proofs import Proofs, TooMuch
-from mqwire import constants as c
 from mqwire.names import values
 
 CATCH_ALL = "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE) HEADER(YES)"
@@ -43,8 +44,8 @@ _Found = tuple[tuple[int, int], str]
 def warnings_of(written: Sequence[Written], control: Control, source: Source) -> list[Problem]:
     """Every warning about a valid table, in no particular order.
 
-    Rules are compared with as much work as `Proofs` allows, once for what is never reached and once for what is
-    hidden: a warning says where that was not enough.
+    Rules are compared twice, for rules that are never reached and for rules that are hidden, each time with as many
+    steps as `Proofs` allows. A warning says from which rule on the steps did not suffice.
     """
     found = [one for rule in written for one in _of_itself(rule, control)]
     found += _left_behind(written)
@@ -57,7 +58,7 @@ def warnings_of(written: Sequence[Written], control: Control, source: Source) ->
 def _as_far_as_possible(
     written: Sequence[Written], compared: Callable[[Written], Iterator[_Found]], given_up: str
 ) -> Iterator[_Found]:
-    """What is found of one rule after the other, until there are no more steps."""
+    """The warnings of one rule after the other, until no steps are left."""
     for one in written:
         try:
             yield from compared(one)
@@ -67,17 +68,17 @@ def _as_far_as_possible(
 
 
 def _of_itself(one: Written, control: Control) -> Iterator[_Found]:
-    """What is to be said of a rule, whatever the others are."""
+    """Warnings about a rule that do not depend on other rules."""
     rule = one.rule
     yield from ((one.place, text) for text in unknown_numbers(rule))
-    if rule.action == "IGNORE":
+    if rule.action == Action.IGNORE:
         yield one.action_place, "ACTION(IGNORE) leaves messages on the queue: forward them to a queue instead"
     if is_input(rule, control):
         yield one.action_place, comes_back(rule, "INPUTQ")
 
 
 def is_input(rule: Rule, control: Control) -> bool:
-    """Whether a rule forwards to the INPUTQ, as far as the table says it."""
+    """Whether a rule forwards to the INPUTQ that the table names."""
     return control.inputq != "" and rule.fwdq == control.inputq and rule.fwdqm in ("", control.inputqm)
 
 
@@ -90,11 +91,11 @@ def comes_back(rule: Rule, what: str) -> str:
 
 
 def _left_behind(written: Sequence[Written]) -> Iterator[_Found]:
-    """Messages that no rule takes, or none any more: only a RETRY is known to fail.
+    """Warns if messages may stay on the queue: no rule matches them, or only a RETRY whose tries can be used up.
 
-    Each rule is compared with one other, which asks nothing: that is little work, however many they are.
+    Each rule is compared with one rule without patterns: little work, however many rules there are.
     """
-    everything, proofs = Rule(index=0, line=0, key="", patterns={}, action="IGNORE"), Proofs(inf)
+    everything, proofs = Rule(index=0, line=0, key="", patterns={}, action=Action.IGNORE), Proofs(inf)
     catching = [one for one in written if covers(one.rule, everything, proofs)]
     if not catching:
         yield (
@@ -102,7 +103,7 @@ def _left_behind(written: Sequence[Written]) -> Iterator[_Found]:
             "the last rule is no catch-all: messages that no rule matches stay on the queue; end the table with "
             f"something like {CATCH_ALL}",
         )
-    elif all(one.rule.action == "RETRY" for one in catching):
+    elif all(one.rule.action == Action.RETRY for one in catching):
         yield (
             catching[-1].action_place,
             "the catch-all is a RETRY: messages whose tries are used up stay on the queue; end the table with "
@@ -111,18 +112,19 @@ def _left_behind(written: Sequence[Written]) -> Iterator[_Found]:
 
 
 class _Unreached:
-    """What is to be said of a rule for those before it: IGNORE and DISCARD cannot fail, nothing goes on behind them.
+    """Warnings about a rule because of earlier rules.
 
-    A rule behind a FWD that covers it waits for that FWD to fail; behind a RETRY that is how tables are written.
+    After IGNORE and DISCARD, which cannot fail, no later rule is tried. After a FWD a later rule is tried only if the
+    FWD fails. A rule after a RETRY is normal and not warned of.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._final = Candidates([rule for rule in rules if rule.action in ("IGNORE", "DISCARD")])
-        self._forwards = Candidates([rule for rule in rules if rule.action == "FWD"])
+        self._final = Candidates([rule for rule in rules if rule.action in (Action.IGNORE, Action.DISCARD)])
+        self._forwards = Candidates([rule for rule in rules if rule.action == Action.FWD])
         self._proofs = Proofs()
 
     def __call__(self, one: Written) -> Iterator[_Found]:
-        """What is found, or that the rule matches nothing. Raises TooMuch."""
+        """Warnings that the rule matches nothing or is never reached. Raises TooMuch."""
         for asked in contradictions(one.rule, self._proofs):
             shown = " ".join(f"{condition.question.keyword}({condition})" for condition in asked)
             yield one.place, f"this rule matches nothing: no message is {shown}"
@@ -140,31 +142,31 @@ class _Unreached:
             )
 
     def _first(self, candidates: Candidates, rule: Rule) -> Rule | None:
-        """The first rule before this one that matches whatever it matches."""
+        """The first earlier rule that matches every message this one matches."""
         earlier = (one for one in candidates.covering(rule) if one.index < rule.index)
         return next((before for before in earlier if covers(before, rule, self._proofs)), None)
 
 
 class _Hiding:
-    """What is to be said of a rule for those behind it: nothing of one that matches nothing."""
+    """Warnings about a rule that hides later rules; none about a rule that matches nothing."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = Candidates(rules)
-        self._retries = Candidates([rule for rule in rules if rule.action == "RETRY"])
+        self._retries = Candidates([rule for rule in rules if rule.action == Action.RETRY])
         self._proofs = Proofs()
 
     def __call__(self, one: Written) -> Iterator[_Found]:
-        """What is found. Raises TooMuch."""
+        """Warnings that later rules are partly hidden. Raises TooMuch."""
         action = one.rule.action
-        if action not in ("IGNORE", "DISCARD") or contradictions(one.rule, self._proofs):
+        if action not in (Action.IGNORE, Action.DISCARD) or contradictions(one.rule, self._proofs):
             return
-        if action == "IGNORE" and (lines := self._partly_hidden(one.rule, self._rules)):
+        if action == Action.IGNORE and (lines := self._partly_hidden(one.rule, self._rules)):
             yield (
                 one.action_place,
                 f"IGNORE hides later rules: some messages that {lines} would take stay on the queue; put such a rule "
                 "before this one, or let this one match less",
             )
-        if action == "DISCARD" and (lines := self._partly_hidden(one.rule, self._retries)):
+        if action == Action.DISCARD and (lines := self._partly_hidden(one.rule, self._retries)):
             yield (
                 one.action_place,
                 f"DISCARD before RETRY: some messages that {lines} would put again are discarded here without a try; "
@@ -172,7 +174,7 @@ class _Hiding:
             )
 
     def _partly_hidden(self, rule: Rule, candidates: Candidates) -> str:
-        """The lines of later rules that a rule takes some messages from, unless one of the two is a special case."""
+        """The lines of later rules that lose some messages to this rule, unless one of the two covers the other."""
         proofs = self._proofs
         later = [one for one in candidates.meeting(rule) if one.index > rule.index]
         lines = [
@@ -185,33 +187,18 @@ class _Hiding:
         return f"the rule on line {lines[0]}" if lines else ""
 
 
-_OPEN_RANGES: Mapping[str, tuple[tuple[int, int], ...]] = {
-    "APPLTYPE": ((c.MQAT_USER_FIRST, MAX_NUMBER),),
-    "FEEDBACK": ((c.MQFB_IMS_FIRST, c.MQFB_IMS_LAST), (c.MQFB_APPL_FIRST, MAX_NUMBER)),
-    "MSGTYPE": ((c.MQMT_APPL_FIRST, MAX_NUMBER),),
-    "REASON": ((c.MQFB_IMS_FIRST, c.MQFB_IMS_LAST), (c.MQFB_APPL_FIRST, MAX_NUMBER)),
-}
-"""Numbers that need no name: those of IMS (`ibm_mq_facts` 3.2) and those that applications give themselves."""
-_ALSO = {"FEEDBACK": "MQRC"}
-"""An exception report's Feedback is a reason code (`ibm_mq_facts` 4.1)."""
-
-
-_NEVER = {"PERSIST": c.MQPER_PERSISTENCE_AS_Q_DEF}
-"""What a message is put with and never has on a queue: there it has the queue's own."""
-
-
 def unknown_numbers(rule: Rule) -> list[str]:
     """Numbers of a rule's patterns that no message has in that field: such a rule matches nothing."""
     found = []
     for name, value in rule.conditions().items():
-        keyword = PATTERN_KEYWORDS[name]
-        if keyword.kind is not Kind.NUMBER:
+        keyword = KEYWORDS[name]
+        if keyword.kind is not ValueKind.NUMBER:
             continue
-        prefixes = (*keyword.prefixes, *([_ALSO[name]] if name in _ALSO else []))
+        prefixes = keyword.prefixes + keyword.also
         known = value in values(*prefixes).values()
-        if not known and not any(first <= int(value) <= last for first, last in _OPEN_RANGES.get(name, ())):
+        if not known and not any(first <= int(value) <= last for first, last in keyword.unnamed):
             wanted = " or ".join(f"{prefix}_*" for prefix in prefixes)
             found.append(f"{name}({value}): no {wanted} has this number: correct it, or remove the rule")
-        elif value == _NEVER.get(name):
+        elif value in keyword.never:
             found.append(f"{name}({value}): no message on a queue has this number: correct it, or remove the rule")
     return found

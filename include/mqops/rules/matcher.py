@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mqops.actions import Action
 from mqops.rules.conditions import Answer
-from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.rules.keyword import ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqops.rules.model import Rule, Table
 from mqops.rules.pattern import wild_match
 
@@ -23,8 +25,8 @@ def matches(rule: Rule, message: Mapping[str, Answer]) -> bool:
 
 
 def _holds(name: str, wanted: str | int, message: Mapping[str, Answer]) -> bool:
-    keyword = PATTERN_KEYWORDS[name]
-    if keyword.kind is Kind.NUMBER:
+    keyword = KEYWORDS[name]
+    if keyword.kind is ValueKind.NUMBER:
         return (message.get(name) or 0) == wanted
     return wild_match(str(wanted), str(message.get(name) or ""), keyword.length)
 
@@ -37,12 +39,12 @@ def matching(table: Table, message: Mapping[str, Answer]) -> list[Rule]:
 def choose(table: Table, message: Mapping[str, Answer], tries: Mapping[str, int]) -> Rule | None:
     """The rule whose action is taken now: the first that matches and has tries left (D01-D03).
 
-    Parameters: `tries` maps a rule's key to how often it has failed for this message. Returns None where every matching
-    rule is exhausted or none matches: the message is ignored (D04). An ACTION(IGNORE) rule is never exhausted, so it
-    hides those behind it.
+    Parameters: `tries` maps a rule's key to how often it has failed for this message. Returns None if no rule
+    matches or every matching rule is exhausted: the message is ignored (D04). An ACTION(IGNORE) rule is never
+    exhausted, so it hides those behind it.
     """
     for rule in table.rules:
-        left = rule.action == "IGNORE" or tries.get(rule.key, 0) < rule.retry
+        left = rule.action == Action.IGNORE or tries.get(rule.key, 0) < rule.retry
         if left and matches(rule, message):
             return rule
     return None

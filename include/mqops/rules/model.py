@@ -1,6 +1,6 @@
-"""The values of the rules language: a table, its rules, and what is wrong with a text.
+"""The values of the rules language: a table, its rules, and the errors of a text.
 
-Everything here is frozen; names are stripped of trailing blanks; no value knows how it was written.
+Everything here is frozen; names are stripped of trailing blanks; no value remembers how it was written.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
+from mqops.actions import Action
 from mqops.printable import printable
 
 if TYPE_CHECKING:
     from mqops.rules.conditions import Condition, Question
 
-Action: TypeAlias = Literal["DISCARD", "IGNORE", "RETRY", "FWD"]
 ANY = "*"
 """The value of a pattern keyword that was written but matches everything."""
 
@@ -86,7 +86,7 @@ class Rule:
 class Table:
     """A valid rules table. `digest` is the SHA-256 (hex) of its text, so any edit makes another version (D07).
 
-    `questions` are what the extensions of all rules ask of a message, each once.
+    `questions` are those of the conditions of all rules, each once.
     """
 
     control: Control
@@ -106,13 +106,12 @@ class Parsed:
 
 
 def rule_digest(rule: Rule) -> str:
-    """A digest of what the rule says, whatever its place, spelling, RETRY, CANARY, PACE, MAXREPLAY and ORDER.
+    """A digest of a rule that does not depend on its place, spelling, RETRY, CANARY, PACE, MAXREPLAY and ORDER.
 
-    RETRY is left out so that a message keeps the tries it has had when somebody raises the number; CANARY, PACE,
-    MAXREPLAY and ORDER likewise.
+    RETRY is left out so that a message keeps its failed tries when the number is raised; the others likewise.
     """
     conditions = sorted(rule.conditions().items())
-    said = (conditions, rule.action, rule.fwdq, rule.fwdqm, rule.header, rule.putaut)
+    said = (conditions, rule.action.value, rule.fwdq, rule.fwdqm, rule.header, rule.putaut)
     more = sorted(repr((*one.question, one.comparison, one.value)) for one in rule.extensions)
     return hashlib.sha256((repr(said) + "".join(more)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mqops.actions import Action
 from mqops.rules.conditions import Condition, condition_of
-from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Entry, Keyword, Kind
+from mqops.rules.keyword import CONDITIONS, Entry, Keyword
+from mqops.rules.keywords import KEYWORDS, keywords_of
 from mqops.rules.lines import HEADER, EntryText, Source
 from mqops.rules.linter import CATCH_ALL, Written, warnings_of
 from mqops.rules.model import Control, Parsed, Problem, Rule, Table, rule_keys
@@ -17,14 +19,10 @@ from mqops.rules.syntax import EntryParser, Pair
 from mqops.rules.values import BadValue, typed
 
 NO_INPUT, TWICE, COMBINATION = 8750, 8753, 8759
-_FORWARD_ONLY = ("FWDQ", "FWDQM", "HEADER")
-_PUTS_ONLY = ("PUTAUT", "CANARY", "PACE", "MAXREPLAY", "ORDER")
 _TWICE = "remove one, or begin a line for another rule"
 _TO_CONTROL = "move it to the first entry of the table"
 _NOT_STRICT = "this line allows extensions, and --strict takes only what IBM's handler knows: remove it, or --strict"
-_WITH_ORIGINS: Mapping[str, Keyword] = KEYWORDS | {
-    "FWDQ": replace(KEYWORDS["FWDQ"], choices=(*KEYWORDS["FWDQ"].choices, "&ORIGQ"))
-}
+_FWDQ_OR_ORIGIN = replace(KEYWORDS["FWDQ"], choices=(*KEYWORDS["FWDQ"].choices, "&ORIGQ"))
 
 
 def parse(
@@ -39,8 +37,9 @@ def parse(
     """
     lines = Source(text)
     extended = lines.header()
-    keywords = _WITH_ORIGINS if origins and not strict else KEYWORDS
-    keywords = {**keywords, **EXTENSIONS} if extended and not strict else keywords
+    keywords = keywords_of(extensions=bool(extended) and not strict)
+    if origins and not strict:
+        keywords["FWDQ"] = _FWDQ_OR_ORIGIN
     entries, problems = lines.entries()
     if extended and strict:
         problems.append(lines.problem((extended, 1), _NOT_STRICT))
@@ -48,7 +47,8 @@ def parse(
     written: list[Written] = []
     for number, entry in enumerate(entries):
         behind = entries[number - 1].places[-1][0] if number and not written else 0
-        reader = _EntryReader(entry, lines, keywords, first=number == 0, behind=behind)
+        reader = _EntryReader(lines, keywords, entry.place(0))
+        reader.read(entry, first=number == 0, behind=behind)
         problems += reader.problems
         if reader.is_control:
             control = reader.control()
@@ -79,21 +79,28 @@ class _Given:
 
 
 class _EntryReader:
-    """One entry: its pairs typed, then checked together. `behind`: the last line of control data before it, or 0."""
+    """One entry: `read` it once, then ask for its `problems` and its `control` data or its `rule`."""
 
-    def __init__(
-        self, entry: EntryText, source: Source, keywords: Mapping[str, Keyword], *, first: bool, behind: int
-    ) -> None:
+    def __init__(self, source: Source, keywords: Mapping[str, Keyword], place: tuple[int, int]) -> None:
         self._source = source
         self._keywords = keywords
-        self._place = entry.place(0)
+        self._place = place
         self._given: dict[str, _Given] = {}
         self._meant: set[str] = set()
         self._conditions: list[Condition] = []
-        parser = EntryParser(entry, source)
+        self.problems: list[Problem] = []
+        self.is_control = False
+
+    def read(self, entry: EntryText, *, first: bool, behind: int) -> None:
+        """Types the pairs of the entry, then checks them together.
+
+        Parameters: `first` whether it is the first entry of the table; `behind` the last line of the control data just
+        before it, or 0.
+        """
+        parser = EntryParser(entry, self._source)
         pairs = parser.pairs()
-        self.problems = parser.problems
-        parts = [part for pair in pairs if (part := _part(pair, keywords)) is not None]
+        self.problems += parser.problems
+        parts = [part for pair in pairs if (part := _part(pair, self._keywords)) is not None]
         self.is_control = bool(parts) and all(part is Entry.CONTROL for part in (parts[:1] if first else parts))
         if self.is_control and not first:
             remedy = f"put a + at the end of line {behind}, so that it goes on here" if behind else "move this there"
@@ -109,14 +116,15 @@ class _EntryReader:
     def _take(self, pair: Pair) -> None:
         keyword = self._keywords.get(pair.keyword)
         if keyword is None:
-            self._extension(pair) if pair.keyword in EXTENSIONS else self._unknown(pair)
+            self._extension(pair) if pair.keyword in KEYWORDS else self._unknown(pair)
             return
         if (keyword.entry is Entry.CONTROL) is not self.is_control:
             other, remedy = ("control data", "begin a line with it") if self.is_control else ("a rule", _TO_CONTROL)
-            told = f"{pair.keyword} belongs to {keyword.entry.value} and cannot stand in {other}: {remedy}"
-            self._error(pair.place, told)
+            self._error(
+                pair.place, f"{pair.keyword} belongs to {keyword.entry.value} and cannot stand in {other}: {remedy}"
+            )
         given = _Given(place=pair.place, value=self._typed(keyword, pair))
-        if keyword.kind is Kind.CONDITION:
+        if keyword.kind in CONDITIONS:
             self._condition(pair, given)
         elif self._given.setdefault(pair.keyword, given) is not given:
             self._error(pair.place, f"{pair.keyword} stands in this entry twice: {_TWICE}", TWICE)
@@ -131,8 +139,8 @@ class _EntryReader:
 
     def _extension(self, pair: Pair) -> None:
         other = "--strict" if self._source.header() else f"begin the table with the line {HEADER!r}"
-        told = f"{pair.keyword} is an extension that IBM's handler does not know: remove it, or {other}"
-        self._error(pair.place, told)
+        message = f"{pair.keyword} is an extension that IBM's handler does not know: remove it, or {other}"
+        self._error(pair.place, message)
 
     def _unknown(self, pair: Pair) -> None:
         nearest = _nearest(pair.keyword, self._keywords)
@@ -144,7 +152,7 @@ class _EntryReader:
         if pair.value is None:
             return None
         try:
-            if keyword.kind is Kind.CONDITION:
+            if keyword.kind in CONDITIONS:
                 return condition_of(keyword, pair.value.tokens)
             return typed(keyword, pair.value.text, quoted=pair.value.quoted)
         except BadValue as bad:
@@ -158,18 +166,14 @@ class _EntryReader:
             self._error(self._place, "this rule has no ACTION: add ACTION(DISCARD), (IGNORE), (RETRY) or (FWD)")
         if action is None:
             return
-        if action == "FWD" and "FWDQ" not in self._given and "FWDQ" not in self._meant:
+        if action == Action.FWD and "FWDQ" not in self._given and "FWDQ" not in self._meant:
             self._error(self._given["ACTION"].place, "ACTION(FWD) needs a queue: add FWDQ(name)", COMBINATION)
-        if action != "FWD":
-            self._only_with(_FORWARD_ONLY, "ACTION(FWD)", action)
-        if action not in ("FWD", "RETRY"):
-            self._only_with(_PUTS_ONLY, "ACTION(FWD) or ACTION(RETRY)", action)
-
-    def _only_with(self, keywords: tuple[str, ...], wanted: str, action: str | int) -> None:
-        for name in keywords:
-            if name in self._given:
-                told = f"{name} is not for ACTION({action}): remove it, or make the action {wanted}"
-                self._error(self._given[name].place, told, COMBINATION)
+        for name, given in self._given.items():
+            actions = self._keywords[name].only_with
+            if actions and action not in actions:
+                wanted = " or ".join(f"ACTION({one})" for one in actions)
+                message = f"{name} is not for ACTION({action}): remove it, or make the action {wanted}"
+                self._error(given.place, message, COMBINATION)
 
     def _value(self, keyword: str) -> Any:
         given = self._given.get(keyword)
@@ -193,10 +197,10 @@ class _EntryReader:
             key="",
             patterns=patterns,
             extensions=tuple(self._conditions),
-            action=self._value("ACTION") or "IGNORE",
+            action=Action(self._value("ACTION") or Action.IGNORE),
             fwdq=self._value("FWDQ") or "",
             fwdqm=self._value("FWDQM") or "",
-            header=self._value("HEADER") != "NO" and self._value("ACTION") == "FWD",
+            header=self._value("HEADER") != "NO" and self._value("ACTION") == Action.FWD,
             putaut=self._value("PUTAUT") or "DEF",
             retry=self._value("RETRY") or 1,
             canary=self._value("CANARY") or 0,
@@ -214,7 +218,7 @@ def _nearest(word: str, keywords: Mapping[str, Keyword]) -> list[str]:
 
 def _part(pair: Pair, keywords: Mapping[str, Keyword]) -> Entry | None:
     """Which part of the table a pair belongs to; a misspelt keyword counts as the one it is nearest to."""
-    if pair.keyword in EXTENSIONS:
-        return EXTENSIONS[pair.keyword].entry
-    name = pair.keyword if pair.keyword in keywords else next(iter(_nearest(pair.keyword, keywords)), "")
-    return keywords[name].entry if name else None
+    if pair.keyword in KEYWORDS:
+        return KEYWORDS[pair.keyword].entry
+    nearest = _nearest(pair.keyword, keywords)
+    return keywords[nearest[0]].entry if nearest else None

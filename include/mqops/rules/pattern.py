@@ -1,6 +1,6 @@
 """A string pattern: how it matches a field, and what it is made of.
 
-The law (`ibm_mq_facts` 2.3), for a field v padded with blanks to its width:
+The law, for a field v padded with blanks to its width:
 
 1. `?` takes one character, an embedded blank too, but nothing where all that is left of v is blank.
 2. `*` takes zero or more characters, whatever they are.
@@ -16,32 +16,18 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+_NOT_PADDING = r"(?! *\Z)."
+"""A character behind which, itself included, not everything is blank (rule 1)."""
+
 
 def wild_match(pattern: str, value: str, width: int) -> bool:
-    """Whether a pattern matches a field. For fields of the MQMD and MQDLH, which are short; see `text_match`.
+    """Whether a pattern matches a field of the MQMD or MQDLH.
 
     Parameters: `pattern` without trailing blanks; `value` the field, padded or not; `width` of the field (characters).
-    On a mismatch the last asterisk takes one character more; earlier ones need not be looked at again.
     """
-    end = len(value.rstrip(" "))
-    field = value.ljust(width)
-    at = here = 0
-    star, resume = -1, 0
-    while here < len(field):
-        if at == len(pattern) and here >= end:
-            return True
-        if at < len(pattern) and pattern[at] == "*":
-            star, resume = at, here
-            at += 1
-        elif at < len(pattern) and (here < end if pattern[at] == "?" else pattern[at] == field[here]):
-            at += 1
-            here += 1
-        elif star >= 0:
-            resume += 1
-            at, here = star + 1, resume
-        else:
-            return False
-    return pattern[at:].strip("*") == ""
+    if shape_of(pattern).shape is Shape.PADDED:
+        return _has_pieces(value.rstrip(" ").ljust(width), pattern, one=_NOT_PADDING)
+    return text_match(pattern, value)
 
 
 def text_match(pattern: str, text: str) -> bool:
@@ -56,16 +42,17 @@ def text_match(pattern: str, text: str) -> bool:
     return quick(field, shaped.text) if quick else _has_pieces(field, pattern)
 
 
-def _has_pieces(field: str, pattern: str) -> bool:
+def _has_pieces(field: str, pattern: str, *, one: str = ".") -> bool:
+    """Parameters: `one` what `?` stands for, a regular expression."""
     first, *others = pattern.split("*")
     if not others:
-        return _piece(first).fullmatch(field) is not None
+        return _piece(first, one).fullmatch(field) is not None
     *inner, last = others
     at, end = len(first), len(field) - len(last)
-    if at > end or not _piece(first).match(field) or not _piece(last).match(field, end):
+    if at > end or not _piece(first, one).match(field) or not _piece(last, one).match(field, end):
         return False
     for piece in inner:
-        found = _piece(piece).search(field, at, end)
+        found = _piece(piece, one).search(field, at, end)
         if found is None:
             return False
         at = found.end()
@@ -73,9 +60,9 @@ def _has_pieces(field: str, pattern: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _piece(piece: str) -> re.Pattern[str]:
+def _piece(piece: str, one: str) -> re.Pattern[str]:
     """Characters and question marks only: there is nothing in it to go back to."""
-    return re.compile("".join("." if character == "?" else re.escape(character) for character in piece), re.DOTALL)
+    return re.compile("".join(one if character == "?" else re.escape(character) for character in piece), re.DOTALL)
 
 
 def glob_regex(pattern: str, *, one: str = ".", end: str = r"\z") -> str:
@@ -119,6 +106,7 @@ class Shaped:
     text: str
 
 
+@lru_cache(maxsize=4096)
 def shape_of(pattern: str) -> Shaped:
     """The cheapest question that answers a pattern.
 

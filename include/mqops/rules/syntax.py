@@ -7,18 +7,19 @@ behind it are found as well (D09). It knows which words are keywords only to gue
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mqops.rules.keywords import EXTENSIONS, KEYWORDS, Kind
+from mqops.rules.keyword import CONDITIONS, ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqops.rules.lines import EntryText, Source
 from mqops.rules.model import Problem
 from mqops.rules.values import folded
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _PAIR_AHEAD = re.compile(r"([A-Za-z]+) *\(")
-_KNOWN = KEYWORDS | EXTENSIONS
-_RESUME = re.compile(rf"\)(?= *(?:$|[, ]))|(?<=[ ,)])(?:{'|'.join(_KNOWN)}) *\(", re.IGNORECASE | re.ASCII)
+_RESUME = re.compile(r"\)(?= *(?:$|[, ]))|(?<=[ ,)])([A-Za-z]+) *\(")
 _BARE_SPECIALS = "./_%*?"
 
 
@@ -57,6 +58,10 @@ class Pair:
     value: Value | None
 
 
+class _Lost(Exception):
+    """A quote without its end was reported; the parser stands where the next pair may begin."""
+
+
 class EntryParser:
     """Reads one entry; `pairs()` once, then `problems`."""
 
@@ -67,7 +72,6 @@ class EntryParser:
         self._source = source
         self._at = 0
         self._separated = True
-        self._resumed = False
 
     def pairs(self) -> list[Pair]:
         """Every pair of the entry, in order."""
@@ -93,13 +97,18 @@ class EntryParser:
     def _error(self, index: int, message: str) -> None:
         self.problems.append(self._source.problem(self._entry.place(index), message))
 
+    def _error_before_next(self, index: int, message: str) -> None:
+        """An error that may have swallowed a separator: no other error says that one is missing."""
+        self._error(index, message)
+        self._separated = True
+
     def _blanks(self) -> None:
         while self._peek() == " ":
             self._at += 1
 
     def _known_pair_ahead(self) -> bool:
         ahead = _PAIR_AHEAD.match(self._text, self._at)
-        return ahead is not None and ahead.group(1).upper() in _KNOWN
+        return ahead is not None and ahead.group(1).upper() in KEYWORDS
 
     def _separator(self, *, first: bool) -> None:
         """separator := blank+ | blank* ',' blank*"""
@@ -128,36 +137,44 @@ class EntryParser:
         keyword = word.group().upper()
         self._blanks()
         if self._peek() != "(":
-            self._at, self._separated = word.end(), True
-            if keyword not in _KNOWN:
-                self._error(start, f"{word.group()!r} is neither a keyword nor in brackets after one: {_A_WORD}")
+            self._at = word.end()
+            if keyword not in KEYWORDS:
+                self._error_before_next(
+                    start, f"{word.group()!r} is neither a keyword nor in brackets after one: {_A_WORD}"
+                )
                 return None
-            self._error(start, f"{keyword} has no value: write {keyword}(value)")
+            self._error_before_next(start, f"{keyword} has no value: write {keyword}(value)")
             return Pair(keyword=keyword, place=self._entry.place(start), value=None)
         self._at += 1
         self._blanks()
-        return Pair(keyword=keyword, place=self._entry.place(start), value=self._value(keyword))
+        value = None
+        with suppress(_Lost):
+            value = self._value(keyword)
+        return Pair(keyword=keyword, place=self._entry.place(start), value=value)
 
     def _junk(self) -> None:
-        self._error(self._at, f"{_shown(self._peek())} where a keyword should begin: {_remedy(self._peek())}")
+        self._error_before_next(
+            self._at, f"{_shown(self._peek())} where a keyword should begin: {_remedy(self._peek())}"
+        )
         while self._more() and self._peek() not in " ,'" and not _WORD.match(self._text, self._at):
             self._at += 1
         if self._peek() == "'":
-            self._quoted("this")
-        self._separated, self._resumed = True, False
+            with suppress(_Lost):
+                self._quoted("this")
 
     def _value(self, keyword: str) -> Value | None:
-        """value := quoted | bare, and the bracket that ends it"""
+        """value := quoted | bare, and the bracket that ends it. Raises _Lost."""
         start = self._at
         if self._peek() == ")" or not self._more():
             self._at += 1
             self._error(start, f"{keyword} has an empty value: write at least one character, a blank as ' '")
             return None
         if self._known_pair_ahead():
-            self._separated = True
-            self._error(start, f"{keyword} has no value, and the bracket behind it is missing: write {keyword}(value)")
+            self._error_before_next(
+                start, f"{keyword} has no value, and the bracket behind it is missing: write {keyword}(value)"
+            )
             return None
-        if keyword in EXTENSIONS and EXTENSIONS[keyword].kind is Kind.CONDITION:
+        if keyword in KEYWORDS and KEYWORDS[keyword].kind in CONDITIONS:
             return self._condition(keyword)
         value = self._quoted(keyword) if self._peek() == "'" else self._bare(keyword)
         return value if self._close(keyword) else None
@@ -167,13 +184,11 @@ class EntryParser:
         start, tokens, whole = self._at, [], True
         while self._more() and self._peek() != ")" and not self._known_pair_ahead():
             token = self._token(keyword)
-            if self._resumed:
-                break
             whole = whole and token is not None
             tokens += [token] if token else []
             end = self._at
             self._blanks()
-        self._at = end if tokens and not self._resumed else self._at
+        self._at = end if tokens else self._at
         place = self._entry.place(start)
         return Value(text="", place=place, tokens=tuple(tokens)) if self._close(keyword) and whole else None
 
@@ -189,7 +204,7 @@ class EntryParser:
         return Token("comparison" if found.re is _COMPARISON else "word", word.text, word.place) if word else None
 
     def _quoted(self, keyword: str) -> Value | None:
-        """quoted := "'" (any character but "'" | "''")+ "'" """
+        """quoted := "'" (any character but "'" | "''")+ "'"; raises _Lost if the last quote is missing."""
         start = self._at
         content = ""
         self._at += 1
@@ -208,13 +223,20 @@ class EntryParser:
             else:
                 content += self._peek()
                 self._at += 1
-        self._error(start, "this quote is not closed: add a ' at the end of the value (one inside a value is '')")
-        resume = _RESUME.search(self._text, start)
-        self._at = resume.start() if resume else len(self._text)
+        self._error_before_next(
+            start, "this quote is not closed: add a ' at the end of the value (one inside a value is '')"
+        )
+        self._at = self._end_or_next_pair(start)
         if self._peek() == ")":
             self._at += 1
-        self._separated = self._resumed = True
-        return None
+        raise _Lost
+
+    def _end_or_next_pair(self, start: int) -> int:
+        """Where a value that began at `start` and has no end may end: at a bracket, or before the next pair."""
+        for found in _RESUME.finditer(self._text, start):
+            if found[1] is None or found[1].upper() in KEYWORDS:
+                return found.start()
+        return len(self._text)
 
     def _bare(self, keyword: str) -> Value | None:
         """bare := (letter | digit | one of . / _ % * ?)+, folded to upper case; what else a name or a number may not
@@ -223,7 +245,7 @@ class EntryParser:
         while self._more() and self._peek() not in " )":
             self._at += 1
         content = self._text[start : self._at]
-        if keyword in KEYWORDS and KEYWORDS[keyword].kind is Kind.WILD:
+        if keyword in KEYWORDS and KEYWORDS[keyword].kind is ValueKind.WILD:
             for offset, character in enumerate(content):
                 if not (character.isascii() and character.isalnum()) and character not in _BARE_SPECIALS:
                     remedy = "put the value in single quotes" if character.isprintable() else _remedy(character)
@@ -239,20 +261,18 @@ class EntryParser:
         return None
 
     def _close(self, keyword: str) -> bool:
-        """The bracket after a value; where it is missing, find out what was meant."""
-        if self._resumed:  # an unclosed quote has been reported, and the next pair found
-            self._resumed = False
-            return False
+        """The bracket after a value. If it is missing, go on where the next pair may begin."""
         end = self._at
         self._blanks()
         if self._peek() == ")":
             self._at += 1
             return True
-        self._separated = True
         if not self._more() or self._known_pair_ahead():
-            self._error(end, f"the bracket after the value of {keyword} is missing: add a )")
+            self._error_before_next(end, f"the bracket after the value of {keyword} is missing: add a )")
             return False
-        self._error(self._at, f"unexpected text after the value of {keyword}: put a value with blanks in single quotes")
+        self._error_before_next(
+            self._at, f"unexpected text after the value of {keyword}: put a value with blanks in single quotes"
+        )
         close = self._text.find(")", self._at)
         self._at = close + 1 if close >= 0 else len(self._text)
         return False

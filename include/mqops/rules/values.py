@@ -1,4 +1,4 @@
-"""What a value may be: one function a kind of keyword, each returns the typed value or raises `BadValue`.
+"""The values of keywords: one function for each kind returns the typed value or raises `BadValue`.
 
 Choices where IBM's text is open are listed in `mqops.rules`.
 """
@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from string import ascii_lowercase
 
-from mqops.rules.keywords import MAX_NUMBER, Keyword, Kind
+from mqops.rules.keyword import MAX_NUMBER, Keyword, ValueKind
 from mqops.rules.model import ANY
 from mqwire.names import values
 
@@ -21,7 +21,7 @@ _PROPERTY = re.compile(r"[^\s<>&\"'/=!?.*]+(?:\.[^\s<>&\"'/=!?.*]+)+")
 
 
 class BadValue(Exception):
-    """This value is not legal for its keyword; the message says what is, `place` where (None: where it begins).
+    """This value is not legal for its keyword. The message says what is legal; `place` is where (None: its beginning).
 
     `number` is `Problem.number`.
     """
@@ -36,7 +36,7 @@ _FOLDED = {ord(letter): letter.upper() for letter in ascii_lowercase}
 
 
 def folded(text: str) -> str:
-    """Text in upper case as far as it is in the letters a to z: no other letter may stand without quotes."""
+    """Text with the letters a to z in upper case; no other letter may stand without quotes."""
     return text.translate(_FOLDED)
 
 
@@ -46,7 +46,7 @@ def typed(keyword: Keyword, text: str, *, quoted: bool = True) -> str | int:
     Parameters: `text` without quotes, folded if it was not `quoted`. Returns a number for numeric keywords, else a
     string without trailing blanks. Raises BadValue.
     """
-    if keyword.kind is Kind.KEY and not quoted and _PROPERTY.fullmatch(text):
+    if keyword.kind is ValueKind.KEY and not quoted and _PROPERTY.fullmatch(text):
         raise BadValue("without quotes a name is folded, and no property has this one: put it in single quotes")
     return _TYPED[keyword.kind](keyword, text)
 
@@ -77,12 +77,20 @@ def _number(keyword: Keyword, text: str) -> str | int:
     raise BadValue(f"{text!r} is no number and no symbolic name {_names(keyword)}: {_meant(text, symbols, keyword)}")
 
 
+def number_of(keyword: Keyword, text: str) -> int:
+    """The number that a symbolic name, or the digits of a number, stand for. Raises `BadValue`."""
+    found = _number(keyword, text)
+    if isinstance(found, str):
+        raise BadValue(f"{text} is not a number: write a number or a symbolic name {_names(keyword)}")
+    return found
+
+
 def _names(keyword: Keyword) -> str:
     return " or ".join(f"{prefix}_*" for prefix in keyword.prefixes)
 
 
 def _meant(text: str, symbols: Mapping[str, int], keyword: Keyword) -> str:
-    """What was to be written instead of a text that is none of the symbols."""
+    """What to write instead of a text that is not one of the symbols."""
     reason = values("MQRC").get(text) if "MQFB" in keyword.prefixes else None  # a Feedback may be a reason code
     if reason is not None:
         return f"write the number, {reason}"
@@ -93,8 +101,8 @@ def _meant(text: str, symbols: Mapping[str, int], keyword: Keyword) -> str:
 def _choice(keyword: Keyword, text: str) -> str | int:
     if text in keyword.choices:
         return text
-    if keyword.kind is Kind.CHOICE:
-        raise BadValue(f"{text!r} is no value of {keyword.name}: write {_or(keyword.choices)}")
+    if keyword.kind is ValueKind.CHOICE:
+        raise BadValue(f"{text!r} is no value of {keyword.name}: write {one_of(keyword.choices)}")
     return _count(keyword, text)
 
 
@@ -106,10 +114,11 @@ def _rate(keyword: Keyword, text: str) -> int:
 def _count(keyword: Keyword, text: str) -> int:
     if text.isascii() and text.isdigit():
         return in_range(keyword, text)
-    raise BadValue(f"{text!r} is no value of {keyword.name}: write {_or([*keyword.choices, _range(keyword)])}")
+    raise BadValue(f"{text!r} is no value of {keyword.name}: write {one_of([*keyword.choices, _range(keyword)])}")
 
 
-def _or(words: Sequence[str]) -> str:
+def one_of(words: Sequence[str]) -> str:
+    """`A, B or C`."""
     return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
@@ -119,7 +128,9 @@ def _key(keyword: Keyword, text: str) -> str:
     try:
         return property_name(text)
     except BadValue as bad:
-        raise BadValue(f"{text!r} is no value of {keyword.name}: write {_or([*keyword.choices, _A_PROPERTY])}") from bad
+        raise BadValue(
+            f"{text!r} is no value of {keyword.name}: write {one_of([*keyword.choices, _A_PROPERTY])}"
+        ) from bad
 
 
 def property_name(text: str) -> str:
@@ -130,7 +141,7 @@ def property_name(text: str) -> str:
 
 
 def in_range(keyword: Keyword, digits: str) -> int:
-    """The number that digits say. Raises BadValue where the keyword does not take it."""
+    """The number of these digits. Raises BadValue if it is out of the range of the keyword."""
     value = int(digits) if len(digits.lstrip("0")) <= len(str(MAX_NUMBER)) else MAX_NUMBER + 1
     if keyword.least <= value <= keyword.most:
         return value
@@ -147,7 +158,7 @@ def _name(keyword: Keyword, text: str) -> str:
     if stripped.startswith("&"):
         if stripped in keyword.choices:
             return stripped
-        raise BadValue(f"{stripped!r} is unknown to {keyword.name}: write {_or([*keyword.choices, 'a name'])}")
+        raise BadValue(f"{stripped!r} is unknown to {keyword.name}: write {one_of([*keyword.choices, 'a name'])}")
     if not stripped and not keyword.blank:
         raise BadValue(f"{keyword.name} is blank: write the name of a queue")
     if len(text) > keyword.length:
@@ -158,17 +169,17 @@ def _name(keyword: Keyword, text: str) -> str:
     if bad is None:
         return stripped
     if bad in "*?":
-        raise BadValue(f"{keyword.name} takes no wildcards: write {_or([*keyword.choices, 'a whole name'])}")
+        raise BadValue(f"{keyword.name} takes no wildcards: write {one_of([*keyword.choices, 'a whole name'])}")
     raise BadValue(f"{bad!r} cannot stand in the name of a queue or queue manager: use A-Z, a-z, 0-9 and . / _ %")
 
 
-_TYPED: dict[Kind, Callable[[Keyword, str], str | int]] = {
-    Kind.WILD: _wild,
-    Kind.NUMBER: _number,
-    Kind.NAME: _name,
-    Kind.COUNT: _count,
-    Kind.CHOICE: _choice,
-    Kind.CHOICE_OR_COUNT: _choice,
-    Kind.RATE: _rate,
-    Kind.KEY: _key,
+_TYPED: dict[ValueKind, Callable[[Keyword, str], str | int]] = {
+    ValueKind.WILD: _wild,
+    ValueKind.NUMBER: _number,
+    ValueKind.NAME: _name,
+    ValueKind.COUNT: _count,
+    ValueKind.CHOICE: _choice,
+    ValueKind.CHOICE_OR_COUNT: _choice,
+    ValueKind.RATE: _rate,
+    ValueKind.KEY: _key,
 }

@@ -1,34 +1,40 @@
-"""Undo: what a run moved and discarded is put back where it was taken from, as a new run with a plan of its own.
+"""Undo: the messages that a run moved or discarded are put back on their queues, by a new run with its own plan.
 
-Pure: `decision` says what can be undone. The look at the queues and the ledger is `mqops.undo.in_process`'s, the puts
-are the mover's, with the tickets, markers and proof that every run has.
+Pure: `decision` says what can be undone. `mqops.undo.in_process` looks at the queues and the ledger. The mover puts the
+messages back, with lane tokens, markers and a proof as in every run.
 
-1. Undone is what the run's ledger says was acted on, row by row. The rows of the new plan have the numbers of the run's
-   plan; the new run's snapshot is a copy of the originals (MQMD and body, MQDLH included), each at that number.
-2. A discarded message is nowhere. It is put again from its copy (RESTORE) when the queue it was taken from has no
-   such message; it is looked for when the plan is made and again in the unit of work that puts it.
-3. A moved message is somewhere. It is got from where it went and its original put back in the same unit of work
-   (RETURN), so it is never in two places. It is known by MsgId, CorrelId, put date and time and the digest of the body
-   that was put there, without MQDLH where the run took it off.
-4. What cannot be proved to be absent elsewhere is refused and counted, never put: CONSUMED is no longer where it went;
-   HIDDEN is not seen, but may be in a unit of work of somebody else, or on its own queue while nobody can look there
-   (it is shut, gone, not allowed), which holds for a discarded one too (an undo made later sees it, or not);
-   UNPROVABLE went where nobody can look (another queue manager, a transmission queue, a queue that is gone or shut).
-5. CONFIRMS is refused too: getting it would send the sender a confirmation of delivery (MQRO_COD) that is not true. And
-   so is PARTED, which is where it went while others of its MQ group are refused: it stays with whoever has those.
-   Of a group that was discarded what can be is put back: nobody else has it.
-6. EXPIRED has no lifetime left: that of the snapshot less the time since then, in tenths of a second. What is put again
-   gets the lifetime that is left; what is got from a queue keeps what the queue manager counted there.
-7. PRESENT is on the queue it was taken from, UNDONE was put back by an earlier undo: nothing is to be done for either.
-   So nothing is undone twice, also when it was consumed or moved on after it had been put back.
-8. Undos of a run follow each other: none is planned while another has tickets out, and none begins to act if another
-   was begun since it was planned. The run itself may not be acted on meanwhile.
-9. The original is put with MQPMO_SET_ALL_CONTEXT: identifiers, group, persistence, priority, report options, context
-   and put date and time are its own. Only where it stands in the queue is new, and its backout count is 0.
-10. An undo is not undone: what it put back is a message like any other, for the rules.
-11. A queue that gives nothing when it is to be taken from (it is shut or in use, gone, or not allowed) holds back its
-    own messages alone: they stay, recorded as failed with the reason, and a later undo tries them again. Nor does it
-    hold back the proof: while nobody can look there, what was not put back counts as left, not as gone.
+1. The ledger says which rows the run acted on. The undo has one row for each of them, with the same row number. Its
+   snapshot is a copy of the original messages (MQMD and body, with the MQDLH), each at that number.
+2. A discarded message exists only as a copy. It is put back from the copy (RESTORE) if its queue has no such message.
+   The queue is searched when the plan is made, and again in the unit of work that puts the message.
+3. A moved message exists on another queue. One unit of work gets it from there and puts its original back (RETURN), so
+   it is never in two places. It is identified by MsgId, CorrelId, put date and time, and the digest of the body that
+   was put there (without the MQDLH if the run removed it).
+4. If it cannot be proved that a message is nowhere else, it is refused, counted, and never put:
+   CONSUMED: the message is no longer on the queue that it was put on.
+   HIDDEN: the message is not visible. It may be in a unit of work of another program, or on its own queue, which cannot
+   be browsed now (inhibited, in use, deleted, no authority). This holds for discarded messages, too. Undo again later.
+   UNPROVABLE: it went to a queue that cannot be browsed (on another queue manager, a transmission queue, deleted,
+   inhibited).
+5. Three more are refused. CONFIRMS: getting the message would send its sender a false confirmation of delivery
+   (MQRO_COD). PARTED: the message could be put back, but others of its MQ group are refused, so it stays with them.
+   (A group that was discarded exists nowhere else: each of its messages that can be put back is put back.)
+   EXPIRED: rule 6.
+6. EXPIRED: no lifetime is left. The lifetime is that of the snapshot less the time since then, in tenths of a second. A
+   message that is put from its copy gets the lifetime that is left. One that is got from a queue keeps the Expiry that
+   the queue manager counted down there.
+7. PRESENT: the message is still on its own queue. UNDONE: an earlier undo put it back. Neither needs an action. So no
+   message is undone twice, even if it was consumed or moved after the earlier undo.
+8. A run has one undo at a time: none is planned while another has lane tokens on the ledger queue, and none begins to
+   act if another began after it was planned. No process may act on the run itself meanwhile.
+9. The original is put with MQPMO_SET_ALL_CONTEXT: it keeps its identifiers, group, persistence, priority, report
+   options, context, and put date and time. New are only its place on the queue, and its backout count, which is 0.
+10. An undo cannot be undone: the messages that it put back are ordinary messages again.
+11. If a queue gives no messages when the undo gets from it (inhibited, in use, deleted, no authority), only its own
+    messages stay. They are recorded as failed with the reason, and a later undo tries them again. The proof is not
+    delayed: while the queue cannot be browsed, its messages count as left, not as gone.
 """
 
 WORKFLOW = "undo"
+UNDOES = "undo of run "
+"""What the plan of an undo has in place of a rules table: these words and the run that it undoes."""

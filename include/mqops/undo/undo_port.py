@@ -13,7 +13,7 @@ from mqops.act.core.lanes import Row, Target
 from mqops.act.core.port import CannotTake, Taken
 from mqops.act.core.scope import SOURCE
 from mqops.act.mover_port import BROWSE_OPTIONS, OPEN_OPTIONS, MoverPort, key_of
-from mqops.actions import RESTORE
+from mqops.actions import Action
 from mqops.errors import MQError, PlanChanged
 from mqops.expiry.core.lifetime import remaining
 from mqops.ledger.core.seal import Seal
@@ -107,7 +107,7 @@ class UndoPort(MoverPort):
                 self._session.close(self._sources.pop(queue))
 
     def _take(self, row: Row, *, careful: bool) -> Taken | None:
-        if row.action == RESTORE:
+        if row.action == Action.RESTORE:
             return self._copy(row)
         got = super().take(row, careful=careful)
         if got is None or got.key != row.msg_key:

@@ -17,7 +17,7 @@ from mqlite.channels.binding import bind, channel_values
 from mqlite.channels.engine_port import EnginePort
 from mqlite.channels.mover import Channel
 from mqlite.channels.runner import agree
-from mqlite.manager import load
+from mqlite.objects.manager import load
 
 STEPS = ("get", "browse", "put", "commit")
 

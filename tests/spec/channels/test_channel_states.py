@@ -110,6 +110,28 @@ def test_idle_channel_becomes_inactive(estate: Estate) -> None:
     assert "AMQ8420I" in estate.mqsc("A", "DIS CHSTATUS(A.TO.B)", code=10)
 
 
+def test_receiver_follows_its_sender(estate: Estate) -> None:
+    """IBM MQ, "Channel states": a receiver whose sender has stopped is inactive, not running."""
+    estate.channel_pair()
+    estate.run_channel()
+    estate.until(lambda: estate.channel_state("B") == "RUNNING")
+    estate.mqsc("A", "STOP CHANNEL(A.TO.B)")
+    estate.until(lambda: estate.channel_state("A") == "STOPPED")
+    assert "AMQ8420I" in estate.mqsc("B", "DIS CHSTATUS(A.TO.B)", code=10)
+    log = (estate.folder("B") / "errors.log").read_text()
+    assert "AMQ9002I: channel A.TO.B is running from A\n" in log
+    assert log.endswith("AMQ9001I: channel A.TO.B ended\n")
+
+
+def test_error_log_of_the_receiver_names_the_channel_that_cannot_put(estate: Estate) -> None:
+    estate.channel_pair(receiver="MRRTY(0) USEDLQ(NO)")
+    estate.put("NOT.THERE", b"x", Persistence=CMQC.MQPER_PERSISTENT)
+    estate.mqsc("A", "START CHANNEL(A.TO.B)")
+    estate.until(lambda: estate.channel_state("A") == "STOPPED")
+    log = (estate.folder("B") / "errors.log").read_text()
+    assert "AMQ9544E: channel A.TO.B: message for NOT.THERE not put, reason 2085\n" in log
+
+
 def test_service_that_ends_and_starts_again_goes_on(estate: Estate) -> None:
     estate.channel_pair()
     estate.run_channel()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pymqi import CMQC
 
-from mqlite import service_lock
-from mqlite.manager import load
+from mqlite.objects.manager import load
+from mqlite.storage import service_lock
 
 if TYPE_CHECKING:
     from .conftest import Estate, Message

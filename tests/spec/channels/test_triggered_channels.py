@@ -90,8 +90,8 @@ def test_trigger_message_that_names_no_channel_goes_to_the_DEADQ(estate: Estate)
     (dead,) = estate.take("A", "SYSTEM.DEAD.LETTER.QUEUE")
     header, body = dead.dead_letter_header()
     assert (header.reason, header.dest_q_name) == (CMQC.MQFB_APPL_CANNOT_BE_STARTED, "SYSTEM.CHANNEL.INITQ")
-    told = MQTM.unpack(body, encoding=header.encoding, ccsid=header.coded_char_set_id)
-    assert (told.q_name, told.trigger_data) == ("B", "NO.SUCH")
+    trigger_message = MQTM.unpack(body, encoding=header.encoding, ccsid=header.coded_char_set_id)
+    assert (trigger_message.q_name, trigger_message.trigger_data) == ("B", "NO.SUCH")
 
 
 def test_message_that_is_no_trigger_message(estate: Estate) -> None:

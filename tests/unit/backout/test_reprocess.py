@@ -12,7 +12,9 @@ from mq_support import DLQ, Manager, dead_letter
 
 from mqops.cli import main
 from mqops.decide import preflight_record as preflight
-from mqops.deciders.backout import BackoutPass, carry_out, plan_pass
+from mqops.deciders.backout import BACKOUT, BackoutRequest
+from mqops.deciders.decider import NothingToDo
+from mqops.deciders.run import carry_out, plan_run
 from mqops.errors import SettingsError, TransientMQError
 from mqops.lake.parquet import read_parquet
 from mqops.mq.connection import MqConnection
@@ -42,7 +44,7 @@ def work(manager: Manager, tmp_path: Path) -> Any:
     def run(text: str = "ACTION(RETRY)", *, queues: tuple[str, ...] = (), dry_run: bool = False, cap: int = 2) -> Any:
         parsed = parse(text, origins=True)
         assert parsed.table, parsed.errors
-        what = BackoutPass(
+        what = BackoutRequest(
             connection=manager.connection,
             lake=tmp_path / "lake",
             table=parsed.table,
@@ -50,10 +52,11 @@ def work(manager: Manager, tmp_path: Path) -> Any:
             queues=queues,
             replay_cap=cap,
         )
-        found, folder, plan = plan_pass(what)
-        if folder is None or plan is None:
-            return found
-        return (folder, plan) if dry_run else carry_out(what, folder, plan)
+        try:
+            folder, plan = plan_run(BACKOUT, what)
+        except NothingToDo as nothing:
+            return nothing.selection
+        return (folder, plan) if dry_run else carry_out(BACKOUT, what, folder, plan)
 
     return run
 
@@ -67,15 +70,15 @@ def jms(destination: str) -> bytes:
 RFH2 = {"Format": "MQHRF2", "CodedCharSetId": 1208, "Encoding": 546}
 
 
-@pytest.mark.parametrize(("room", "told"), [(30, []), (29, ["PAY: the longest message has 30 bytes"])])
-def test_the_preflight_takes_off_an_MQDLH_and_not_what_stands_in_for_one(manager, work, room, told):
+@pytest.mark.parametrize(("room", "expected"), [(30, []), (29, ["PAY: the longest message has 30 bytes"])])
+def test_the_preflight_takes_off_an_MQDLH_and_not_what_stands_in_for_one(manager, work, room, expected):
     manager.mqsc(f"ALTER QLOCAL(PAY) MAXMSGL({room})")
     manager.put("PAY.BOQ", [({"Format": "MQSTR"}, b"x" * 30), dead_letter("PAY", b"x" * 29, reason=0)])
     folder, _plan = work("ACTION(FWD) FWDQ(PAY) HEADER(NO)", dry_run=True)
-    found = preflight.kept(folder)
+    found = preflight.read_preflight(folder)
     assert found is not None
     doubts = [f"{one.destination.partition('@')[0]}: {one.what}" for one in found.doubts]
-    assert [line.partition(",")[0] for line in doubts] == told
+    assert [line.partition(",")[0] for line in doubts] == expected
 
 
 def test_P08_put_back_on_the_queue_that_names_the_backout_queue(manager, work):
@@ -213,13 +216,13 @@ def test_P11_misconfigured_queues_are_in_the_summary(manager, work):
         "DEFINE QLOCAL(BAD.SHUT) BOTHRESH(1) BOQNAME(CLOSED.BOQ)\nDEFINE QLOCAL(FINE) BOTHRESH(0) BOQNAME(NOT.THERE)"
     )
     nothing = work()
-    assert nothing.filled == ()
-    told = nothing.setting.remarks()
-    assert [text.split(":")[1].strip() for text in told] == ["BAD.GONE", "BAD.NONE", "BAD.SELF", "BAD.SHUT"]
+    assert nothing.queues == ()
+    remarks = nothing.setting.remarks()
+    assert [text.split(":")[1].strip() for text in remarks] == ["BAD.GONE", "BAD.NONE", "BAD.SELF", "BAD.SHUT"]
     manager.put("PAY.BOQ", [({}, b"one")])
     _folder, plan = work(dry_run=True)
-    assert plan.remarks == told
-    assert work().remarks == told
+    assert plan.remarks == remarks
+    assert work().remarks == remarks
 
 
 def test_dlq_named_as_backout_queue_is_left_to_its_own_workflow(manager, work):
@@ -251,7 +254,7 @@ def test_wrong_input_is_told_and_loses_nothing(manager, work, tmp_path):
     assert parsed.table
     gone = MqConnection(queue_manager="GONE", environment=manager.connection.environment)
     with pytest.raises((TransientMQError, Exception), match="MQRC_Q_MGR_NAME_ERROR"):
-        plan_pass(BackoutPass(connection=gone, lake=tmp_path, table=parsed.table, text="ACTION(RETRY)"))
+        plan_run(BACKOUT, BackoutRequest(connection=gone, lake=tmp_path, table=parsed.table, text="ACTION(RETRY)"))
     assert manager.bodies("PAY.BOQ") == [b"one"]
 
 

@@ -46,7 +46,10 @@ def age_out(manager: Manager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
 
     def run(*arguments: str) -> Result:
-        return CliRunner().invoke(main, ["expiry", "age-out", *arguments, "--older-than", "1d"])
+        return CliRunner().invoke(
+            main,
+            ["expiry", "age-out", *arguments, "--older-than", "1d", "--yes"],
+        )
 
     return run
 
@@ -114,6 +117,16 @@ def test_E15_only_what_is_too_old_goes_and_only_who_asked_gets_a_report(manager,
     assert (manager.bodies("A"), manager.bodies("B")) == ([b"young"], [])
     wanted = [b"old of B"] + [b"old %d" % number for number in range(60) if number % 2]
     assert sorted(body for _md, body in reports(manager)) == sorted(wanted)
+
+
+@pytest.mark.parametrize("attribute", ["GET", "PUT"])
+def test_a_dry_run_makes_the_preflight(manager: Manager, age_out: Any, attribute: str) -> None:
+    put_old(manager, "A", ({}, b"x"))
+    manager.mqsc(f"ALTER QLOCAL(MQOPS.LEDGER) {attribute}(DISABLED)")
+    found = of_result(age_out("A", "--dry-run", "--json"))["preflight"]["findings"]
+    assert [(one["destination"], one["what"]) for one in found] == [
+        ("MQOPS.LEDGER", f"{attribute}(DISABLED): no run can begin")
+    ]
 
 
 def test_E15_a_dry_run_discards_and_reports_nothing(manager, age_out):
@@ -234,8 +247,11 @@ def test_E15_what_was_discarded_by_age_can_be_undone(manager, age_out):
 @pytest.mark.parametrize(
     ("queue", "why"),
     [
-        ("QM2", "QM2 is a transmission queue: its messages are its channel's"),
-        ("SYSTEM.DEFAULT.LOCAL.QUEUE", "SYSTEM.DEFAULT.LOCAL.QUEUE is not for discarding by age"),
+        ("QM2", "QM2 is a transmission queue: no workflow takes the messages of a channel"),
+        (
+            "SYSTEM.DEFAULT.LOCAL.QUEUE",
+            "SYSTEM.DEFAULT.LOCAL.QUEUE: messages of SYSTEM.* and MQOPS.* queues are not discarded by age",
+        ),
     ],
 )
 def test_E15_queues_that_are_refused(age_out, queue, why):

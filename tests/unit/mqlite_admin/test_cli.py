@@ -11,10 +11,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pymqi
 import pytest
 
-from mqlite import service_lock, users
-from mqlite.service import LOG_BYTES
+from mqlite.security import users
+from mqlite.storage import service_lock
+from mqlite.storage.error_log import LOG_BYTES
 
 if TYPE_CHECKING:
     from .conftest import Mqlite
@@ -34,11 +36,11 @@ def test_create_list_delete(mqlite: Mqlite) -> None:
     rows = {row["name"]: row for row in json.loads(mqlite("list", "--json").output)}
     assert (rows["QM1"]["platform"], rows["QM1"]["ccsid"]) == ("unix", 1208)
     assert (rows["MVS1"]["platform"], rows["MVS1"]["ccsid"]) == ("zos", 1047)
-    assert "STATUS(ended)" in mqlite("list").output
+    assert "STATUS(service not running)" in mqlite("list").output
     assert "AMQ8110S" in mqlite("create", "QM1", code=1).output
     assert "is not a queue manager name" in mqlite("create", "no good", code=1).output
     mqlite("delete", "QM1")
-    assert listed(mqlite) == {"MVS1": "ended"}
+    assert listed(mqlite) == {"MVS1": "service not running"}
     assert "MQRC_Q_MGR_NAME_ERROR" in mqlite("delete", "QM1", code=1).output
 
 
@@ -65,6 +67,18 @@ def test_no_queue_manager_is_made_where_another_user_can_change_it(mqlite: Mqlit
     mqlite("create", "QM1")
 
 
+def test_no_queue_manager_is_used_where_another_user_can_change_it(mqlite: Mqlite) -> None:
+    """The rights may have changed since `mqlite create`."""
+    mqlite("create", "QM1")
+    home = Path(os.environ["MQLITE_HOME"])
+    home.chmod(0o720)
+    assert "run chmod go-w on it" in mqlite("mqsc", "QM1", stdin="PING QMGR\n", code=1).output
+    with pytest.raises(pymqi.MQMIError, match="MQRC_NOT_AUTHORIZED"):
+        pymqi.connect("QM1")
+    home.chmod(0o700)
+    pymqi.connect("QM1").disconnect()
+
+
 def test_a_log_that_begins_anew_is_private_too(mqlite: Mqlite) -> None:
     mqlite("create", "QM1")
     (folder("QM1") / "errors.log").write_text("x" * LOG_BYTES)
@@ -85,7 +99,7 @@ def test_service_starts_once_and_ends(mqlite: Mqlite) -> None:
     assert "running already" in mqlite("start", "QM1").output
     assert "AMQ5610E" in mqlite("delete", "QM1", code=1).output
     mqlite("end", "QM1")
-    assert listed(mqlite) == {"QM1": "ended"}
+    assert listed(mqlite) == {"QM1": "service not running"}
     assert "AMQ8146E" in mqlite("end", "QM1", code=1).output
 
 
@@ -94,7 +108,7 @@ def test_service_that_was_killed_is_seen_as_ended(mqlite: Mqlite) -> None:
     mqlite("start", "QM1")
     os.kill(service_lock.holder(folder("QM1")), signal.SIGKILL)
     service_lock.wait_until_ended(folder("QM1"))
-    assert listed(mqlite) == {"QM1": "ended"}
+    assert listed(mqlite) == {"QM1": "service not running"}
     assert "started" in mqlite("start", "QM1").output
     mqlite("end", "QM1")
 

@@ -90,7 +90,8 @@ def test_end_stops_reading(mqsc: Mqsc) -> None:
         (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "DEFINE CHANNEL(R) CHLTYPE(RCVR)"], "AMQ8226E"),
         (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "ALTER CHANNEL(R) CHLTYPE(SVRCONN)"], "AMQ8232E"),
         (["DEFINE CHANNEL(R) CHLTYPE(RCVR)", "PING CHANNEL(R)"], "AMQ8232E"),
-        (["DISPLAY CONN(FFFF*)"], "AMQ8147E"),
+        (["DISPLAY CONN(FFFF*)"], "AMQ8461I: Connection identifier not found."),
+        (["DEFINE QLOCAL(A)", "DISPLAY QSTATUS(A) TYPE(HANDLE)"], "AMQ8565I: Queue Status not found."),
         (["REFRESH QMGR TYPE(EXPIRY) NAME(*)"], "AMQ8405I"),  # not on this platform
         (["DEFINE QLOCAL(A) DESCR(HELLO WORLD)"], "AMQ8405I"),  # two values where there is one
         (["ALTER QMGR DEADQ(A, B)"], "AMQ8405I"),
@@ -245,3 +246,17 @@ def test_what_display_shows_defines_the_same_again(mqsc: Mqsc) -> None:
     assert "   DEFTYPE(PREDEFINED)                     DESCR(it's)" in lines
     assert any("TRIGTYPE(DEPTH)" in line for line in lines)
     assert any("TRIGGER" in line.split() for line in lines)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "DISPLAY LSSTATUS(*)", "DIS CLUSQMGR(*)", "DEFINE SERVICE(S)", "START SERVICE(S)", "DISPLAY ENTAUTH",
+        "DISPLAY PUBSUB ALL", "DISPLAY TPSTATUS('a/b')", "DIS SBSTATUS(*)", "MOVE QL(A) TOQLOCAL(B)",
+        "START LISTENER(L)", "SUSPEND QMGR", "SET CHLAUTH('*') TYPE(BLOCKUSER)", "DISPLAY STGCLASS(*)",
+    ],
+)  # fmt: skip
+def test_commands_of_IBM_MQ_that_are_not_there_say_so(mqsc: Mqsc, command: str) -> None:
+    output = mqsc(command, code=10)
+    assert "not supported by the embedded queue manager" in output
+    assert "No commands have a syntax error." in output

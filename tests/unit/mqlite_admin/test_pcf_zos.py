@@ -43,6 +43,21 @@ def test_command_queue_has_its_name_of_other_platforms_too(zos: Application) -> 
     assert found[CMQC.MQCA_BASE_Q_NAME].strip() == b"SYSTEM.COMMAND.INPUT"
 
 
+@pytest.mark.parametrize(
+    ("scope", "reason"),
+    [(b"", 0), (b"QM1", 0), (b"QM2", CMQCFC.MQRCCF_COMMAND_SCOPE_ERROR), (b"*", CMQCFC.MQRCCF_COMMAND_SCOPE_ERROR)],
+)
+def test_CommandScope_is_this_queue_manager(zos: Application, scope: bytes, reason: int) -> None:
+    wanted = {NAME: b"SYSTEM.DEFAULT.LOCAL.QUEUE", CMQCFC.MQCACF_COMMAND_SCOPE: scope}
+    pcf = pymqi.PCFExecute(zos.manager)
+    if not reason:
+        assert len(pcf.MQCMD_INQUIRE_Q(wanted)) == 1
+        return
+    with pytest.raises(pymqi.MQMIError) as error:
+        pcf.MQCMD_INQUIRE_Q(wanted)
+    assert error.value.reason == reason
+
+
 @pytest.mark.parametrize("platform", ["unix", "zos"])
 def test_operations_inquire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
     monkeypatch.setenv("MQLITE_HOME", str(tmp_path / "home"))

@@ -48,7 +48,7 @@ def test_dynamic_queue_takes_the_backout_attributes_from_its_model(mqsc: Mqsc, c
 
 
 def test_connections_and_what_they_have_open(mqsc: Mqsc, connection: pymqi.QueueManager) -> None:
-    assert "AMQ8147E" in mqsc("DISPLAY CONN(*) TYPE(HANDLE)", code=10)  # nobody has anything open
+    assert "AMQ8461I" in mqsc("DISPLAY CONN(*) TYPE(HANDLE)", code=10)  # nobody has anything open
     queue = pymqi.Queue(connection, "Q", CMQC.MQOO_INQUIRE)
     queue.inquire(CMQC.MQIA_CURRENT_Q_DEPTH)
     handle = mqsc("DISPLAY CONN(*) TYPE(HANDLE)")

@@ -103,7 +103,7 @@ def test_a_thread_whose_connection_is_broken_may_connect_again(application: Appl
 
 @pytest.mark.parametrize("name", ["00", "*"])
 def test_names_one_connection(application: Application, name: str) -> None:
-    with pytest.raises(AssertionError, match="AMQ8147E"):
+    with pytest.raises(AssertionError, match="AMQ8461I"):
         run_mqsc(f"STOP CONN({name})")
     assert application.depth("Q1") == 0
 

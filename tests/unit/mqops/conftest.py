@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import commands
 import pytest
 from click.testing import CliRunner
 
@@ -18,7 +19,7 @@ def mqops(manager, tmp_path):
     def run(*arguments: str, text: str = "", expect: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
         environment = {**manager.environment, "MQOPS_LAKE": str(tmp_path / "lake"), **more}
         command = [sys.executable, "-m", "mqops.cli", *arguments]
-        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
+        done = commands.run(command, input=text, env=environment, text=True, capture_output=True)
         assert done.returncode == expect, done.stdout + done.stderr
         return done
 
@@ -27,12 +28,12 @@ def mqops(manager, tmp_path):
 
 @pytest.fixture
 def mqops_here(manager, tmp_path, monkeypatch):
-    """Runs `mqops` in this process."""
+    """Runs `mqops` in this process; environment variables as keywords."""
     monkeypatch.setenv("MQLITE_HOME", str(manager.home))
     monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
 
-    def run(*arguments: str, text: str = "", expect: int = 0):
-        done = CliRunner().invoke(main, arguments, input=text)
+    def run(*arguments: str, text: str = "", expect: int = 0, **more: str):
+        done = CliRunner().invoke(main, arguments, input=text, env=more)
         assert done.exit_code == expect, done.output
         return done
 

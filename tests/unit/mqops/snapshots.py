@@ -8,13 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mq_support import dead_letter
+from snapshot_support import browsed, written_snapshot
 
-from mqops.lake.files import make_folder
-from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
-from mqops.observe import snapshot
-from mqops.observe.arrow import SNAPSHOT, batches
-from mqops.observe.core.decode import row_maker
 from mqwire.structures import MQMD_LAYOUT
 
 OBSERVED = "2026-01-03T03:04:05+00:00"
@@ -38,14 +34,9 @@ def recorded(
     observed_at: str = OBSERVED,
 ) -> RunFolder:
     """The run folder LAKE/QM1/runs/<run> with a snapshot of these messages (MQMD fields, body), MsgIds 1, 2, ..."""
-    folder = RunFolder.at(lake, "QM1", run)
-    snapshot.begin(folder)
-    make_folder(folder.snapshot)
-    row = row_maker("QM1", queue, datetime.fromisoformat(observed_at).astimezone(UTC))
-    rows = [row(position, _md(position + 1, fields), body) for position, (fields, body) in enumerate(messages)]
-    write_parquet(folder.snapshot, SNAPSHOT, batches(rows))
-    snapshot.finish(folder, "QM1", [queue], observed_at)
-    return folder
+    of = browsed(queue, datetime.fromisoformat(observed_at).astimezone(UTC))
+    given = ((_md(number, fields), body) for number, (fields, body) in enumerate(messages, 1))
+    return written_snapshot(RunFolder.at(lake, "QM1", run), of, given)
 
 
 def msg_id(number: int) -> str:

@@ -6,19 +6,20 @@ from dataclasses import replace
 
 import pytest
 
+from mqops.actions import Action
 from mqops.ledger.core.account import account
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.marker import Marker, MarkerRow
 from mqops.ledger.core.tries import count_tries
 from mqops.model import RunSummary
-from mqops.prove.core.balance import ABSENT, NOT_FOUND, PlannedRow, _adds_up, balance
+from mqops.prove.core.balance import ABSENT, NOT_FOUND, PlannedRow, balance
 
 PLAN = PlanIdentity(run="r", digest="d")
 EMPTY = RunSummary(run="r", workflow="dlq", queue_manager="QM", queue="DLQ", plan="d")
 
 
 def row(number, action="RETRY", key=None, line=1):
-    return PlannedRow(number, "DLQ", key or f"k{number}", action, line, f"rule-{line}")
+    return PlannedRow(number, "DLQ", key or f"k{number}", Action(action), line, f"rule-{line}")
 
 
 def done(number, action="RETRY", key=None, reason=None, dest="A"):
@@ -29,7 +30,15 @@ def marker(first, following, *rows, kind="acted", lane=0, absent=(), left=()):
     unit = PLAN.marker_id(lane, first, kind).hex()
     values = {"unit": unit, "run": "r", "plan": "d", "kind": kind, "at": "now"}
     kept = {"why": tuple(left)} if left else {}
-    return Marker(**values, lane=lane, first=first, next=following, rows=tuple(rows), absent=tuple(absent), left=kept)
+    return Marker(
+        **values,
+        lane=lane,
+        first=first,
+        next=following,
+        rows=tuple(MarkerRow(*one) for one in rows),
+        absent=tuple(absent),
+        left=kept,
+    )
 
 
 def issued(*lengths):
@@ -64,6 +73,27 @@ def test_law5_planned_is_moved_discarded_left_and_gone():
     assert RunSummary.from_json(summary.to_json()) == summary
 
 
+def test_law5_each_count_is_the_number_of_messages_rule_by_rule():
+    rows = [row(number, "DISCARD" if number == 9 else "RETRY", line=1 + number % 2) for number in range(14)]
+    markers = [
+        issued(14),
+        marker(0, 14, *(done(number) for number in range(5)), done(9, "DISCARD", dest=""), absent=[5, 6, 7]),
+        marker(0, 14, *(done(number, reason=2053) for number in (8, 10, 11)), kind="failed"),
+        marker(0, 14, done(12, reason=2016), kind="failed"),
+    ]
+    summary = prove(rows, markers, ["k8", "k10", "k12", "k0", "k1", "new", "newer"])
+    assert (totals(summary), summary.planned, summary.failed, summary.unexplained) == ((5, 1, 3, 4), 14, 4, 1)
+    assert [(one.rule_line, one.action, one.planned, one.failed) for one in summary.rules] == [
+        *((1, "RETRY", 7, 3), (2, "DISCARD", 1, 0), (2, "RETRY", 6, 1)),
+    ]
+    assert [(one.moved, one.discarded, one.left, one.gone, one.unexplained) for one in summary.rules] == [
+        *((3, 0, 3, 1, 0), (0, 1, 0, 0, 0), (2, 0, 0, 3, 1)),
+    ]
+    assert summary.reasons == {"2016": 1, "MQRC_Q_FULL": 3}
+    assert summary.gone_because == {ABSENT: 3, NOT_FOUND: 1}
+    assert (summary.returned, summary.arrived) == (2, 2)
+
+
 def test_messages_of_the_same_identity_stand_for_each_other():
     rows = [row(number, key="same") for number in range(4)]
     summary = prove(rows, [issued(4), marker(0, 4, done(1, key="same"), absent=[0, 2, 3])], ["same", "same"])
@@ -77,6 +107,15 @@ def test_what_was_forwarded_to_the_same_queue_is_moved_and_no_evidence_of_anythi
     summary = prove(rows, markers, ["same"])
     assert totals(summary) == (1, 0, 0, 1)
     assert summary.returned == 0
+
+
+def test_what_was_forwarded_to_the_same_queue_stands_for_one_message_there():
+    rows = [row(number, "FWD", key="same") for number in range(3)]
+    markers = [issued(3), marker(0, 2, *(done(number, "FWD", key="same", dest="DLQ") for number in (0, 1)))]
+    summary = prove(rows, markers, ["same"] * 3)
+    assert (totals(summary), summary.arrived, summary.returned) == ((2, 0, 1, 0), 0, 0)
+    fewer = prove(rows, markers, ["same"])  # what was forwarded and consumed since takes nothing else away
+    assert (totals(fewer), fewer.arrived, fewer.balanced) == ((2, 0, 0, 1), 0, True)
 
 
 def test_a_moved_message_that_is_on_the_queue_again_has_returned():
@@ -148,9 +187,9 @@ def test_law5_what_nothing_explains_is_unexplained_and_does_not_balance(markers)
 def test_law5_the_sums_alone_make_a_run_unbalanced():
     """What is unexplained counts, also if nothing had told of it in words."""
     rule = prove([row(0)], [issued(1), marker(0, 1)]).rules[0]
-    assert (rule.planned, rule.unexplained, _adds_up(rule)) == (1, 1, False)
-    assert _adds_up(replace(rule, gone=1))
-    assert not _adds_up(replace(rule, gone=2))
+    assert (rule.planned, rule.unexplained, rule.adds_up) == (1, 1, False)
+    assert replace(rule, gone=1).adds_up
+    assert not replace(rule, gone=2).adds_up
 
 
 @pytest.mark.parametrize(
@@ -159,6 +198,7 @@ def test_law5_the_sums_alone_make_a_run_unbalanced():
         ([issued(2), marker(0, 2, done(0)), marker(1, 2, done(1))], "lane 0: the units of work overlap at position 1"),
         ([issued(2), marker(1, 2, done(1))], "lane 0: the units of work leave a gap at position 0"),
         ([issued(2), marker(0, 3)], "lane 0: 3 positions were dealt with, 2 were issued"),
+        ([issued(2), marker(0, 1, done(0), lane=1)], "lane 1: 1 positions were dealt with, 0 were issued"),
         ([issued(2), marker(0, 1, done(0)), marker(1, 2, done(0))], "row 0 was recorded as acted on twice"),
         ([issued(2), marker(0, 1, left=[0]), marker(1, 2, left=[0])], "row 0 was recorded as left twice"),
         ([issued(2), marker(0, 1, absent=[0]), marker(1, 2, absent=[0])], "row 0 was recorded as absent twice"),
@@ -181,7 +221,7 @@ def test_law5_the_sums_alone_make_a_run_unbalanced():
         ),
         (
             [issued(2), marker(0, 1, done(0)), marker(0, 1, done(1, reason=2053), kind="failed")],
-            "lane 0: the markers of the unit of work at position 0 name 1 rows more than it has",
+            "lane 0: the markers of the unit of work at position 0 name 1 row more than it has",
         ),
     ],
 )

@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import commands
 from mq_support import DLQ, dead_letter, until
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\nACTION(IGNORE)\n"
@@ -30,33 +31,33 @@ def test_D11_two_handlers_beside_an_application_are_exact(queue_manager, tmp_pat
         assert reader.stdout.readline() == "ready\n"
         command = [*(sys.executable, "-m", "mqops.cli", "dlq", "run", "--once", DLQ, "QM1"), "--json"]
         command += ["--rules", str(tmp_path / "t.rules"), "--unit-size", "5", "--pace", str(PACE)]
-        handlers = [subprocess.Popen(command, **pipes) for _ in range(2)]
+        handlers = [commands.Command(command, **pipes) for _ in range(2)]
         until(lambda: len(list(lake.glob("QM1/runs/*/issued.json"))) == 2)  # both act
         reader.stdin.write("go\n")
         reader.stdin.flush()
         summaries = [json.loads(handler.communicate()[0]) for handler in handlers]
-        told = json.loads(reader.communicate()[0])
+        document = json.loads(reader.communicate()[0])
     finally:
         for process in (reader, *handlers):
             process.kill()
 
     assert [handler.returncode for handler in handlers] == [0, 0]
     export = [sys.executable, "-m", "mqops.cli", "ledger", "export"]
-    events = map(json.loads, subprocess.run(export, check=True, **pipes).stdout.splitlines())
+    events = map(json.loads, commands.run(export, check=True, **pipes).stdout.splitlines())
     acted = [(event["action"], event["msg_id"]) for event in events if event["outcome"] == "acted"]
     moved = [one for action, one in acted if action == "RETRY"]
     discarded = [one for action, one in acted if action == "DISCARD"]
-    got = [one for one, _body in told["got"]]
+    got = [one for one, _body in document["got"]]
     left = [md["MsgId"].hex() for md, _body in manager.messages(DLQ)]
 
     # each message is in one place, whole
     assert Counter(got + moved + discarded + left) == Counter(list(put))
-    assert all(put[one].hex() == body for one, body in told["got"])
+    assert all(put[one].hex() == body for one, body in document["got"])
     assert Counter(manager.bodies("A")) == Counter(put[one][172:] for one in moved)
     assert all(put[md["MsgId"].hex()] == body for md, body in manager.messages(DLQ))
     # everybody had a part in it, and who came too late has counted it
     assert len(got) >= MOST_GOT
-    assert min(told["backouts"], len(moved), len(discarded), *(one["moved"] for one in summaries)) > 0
+    assert min(document["backouts"], len(moved), len(discarded), *(one["moved"] for one in summaries)) > 0
     assert [one["balanced"] for one in summaries] == [True, True]
     for one in summaries:
         assert one["planned"] == one["moved"] + one["discarded"] + one["left"] + one["gone"]
@@ -65,4 +66,4 @@ def test_D11_two_handlers_beside_an_application_are_exact(queue_manager, tmp_pat
     assert sum(one["discarded"] for one in summaries) == len(discarded)
     assert manager.depth("MQOPS.LEDGER") == 0
     verify = [sys.executable, "-m", "mqops.cli", "ledger", "verify"]
-    assert subprocess.run(verify, **pipes).returncode == 0
+    assert commands.run(verify, **pipes).returncode == 0

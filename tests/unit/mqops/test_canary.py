@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from act_support import EXTENDED, after_commits, counts, planned, proved, send_back, taken
-from mq_support import DLQ, dead_letter
+from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 
 from mqops.act import in_process as acting
-from mqops.act.canary import CAME_BACK, FAILED, NONE_THERE
+from mqops.act.canary import CAME_BACK, FAILED, NONE_THERE, UNREAD, CanaryRecord
 from mqops.act.core.mover import BEHIND
 from mqops.act.in_process import act
 from mqops.errors import PlanChanged, Stopped
@@ -35,20 +36,27 @@ def manager(queue_manager):
     return queue_manager(mqsc=QUEUES)
 
 
+@pytest.fixture(autouse=True)
+def nobody_has_to_read(tmp_path, monkeypatch):
+    """These tests are about canaries that come back; what is not read is tested with another estate."""
+    monkeypatch.setenv("MQOPS_ESTATE", storage_estate(tmp_path, "*"))
+
+
 def fill(manager, *queues: str, each: int = 10) -> None:
     manager.put(DLQ, [dead_letter(queue, b"%s %d" % (queue.encode(), n)) for n in range(each) for queue in queues])
 
 
 def fates(summary) -> dict[str, tuple[int, int, str]]:
     """Destination → canaries, those that came back, why the group is stopped."""
-    return {one["unit_group"]: (one["canaries"], one["back"], one["why"]) for one in summary.canaries}
+    return {one.unit_group: (one.canaries, one.back, one.why) for one in summary.canaries}
 
 
 def test_groups_whose_canaries_came_back_are_stopped_and_others_go_on(manager, lake):
     fill(manager, "A", "B")
     run, plan = planned(manager, lake, canary=2, canary_wait=0)
     assert plan.remarks == (
-        "canaries: 2 messages of each destination and rule go first; after 0 s the rest follows where none came back",
+        "canaries: 2 messages of each destination and rule go first; after 0 s the rest follows where all were read "
+        "and none came back",
     )
     moved_before = []
 
@@ -65,7 +73,15 @@ def test_groups_whose_canaries_came_back_are_stopped_and_others_go_on(manager, l
     assert proof.finished
     assert proof.left_because == {CAME_BACK: 8}
     assert fates(proof) == {"A@QM1": (2, 2, CAME_BACK), "B@QM1": (2, 0, "")}
-    assert proof.canaries[1]["unread"] == 2
+    digest = read_json(run.plan_json)["digest"]
+    kept = CanaryRecord.read(run, digest)
+    assert kept is not None
+    assert kept.decision == proof.canaries
+    assert kept.decided_at > proof.proved_at[:10]
+    assert CanaryRecord.read(run, "another plan") is None
+    for record in (kept, replace(kept, decision=None, decided_at="")):
+        record.write(run)
+        assert CanaryRecord.read(run, digest) == record
     assert manager.bodies("B") == [b"B %d" % n for n in range(10)]
     ledger = [Marker.from_json(entry) for entry in LedgerFile(run.lake_folder, str).entries()]
     assert sum(len(rows) for marker in ledger for rows in marker.left.values()) == 8
@@ -312,7 +328,8 @@ def test_the_decision_is_made_once_whatever_happens_to_the_canaries_afterwards(m
     assert proved(manager, run)["planned"] == 12
 
 
-def test_stopped_while_it_waits_it_waits_again(manager, lake, monkeypatch):
+@pytest.mark.parametrize("proved_meanwhile", [False, True])  # then the canaries' markers are in the ledger
+def test_stopped_while_it_waits_it_waits_again(manager, lake, proved_meanwhile):
     fill(manager, "A", each=6)
     run, _plan = planned(manager, lake, canary=2, canary_wait=1)
     stop_it = after_commits(lambda _number: stop(run.path, Stop(by="carol", at="now")))
@@ -320,6 +337,8 @@ def test_stopped_while_it_waits_it_waits_again(manager, lake, monkeypatch):
         act(manager.connection, run, port=stop_it)
     assert read_json(run.canary_json)["decision"] is None
     assert manager.depth("A") == 2
+    if proved_meanwhile:
+        assert prove(manager.connection, run).moved == 2
     send_back(manager, "A")
     lift(run.path)
     act(manager.connection, run)
@@ -345,8 +364,8 @@ def test_law2_the_approval_covers_how_a_plan_is_carried_out(manager, lake):
 def test_lanes_of_canaries_are_the_second_half(manager, lake):
     fill(manager, "A", "B", each=4)
     run, _plan = planned(manager, lake, canary=1)
-    order = acting.read_order(run)
-    dealt = acting._dealt(acting._rows(run, order), 2, order.handling)
+    approved_plan = acting.read_approved_plan(run)
+    dealt = acting._dealt(acting._rows(run, approved_plan), 2, approved_plan.pacing)
     assert [[(row.dest_q, row.position) for row in lane] for lane in dealt] == [
         [*(("A", n) for n in range(3)), *(("B", n) for n in range(3, 6))],
         [("A", 0), ("B", 1)],
@@ -362,5 +381,27 @@ def test_what_cannot_be_watched_is_told(manager, lake):
     proof = prove(manager.connection, run)
     assert counts(proof) == {"planned": 6, "moved": 6}
     not_known, not_watched = proof.remarks[1:]
-    assert not_known == "canaries: whether FAR@QM1 has a backout queue is not known: it is not a local queue"
+    assert not_known == (
+        "canaries: whether FAR@QM1 has a backout queue and a program that reads is not known: it is not a local queue"
+    )
     assert not_watched.startswith("canaries: NOT.THERE is not watched: MQOPEN on NOT.THERE failed: MQRC_UNKNOWN_OBJECT")
+
+
+def test_canaries_that_nobody_has_read_prove_nothing(manager, lake, tmp_path, monkeypatch):
+    """A is read, B is not; of two more that nobody reads, one is storage by the estate, one as a backout queue."""
+    monkeypatch.setenv("MQOPS_ESTATE", storage_estate(tmp_path, "KEPT.*"))
+    manager.mqsc("DEFINE QLOCAL(KEPT.HERE)\n")
+    fill(manager, "A", "B", "KEPT.HERE", "B.BACK", each=3)
+    run, plan = planned(manager, lake, canary=1, canary_wait=1)
+    assert "the rest follows where all were read and none came back" in plan.remarks[0]
+    act(manager.connection, run, port=after_commits(lambda _number: taken(manager, "A") and None))
+    proof = prove(manager.connection, run)
+    assert fates(proof) == {
+        "A@QM1": (1, 0, ""),
+        "B@QM1": (1, 0, UNREAD),
+        "B.BACK@QM1": (1, 0, ""),
+        "KEPT.HERE@QM1": (1, 0, ""),
+    }
+    assert (proof.left_because, [one.unread for one in proof.canaries]) == ({UNREAD: 2}, [0, 0, 1, 0])
+    assert counts(proof) == {"planned": 12, "moved": 10, "left": 2}
+    assert manager.bodies("B") == [b"B 0"]

@@ -81,7 +81,8 @@ def test_an_argument_that_is_no_name_is_one_line_and_exit_1(mqops, arguments, sa
     assert not done.stdout
 
 
-def test_json_that_is_nested_too_deeply_is_not_taken(mqops, tmp_path):
+def test_json_that_is_nested_too_deeply_is_not_taken(manager, mqops, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
     deep = "[" * 100_000
     refused = mqops("dlq", "run", DLQ, "QM1", MQOPS_CONNECTION=deep, expect=1).stderr
     assert refused == "mqops: MQOPS_CONNECTION is not a connection as JSON: RecursionError\n"
@@ -95,7 +96,13 @@ def test_json_that_is_nested_too_deeply_is_not_taken(mqops, tmp_path):
 def test_a_question_mark_prints_the_usage(mqops, arguments):
     said = mqops("dlq", "run", *arguments, text="").stdout
     assert said == mqops("dlq", "run", "--help").stdout
-    for promise in ("RETRYINT and WAIT of the table hold", "asks nobody", "--dry-run", "Exit codes: 0", "--once"):
+    for promise in (
+        "RETRYINT and WAIT of the table have their usual meaning",
+        "without a question",
+        "--dry-run",
+        "Exit codes: 0",
+        "--once",
+    ):
         assert promise in " ".join(said.split())
 
 
@@ -108,8 +115,8 @@ ACTION(FWD) FWDQ(ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZ)
 
 
 def test_D07_errors_in_the_table_have_the_numbers_of_runmqdlq(mqops):
-    told = mqops("dlq", "run", DLQ, "QM1", text=ERRORS, expect=1).stderr
-    found = [line.split(": ")[:2] for line in told.splitlines() if line[:1].isdigit() and ": AMQ" in line]
+    errors = mqops("dlq", "run", DLQ, "QM1", text=ERRORS, expect=1).stderr
+    found = [line.split(": ")[:2] for line in errors.splitlines() if line[:1].isdigit() and ": AMQ" in line]
     assert found == [
         ["1:10", "AMQ8757"],  # an integer out of range
         ["2:10", "AMQ8753"],  # a keyword twice
@@ -118,7 +125,7 @@ def test_D07_errors_in_the_table_have_the_numbers_of_runmqdlq(mqops):
         ["3:45", "AMQ8759"],
         ["4:18", "AMQ8752"],
     ]
-    assert "  AMQ8758: 6 errors in the rules table: correct them and start again" in told
+    assert "  AMQ8758: 6 errors in the rules table: correct the table and start again" in errors
     assert "AMQ8750: no rule" in mqops("dlq", "run", DLQ, "QM1", text="\n", expect=1).stderr
 
 

@@ -11,8 +11,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import commands
 import pytest
-from mq_support import DLQ, dead_letter
+from mq_support import DLQ, dead_letter, storage_estate
 
 from mqops.act.in_process import act
 from mqops.lake.run import RunFolder
@@ -31,8 +32,8 @@ def test_a_pass_with_the_arguments_of_runmqdlq(manager, mqops):
     said = mqops("dlq", "run", "--once", DLQ, "QM1", text=RETRY).stdout.splitlines()
     assert said[0].startswith(f"{DLQ} of QM1, run cli-")
     assert said[1:4] == [
-        "       2  line 1: RETRY: 1 moved, 0 discarded, 1 left, 0 gone, 1 tries failed",
-        "       1  tries failed with MQRC_PUT_INHIBITED",
+        "       2  line 1: RETRY: 1 moved, 0 discarded, 1 left, 0 gone, 1 try failed",
+        "       1 try failed with MQRC_PUT_INHIBITED",
         "2 planned = 1 moved + 0 discarded + 1 left + 0 gone: balances",
     ]
     assert manager.bodies("A") == [b"x"]
@@ -85,15 +86,17 @@ def test_law2_a_dry_run_moves_nothing_and_says_what_it_would(manager, mqops):
 def test_what_is_wrong_with_the_destinations_is_told_before_anything_is_moved(manager, mqops):
     manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("SHUT", b"y")])
     problem = "problem: SHUT@QM1: PUT(DISABLED). ALTER QLOCAL(SHUT) PUT(ENABLED)\n"
-    idle = "warning: A@QM1: nobody has it open for input. Is the application up?\n"
+    idle = "warning: A@QM1: no program has it open for input. Check that the application runs\n"
     said = mqops("dlq", "run", "--once", DLQ, "QM1", "--dry-run", text=RETRY)
     assert said.stdout.index(problem) < said.stdout.index(idle)
-    told = json.loads(mqops("dlq", "run", "--once", DLQ, "QM1", "--dry-run", "--json", text=RETRY).stdout)
-    assert told["preflight"]["plan"] == told["plan"]["digest"]
-    assert [one["severity"] for one in told["preflight"]["findings"]] == ["problem", "warning", "warning"]
+    document = json.loads(mqops("dlq", "run", "--once", DLQ, "QM1", "--dry-run", "--json", text=RETRY).stdout)
+    assert document["preflight"]["plan"] == document["plan"]["digest"]
+    assert [one["severity"] for one in document["preflight"]["findings"]] == ["problem", "warning", "warning"]
     done = mqops("dlq", "run", "--once", DLQ, "QM1", text=RETRY)
-    told = [line for line in done.stderr.splitlines() if "AMQ" not in line]
-    assert told == [f"mqops: {problem}".rstrip()]  # warnings are for who looks at a plan
+    lines = [line for line in done.stderr.splitlines() if "AMQ" not in line]
+    key, *doubts, _begin, _end = lines
+    assert key.startswith("mqops: run cli-")
+    assert doubts == [f"mqops: {problem}".rstrip()]  # warnings are for who looks at a plan
     assert "1 moved" in done.stdout
 
 
@@ -145,10 +148,10 @@ def test_the_ledger_is_checked_and_asked(manager, mqops, tmp_path):
     assert [event[name] for name in ("queue", "outcome", "rule_line", "line")] == [DLQ, "acted", 1, 2]
     assert (event["table"], event["table_source"]) == (hashlib.sha256(RETRY.encode()).hexdigest(), "<stdin>")
     assert (event["requested_by"], event["approved_by"]) == (f"{getpass.getuser()}@{socket.gethostname()}", "")
-    told = mqops("ledger", "show", msg_id.hex()[:20].upper()).stdout
-    assert "  QM1  RETRY A@QM1  run cli-" in told
-    assert f"    rule      line 1 of <stdin>, key {event['rule']}, table {event['table']}\n" in told
-    assert f"    asked     {event['requested_by']}; approved: by nobody\n" in told
+    shown = mqops("ledger", "show", msg_id.hex()[:20].upper()).stdout
+    assert "  QM1  RETRY A@QM1  run cli-" in shown
+    assert f"    rule      line 1 of <stdin>, key {event['rule']}, table {event['table']}\n" in shown
+    assert f"    asked     {event['requested_by']}; approved: by nobody\n" in shown
     assert "knows a message ffff" in mqops("ledger", "show", "ff" * 24, expect=1).stdout
     assert json.loads(mqops("ledger", "export").stdout)["msg_id"] == msg_id.hex()
     ledger = tmp_path / "lake" / "QM1" / "ledger" / "ledger.jsonl"
@@ -166,7 +169,7 @@ def test_D11_several_passes_at_once_lose_nothing_and_do_nothing_twice(manager, t
     table.write_text(RETRY)
     command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1", "--once", "--rules", str(table)]
     passes = [
-        subprocess.Popen([*command, "--unit-size", "5", "--json"], env=environment, stdout=subprocess.PIPE, text=True)
+        commands.Command([*command, "--unit-size", "5", "--json"], env=environment, stdout=subprocess.PIPE, text=True)
         for _ in range(3)
     ]
     summaries = [json.loads(process.communicate()[0]) for process in passes]
@@ -175,7 +178,7 @@ def test_D11_several_passes_at_once_lose_nothing_and_do_nothing_twice(manager, t
     assert sum(summary["moved"] for summary in summaries) == 60
     there = manager.bodies("A") + [body[172:] for body in manager.bodies(DLQ)]
     assert sorted(there) == sorted(bodies)
-    events = subprocess.run(
+    events = commands.run(
         [sys.executable, "-m", "mqops.cli", "ledger", "export"], env=environment, text=True, capture_output=True
     ).stdout.splitlines()
     acted = [event["msg_id"] for event in map(json.loads, events) if event["outcome"] == "acted"]
@@ -190,8 +193,8 @@ def test_markers_that_nobody_proved_are_drained(manager, mqops, tmp_path):
     drained = json.loads(mqops("ledger", "drain", "-m", "QM1", "--json").stdout)
     assert drained == {"queue_manager": "QM1", "lines": 2, "set_aside": {"not a marker": 1}}
     assert mqops("ledger", "drain", "-m", "QM1").stdout == "QM1: 0 lines added\n"
-    told = "QM1: 2 lines, unbroken\nQM1: 1 message on MQOPS.LEDGER did not come from mqops (1 not a marker) "
-    assert mqops("ledger", "verify").stdout.startswith(told)
+    expected = "QM1: 2 lines, unbroken\nQM1: 1 message on MQOPS.LEDGER did not come from mqops (1 not a marker) "
+    assert mqops("ledger", "verify").stdout.startswith(expected)
     assert manager.bodies("MQOPS.LEDGER") == []
 
 
@@ -216,22 +219,24 @@ def test_a_pass_starts_no_jvm_and_loads_no_spark(manager, tmp_path):
     assert done.stdout.splitlines()[-1] == "none", done.stderr
 
 
-def test_a_careful_pass_says_what_became_of_its_canaries(manager, mqops):
+def test_a_careful_pass_says_what_became_of_its_canaries(manager, mqops, tmp_path):
     manager.put(
         DLQ, [dead_letter("A", b"%d" % n) for n in range(3)] + [dead_letter("SHUT", b"%d" % n) for n in range(3)]
     )
     options = ("--canary", "1", "--canary-wait", "0", "--pace", "1000", "--in-flight", "2", "--patience", "0")
-    dry = mqops("dlq", "run", "--once", DLQ, "QM1", "--dry-run", *options, text=RETRY).stdout.splitlines()
+    estate = {"MQOPS_ESTATE": storage_estate(tmp_path, "A")}
+    dry = mqops("dlq", "run", "--once", DLQ, "QM1", "--dry-run", *options, text=RETRY, **estate).stdout.splitlines()
     remarks = [line for line in dry if line.startswith(("canaries:", "pace:", "in flight:"))]
     assert len(remarks) == 3
-    said = mqops("dlq", "run", "--once", DLQ, "QM1", *options, text=RETRY).stdout.splitlines()
+    assert not any("no program has it open for input" in line for line in dry if line.startswith("warning: A@"))
+    said = mqops("dlq", "run", "--once", DLQ, "QM1", *options, text=RETRY, **estate).stdout.splitlines()
     assert said[1 : 8 + len(remarks)] == [
-        "       6  line 1: RETRY: 2 moved, 0 discarded, 4 left, 0 gone, 1 tries failed",
-        "       1  tries failed with MQRC_PUT_INHIBITED",
+        "       6  line 1: RETRY: 2 moved, 0 discarded, 4 left, 0 gone, 1 try failed",
+        "       1 try failed with MQRC_PUT_INHIBITED",
         "       2  left: canary could not be put",
         "       1  left: its destination had 2 messages or more for 0 s",
-        "A@QM1: 1 canaries, 0 came back, 0 failed, 1 unread: the rest followed",
-        "SHUT@QM1: 1 canaries, 0 came back, 1 failed, 0 unread: stopped: canary could not be put",
+        "A@QM1: 1 canary, 0 came back, 0 failed, 0 unread: the rest followed",
+        "SHUT@QM1: 1 canary, 0 came back, 1 failed, 0 unread: stopped: canary could not be put",
         *remarks,
         "6 planned = 2 moved + 0 discarded + 4 left + 0 gone: balances",
     ]

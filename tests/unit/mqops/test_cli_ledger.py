@@ -77,8 +77,8 @@ def exported(lake, *arguments):
 
 
 def test_verify_checks_all_ledgers_or_those_named(lake):
-    assert ledger(lake, "verify").output == "QM1: 5 lines, unbroken\nQM2: 1 lines, unbroken\n"
-    assert ledger(lake, "verify", "QM2").output == "QM2: 1 lines, unbroken\n"
+    assert ledger(lake, "verify").output == "QM1: 5 lines, unbroken\nQM2: 1 line, unbroken\n"
+    assert ledger(lake, "verify", "QM2").output == "QM2: 1 line, unbroken\n"
 
 
 def test_verify_names_the_first_broken_line(lake):
@@ -89,7 +89,7 @@ def test_verify_names_the_first_broken_line(lake):
     assert result.exit_code == 1
     assert result.output.splitlines() == [
         "QM1: 2 lines, Line 3 of the ledger does not follow the one before: lines were removed or added",
-        "QM2: 1 lines, unbroken",
+        "QM2: 1 line, unbroken",
     ]
 
 
@@ -113,12 +113,12 @@ def test_a_line_with_the_right_hash_and_signature_that_mqops_did_not_write_is_na
     assert result.exit_code == 1
     assert result.output.splitlines() == [
         "QM1: 5 lines, Line 6 of the ledger is damaged or has been changed",
-        "QM2: 1 lines, unbroken",
+        "QM2: 1 line, unbroken",
     ]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('{"ledger_seq": 3}', "{path} is not what mqops wrote: it does not say where the ledger ended"),
         ("[]", "{path} is not what mqops wrote: it does not say where the ledger ended"),
@@ -128,7 +128,7 @@ def test_a_line_with_the_right_hash_and_signature_that_mqops_did_not_write_is_na
     ],
 )
 @pytest.mark.parametrize("name", ["QM1", "QM0"])  # one that has a ledger, one that has none
-def test_a_summary_that_is_not_what_was_written_is_named(lake, name, text, told):
+def test_a_summary_that_is_not_what_was_written_is_named(lake, name, text, expected):
     path = lake / name / "runs" / "r1" / "summary.json"
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -136,11 +136,11 @@ def test_a_summary_that_is_not_what_was_written_is_named(lake, name, text, told)
     assert result.exit_code == 1
     lines = result.output.splitlines()
     if name == "QM1":
-        assert lines[0].startswith(f"QM1: 5 lines, {told.format(path=path)}")
-        assert lines[1:] == ["QM2: 1 lines, unbroken"]
+        assert lines[0].startswith(f"QM1: 5 lines, {expected.format(path=path)}")
+        assert lines[1:] == ["QM2: 1 line, unbroken"]
     else:
         assert lines[0] == f"QM0: 0 lines, there is no ledger {lake}/QM0/ledger/ledger.jsonl"
-        assert lines[1:] == ["QM1: 5 lines, unbroken", "QM2: 1 lines, unbroken"]
+        assert lines[1:] == ["QM1: 5 lines, unbroken", "QM2: 1 line, unbroken"]
 
 
 def test_verify_of_a_ledger_that_is_not_there_is_no(lake, tmp_path):
@@ -159,7 +159,7 @@ def test_a_torn_last_line_is_told_and_no_error(lake):
     assert result.output == (
         "QM1: 4 lines, unbroken\n"
         f"QM1: {torn} bytes of a half-written last line: a crash; its marker is still on the ledger queue, and the "
-        "line is written anew by the next prove or drain\n"
+        "next prove or drain writes the line again\n"
     )
     (document,) = json.loads(ledger(lake, "verify", "QM1", "--json").output)["ledgers"]
     assert (document["ok"], document["lines"], document["torn"]) == (True, 4, torn)
@@ -193,7 +193,7 @@ def test_show_of_an_old_ledger_says_what_it_does_not_know(lake):
 
 def test_show_of_a_message_nobody_knows_is_exit_1(lake):
     result = ledger(lake, "show", "FFFF")
-    assert (result.exit_code, result.output) == (1, f"no ledger in {lake} knows a message FFFF\n")
+    assert (result.exit_code, result.output) == (1, f"no ledger, plan or snapshot in {lake} knows a message FFFF\n")
 
 
 def test_show_checks_the_ledger_and_says_what_stands_before_the_changed_line(lake):
@@ -206,10 +206,10 @@ def test_show_checks_the_ledger_and_says_what_stands_before_the_changed_line(lak
         assert result.exit_code == 1
         assert result.output.count("line 3 of the ledger") == result.output.count("    message ") == shown
         assert "IGN" not in result.output
-        told = f"QM1: Line {changed} of the ledger is damaged or has been changed"
-        assert result.output.splitlines()[-1] == f"mqops: {told}"
+        expected = f"QM1: Line {changed} of the ledger is damaged or has been changed"
+        assert result.output.splitlines()[-1] == f"mqops: {expected}"
         document = json.loads(CliRunner().invoke(main, [*SHOW, "--json", "--lake", str(lake)]).stdout)
-        assert (len(document["events"]), document["errors"]) == (shown, [told])
+        assert (len(document["events"]), document["errors"]) == (shown, [expected])
     path.write_bytes(b"".join([*lines[:2], *lines[3:]]))
     result = ledger(lake, "show", f"{2:048x}")
     assert result.exit_code == 1
@@ -292,10 +292,10 @@ def rewritten(lake, keys=None, *, change=b"bob"):
 )
 def test_a_ledger_written_anew_without_its_key_is_found(lake, keys, why):
     rewritten(lake, keys, change=b"eve")
-    told = f"Line 1 of the ledger was not written by a holder of its key: {why}"
-    assert ledger(lake, "verify", "QM1").output == f"QM1: 0 lines, {told}\n"
+    expected = f"Line 1 of the ledger was not written by a holder of its key: {why}"
+    assert ledger(lake, "verify", "QM1").output == f"QM1: 0 lines, {expected}\n"
     assert "eve" not in ledger(lake, "show", f"{2:048x}").output
-    assert ledger(lake, "export").output == f"mqops: {told}\n"
+    assert ledger(lake, "export").output == f"mqops: {expected}\n"
 
 
 def test_a_guessed_signature_is_found(lake):
@@ -311,11 +311,11 @@ def test_a_ledger_of_an_earlier_version_goes_on_and_its_lines_are_counted(lake):
     rewritten(lake)
     assert ledger(lake, "verify", "QM1").output == (
         "QM1: 5 lines, unbroken\n"
-        "QM1: the first 5 lines are from before the ledger's key: their hashes are checked, not who wrote them\n"
+        "QM1: 5 lines are older than the ledger's key: the hashes are checked, not who wrote them\n"
     )
     with LedgerFile(lake / "QM1", str).writer() as writer:
         writer.add([unit("r3", "2026-03-04T00:00:00.000000Z", 4)])
-    assert ledger(lake, "verify", "QM1").output.startswith("QM1: 6 lines, unbroken\nQM1: the first 5 lines are from")
+    assert ledger(lake, "verify", "QM1").output.startswith("QM1: 6 lines, unbroken\nQM1: 5 lines are older than")
     lines = file.path.read_bytes().splitlines(keepends=True)
     file.path.write_bytes(b"".join([*lines[:5], lines[5][: lines[5].index(b',"key":"')] + b"}\n"]))
     assert "QM1: 5 lines, Line 6 of the ledger was not written by a holder" in ledger(lake, "verify", "QM1").output
@@ -333,14 +333,14 @@ def test_a_key_that_is_gone_is_told_and_a_new_one_begins_behind_the_last_line(la
     assert ledger(lake, "rekey", "QM1").exit_code == 0
     with file.writer() as writer:
         writer.add([unit("r3", "2026-03-04T00:00:00.000000Z", 4)])
-    assert ledger(lake, "verify", "QM1").output.startswith("QM1: 6 lines, unbroken\nQM1: the first 5 lines are from")
+    assert ledger(lake, "verify", "QM1").output.startswith("QM1: 6 lines, unbroken\nQM1: 5 lines are older than")
 
 
 def test_the_newest_key_signs_and_those_before_it_verify(lake):
     file = LedgerFile(lake / "QM1", str)
     first = file.keys.newest().id
-    told = ledger(lake, "rekey", "QM1", "--json")
-    second = json.loads(told.output)["key"]
+    result = ledger(lake, "rekey", "QM1", "--json")
+    second = json.loads(result.output)["key"]
     assert second not in {first, ""}
     with file.writer() as writer:
         writer.add([unit("r3", "2026-03-04T00:00:00.000000Z", 4)])
@@ -368,8 +368,16 @@ def test_the_key_file_is_private_and_is_refused_where_it_is_not(lake, monkeypatc
     result = ledger(lake, "verify", "QM1")
     assert f"The key file {file.keys.path} is not valid: keys.0.secret: string_pattern_mismatch" in result.output
     assert secret[:-1] not in result.output
+    file.keys.path.write_text("[]")
+    assert f"The key file {file.keys.path} is not valid: file: " in ledger(lake, "verify", "QM1").output
     monkeypatch.setenv("MQOPS_LEDGER_KEYS", str(lake / "apart"))
     elsewhere = LedgerFile(lake / "QM3", str)
+    with pytest.raises(SettingsError) as refused:
+        elsewhere.keys.newest()
+    assert str(refused.value) == (
+        f"There is no key to sign with in {lake / 'apart' / 'QM3.json'}: if it was removed, put it back from a copy; "
+        "if the lake is not on this machine, mount it; `mqops ledger rekey` makes a new key"
+    )
     elsewhere.make_key()
     assert elsewhere.keys.path == lake / "apart" / "QM3.json"
     assert not (lake / "QM3" / "ledger" / "keys.json").exists()

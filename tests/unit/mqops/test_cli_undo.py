@@ -12,6 +12,11 @@ TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
 
 @pytest.fixture
+def mqops(mqops_here):
+    return mqops_here
+
+
+@pytest.fixture
 def manager(queue_manager):
     return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QREMOTE(FAR) RNAME(X) RQMNAME(Q9) XMITQ(XQ)\n")
 
@@ -40,14 +45,15 @@ def test_law2_a_dry_run_says_what_would_be_done_and_moves_nothing(manager, mqops
 
 
 def test_it_asks_first(manager, mqops, run):
-    assert mqops("undo", run, "-m", "QM1", text="n\n", expect=1).stdout.endswith("Undo this? [y/N]: ")
+    assert mqops("undo", run, "-m", "QM1", text="n\n", expect=1).stdout.endswith("Undo this? [y/N]: n\n")
     assert manager.depth(DLQ) == 0
     said = mqops("undo", run, "-m", "QM1", text="y\n").stdout
     assert said.endswith("2 planned = 2 put back + 0 left + 0 gone: balances\n")
     assert bodies(manager) == [b"x", b"y"]
     again = json.loads(mqops("undo", run, "-m", "QM1", "--json", "--yes").stdout)
     assert (again["actions"], again["moved"], again["balanced"]) == ({"UNDONE": 2}, 0, True)
-    assert mqops("ledger", "verify").stdout == "QM1: 4 lines, unbroken\n"
+    # Two of the run, two of the undo, and one of the look back: what became of the messages that the run moved.
+    assert mqops("ledger", "verify").stdout == "QM1: 5 lines, unbroken\n"
 
 
 def test_what_cannot_be_undone_is_told_with_exit_code_1(manager, mqops, run):
@@ -80,5 +86,5 @@ def test_preflight_counts_the_room_on_the_queue_that_is_put_to(manager, mqops, r
 
 def test_errors_and_usage(mqops):
     assert "has no run nothing of QM1 with a plan" in mqops("undo", "nothing", "-m", "QM1", expect=1).stderr
-    assert "--json asks nothing" in mqops("undo", "nothing", "-m", "QM1", "--json", expect=2).stderr
+    assert "--json cannot ask for confirmation" in mqops("undo", "nothing", "-m", "QM1", "--json", expect=2).stderr
     mqops("undo", expect=2)

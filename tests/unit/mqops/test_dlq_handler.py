@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import commands
 import pymqi
 import pytest
 from act_support import send_back, taken
@@ -21,7 +21,7 @@ from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
 from mqops.cli import amq
-from mqops.deciders.dead_letters import Pass
+from mqops.deciders.dead_letters import DeadLetterRequest
 from mqops.deciders.handler import Handler
 from mqops.errors import mq_error
 from mqops.lake.run import RunFolder
@@ -46,11 +46,11 @@ class Invocation:
         self.lake = folder / "lake"
         rules = folder / "table.rules"
         rules.write_text(table)
-        self.said, self.told = folder / "out", folder / "err"
+        self.said, self.errors = folder / "out", folder / "err"
         environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(self.lake)}
         command = [sys.executable, "-m", "mqops.cli", "dlq", "run", queue, "QM1", "--rules", str(rules), *options]
-        with self.said.open("w") as said, self.told.open("w") as told:
-            self.process = subprocess.Popen(command, env=environment, stdout=said, stderr=told)
+        with self.said.open("w") as said, self.errors.open("w") as stderr:
+            self.process = commands.Command(command, env=environment, stdout=said, stderr=stderr)
 
     @property
     def out(self) -> str:
@@ -58,7 +58,7 @@ class Invocation:
 
     @property
     def err(self) -> str:
-        return self.told.read_text()
+        return self.errors.read_text()
 
     @property
     def runs(self) -> list[str]:
@@ -104,8 +104,8 @@ def test_wait_no_ends_when_nothing_is_left_to_do_and_an_empty_queue_makes_no_run
     empty.ended()
     assert empty.out == f"nothing to do: {DLQ} of QM1 is empty\n"
     assert empty.runs == []
-    told = [text for number in (8708, 8709) for text in empty.texts(number)]
-    assert told == [
+    texts = [text for number in (8708, 8709) for text in empty.texts(number)]
+    assert texts == [
         f"the dead-letter queue handler has started to process INPUTQ({DLQ}) of QM1 (WAIT(NO))",
         "the dead-letter queue handler ends: WAIT(NO)",
     ]
@@ -120,8 +120,13 @@ def test_wait_no_ends_when_nothing_is_left_to_do_and_an_empty_queue_makes_no_run
 def test_an_empty_queue_is_a_summary_of_zeros_with_json(started):
     done = started(RETRY, "--once", "--json")
     done.ended()
-    told = json.loads(done.out)
-    assert (told["queue"], told["queue_manager"], told["planned"], told["balanced"]) == (DLQ, "QM1", 0, True)
+    document = json.loads(done.out)
+    assert (document["queue"], document["queue_manager"], document["planned"], document["balanced"]) == (
+        DLQ,
+        "QM1",
+        0,
+        True,
+    )
     assert done.runs == []
 
 
@@ -145,7 +150,7 @@ def test_wait_no_ends_where_no_try_is_left(manager, started):
     done = started(f"RETRYINT(600) WAIT(NO)\n{RETRY}")
     done.ended()
     (failure,) = done.texts(8722)
-    assert failure.endswith("MQRC_PUT_INHIBITED (2051); no try is left for them, they stay")
+    assert failure.endswith("MQRC_PUT_INHIBITED (2051); no try is left, they stay on the queue")
     assert manager.depth(DLQ) == 1
 
 
@@ -158,8 +163,8 @@ def test_a_try_is_told_of_where_one_is_left_whatever_stands_behind(manager, star
     done.ended()
     assert "       2  left: behind a message that failed" in done.out
     assert [text.split("; ", 1)[1] for text in done.texts(8722)] == [
-        "no try is left for them, they stay",
-        "start it again for the next try",
+        "no try is left, they stay on the queue",
+        "start the handler again for the next try",
     ]
 
 
@@ -315,7 +320,7 @@ def test_law1_sigterm_ends_a_pass_behind_its_unit_of_work(manager, started, tmp_
     assert manager.bodies("A") == bodies[: summary["moved"]]
     assert f"mqops: SIGTERM: `mqops resume {summary['run']} --finish` does the rest" in err
     again = started(f"WAIT(NO)\n{RETRY}")
-    assert f"run {summary['run']} was begun and is not finished: `mqops resume" in again.ended()
+    assert f"run {summary['run']} was begun and is not finished. To finish it: `mqops resume" in again.ended()
     assert manager.bodies("A") == bodies
 
 
@@ -323,10 +328,10 @@ def test_the_kill_switch_ends_a_wait(manager, started):
     handler = started(RETRY)
     handler.until_it_waits()
     environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(handler.lake)}
-    subprocess.run([sys.executable, "-m", "mqops.cli", "stop", "-m", "QM1"], env=environment, check=True)
+    commands.run([sys.executable, "-m", "mqops.cli", "stop", "-m", "QM1"], env=environment, check=True)
     last = handler.ended(1).splitlines()[-1]
     assert last.startswith("mqops: All acting on QM1 was stopped by ")
-    assert last.endswith("To go on: `mqops resume -m QM1`, and start this again")
+    assert last.endswith("To go on: `mqops resume -m QM1`, and start the handler again")
     assert handler.runs == []
 
 
@@ -338,7 +343,7 @@ def test_D05_messages_without_an_mqdlh_are_told_of_at_each_retryint(manager, sta
     handler.ended()
     named = re.findall(r"message (\w+) on", "\n".join(handler.texts(8721)))
     assert named[:5] == named[5:10] == [msg_id.hex() for msg_id in ids[:5]]
-    assert f"and 2 more without a valid MQDLH: `mqops dlq anatomy {DLQ}` counts them" in handler.err
+    assert f"and 2 more messages without a valid MQDLH: see `mqops dlq anatomy {DLQ}`" in handler.err
     assert len(handler.runs) == 1
     assert manager.depth(DLQ) == 7
 
@@ -372,8 +377,8 @@ def put_back(handler: Invocation) -> int:
 
 def of_round(line: int, name: str) -> str:
     return (
-        f"mqops: what the rule at line {line} puts on {name} is on DEAD again, as it was, and is left from now on; "
-        "correct the rules table, and start it again\n"
+        f"mqops: what the rule at line {line} puts on {name} is on DEAD again, as it was, and is left from now on. "
+        "Correct the rules table and start the handler again\n"
     )
 
 
@@ -493,7 +498,8 @@ def test_canaries_that_came_back_end_it(manager, started):
     send_back(manager, "A")
     handler.ended(1)
     assert handler.texts(8709)[0].endswith(
-        "canaries came back, and the rest was left; look why the application refuses them, and start it again"
+        "canaries came back, and the other messages were left. "
+        "Find out why the application refuses them, and start it again"
     )
     assert manager.depth(DLQ) == 5
     assert len(handler.runs) == 1
@@ -562,10 +568,10 @@ def test_an_end_before_the_first_unit_of_work_moves_nothing(manager, lake):
     manager.put(DLQ, [dead_letter("A", b"x")])
     table = parse(RETRY).table
     assert table
-    what = Pass(connection=manager.connection, lake=lake, table=table, text=RETRY)
-    handler = Handler(what, Asked(), tell_errors=print)
+    what = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text=RETRY)
+    handler = Handler(what, Asked(), report_errors=print)
     run, plan = handler.plan()
-    summary = handler.carry_out(run, plan)
+    summary = handler.make_pass(run, plan)
     assert (summary.left, summary.finished, run.issued_json.exists()) == (1, False, False)
     assert not handler.has_work()
     assert manager.depth(DLQ) == 1

@@ -13,9 +13,14 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.act.core.lanes import Row
+from mqops.act.core.port import Taken
+from mqops.act.core.unit_attempt import DIFFERS
 from mqops.act.in_process import act
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
-from mqops.errors import LakeError, PermanentMQError, PlanChanged, SettingsError, TransientMQError
+from mqops.act.mover_port import MoverPort
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.errors import LakeError, MQError, PermanentMQError, PlanChanged, SettingsError, TransientMQError
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
@@ -47,11 +52,11 @@ def work(manager, tmp_path):
     def run(text: str, *, dry_run: bool = False, unit_size: int = 200):
         parsed = parse(text)
         assert parsed.table, parsed.errors
-        what = Pass(
+        what = DeadLetterRequest(
             connection=manager.connection, lake=tmp_path / "lake", table=parsed.table, text=text, unit_size=unit_size
         )
-        folder, plan = plan_pass(what)
-        return (folder, plan) if dry_run else carry_out(what, folder, plan)
+        folder, plan = plan_run(DEAD_LETTERS, what)
+        return (folder, plan) if dry_run else carry_out(DEAD_LETTERS, what, folder, plan)
 
     return run
 
@@ -213,8 +218,10 @@ def test_D10_the_queue_is_opened_as_its_definition_says(manager, tmp_path):
     manager.mqsc("DEFINE QLOCAL(OTHER.DLQ) SHARE DEFSOPT(EXCL)")
     manager.put("OTHER.DLQ", [dead_letter("A", b"x")])
     table = parse("ACTION(RETRY)").table
-    what = Pass(connection=manager.connection, lake=tmp_path / "lake", table=table, text="", queue="OTHER.DLQ")
-    folder, _plan = plan_pass(what)
+    what = DeadLetterRequest(
+        connection=manager.connection, lake=tmp_path / "lake", table=table, text="", queue="OTHER.DLQ"
+    )
+    folder, _plan = plan_run(DEAD_LETTERS, what)
     with manager.connected() as connection:
         reader = pymqi.Queue(connection, "OTHER.DLQ", CMQC.MQOO_INPUT_SHARED)
         with pytest.raises(TransientMQError, match=r"MQOPEN on OTHER\.DLQ failed: MQRC_OBJECT_IN_USE"):
@@ -300,6 +307,26 @@ def test_law1_messages_that_are_equal_in_everything_are_each_moved_once(manager,
     assert manager.bodies("A") == [b"twin"] * 6
 
 
+@pytest.mark.parametrize("shares_its_ids", [True, False])
+def test_a_message_that_a_get_gives_otherwise_than_a_browse_is_left_with_the_reason(manager, work, shares_its_ids):
+    """As where an API exit changes what MQGET returns: its get under the browse cursor gives no message of the plan."""
+
+    class Changed(MoverPort):
+        def take(self, row: Row, *, careful: bool) -> Taken | None:
+            taken = super().take(row, careful=careful)
+            return replace(taken, key="changed") if taken and taken.body.endswith(b"odd") else taken
+
+    ids = {"MsgId": b"M" * 24} if shares_its_ids else {}
+    manager.put(DLQ, [dead_letter("A", body, **ids) for body in (b"1", b"odd", b"2")])
+    folder, _plan = work("ACTION(RETRY)", dry_run=True)
+    act(manager.connection, folder, port=Changed)
+    summary = prove(manager.connection, folder)
+    assert counts(summary) == only(planned=3, moved=2, left=1)
+    assert summary.left_because == {DIFFERS: 1}
+    assert manager.bodies("A") == [b"1", b"2"]
+    assert [body[172:] for body in manager.bodies(DLQ)] == [b"odd"]
+
+
 def test_law3_forwarding_to_the_same_queue_ends(manager, work):
     manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(5)])
     summary = work(f"ACTION(FWD) FWDQ({DLQ}) HEADER(YES)", unit_size=2)
@@ -354,7 +381,7 @@ def test_law4_nothing_is_moved_when_the_snapshot_is_not_what_was_written(manager
     folder, _plan = work("ACTION(RETRY)", dry_run=True)
     (part,) = folder.snapshot.glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-1])
-    with pytest.raises(LakeError, match=r"has lost part-00000\.parquet: nothing is moved without its copy"):
+    with pytest.raises(LakeError, match=r"has lost part-00000\.parquet: restore it. Nothing is moved without a copy"):
         act(manager.connection, folder)
     assert manager.depth(DLQ) == 1
 
@@ -372,7 +399,7 @@ def test_a_plan_of_an_older_version_is_refused_in_words(manager, work):
 def test_law2_only_the_approved_plan_is_acted_on(manager, work):
     manager.put(DLQ, [dead_letter("A", b"x")])
     folder, plan = work("ACTION(RETRY)", dry_run=True)
-    with pytest.raises(PlanChanged, match=f"The plan has digest {plan.digest}, approved was 00; let it be approved"):
+    with pytest.raises(PlanChanged, match=f"The plan has digest {plan.digest}, but digest 00 was approved; approve"):
         act(manager.connection, folder, approved="00")
     assert manager.depth(DLQ) == 1
 
@@ -422,6 +449,20 @@ def test_small_syncpoint_limits_are_lived_with(manager, work):
     assert manager.bodies("A") == [b"%d" % number for number in range(30)]
 
 
+def test_a_syncpoint_limit_that_takes_no_message_is_told_and_nothing_is_left_for_it(manager, work):
+    """A message needs a unit of work with the lane token, itself twice, its marker and the lane token again."""
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(3)])
+    folder, _plan = work("ACTION(RETRY)", dry_run=True)
+    manager.mqsc("ALTER QMGR MAXUMSGS(3)")
+    with pytest.raises(MQError, match=r"MQRC_SYNCPOINT_LIMIT_REACHED \(2024\)"):
+        act(manager.connection, folder, unit_size=1)
+    manager.mqsc("ALTER QMGR MAXUMSGS(99)")
+    assert (manager.depth(DLQ), manager.depth("A")) == (3, 0)
+    summary = act(manager.connection, folder)
+    assert summary.moved == 3
+    assert 0 < summary.seconds == round(summary.seconds, 3)
+
+
 def test_files_of_a_run_are_private(manager, work, tmp_path):
     manager.put(DLQ, [dead_letter("A", b"secret")])
     work("ACTION(RETRY)")
@@ -436,7 +477,7 @@ def test_a_run_keeps_its_snapshot(manager, tmp_path):
     manager.put(DLQ, [dead_letter("A", b"x")])
     run = RunFolder.at(tmp_path / "lake", "QM1", "mine")
     observe(manager.connection, run)
-    with pytest.raises(SettingsError, match="Run mine has its snapshot already; a new snapshot needs a new run"):
+    with pytest.raises(SettingsError, match="Run mine has a snapshot already; a new snapshot needs a new run"):
         observe(manager.connection, run)
 
 
@@ -451,8 +492,8 @@ def test_password_and_payload_stand_nowhere(manager, tmp_path):
     assert "hunter2" not in repr(connection)
     manager.put(DLQ, [dead_letter("A", b"the payload of it"), dead_letter("CLOSED", b"the payload of it")])
     text = "ACTION(RETRY)\n"
-    what = Pass(connection=connection, lake=tmp_path / "lake", table=parse(text).table, text=text)
-    assert carry_out(what, *plan_pass(what)).moved == 1
+    what = DeadLetterRequest(connection=connection, lake=tmp_path / "lake", table=parse(text).table, text=text)
+    assert carry_out(DEAD_LETTERS, what, *plan_run(DEAD_LETTERS, what)).moved == 1
     files = {path: path.read_bytes() for path in (tmp_path / "lake").rglob("*") if path.is_file()}
     assert {path.name for path in files} >= {"ledger.jsonl", "plan.json", "summary.json", "act.json", "issued.json"}
     for path, content in files.items():
@@ -472,6 +513,6 @@ def test_messages_longer_than_a_client_channel_has_by_default(manager: Manager, 
     manager.put(DLQ, [dead_letter("A", body) for body in bodies])
     connection = replace(manager.connection, channel="OPS", conn_name="localhost(1414)")
     table = parse("ACTION(RETRY)\n").table
-    what = Pass(connection=connection, lake=tmp_path / "lake", table=table, text="ACTION(RETRY)\n")
-    assert carry_out(what, *plan_pass(what)).moved == len(bodies)
+    what = DeadLetterRequest(connection=connection, lake=tmp_path / "lake", table=table, text="ACTION(RETRY)\n")
+    assert carry_out(DEAD_LETTERS, what, *plan_run(DEAD_LETTERS, what)).moved == len(bodies)
     assert manager.bodies("A") == bodies

@@ -12,7 +12,8 @@ import pytest
 from mq_support import DLQ, dead_letter
 
 from mqops.act.in_process import act
-from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
 from mqops.errors import LakeError, PermanentMQError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import VARIABLE, MqConnection, connect
@@ -42,14 +43,17 @@ def test_a_wrong_password_is_told_and_not_shown(manager):
     connection = {"queue_manager": "QM1", "channel": "SYSTEM.DEF.SVRCONN", "conn_name": "localhost(1414)"}
     with connect(MqConnection(**connection, user="alice", password="right one")) as session:
         assert queue_manager_name(session) == "QM1"
-    with pytest.raises(PermanentMQError) as told, connect(MqConnection(**connection, user="alice", password="hunter2")):
+    with (
+        pytest.raises(PermanentMQError) as raised,
+        connect(MqConnection(**connection, user="alice", password="hunter2")),
+    ):
         pass
-    assert told.value.reason == c.MQRC_NOT_AUTHORIZED
-    assert str(told.value) == (
+    assert raised.value.reason == c.MQRC_NOT_AUTHORIZED
+    assert str(raised.value) == (
         "MQCONNX on QM1 failed: MQRC_NOT_AUTHORIZED (2035). "
         "Check user and password of the connection and the authority records"
     )
-    assert "hunter2" not in repr(told.value)
+    assert "hunter2" not in repr(raised.value)
 
 
 def test_a_missing_library_is_told(manager):
@@ -70,10 +74,10 @@ def test_a_missing_library_is_told(manager):
     ],
 )
 def test_a_connection_that_is_none_is_told_without_its_text(text, error):
-    with pytest.raises(SettingsError) as told:
+    with pytest.raises(SettingsError) as raised:
         MqConnection.from_environment({VARIABLE: text})
-    assert str(told.value).startswith(error)
-    assert "hunter2" not in str(told.value)
+    assert str(raised.value).startswith(error)
+    assert "hunter2" not in str(raised.value)
 
 
 def test_a_connection_travels_as_json():
@@ -135,7 +139,9 @@ def test_a_lake_that_is_no_folder_is_told(manager, tmp_path):
 def test_a_damaged_plan_is_told(manager, tmp_path):
     manager.put(DLQ, [dead_letter("A", b"x")])
     table = parse("ACTION(RETRY)").table
-    run, _plan = plan_pass(Pass(connection=manager.connection, lake=tmp_path / "lake", table=table, text=""))
+    run, _plan = plan_run(
+        DEAD_LETTERS, DeadLetterRequest(connection=manager.connection, lake=tmp_path / "lake", table=table, text="")
+    )
     (part,) = run.plan.glob("*.parquet")
     part.write_bytes(part.read_bytes()[:-10])
     with pytest.raises(LakeError, match="is not a whole Parquet file"):
@@ -146,7 +152,9 @@ def test_a_damaged_plan_is_told(manager, tmp_path):
 def test_a_full_disk_while_proving_leaves_the_markers_where_they_are(manager, tmp_path, monkeypatch):
     manager.put(DLQ, [dead_letter("A", b"x")] * 3)
     table = parse("ACTION(RETRY)").table
-    run, _plan = plan_pass(Pass(connection=manager.connection, lake=tmp_path / "lake", table=table, text=""))
+    run, _plan = plan_run(
+        DEAD_LETTERS, DeadLetterRequest(connection=manager.connection, lake=tmp_path / "lake", table=table, text="")
+    )
     act(manager.connection, run)
     waiting = manager.depth("MQOPS.LEDGER")
     whole_write = os.write
@@ -157,8 +165,13 @@ def test_a_full_disk_while_proving_leaves_the_markers_where_they_are(manager, tm
         return whole_write(descriptor, content)
 
     monkeypatch.setattr(os, "write", full)
-    with pytest.raises(LakeError, match="make room on the disk, no message was lost"):
+    with pytest.raises(LakeError, match="make room on the disk, no message was lost") as error:
         prove(manager.connection, run)
+    assert f"Run {run.run}: the last execution of act had 3 moved, 0 discarded; what the ledger does not have" in str(
+        error.value
+    )
+    lake = (tmp_path / "lake").resolve()
+    assert str(error.value).endswith(f"To go on: `mqops resume {run.run} --finish -m QM1 --lake {lake}`")
     monkeypatch.undo()
     assert manager.depth("MQOPS.LEDGER") == waiting > 0
     assert prove(manager.connection, run).moved == 3

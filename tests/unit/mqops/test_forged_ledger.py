@@ -18,17 +18,22 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker, Ticket
+from mqops.ledger.core.marker import LaneToken, Marker
 from mqops.ledger.core.seal import Key, Keys, sign_message
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import counts
 from mqops.mq.connection import connect
 from mqops.prove.prove import prove
-from mqops.prove.recovery import drain_leftovers
+from mqops.prove.recovery import drain_earlier_runs
 
 LEDGER = "MQOPS.LEDGER"
 NUL = bytes(24)
 STRANGE_KEY = Keys([Key(id="0123456789abcdef", secret=b"the attacker's own key")])
+
+
+@pytest.fixture
+def mqops(mqops_here):
+    return mqops_here
 
 
 @pytest.fixture
@@ -56,15 +61,15 @@ def letters(manager: Manager, number: int) -> None:
 def forged(plan: PlanIdentity, rows: int) -> list[tuple[bytes, bytes, bytes]]:
     """Markers that say that a plan was issued, approved by somebody and acted on to its end; a ticket at the end."""
     about = {"requested_by": "mallory", "approved_by": "the director", "queue": DLQ}
-    told = {"run": plan.run, "plan": plan.digest, "at": "2026-01-01T00:00:00.000000Z"}
-    issued = Marker(unit=plan.issued_id().hex(), kind="issued", lanes=(rows,), about=about, **told)
+    common = {"run": plan.run, "plan": plan.digest, "at": "2026-01-01T00:00:00.000000Z"}
+    issued = Marker(unit=plan.issued_id().hex(), kind="issued", lanes=(rows,), about=about, **common)
     acted = tuple((n, "k" * 64, f"{n:048x}", "RETRY", "rule", "A", "QM1", None, "ab" * 16) for n in range(rows))
-    last = Marker(unit=plan.last_id(0).hex(), kind="acted", next=rows, last=True, rows=acted, **told)
-    ticket = Ticket(run=plan.run, plan=plan.digest, lane=0, next=rows - 1)
+    last = Marker(unit=plan.last_id(0).hex(), kind="acted", next=rows, last=True, rows=acted, **common)
+    lane_token = LaneToken(run=plan.run, plan=plan.digest, lane=0, next=rows - 1)
     return [
         (plan.issued_id(), plan.markers(), issued.pack()),
         (plan.last_id(0), plan.markers(), last.pack()),
-        (NUL, plan.ticket(0), ticket.pack()),
+        (NUL, plan.lane_token_id(0), lane_token.pack()),
     ]
 
 
@@ -72,7 +77,7 @@ def signed(keys: Keys, messages: list[tuple[bytes, bytes, bytes]]) -> list[tuple
     return [(msg_id, correl_id, sign_message(keys, body)) for msg_id, correl_id, body in messages]
 
 
-def test_law2_forged_markers_of_a_rehearsed_plan_are_set_aside_and_nothing_is_believed(manager, lake, mqops):
+def test_law2_forged_markers_of_a_plan_of_a_dry_run_are_set_aside_and_nothing_is_believed(manager, lake, mqops):
     letters(manager, 3)
     run, _plan = planned(manager, lake)
     plan = plan_of(run)
@@ -84,8 +89,8 @@ def test_law2_forged_markers_of_a_rehearsed_plan_are_set_aside_and_nothing_is_be
         put(manager, *message)
     drained = mqops("ledger", "drain", "-m", "QM1", "--lake", str(lake))
     assert drained.stdout == "QM1: 0 lines added\n"
-    told = f"9 messages on {LEDGER} did not come from mqops (9 forged) and were not acted on"
-    assert told in drained.stderr
+    expected = f"9 messages on {LEDGER} did not come from mqops (9 forged) and were not acted on"
+    assert expected in drained.stderr
     kept = read_lines(lake / "QM1" / "ledger" / "set_aside.jsonl")
     assert Counter(base64.b64decode(one["body"]) for one in kept) == Counter(body for *_ids, body in attack)
     assert {one["why"].split(":")[0] for one in kept} == {
@@ -98,19 +103,38 @@ def test_law2_forged_markers_of_a_rehearsed_plan_are_set_aside_and_nothing_is_be
     assert manager.depth(LEDGER) == 0
     shown = mqops("ledger", "show", "00", "--lake", str(lake), expect=1)
     assert "no ledger" in shown.stdout
-    assert told in shown.stderr
+    assert expected in shown.stderr
     assert not run.issued_json.exists()
     assert not run.summary_json.exists()
     letters(manager, 1)
     other = mqops("dlq", "run", DLQ, "QM1", "--once", "--json", "--lake", str(lake), text="ACTION(RETRY)\n")
     assert json.loads(other.stdout)["moved"] == 4
-    assert told in other.stderr
+    assert expected in other.stderr
     assert "the director" not in "".join(str(entry) for entry in own.entries())
     verified = mqops("ledger", "verify", "QM1", "--lake", str(lake))
     assert "QM1: 2 lines, unbroken\n" in verified.stdout
-    assert told in verified.stdout
+    assert expected in verified.stdout
     act(manager.connection, run)
     assert proved(manager, run) == {"planned": 3, "gone": 3}  # the other run moved them
+
+
+def test_the_summary_of_a_run_has_the_plans_remarks_and_tells_of_what_claims_the_run(manager, lake):
+    letters(manager, 2)
+    run, plan = planned(manager, lake, in_flight=5)
+    for message in [*forged(plan_of(run), 1)[:2], forged(PlanIdentity(run="other", digest="d"), 1)[0]]:
+        put(manager, *message)
+    with connect(manager.connection) as session:
+        found = drain_earlier_runs(session, lake, "QM1")
+    assert (found.lake, found.elsewhere, found.lines) == (lake, (), 0)
+    assert counts(lake / "QM1") == {"forged": 3}
+    act(manager.connection, run)
+    in_flight, claimed = prove(manager.connection, run).remarks
+    assert (in_flight,) == plan.remarks
+    assert claimed.startswith(f"2 messages on {LEDGER} that claim run {run.run} did not come from mqops (2 forged)")
+    letters(manager, 1)
+    following, _plan = planned(manager, lake)
+    act(manager.connection, following)
+    assert prove(manager.connection, following).remarks == ()
 
 
 def test_a_flood_of_markers_of_runs_that_are_not_here_is_told_in_a_few_lines(manager, lake, mqops):
@@ -123,13 +147,11 @@ def test_a_flood_of_markers_of_runs_that_are_not_here_is_told_in_a_few_lines(man
 
     for message in [*flood(20), *signed(STRANGE_KEY, flood(15))]:
         put(manager, *message)
-    told = drain().stderr.splitlines()
-    assert [line[:26] for line in told[:10]] == ["mqops: markers of run run0"] * 10
-    assert told[10].startswith(
-        "mqops: and markers of 5 more runs on MQOPS.LEDGER. Where no other lake works with QM1, "
-    )
-    assert told[10].endswith("`mqops ledger drain -m QM1 --foreign '*'` sets them all aside")
-    assert len(told) == 12  # the last line is of what was set aside
+    lines = drain().stderr.splitlines()
+    assert [line[:26] for line in lines[:10]] == ["mqops: markers of run run0"] * 10
+    assert lines[10].startswith("mqops: and markers of 5 more runs on MQOPS.LEDGER. If no other lake works with QM1, ")
+    assert lines[10].endswith("`mqops ledger drain -m QM1 --foreign '*'` sets them all aside")
+    assert len(lines) == 12  # the last line is of what was set aside
     assert counts(lake / "QM1") == {"forged": 20}  # nobody signed these, no lake does so
     assert manager.depth(LEDGER) == 15
     drain("--foreign", "run00003")
@@ -137,6 +159,15 @@ def test_a_flood_of_markers_of_runs_that_are_not_here_is_told_in_a_few_lines(man
     drain("--foreign", "*")
     assert manager.depth(LEDGER) == 0
     assert counts(lake / "QM1") == {"forged": 35}
+
+
+def test_a_lane_token_of_another_lake_names_no_run_whose_markers_wait(manager, lake):
+    """It stays where it is: its lake has the key. Only markers have to be recorded."""
+    lane_token = forged(PlanIdentity(run="theirs", digest="d"), 1)[2]
+    put(manager, *signed(STRANGE_KEY, [lane_token])[0])
+    with connect(manager.connection) as session:
+        found = drain_earlier_runs(session, lake, "QM1")
+    assert (found.elsewhere, list(found.remarks()), manager.depth(LEDGER)) == ((), [], 1)
 
 
 def test_forged_markers_do_not_keep_a_plan_from_being_acted_on(manager, lake):
@@ -176,7 +207,7 @@ def test_no_body_stops_a_run(manager, lake):
     letters(manager, 6)
     run, _plan = planned(manager, lake)
     plan = plan_of(run)
-    ids = [(NUL, plan.ticket(0)), (plan.issued_id(), plan.markers()), (plan.last_id(0), NUL), (NUL, NUL)]
+    ids = [(NUL, plan.lane_token_id(0)), (plan.issued_id(), plan.markers()), (plan.last_id(0), NUL), (NUL, NUL)]
 
     def attack(number: int) -> None:
         if number == 2:
@@ -186,7 +217,7 @@ def test_no_body_stops_a_run(manager, lake):
     act(manager.connection, run, unit_size=2, port=after_commits(attack))
     assert proved(manager, run) == {"planned": 6, "moved": 6}
     with connect(manager.connection) as session:
-        found = drain_leftovers(session, lake, "QM1")
+        found = drain_earlier_runs(session, lake, "QM1")
     assert (found.lines, found.unfinished) == (0, ())
     begin_as_markers = 4  # of these it is told which run they claim
     sent = 2 * len(ids)
@@ -206,20 +237,32 @@ def issued(manager, lake, monkeypatch) -> Callable[[int], RunFolder]:
     def make(number: int) -> RunFolder:
         letters(manager, number)
         run, _plan = planned(manager, lake)
-        with run.lane_lock(0), pytest.raises(InProgress, match="Another process is at work on 1 lanes"):
+        with run.lane_lock(0), pytest.raises(InProgress, match="Another process is at work on 1 lane"):
             act(manager.connection, run)
         return run
 
     return make
 
 
-def test_law1_a_ticket_that_is_put_again_while_its_lane_is_at_work_moves_nothing_twice(manager, lake, issued):
+def test_a_marker_that_is_put_again_under_another_identifier_is_kept_aside_under_its_run(manager, lake, issued):
+    run = issued(3)
+    plan = plan_of(run)
+    (_msg_id, correl_id, body) = on_ledger_queue(manager, plan.markers())[0]
+    put(manager, b"another".ljust(24, b"\0"), correl_id, body)
+    act(manager.connection, run)
+    assert proved(manager, run) == {"planned": 3, "moved": 3}
+    (kept,) = read_lines(lake / "QM1" / "ledger" / "set_aside.jsonl")
+    assert (kept["kind"], kept["run"], kept["plan"]) == ("copied", run.run, plan.digest)
+    assert counts(lake / "QM1", run=run.run) == {"copied": 1}
+
+
+def test_law1_a_lane_token_that_is_put_again_while_its_lane_is_at_work_moves_nothing_twice(manager, lake, issued):
     run = issued(12)
     plan = plan_of(run)
-    seen = on_ledger_queue(manager, plan.ticket(0))
+    seen = on_ledger_queue(manager, plan.lane_token_id(0))
 
     def copy(number: int) -> None:
-        seen.extend(on_ledger_queue(manager, plan.ticket(0))[-1:])
+        seen.extend(on_ledger_queue(manager, plan.lane_token_id(0))[-1:])
         for message in seen:  # the ticket of now, and all those of before
             put(manager, *message)
 
@@ -228,29 +271,29 @@ def test_law1_a_ticket_that_is_put_again_while_its_lane_is_at_work_moves_nothing
     assert proved(manager, run) == {"planned": 12, "moved": 12}
     assert sorted(manager.bodies("A")) == sorted(b"%d" % n for n in range(12))
     with connect(manager.connection) as session:
-        assert drain_leftovers(session, lake, "QM1").unfinished == ()
+        assert drain_earlier_runs(session, lake, "QM1").unfinished == ()
     assert set(counts(lake / "QM1")) == {"copied"}
     assert manager.depth(LEDGER) == 0
     units = [entry["unit"] for entry in LedgerFile(run.lake_folder, str).entries()]
     assert len(units) == len(set(units)) == 5
 
 
-def test_law1_an_old_ticket_does_not_begin_a_stopped_lane_anew(manager, lake, issued):
+def test_law1_an_old_lane_token_does_not_begin_a_stopped_lane_anew(manager, lake, issued):
     """The markers of what it was for are in the ledger, and no longer on the queue."""
     run = issued(6)
     plan = plan_of(run)
-    old = on_ledger_queue(manager, plan.ticket(0))
+    old = on_ledger_queue(manager, plan.lane_token_id(0))
 
     def halt(number: int) -> None:
-        old.extend(on_ledger_queue(manager, plan.ticket(0)))
+        old.extend(on_ledger_queue(manager, plan.lane_token_id(0)))
         if number == 2:
             stop(run.path, Stop(by="carol", at="now"))
 
     with pytest.raises(Stopped):
         act(manager.connection, run, unit_size=2, port=after_commits(halt))
     with connect(manager.connection) as session:
-        drain_leftovers(session, lake, "QM1")
-    (current,) = on_ledger_queue(manager, plan.ticket(0))
+        drain_earlier_runs(session, lake, "QM1")
+    (current,) = on_ledger_queue(manager, plan.lane_token_id(0))
     stale = [message for message in old if message[2] != current[2]]
     assert len(stale) == 2
     assert len(taken(manager, LEDGER)) == 1
@@ -273,7 +316,7 @@ def test_a_copy_after_the_end_names_no_run_as_unfinished_and_adds_no_line(manage
     copies: list[tuple[bytes, bytes, bytes]] = []
 
     def note(number: int) -> None:
-        copies.extend(on_ledger_queue(manager, plan.ticket(0)))
+        copies.extend(on_ledger_queue(manager, plan.lane_token_id(0)))
 
     act(manager.connection, run, unit_size=2, port=after_commits(note))
     copies += on_ledger_queue(manager, plan.markers())
@@ -285,18 +328,18 @@ def test_a_copy_after_the_end_names_no_run_as_unfinished_and_adds_no_line(manage
     act(manager.connection, run)
     assert proved(manager, run) == {"planned": 4, "moved": 4}
     with connect(manager.connection) as session:
-        found = drain_leftovers(session, lake, "QM1")
+        found = drain_earlier_runs(session, lake, "QM1")
     assert (found.lines, found.unfinished, found.elsewhere) == (0, (), ())
     assert manager.depth(LEDGER) == 0
     assert LedgerFile(run.lake_folder, str).path.read_bytes() == before
 
 
-def test_one_process_at_a_time_has_a_lane_although_its_ticket_is_there_twice(manager, issued):
+def test_one_process_at_a_time_has_a_lane_although_its_lane_token_is_there_twice(manager, issued):
     run = issued(4)
     found: list[bool] = []
 
     def beside(number: int) -> None:
-        put(manager, *on_ledger_queue(manager, plan_of(run).ticket(0))[0])
+        put(manager, *on_ledger_queue(manager, plan_of(run).lane_token_id(0))[0])
         with run.lane_lock(0) as is_free:
             found.append(is_free)
 
@@ -304,9 +347,9 @@ def test_one_process_at_a_time_has_a_lane_although_its_ticket_is_there_twice(man
     assert found == [False, False]
 
 
-def test_law5_nothing_is_proved_while_a_process_holds_a_lane_whose_ticket_is_there(manager, issued):
+def test_law5_nothing_is_proved_while_a_process_holds_a_lane_whose_lane_token_is_there(manager, issued):
     run = issued(4)
-    with run.lane_lock(0), pytest.raises(InProgress, match="1 of 1 lanes are being worked on"):
+    with run.lane_lock(0), pytest.raises(InProgress, match="another process is at work on 1 of 1 lane"):
         prove(manager.connection, run)
     assert prove(manager.connection, run).left == 4
 
@@ -333,18 +376,18 @@ def test_a_run_that_a_version_without_signatures_began_is_left_to_that_version(m
     letters(manager, 3)
     run, _plan = planned(manager, lake)
     plan = plan_of(run)
-    issued, _last, _ticket = forged(plan, 3)
-    ticket = Ticket(run=plan.run, plan=plan.digest, lane=0, next=0)
-    messages = [issued, (NUL, plan.ticket(0), ticket.pack())]
+    issued, _last, _lane_token = forged(plan, 3)
+    lane_token = LaneToken(run=plan.run, plan=plan.digest, lane=0, next=0)
+    messages = [issued, (NUL, plan.lane_token_id(0), lane_token.pack())]
     for message in messages:
         put(manager, *message)
     write_json(run.issued_json, {"run": plan.run, "plan": plan.digest, "lanes": [3]})  # as that version notes it
-    told = f"Run {run.run} was begun by a version of mqops that did not sign its messages"
+    expected = f"Run {run.run} was begun by a version of mqops that did not sign its messages"
     with connect(manager.connection) as session:
-        found = drain_leftovers(session, lake, "QM1")
-    assert [line[: len(told)] for line in found.told()] == [told]
+        found = drain_earlier_runs(session, lake, "QM1")
+    assert [line[: len(expected)] for line in found.remarks()] == [expected]
     for step in (act, prove):
-        with pytest.raises(Exception, match=told):
+        with pytest.raises(Exception, match=expected):
             step(manager.connection, run)
     assert Counter(manager.bodies(LEDGER)) == Counter(body for *_ids, body in messages)
     assert manager.depth(DLQ) == 3
@@ -358,7 +401,7 @@ def test_context_of_another_user_does_not_help(manager, lake):
     fields = {"MsgId": msg_id, "CorrelId": correl_id, "UserIdentifier": "mqm"}
     manager.put(LEDGER, [(fields, body)], options=CMQC.MQOO_SET_ALL_CONTEXT)
     with connect(manager.connection) as session:
-        drain_leftovers(session, lake, "QM1")
+        drain_earlier_runs(session, lake, "QM1")
     (kept,) = read_lines(lake / "QM1" / "ledger" / "set_aside.jsonl")
     assert kept["put"]["user"] == "mqm"
     assert not LedgerFile(lake / "QM1", str).path.read_bytes()

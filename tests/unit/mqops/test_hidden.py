@@ -47,7 +47,7 @@ def held(manager: Manager, queue: str) -> Iterator[Any]:
 
 def mqops(lake, *arguments: str) -> str:
     done = CliRunner().invoke(main, [*arguments, "--lake", str(lake)], catch_exceptions=False)
-    return done.output
+    return done.stdout
 
 
 @pytest.mark.parametrize("queue", ["", "DEAD"])
@@ -110,10 +110,10 @@ def test_an_undo_calls_hidden_what_a_unit_of_work_may_have(manager, lake, moved)
     with held(manager, "A"):
         assert plan_undo(manager.connection, moved, undo).actions == {"HIDDEN": 1, "RETURN": 1}
         said = mqops(lake, "undo", moved.run, "-m", "QM1", "--yes")
-    assert re.search(r"^ +1  HIDDEN: refused: .* try again when that has ended$", said, re.MULTILINE)
+    assert re.search(r"^ +1  HIDDEN: refused: another unit of work, .* try again later$", said, re.MULTILINE)
     assert (manager.depth("A"), manager.depth(DLQ)) == (1, 1)
-    told = json.loads(mqops(lake, "undo", moved.run, "-m", "QM1", "--yes", "--json"))
-    assert told["actions"] == {"RETURN": 1, "UNDONE": 1}
+    document = json.loads(mqops(lake, "undo", moved.run, "-m", "QM1", "--yes", "--json"))
+    assert document["actions"] == {"RETURN": 1, "UNDONE": 1}
     assert (manager.depth("A"), manager.depth(DLQ)) == (0, 2)
 
 

@@ -11,7 +11,7 @@ from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
 from mqops.command import command
-from mqops.deciders.dead_letters import new_run_key
+from mqops.deciders.run import new_run_key
 from mqops.errors import RulesError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.ledger import set_aside
@@ -33,8 +33,8 @@ ANOTHER_LAKE = Keys([Key(id="ab" * 8, secret=b"the key of another lake")])
 
 
 def marker(run: str) -> bytes:
-    told = {"unit": "41" * 24, "v": 1, "run": run, "plan": "d" * 64, "kind": "acted", "at": "2026-11-21T00:00:00Z"}
-    body = told | {"lane": 0, "first": 0, "next": 0, "last": False, "rows": [], "absent": []}
+    common = {"unit": "41" * 24, "v": 1, "run": run, "plan": "d" * 64, "kind": "acted", "at": "2026-11-21T00:00:00Z"}
+    body = common | {"lane": 0, "first": 0, "next": 0, "last": False, "rows": [], "absent": []}
     return sign_message(ANOTHER_LAKE, json.dumps(body).encode())
 
 

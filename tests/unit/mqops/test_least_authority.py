@@ -13,10 +13,12 @@ import pytest
 from mq_support import DLQ, Manager, create, dead_letter, let_expire
 from pymqi import CMQC
 
-from mqlite import authority
-from mqops.decide.preflight_record import kept
-from mqops.deciders import age_out, backout
-from mqops.deciders import dead_letters as dlq
+from mqlite.security import authority
+from mqops.decide.preflight_record import read_preflight
+from mqops.deciders.age_out import AGE_OUT, AgeOutRequest
+from mqops.deciders.backout import BACKOUT, BackoutRequest
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, new_run_key, plan_run
 from mqops.errors import PermanentMQError
 from mqops.expiry.scan import run_scan
 from mqops.lake.run import RunFolder
@@ -68,22 +70,22 @@ class Site:
     def app(self) -> MqConnection:
         return replace(self.manager.connection, user="app", password="app's own")
 
-    def plan(self, text: str) -> tuple[dlq.Pass, RunFolder, Any]:
-        what = dlq.Pass(connection=self.app, lake=self.lake, table=parse(text).table, text=text)
-        return (what, *dlq.plan_pass(what))
+    def plan(self, text: str) -> tuple[DeadLetterRequest, RunFolder, Any]:
+        what = DeadLetterRequest(connection=self.app, lake=self.lake, table=parse(text).table, text=text)
+        return (what, *plan_run(DEAD_LETTERS, what))
 
     def run(self, text: str) -> tuple[RunFolder, RunSummary]:
         what, run, plan = self.plan(text)
-        return run, dlq.carry_out(what, run, plan)
+        return run, carry_out(DEAD_LETTERS, what, run, plan)
 
     def undo(self, run: RunFolder) -> tuple[int, dict[str, int]]:
         """How many messages an undo put back, and the reasons of those it could not, which were foreseen."""
-        folder = RunFolder.at(self.lake, "QM1", dlq.new_run_key())
+        folder = RunFolder.at(self.lake, "QM1", new_run_key())
         undo.plan_undo(self.app, run, folder)
-        found = kept(folder)
+        found = read_preflight(folder)
         assert found
         self.foreseen = tuple(one.what for one in found.findings if "SETALL" in one.what)
-        undo.carry_out(self.app, folder)
+        undo.act_undo(self.app, folder)
         summary = prove(self.app, folder)
         return summary.moved, dict(summary.reasons)
 
@@ -105,7 +107,7 @@ def undone(site: Site) -> object:
 def remote_destination(site: Site) -> object:
     site.manager.put(DLQ, [dead_letter("REMOTE", b"x")])
     _what, run, _plan = site.plan("DESTQ(REMOTE) ACTION(RETRY)\n")
-    found = kept(run)
+    found = read_preflight(run)
     assert found
     return [one.what for one in found.findings]
 
@@ -116,11 +118,9 @@ def backed_out(site: Site) -> object:
     text = "ACTION(RETRY)\n"
     table = parse(text, origins=True).table
     assert table
-    what = backout.BackoutPass(connection=site.app, lake=site.lake, table=table, text=text)
-    _found, run, plan = backout.plan_pass(what)
-    assert run
-    assert plan
-    return backout.carry_out(what, run, plan).moved, site.undo(run)
+    what = BackoutRequest(connection=site.app, lake=site.lake, table=table, text=text)
+    run, plan = plan_run(BACKOUT, what)
+    return carry_out(BACKOUT, what, run, plan).moved, site.undo(run)
 
 
 def aged_out(site: Site) -> object:
@@ -135,8 +135,8 @@ def aged_out(site: Site) -> object:
     messages = [({**asks, "ReplyToQ": queue}, b"offer") for queue in ("REPORTS", "SHUT")]
     site.manager.put("OFFERS", messages, options=ALL_CONTEXT)
     before = site.manager.depth(DLQ)
-    run, plan = age_out.plan_age_out(site.app, site.lake, ["OFFERS"], limit=timedelta(days=1))
-    summary = age_out.carry_out(site.app, run, plan)
+    what = AgeOutRequest(connection=site.app, lake=site.lake, queues=("OFFERS",), limit=timedelta(days=1))
+    summary = carry_out(AGE_OUT, what, *plan_run(AGE_OUT, what))
     return summary.discarded, site.manager.depth("REPORTS"), site.manager.depth(DLQ) - before
 
 
@@ -198,10 +198,10 @@ def test_a_workflow_does_its_work_with_the_authority_that_docker_gives(worked, w
 def given() -> Iterator[tuple[str, str, str]]:
     """Object type, profile and authority of all that the records give."""
     for line in RECORDS:
-        told = dict(re.findall(r"(OBJTYPE|PROFILE|AUTHADD)\('?([^')]*)'?\)", line))
-        for word in told["AUTHADD"].split(","):
+        record = dict(re.findall(r"(OBJTYPE|PROFILE|AUTHADD)\('?([^')]*)'?\)", line))
+        for word in record["AUTHADD"].split(","):
             if word != "NONE":
-                yield told["OBJTYPE"], told.get("PROFILE", ""), word
+                yield record["OBJTYPE"], record.get("PROFILE", ""), word
 
 
 def governing(object_type: str, name: str) -> str:

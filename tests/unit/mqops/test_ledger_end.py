@@ -98,7 +98,7 @@ def test_deleted_runs_and_those_of_earlier_versions_say_nothing(runs, mqops, pat
 
 def test_help_says_what_is_not_proved(mqops):
     said = " ".join(mqops("ledger", "verify", "--help").stdout.split())
-    assert "lines behind the last proof can be cut off unseen by a person who can write to the lake" in said
+    assert "a person who can write to the lake can cut off the lines after the last proof" in said
     assert "a holder of the key can sign anything" in said
 
 

@@ -15,10 +15,15 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import counts
 from mqops.mq.connection import connect
 from mqops.prove.prove import prove
-from mqops.prove.recovery import drain_leftovers
+from mqops.prove.recovery import drain_earlier_runs
 
 LEDGER = "MQOPS.LEDGER"
 KEYS = "MQOPS_LEDGER_KEYS"
+
+
+@pytest.fixture
+def mqops(mqops_here):
+    return mqops_here
 
 
 @pytest.fixture
@@ -104,11 +109,11 @@ def test_markers_of_a_run_in_work_signed_by_an_unknown_key_stay_and_stop_the_pro
     wrong = LedgerFile(tmp_path / "other" / "QM1", str)
     wrong.make_key()
     wrong.keys.path.rename(ledger / "keys.json")
-    told = f"2 markers of run {run.run} on {LEDGER} are signed with a key that this lake does not have"
-    with pytest.raises(SettingsError, match=told):
+    expected = f"2 markers of run {run.run} on {LEDGER} are signed with a key that this lake does not have"
+    with pytest.raises(SettingsError, match=expected):
         prove(manager.connection, run)
     with connect(manager.connection) as session:
-        assert any(line.startswith(told) for line in drain_leftovers(session, lake, "QM1").told())
+        assert any(line.startswith(expected) for line in drain_earlier_runs(session, lake, "QM1").remarks())
     assert manager.depth(LEDGER) == 3
     assert not counts(lake / "QM1")
     if not true:

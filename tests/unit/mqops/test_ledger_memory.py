@@ -15,7 +15,7 @@ from mqops.ledger.core.seal import Key, Keys
 MARKER = '{"v":1,"kind":"%s","unit":"' + "ab" * 24 + '","run":"r","plan":"p","at":"x",'
 ACTED = MARKER % "acted" + '"lane":0,"first":0,"next":1,"last":true,'
 ISSUED = MARKER % "issued"
-TICKET = '{"v":1,"kind":"ticket","run":"r","plan":"p","lane":0,"next":0,'
+LANE_TOKEN = '{"v":1,"kind":"ticket","run":"r","plan":"p","lane":0,"next":0,'
 FEW, MANY = 500, 20_000
 BODIES = {
     "rows": lambda n: ACTED + '"absent":[],"rows":[' + ",".join(["[]"] * n) + "]}",
@@ -24,7 +24,7 @@ BODIES = {
     "rows left": lambda n: ACTED + '"rows":[],"absent":[],"left":{"a":[' + ",".join(['""'] * n) + "]}}",
     "lanes": lambda n: ISSUED + '"about":{},"lanes":[' + ",".join(['""'] * n) + "]}",
     "about": lambda n: ISSUED + '"lanes":[],"about":{' + ",".join(f'"{k}":[]' for k in range(n)) + "}}",
-    "behind": lambda n: TICKET + '"behind":[' + ",".join(["1"] * n) + "]}",
+    "behind": lambda n: LANE_TOKEN + '"behind":[' + ",".join(["1"] * n) + "]}",
 }
 
 

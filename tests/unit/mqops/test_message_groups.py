@@ -11,6 +11,8 @@ from pymqi import CMQC
 from mqops.act.core.mover import BEHIND
 from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE
 from mqops.act.in_process import act
+from mqops.actions import Action
+from mqops.decide.core.message_groups import remarks
 from mqops.errors import Stopped
 from mqops.lake.stop import Stop, lift, stop
 from mqops.prove.prove import prove
@@ -53,6 +55,18 @@ def fates(run) -> dict[str, list[str]]:
     return found
 
 
+def test_an_approver_reads_why_messages_are_left():
+    actions = {Action.RETRY: 5, Action.INCOMPLETE: 2, Action.PROTECTED: 1, Action.SPLIT: 0, Action.BEHIND: 3}
+    assert remarks(actions, {7: 2, 3: 1}) == (
+        "1 message is left: the destination is a queue SYSTEM.* or MQOPS.*, which no message may choose; a rule that "
+        "names the queue itself (FWDQ) puts messages there",
+        "2 messages are left: other messages of the group are not in the plan",
+        "3 messages are left: an earlier message with the same order key is left",
+        "1 message is ignored: no try of the rule on line 3 is left",
+        "2 messages are ignored: no try of the rule on line 7 is left",
+    )
+
+
 def test_a_group_goes_in_one_unit_of_work_however_small_that_is_and_wherever_its_messages_stand(manager, lake):
     one, two = group("A", b"one", 5), group("A", b"two", 3)
     single = [dead_letter("A", b"single %d" % n) for n in range(4)]
@@ -82,7 +96,7 @@ def test_a_group_that_the_table_parts_is_left_whole_and_the_plan_says_so(manager
         "whole": ["RETRY"] * 2,
         "gone": ["DISCARD"] * 2,
     }
-    assert "4 messages are left: the table sends messages of their group to different places" in plan.remarks
+    assert "4 messages are left: the table sends messages of one group to different queues" in plan.remarks
     act(manager.connection, run)
     assert proved(manager, run) == {"planned": 8, "moved": 2, "discarded": 2, "left": 4}
 
@@ -185,6 +199,22 @@ def test_P05_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key_and_say
     assert proof.left_because == {BEHIND: 2}
 
 
+@pytest.mark.parametrize("order", ["CORRELID", "GROUPID", "'usr.customer'"])
+def test_P05_messages_without_what_ORDER_names_hold_none_back(manager, lake, order):
+    """Twenty-four NULs are no identifier that messages share."""
+    manager.put(DLQ, [dead_letter("SHORT", body, CorrelId=bytes(24)) for body in (b"x" * 11, b"2", b"3")])
+    table = EXTENDED + f"ACTION(RETRY) ORDER({order})\n"
+    run, _plan = planned(manager, lake, table)
+    act(manager.connection, run)
+    assert manager.bodies("SHORT") == [b"2", b"3"]
+    assert proved(manager, run) == {"planned": 3, "moved": 2, "left": 1, "failed": 1}
+    manager.put(DLQ, [dead_letter("SHORT", b"4", CorrelId=bytes(24))])
+    run, plan = planned(manager, lake, table)
+    assert plan.actions == {"IGNORE": 1, "RETRY": 1}
+    act(manager.connection, run)
+    assert manager.bodies("SHORT") == [b"2", b"3", b"4"]
+
+
 def of_key(dest: str, key: bytes, body: bytes, **fields):
     return dead_letter(dest, body, CorrelId=key.ljust(24, b"\0"), **fields)
 
@@ -201,9 +231,9 @@ def test_ORDER_holds_in_the_next_pass_behind_a_message_whose_tries_are_used_up(m
     manager.put(DLQ, [of_key("SHORT", b"k", b"4"), of_key("SHORT", b"other", b"5")])
     run, plan = planned(manager, lake, IN_ORDER + behind)
     assert plan.actions == {"IGNORE": 1, "BEHIND": 3, "RETRY": 1}
-    assert "3 messages are left: a message with their order key is before them, and is left" in plan.remarks
-    told = "1 messages are ignored: they have used up the tries of the rule on line 2"
-    assert (told in plan.remarks) == (not behind)  # not where the table says that such messages are ignored
+    assert "3 messages are left: an earlier message with the same order key is left" in plan.remarks
+    expected = "1 message is ignored: no try of the rule on line 2 is left"
+    assert (expected in plan.remarks) == (not behind)  # not where the table says that such messages are ignored
     act(manager.connection, run)
     assert proved(manager, run) == {"planned": 5, "moved": 1, "left": 4}
     assert manager.bodies("SHORT") == [b"5"]
@@ -304,7 +334,7 @@ def test_MAXREPLAY_leaves_what_was_put_so_often_and_an_undo_does_not_count(manag
     manager.put(DLQ, [dead_letter("A", b"new")])
     run, plan = planned(manager, lake, text)
     assert plan.actions == {"REPLAYED": 1, "RETRY": 1}
-    assert "1 messages are left: earlier runs put them as often as MAXREPLAY allows" in plan.remarks
+    assert "1 message is left: earlier runs have put each as often as MAXREPLAY allows" in plan.remarks
     act(manager.connection, run)
     assert proved(manager, run) == {"planned": 2, "moved": 1, "left": 1}
     assert manager.bodies("A") == [b"new"]

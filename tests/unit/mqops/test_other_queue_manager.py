@@ -7,7 +7,7 @@ from act_support import planned
 from mq_support import DLQ, create, dead_letter
 
 from mqops.act.in_process import act
-from mqops.deciders.stop import finish
+from mqops.deciders.run import finish_run
 from mqops.errors import SettingsError
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
@@ -34,7 +34,7 @@ def manager(home):
     return create(home, NAMES[0], QUEUE)
 
 
-def test_a_rehearsal_of_one_queue_manager_is_not_carried_out_on_another_of_a_like_name(manager, home, mqops_here, lake):
+def test_a_dry_run_of_one_queue_manager_is_not_carried_out_on_another_of_a_like_name(manager, home, mqops_here, lake):
     other = create(home, NAMES[1], QUEUE)
     for one in (manager, other):
         one.put(DLQ, [dead_letter("A", b"1")])
@@ -42,19 +42,19 @@ def test_a_rehearsal_of_one_queue_manager_is_not_carried_out_on_another_of_a_lik
     (run,) = (RunFolder(path) for path in lake.glob("*/runs/*"))
     digest = read_json(run.plan_json)["digest"]
     refused = mqops_here("dlq", "act", run.run, "-m", other.name, "--approve", digest, expect=1)
-    assert f"has no run {run.run} of {other.name} with a plan" in refused.stderr
+    assert f"has no run {run.run} of {other.name}\n" in refused.stderr
     assert (manager.depth(DLQ), other.depth(DLQ)) == (1, 1)
     mqops_here("dlq", "act", run.run, "-m", manager.name, "--approve", digest)
     assert (manager.depth(DLQ), other.depth(DLQ)) == (0, 1)
     assert f"{manager.name}: 2 lines, unbroken" in mqops_here("ledger", "verify").stdout
 
 
-@pytest.mark.parametrize("step", [act, prove, finish])
+@pytest.mark.parametrize("step", [act, prove, finish_run])
 def test_a_connection_to_another_queue_manager_is_refused_before_anything_else(manager, home, lake, step):
     other = create(home, "OTHER", QUEUE)
     manager.put(DLQ, [dead_letter("A", b"1", dest_q_mgr=manager.name)])
     run, plan = planned(manager, lake)
-    if step is finish:
+    if step is finish_run:
         write_json(run.issued_json, {"plan": plan.digest, "lanes": [1]})
     before = sorted(path.name for path in run.path.iterdir() if path.suffix == ".json")
     with pytest.raises(SettingsError, match=f"Run {run.run} is one of QX/1, this is OTHER: connect to QX/1"):

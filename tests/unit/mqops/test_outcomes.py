@@ -16,13 +16,16 @@ from mq_support import DLQ, Manager, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqops.cli import main
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
 from mqops.errors import InProgress, SettingsError
+from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
-from mqops.mq.inquire import landing_place
+from mqops.mq.inquire import try_resolve_queue
 from mqops.observe import replays, tries
+from mqops.prove import outcomes as finding
 from mqops.prove.core.outcome import (
     CONSUMED,
     EXPIRED,
@@ -35,12 +38,10 @@ from mqops.prove.core.outcome import (
     absent,
     outcomes,
 )
-from mqops.prove.outcomes import LINE_ROWS, find_run, look, look_back
+from mqops.prove.outcomes import LINE_ROWS, look, look_back
 from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.undo.in_process import carry_out as carry_out_undo
-from mqops.undo.in_process import find_run as find_run_to_undo
-from mqops.undo.in_process import plan_undo
+from mqops.undo.in_process import act_undo, plan_undo
 from mqwire.constants import MQEI_UNLIMITED
 
 QUEUES = """\
@@ -77,9 +78,11 @@ class Bench:
     def run(self, text: str = "ACTION(RETRY)", *, queue: str = "") -> RunFolder:
         table = parse(text).table
         assert table
-        what = Pass(connection=self.manager.connection, lake=self.lake, table=table, text=text, queue=queue)
-        folder, plan = plan_pass(what)
-        carry_out(what, folder, plan)
+        what = DeadLetterRequest(
+            connection=self.manager.connection, lake=self.lake, table=table, text=text, queue=queue
+        )
+        folder, plan = plan_run(DEAD_LETTERS, what)
+        carry_out(DEAD_LETTERS, what, folder, plan)
         return folder
 
     def look(self, run: RunFolder, **more: Any) -> OutcomeSummary:
@@ -122,7 +125,9 @@ def test_each_message_is_looked_for_and_only_changes_are_recorded(manager, bench
     take(manager, "PARKED")
     assert bench.look(run).outcomes == {"consumed": 3}
     assert bench.look(run).changed == 0
-    assert json.loads(run.outcomes_json.read_text())["open"] == 0
+    last = json.loads(run.outcomes_json.read_text())
+    lines = list(LedgerFile(bench.lake / "QM1", str).entries())
+    assert (last["open"], last["ledger_seq"], last["ledger_head"]) == (0, len(lines), lines[-1]["hash"])
     assert prove(manager.connection, run).balanced  # who adds up the ledger passes the new lines over
 
 
@@ -193,12 +198,12 @@ def test_what_an_undo_put_back_has_returned(manager, bench):
     bench.letters("A", "B")
     run = bench.run()
     folder = RunFolder.at(bench.lake, "QM1", "undo1")
-    plan = plan_undo(manager.connection, find_run_to_undo(bench.lake, "QM1", run.run), folder)
-    carry_out_undo(manager.connection, folder, approved=plan.digest)
+    plan = plan_undo(manager.connection, run, folder)
+    act_undo(manager.connection, folder, approved=plan.digest)
     assert prove(manager.connection, folder).moved == 2
     assert bench.look(run).outcomes == {"returned": 2}
     with pytest.raises(SettingsError, match=f"Run undo1 is an undo: ask for the outcomes of run {run.run}"):
-        find_run(bench.lake, "QM1", "undo1")
+        look(manager.connection, folder)
 
 
 def test_what_a_later_run_moved_again_is_not_called_consumed(manager, bench):
@@ -291,7 +296,9 @@ DEFINE QREMOTE(MYSELF) RQMNAME(QM1)
 def test_what_is_no_name_of_a_queue_manager_leads_nowhere(manager):
     with connect(manager.connection) as session:
         for odd in ("\N{LATIN SMALL LETTER R WITH CARON}", "\udc80", "Q" * 49):
-            assert landing_place(session, "A", odd).why.startswith("MQOPEN on A failed: MQRC_OBJECT_Q_MGR_NAME_ERROR")
+            assert try_resolve_queue(session, "A", odd).why.startswith(
+                "MQOPEN on A failed: MQRC_OBJECT_Q_MGR_NAME_ERROR"
+            )
 
 
 def test_what_a_channel_has_in_its_unit_of_work_is_not_sent_on_yet(manager, bench):
@@ -386,6 +393,37 @@ def test_the_next_run_looks_at_those_before_it_whose_outcomes_are_open(manager, 
     assert seen_at(twice_as_old + timedelta(days=1)) == []
 
 
+def test_a_run_looks_back_at_so_many_runs_and_messages_and_no_more(manager, bench, monkeypatch):
+    monkeypatch.setattr(finding, "BACK_MESSAGES", 0)  # while the runs are made, nothing is looked at
+    bench.letters("A", "A")
+    two = bench.run()
+    bench.letters("A", "A", "A")
+    three = bench.run()
+    bench.letters("A")
+    one = bench.run()
+    nothing = bench.run()
+    following = RunFolder.at(bench.lake, "QM1", "following")
+
+    def looked_at(messages: int, runs: int) -> list[str]:
+        with monkeypatch.context() as limits:
+            limits.setattr(finding, "BACK_MESSAGES", messages)
+            limits.setattr(finding, "BACK_RUNS", runs)
+            found = [summary.run for summary in look_back(manager.connection, following)]
+        for run in (two, three, one, nothing):
+            run.outcomes_json.unlink(missing_ok=True)
+        return found
+
+    assert looked_at(9, 5) == [one.run, three.run, two.run]  # the newest first, none that moved nothing
+    assert looked_at(2, 5) == [one.run, two.run]
+    assert looked_at(1, 5) == [one.run]
+    assert looked_at(9, 2) == [one.run, three.run]
+    for run in (nothing, one, three):
+        write_json(run.summary_json, read_json(run.summary_json) | {"moved": 0})
+    assert looked_at(9, 1) == [two.run]  # four times as many are asked whether they are due
+    (two.path / "summary.json").write_text("no JSON")
+    assert looked_at(9, 5) == []
+
+
 def test_a_run_that_cannot_be_looked_at_does_not_hold_the_next_one_back(bench, caplog):
     bench.letters("A")
     first = bench.run()
@@ -422,8 +460,8 @@ def test_the_commands_tell_it(manager, bench):
         "       1  there: still where it was put",
         "2 changed since the last look, 1 may still change",
     ]
-    told = json.loads(bench.mqops("ledger", "outcomes", run.run, "-m", "QM1", "--json"))
-    assert (told["outcomes"], told["changed"], told["open"]) == ({"consumed": 1, "there": 1}, 0, 1)
+    document = json.loads(bench.mqops("ledger", "outcomes", run.run, "-m", "QM1", "--json"))
+    assert (document["outcomes"], document["changed"], document["open"]) == ({"consumed": 1, "there": 1}, 0, 1)
     msg_id = manager.messages("A")[0][0]["MsgId"].hex()
     shown = bench.mqops("ledger", "show", msg_id).splitlines()
     assert re.fullmatch(f"20.*Z  QM1  still where it was put  run {run.run}", shown[-2])

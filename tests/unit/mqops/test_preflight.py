@@ -11,15 +11,16 @@ import pytest
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.decide.core.preflight import Channel, Demand, Destination, LocalQueue, Preflight, judge
+from mqops.decide.core.preflight import Channel, Demand, Destination, Finding, LocalQueue, Preflight, judge, shown
 from mqops.decide.preflight import preflight
-from mqops.decide.preflight_record import kept
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.decide.preflight_record import read_preflight
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.undo.in_process import carry_out as undo
+from mqops.undo.in_process import act_undo as undo
 from mqops.undo.in_process import plan_undo
 
 DEMAND = Demand(queue="A", messages=10, bytes=1000, longest=200)
@@ -39,15 +40,15 @@ def sent(*states: str, **changes: object) -> Destination:
 
 
 @pytest.mark.parametrize(
-    ("there", "told"),
+    ("there", "expected"),
     [
         (here(), []),
         (Destination(refused=(("MQOPEN fails", "Define it"),)), ["problem: A: MQOPEN fails. Define it"]),
         # what is refused need not be inquired
         (Destination(refused=(("MQOPEN fails", ""),), unknown="gone"), ["problem: A: MQOPEN fails"]),
         (Destination(unknown="2035"), ["unknown: A: it cannot be inquired: 2035"]),
-        (replace(here(), untried=3), ["unknown: A: whether 3 more users may put is not known"]),
-        (Destination(model=True), ["problem: A: it is a model queue. Name a queue that messages can lie on"]),
+        (replace(here(), untried=3), ["unknown: A: not known: whether 3 more users may put"]),
+        (Destination(model=True), ["problem: A: it is a model queue. Name a queue that can hold messages"]),
         (here(put_allowed=False), ["problem: A: PUT(DISABLED). ALTER QLOCAL(A) PUT(ENABLED)"]),
         (
             replace(here(), inhibited=("QALIAS(A)",)),
@@ -64,15 +65,15 @@ def sent(*states: str, **changes: object) -> Destination:
         (here(depth=101), ["problem: A: room for 0 of 10 messages"]),  # MAXDEPTH was lowered below CURDEPTH
         (here(max_msg_length=200), []),
         (here(max_msg_length=199), ["problem: A: the longest message has 200 bytes, MAXMSGL is 199. Raise MAXMSGL to"]),
-        (here(open_input=0), ["warning: A: nobody has it open for input"]),
-        (here(open_input=0, name="B"), ["warning: A: B: nobody has it open for input"]),  # A is an alias of B
+        (here(open_input=0), ["warning: A: no program has it open for input"]),
+        (here(open_input=0, name="B"), ["warning: A: B: no program has it open for input"]),  # A is an alias of B
         (here(transmission=True), ["problem: A: it is a transmission queue"]),
         (sent("RUNNING"), []),
         (sent("STOPPED", "RUNNING"), []),  # one that runs is enough
         (sent("RETRYING"), ["problem: A: channel C0 behind QM2 is RETRYING: the messages wait there for it"]),
         (sent("STOPPED", "INACTIVE"), ["warning: A: channel C1 behind QM2 is INACTIVE"]),
         (sent("NEW.STATE"), ["warning: A: channel C0 behind QM2 is NEW.STATE"]),
-        (sent(), ["problem: A: no channel has XMITQ(QM2), and nobody has it open for input"]),
+        (sent(), ["problem: A: no channel has XMITQ(QM2), and no program has it open for input"]),
         (sent(queue=replace(XMIT, open_input=1)), []),  # a program of one's own empties it
         (sent(channels_unknown="2035"), ["warning: A: the channel behind QM2 is not known: 2035"]),
         (sent("RUNNING", queue=replace(XMIT, max_msg_length=4200)), []),
@@ -86,10 +87,10 @@ def sent(*states: str, **changes: object) -> Destination:
         ),
     ],
 )
-def test_findings_of_one_destination(there: Destination, told: list[str]) -> None:
+def test_findings_of_one_destination(there: Destination, expected: list[str]) -> None:
     found = [str(one) for one in judge([(DEMAND, there)])]
-    assert len(found) == len(told), found
-    assert all(line.startswith(start) for line, start in zip(found, told, strict=True)), found
+    assert len(found) == len(expected), found
+    assert all(line.startswith(start) for line, start in zip(found, expected, strict=True)), found
 
 
 def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> None:
@@ -100,6 +101,15 @@ def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> 
     assert "room for 25 of 30 messages" in found[0].what
     back = replace(DEMAND, put_back=True)
     assert not judge([(back, here(depth=100))], taken_from=["A"])  # what is put back there came from there
+
+
+def test_thirty_findings_are_shown_and_the_others_counted() -> None:
+    found = [Finding(severity="warning", destination=f"Q{number}", what="x") for number in range(32)]
+    lines = [f"warning: Q{number}: x" for number in range(32)]
+    assert shown(found[:2]) == lines[:2]
+    assert shown(found[:30]) == lines[:30]
+    assert shown(found[:31]) == [*lines[:30], "1 more finding"]
+    assert shown(found) == [*lines[:30], "2 more findings"]
 
 
 def test_names_that_came_with_messages_are_one_printable_line() -> None:
@@ -137,7 +147,7 @@ DEFINE QREMOTE(QMALIAS.SHUT) RNAME(' ') RQMNAME(QM2) PUT(DISABLED)
 DEFINE QREMOTE(MYSELF) RNAME(' ') RQMNAME(QM1)
 STOP CHANNEL(QM1.QM2)
 """
-IDLE = "nobody has it open for input"
+IDLE = "no program has it open for input"
 STOPPED = "problem: channel QM1.QM2 behind QM2 is STOPPED: the messages wait there for it"
 
 
@@ -152,9 +162,9 @@ def planned(manager, tmp_path):
 
     def plan(text: str = "ACTION(RETRY)", *, queue: str = "", **changes):
         connection = replace(manager.connection, **changes)
-        what = Pass(connection=connection, lake=tmp_path, table=parse(text).table, text=text, queue=queue)
-        run, made = plan_pass(what)
-        found = kept(run)
+        what = DeadLetterRequest(connection=connection, lake=tmp_path, table=parse(text).table, text=text, queue=queue)
+        run, made = plan_run(DEAD_LETTERS, what)
+        found = read_preflight(run)
         assert found is not None
         assert found.plan == made.digest
         return what, run, made, found
@@ -163,7 +173,7 @@ def planned(manager, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("dest_q", "dest_q_mgr", "told"),
+    ("dest_q", "dest_q_mgr", "expected"),
     [
         ("A", "QM1", [f"warning: {IDLE}"]),
         ("GONE", "QM1", ["problem: MQOPEN for puts fails: MQRC_UNKNOWN_OBJECT_NAME (2085)"]),
@@ -192,21 +202,21 @@ def planned(manager, tmp_path):
         (
             "REMOTE.XQ",
             "QM1",
-            ["problem: XQ: PUT(DISABLED)", "problem: no channel has XMITQ(XQ), and nobody has it open for input"],
+            ["problem: XQ: PUT(DISABLED)", "problem: no channel has XMITQ(XQ), and no program has it open for input"],
         ),
         ("LOST", "QM1", ["problem: MQOPEN for puts fails: MQRC_UNKNOWN_REMOTE_Q_MGR (2087)"]),
         ("A", "NO.SUCH.QM", ["problem: MQOPEN for puts fails: MQRC_UNKNOWN_REMOTE_Q_MGR (2087)"]),
     ],
 )
-def test_every_problem_on_a_queue_manager(manager, planned, dest_q, dest_q_mgr, told):
+def test_every_problem_on_a_queue_manager(manager, planned, dest_q, dest_q_mgr, expected):
     manager.put(
         DLQ, [dead_letter(dest_q, b"1234", dest_q_mgr=dest_q_mgr), dead_letter(dest_q, b"1", dest_q_mgr=dest_q_mgr)]
     )
     _what, _run, _plan, found = planned()
     assert {one.destination for one in found.findings} == {f"{dest_q}@{dest_q_mgr}"}
     lines = [f"{one.severity}: {one.what}" for one in found.findings]
-    assert len(lines) == len(told), lines
-    assert all(line.startswith(start) for line, start in zip(lines, told, strict=True)), lines
+    assert len(lines) == len(expected), lines
+    assert all(line.startswith(start) for line, start in zip(lines, expected, strict=True)), lines
     assert manager.depth(DLQ) == 2
 
 
@@ -223,14 +233,14 @@ def test_an_open_queue_with_room_has_no_findings_and_the_pass_agrees(manager, pl
         what, run, plan, found = planned()
         handle.close()
     assert (found.findings, found.remarks, found.destinations) == ((), (), 1)
-    assert carry_out(what, run, plan).moved == 1
+    assert carry_out(DEAD_LETTERS, what, run, plan).moved == 1
 
 
 def test_a_model_queue_gets_nothing_and_no_queue_is_made_of_it(manager, planned):
     manager.put(DLQ, [dead_letter("MODEL", b"x", Persistence=0)])
     what, run, plan, found = planned()
     assert [one.what for one in found.doubts] == ["it is a model queue"]
-    summary = carry_out(what, run, plan)
+    summary = carry_out(DEAD_LETTERS, what, run, plan)
     assert (summary.moved, summary.left) == (0, 1)
     assert summary.reasons == {"MQRC_DYNAMIC_Q_NAME_ERROR": 1}
     assert "AMQ." not in manager.mqlite("mqsc", "QM1", text="DISPLAY QLOCAL(*)\n")
@@ -264,9 +274,10 @@ def test_what_comes_back_to_the_queue_it_is_taken_from_is_a_problem(manager, pla
     manager.put(DLQ, [dead_letter("BACK", b"x")])
     findings = planned(table, queue=queue)[3].doubts
     assert {(finding.severity, finding.destination) for finding in findings} == {("problem", name)}
-    told = {finding.what.removeprefix(f"{DLQ}: ") for finding in findings}
+    problems = {finding.what.removeprefix(f"{DLQ}: ") for finding in findings}
     by_alias = {f"it is an alias of {DLQ}, a protected queue: these messages will be left"} if name != DLQ else set()
-    assert told == {"messages come back to the queue they are taken from"} | by_alias
+    assert problems == {"messages come back to the queue they are taken from"} | by_alias
+    assert findings[-1].remedy == "Name another queue (FWDQ) in a rule for them"
 
 
 def test_a_plan_that_puts_nothing_has_nothing_to_look_at(manager, planned):
@@ -289,7 +300,8 @@ def test_what_may_not_be_inquired_is_unknown_and_who_may_not_put_is_a_problem(ma
     assert lines["A@QM1"].startswith("unknown: it cannot be inquired: MQOPEN on A failed: MQRC_NOT_AUTHORIZED (2035)")
     assert lines["SHUT@QM1"] == "problem: MQOPEN for puts fails: MQRC_NOT_AUTHORIZED (2035)"
     assert lines["A@QM2"].startswith("warning: the channel behind QM2 is not known: ")
-    assert len(found.doubts) == 2
+    assert lines["MQOPS.LEDGER"] == "problem: MQOPEN fails: MQRC_NOT_AUTHORIZED (2035): no run can begin"
+    assert len(found.doubts) == 3
 
 
 def test_with_PUTAUT_CTX_the_authority_of_the_messages_users_counts(manager, planned):
@@ -312,7 +324,7 @@ def test_PUTAUT_CTX_with_a_blank_user_never_puts_by_our_own_authority(manager, p
     assert finding.what == (
         "MQOPEN for puts by the authority of a blank user (PUTAUT(CTX)) fails: MQRC_NOT_AUTHORIZED (2035)"
     )
-    summary = carry_out(what, run, plan)
+    summary = carry_out(DEAD_LETTERS, what, run, plan)
     assert (summary.moved, summary.reasons) == (1, {"MQRC_NOT_AUTHORIZED": 2})
     assert manager.bodies("A") == [b"own"]
 
@@ -323,7 +335,7 @@ def test_a_queue_manager_that_cannot_be_reached_is_unknown(manager, planned):
     found = preflight(replace(what.connection, queue_manager="NOBODY"), run)
     (finding,) = found.doubts
     assert str(finding).startswith("unknown: QM1: no destination could be looked at: MQCONNX on NOBODY failed")
-    assert kept(run) == found
+    assert read_preflight(run) == found
 
 
 def test_destinations_that_are_not_looked_at_are_unknown(manager, planned, monkeypatch):
@@ -340,7 +352,7 @@ def test_duplicates_are_counted(manager, planned):
     same, other = dead_letter("A", b"x", MsgId=b"M" * 24), dead_letter("A", b"y", MsgId=b"M" * 24)
     manager.put(DLQ, [same, same, other, dead_letter("A", b"x"), dead_letter("A", b"x")])
     assert planned()[3].remarks == (
-        "duplicates: 3 messages share their MsgId with another of the plan, 2 of them are the same to the last byte",
+        "duplicates: 3 messages with the MsgId of another message of the plan; equal in every byte: 2",
     )
     assert not planned("ACTION(DISCARD)")[3].remarks  # discarding a copy puts nothing twice
 
@@ -349,21 +361,69 @@ def test_messages_that_an_earlier_run_put_are_told(manager, planned):
     manager.put(DLQ, [dead_letter("A", b"x", MsgId=b"M" * 24)])
     what, run, plan, found = planned()
     assert not found.remarks
-    assert carry_out(what, run, plan).moved == 1
+    assert carry_out(DEAD_LETTERS, what, run, plan).moved == 1
     manager.put(DLQ, [dead_letter("A", b"x", MsgId=b"M" * 24), dead_letter("A", b"new")])
     _what, run, _plan, found = planned()
     (remark,) = found.remarks
-    assert remark.startswith("replayed before: earlier runs put messages with the MsgIds of 1 of these on a queue")
+    assert remark.startswith("replayed before: 1 message with a MsgId that earlier runs put on a queue")
     assert read_json(run.path / "preflight.json")["remarks"] == [remark]
 
 
 def test_what_an_undo_took_back_counts_as_not_put(manager, planned, tmp_path):
     manager.put(DLQ, [dead_letter("A", b"x")])
     what, run, plan, _found = planned()
-    carry_out(what, run, plan)
+    carry_out(DEAD_LETTERS, what, run, plan)
     folder = RunFolder.at(tmp_path, "QM1", "undo")
     plan_undo(what.connection, run, folder)
     undo(what.connection, folder)
     assert prove(what.connection, folder).moved == 1
     assert manager.depth(DLQ) == 1
     assert not planned()[3].remarks
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            "DELETE QLOCAL(MQOPS.LEDGER)",
+            "problem: MQOPS.LEDGER: MQOPEN fails: MQRC_UNKNOWN_OBJECT_NAME (2085): no run can begin. Define it: DEFINE",
+        ),
+        (
+            "ALTER QLOCAL(MQOPS.LEDGER) PUT(DISABLED)",
+            "problem: MQOPS.LEDGER: PUT(DISABLED): no run can begin. ALTER QLOCAL(MQOPS.LEDGER) PUT(ENABLED)",
+        ),
+        (
+            "ALTER QLOCAL(MQOPS.LEDGER) GET(DISABLED)",
+            "problem: MQOPS.LEDGER: GET(DISABLED): no run can begin. ALTER QLOCAL(MQOPS.LEDGER) GET(ENABLED)",
+        ),
+        (
+            "ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(2)",
+            "problem: MQOPS.LEDGER: it is full (CURDEPTH 0, MAXDEPTH 2): no run can begin. Let `mqops ledger drain`",
+        ),
+    ],
+)
+def test_a_dry_run_tells_what_keeps_the_ledger_queue_from_recording(manager, mqops_here, change, expected):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    manager.mqsc(change)
+    lines = mqops_here("dlq", "run", "--dry-run", text="ACTION(RETRY)").stdout.splitlines()
+    assert [line for line in lines if line.startswith(expected)], lines
+    lines = mqops_here("dlq", "run", "--dry-run", text="ACTION(IGNORE)").stdout.splitlines()
+    assert not [line for line in lines if "MQOPS.LEDGER" in line]  # nothing is to be recorded
+
+
+def test_a_ledger_queue_that_nothing_can_be_got_from_is_told_when_the_plan_is_looked_at_again(manager, planned):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    what, run, _plan, found = planned()
+    assert not found.doubts
+    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) GET(DISABLED)")
+    assert [str(one) for one in preflight(what.connection, run).doubts] == [
+        "problem: MQOPS.LEDGER: GET(DISABLED): no run can begin. ALTER QLOCAL(MQOPS.LEDGER) GET(ENABLED)"
+    ]
+
+
+def test_a_run_does_not_begin_while_nothing_can_be_got_from_the_ledger_queue(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) GET(DISABLED)")
+    refused = mqops_here("dlq", "run", "--once", text="ACTION(RETRY)", expect=1)
+    assert "MQGET on MQOPS.LEDGER failed: MQRC_GET_INHIBITED (2016)" in refused.stderr
+    assert [manager.depth(queue) for queue in (DLQ, "A", "MQOPS.LEDGER")] == [1, 0, 0]

@@ -20,7 +20,8 @@ from pymqi import CMQC
 from mqops.act.in_process import act
 from mqops.act.mover_port import MoverPort
 from mqops.decide.core import PlanSummary
-from mqops.deciders.dead_letters import Pass, plan_pass
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
 from mqops.errors import InProgress, PlanChanged, SettingsError, Stopped, TransientMQError, Unbalanced
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
@@ -34,8 +35,7 @@ from mqops.prove import prove as proving
 from mqops.prove.outcomes import look
 from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.undo.in_process import carry_out as carry_out_undo
-from mqops.undo.in_process import plan_undo
+from mqops.undo.in_process import act_undo, plan_undo
 
 SOMEBODY = Stop(by="carol@desk", at="2026-11-21T12:00:00Z", why="lunch")
 
@@ -51,11 +51,13 @@ def plan(manager: Manager, lake: Any) -> tuple[RunFolder, PlanSummary]:
     manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(4)])
     parsed = parse("ACTION(RETRY)")
     assert parsed.table
-    what = Pass(connection=manager.connection, lake=lake, table=parsed.table, text="ACTION(RETRY)", requested_by="al")
-    return plan_pass(what)
+    what = DeadLetterRequest(
+        connection=manager.connection, lake=lake, table=parsed.table, text="ACTION(RETRY)", requested_by="al"
+    )
+    return plan_run(DEAD_LETTERS, what)
 
 
-def is_ticket(body: bytes) -> bool:
+def is_lane_token(body: bytes) -> bool:
     return bool(json.loads(body)["kind"] == "ticket")
 
 
@@ -124,10 +126,10 @@ def test_law5_a_message_that_no_marker_names_is_unexplained_and_the_command_says
     refused = mqops_here("dlq", "act", run.run, "--approve", summary.digest, "-m", "QM1", expect=1)
     assert "1 of 4 planned messages are unexplained" in refused.output
     assert "do not name 1 of its rows" in refused.output
-    told = read_json(run.summary_json)
-    counts = [told[name] for name in ("planned", "moved", "left", "gone", "unexplained", "balanced")]
+    document = read_json(run.summary_json)
+    counts = [document[name] for name in ("planned", "moved", "left", "gone", "unexplained", "balanced")]
     assert counts == [4, 3, 0, 0, 1, False]
-    assert [rule["unexplained"] for rule in told["rules"]] == [1]
+    assert [rule["unexplained"] for rule in document["rules"]] == [1]
 
 
 def test_law5_an_error_names_ten_problems_and_counts_the_others(manager, lake):
@@ -136,11 +138,11 @@ def test_law5_an_error_names_ten_problems_and_counts_the_others(manager, lake):
     act(manager.connection, run)
     prove(manager.connection, run)
     record(run, replace(acted(run), unit="ab" * 24))
-    with pytest.raises(Unbalanced) as told:
+    with pytest.raises(Unbalanced) as raised:
         prove(manager.connection, run)
     problems = read_json(run.summary_json)["problems"]
     assert len(problems) > 30
-    assert str(told.value).endswith(f"; and {len(problems) - 10} more")
+    assert str(raised.value).endswith(f"; and {len(problems) - 10} more")
 
 
 def signed(text: bytes, run: RunFolder) -> bytes:
@@ -161,8 +163,8 @@ def test_a_ledger_line_written_anew_by_a_holder_of_the_key_is_seen_at_the_next(m
     assert len(forged) == len(second)
     path.write_bytes(first + forged + third)
     for command in (("verify", "QM1"), ("export", "-m", "QM1"), ("show", "00")):
-        told = mqops_here("ledger", *command, expect=1)
-        assert "Line 3 of the ledger does not follow the one before" in told.output, command
+        result = mqops_here("ledger", *command, expect=1)
+        assert "Line 3 of the ledger does not follow the one before" in result.output, command
 
 
 def test_a_ledger_line_with_another_number_is_seen(manager, plan, mqops_here):
@@ -173,8 +175,8 @@ def test_a_ledger_line_with_another_number_is_seen(manager, plan, mqops_here):
     first, second, third = path.read_bytes().splitlines(keepends=True)
     text = third.replace(b',"seq":3,', b',"seq":9,').rpartition(b',"hash":"')[0]
     path.write_bytes(first + second + signed(text, run))
-    told = mqops_here("ledger", "verify", "QM1", expect=1)
-    assert "Line 3 of the ledger does not follow the one before" in told.output
+    result = mqops_here("ledger", "verify", "QM1", expect=1)
+    assert "Line 3 of the ledger does not follow the one before" in result.output
 
 
 @contextmanager
@@ -182,9 +184,9 @@ def somebody_at_work(manager: Manager, run: RunFolder, lane: int = 0) -> Iterato
     """While another connection has a lane's ticket, as a worker in the middle of a unit of work."""
     with manager.connected() as connection:
         queue = pymqi.Queue(connection, NAME, CMQC.MQOO_INPUT_SHARED)
-        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, CorrelId=identity(run).ticket(lane))
+        md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, CorrelId=identity(run).lane_token_id(lane))
         options = pymqi.GMO(Version=2, Options=CMQC.MQGMO_SYNCPOINT, MatchOptions=CMQC.MQMO_MATCH_CORREL_ID)
-        assert is_ticket(queue.get(None, md, options))
+        assert is_lane_token(queue.get(None, md, options))
         yield
         connection.backout()
         queue.close()
@@ -202,15 +204,15 @@ def stopped_after(manager: Manager, run: RunFolder, units: int) -> None:
     lift(run.path)
 
 
-def test_law5_nothing_is_proved_or_undone_while_a_worker_has_a_ticket(manager, plan, mqops_here, lake):
+def test_law5_nothing_is_proved_or_undone_while_a_worker_has_a_lane_token(manager, plan, mqops_here, lake):
     run, _summary = plan
     stopped_after(manager, run, 1)
     with somebody_at_work(manager, run):
-        with pytest.raises(InProgress, match=rf"Run {run.run}: 1 of 1 lanes are being worked on by another process"):
+        with pytest.raises(InProgress, match=rf"Run {run.run}: another process is at work on 1 of 1 lane"):
             prove(manager.connection, run)
         for command in (("undo", "--yes"), ("ledger", "outcomes")):
-            told = mqops_here(*command, run.run, "-m", "QM1", "--json", expect=1)
-            assert json.loads(told.stdout)["error"]["code"] == "InProgress", command
+            result = mqops_here(*command, run.run, "-m", "QM1", "--json", expect=1)
+            assert json.loads(result.stdout)["error"]["code"] == "InProgress", command
     assert not run.summary_json.exists()
     assert prove(manager.connection, run).moved == 1
 
@@ -221,7 +223,7 @@ def test_law5_an_undo_waits_for_whoever_holds_the_run_that_it_undoes(manager, pl
     folder = RunFolder.at(lake, "QM1", "undo1")
     undo = plan_undo(manager.connection, run, folder)
     with run.lock(), pytest.raises(InProgress, match=f"Another process acts on run {run.run}"):
-        carry_out_undo(manager.connection, folder, approved=undo.digest)
+        act_undo(manager.connection, folder, approved=undo.digest)
     assert (manager.depth("A"), manager.depth(DLQ)) == (4, 0)
 
 
@@ -254,18 +256,18 @@ def test_law5_a_proof_gives_up_where_somebody_acts_all_the_time(manager, plan, m
         prove(manager.connection, run)
 
 
-def test_law1_markers_and_tickets_survive_a_restart_of_the_queue_manager(manager, plan):
+def test_law1_markers_and_lane_tokens_survive_a_restart_of_the_queue_manager(manager, plan):
     """They are persistent whatever the queue's default is: IBM MQ discards nonpersistent ones at a restart."""
     run, _summary = plan
     manager.mqsc(f"ALTER QLOCAL({NAME}) DEFPSIST(NO)")
     stopped_after(manager, run, 2)
     messages = manager.messages(NAME)
-    assert [is_ticket(body) for _md, body in messages].count(True) == 1
+    assert [is_lane_token(body) for _md, body in messages].count(True) == 1
     assert len(messages) == 4  # issued, two units of work, the ticket
     assert {md["Persistence"] for md, _body in messages} == {CMQC.MQPER_PERSISTENT}
 
 
-def test_law1_a_unit_of_work_that_fails_leaves_no_marker_and_no_second_ticket(manager, plan):
+def test_law1_a_unit_of_work_that_fails_leaves_no_marker_and_no_second_lane_token(manager, plan):
     run, _summary = plan
     stopped_after(manager, run, 1)
     before = manager.bodies(NAME)
@@ -278,7 +280,7 @@ def test_law1_a_unit_of_work_that_fails_leaves_no_marker_and_no_second_ticket(ma
 
     with pytest.raises(TransientMQError, match="MQRC_RESOURCE_PROBLEM"):
         act(manager.connection, run, unit_size=1, port=Port)
-    assert during == [[body for body in before if not is_ticket(body)]]
+    assert during == [[body for body in before if not is_lane_token(body)]]
     assert manager.bodies(NAME) == before
     assert (manager.depth("A"), manager.depth(DLQ)) == (1, 3)
     assert act(manager.connection, run).moved == 3
@@ -300,15 +302,28 @@ def test_law2_rows_that_were_changed_since_the_plan_was_made_are_not_acted_on(ma
     assert (manager.depth("A"), manager.depth(DLQ)) == (0, 4)
 
 
-def test_law1_nobody_acts_beside_a_worker_that_has_the_ticket(manager, plan, monkeypatch):
+def test_law1_nobody_acts_beside_a_worker_that_has_the_lane_token(manager, plan, monkeypatch):
     run, _summary = plan
     stopped_after(manager, run, 1)
     monkeypatch.setattr("mqops.act.in_process.PATIENCE", 1)
-    refused = rf"Another process is at work on 1 lanes of run {run.run}; act again later"
+    refused = rf"Another process is at work on 1 lane of run {run.run}. Wait for it to end, then act again"
     with somebody_at_work(manager, run), pytest.raises(InProgress, match=refused):
         act(manager.connection, run)
     assert (manager.depth("A"), manager.depth(DLQ)) == (1, 3)
     assert act(manager.connection, run).moved == 3
+
+
+def test_law1_a_run_that_died_before_it_noted_its_lane_tokens_gets_no_second_ones(manager, plan):
+    run, summary = plan
+    stopped_after(manager, run, 2)
+    noted = read_json(run.issued_json)
+    run.issued_json.unlink()
+    assert prove(manager.connection, run).moved == 2  # takes the marker that says so from the queue
+    assert read_json(run.issued_json) == noted
+    assert (noted["run"], noted["plan"], noted["lanes"]) == (run.run, summary.digest, [4])
+    assert act(manager.connection, run).moved == 2
+    assert (manager.depth("A"), manager.depth(DLQ)) == (4, 0)
+    assert prove(manager.connection, run).balanced
 
 
 def test_a_run_is_looked_into_on_its_own_queue_manager_only(manager, plan, queue_manager, lake):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+import commands
 import pytest
 
 RULES = "ACTION(RETRY)\n"
@@ -26,7 +26,7 @@ RULES = "ACTION(RETRY)\n"
 def test_a_queue_manager_that_is_down_is_told_in_one_line(arguments: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "MQLITE_HOME": str(tmp_path / "home"), "MQOPS_LAKE": str(tmp_path / "lake")}
     command = [sys.executable, "-m", "mqops.cli", *arguments]
-    done = subprocess.run(command, env=environment, input=RULES, text=True, capture_output=True)
+    done = commands.run(command, env=environment, input=RULES, text=True, capture_output=True)
     assert done.returncode == 1, done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert "GONE" in last

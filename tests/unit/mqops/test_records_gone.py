@@ -29,16 +29,16 @@ def test_law5_a_run_whose_records_were_taken_away_does_not_balance(manager, lake
     act(manager.connection, run)
     md, body = taken(manager, LEDGER)[0]
     assert b'"kind":"issued"' in body
-    told = ["act moved and discarded 3 messages, and the ledger has 0: records are gone from MQOPS.LEDGER"]
+    expected = ["act moved and discarded 3 messages, and the ledger has 0: records are gone from MQOPS.LEDGER"]
     if begin_stays:
         fields = {"MsgId": md.MsgId, "CorrelId": md.CorrelId, "Format": md.Format}
         manager.put(LEDGER, [(fields, body)])
     else:
-        told.insert(0, "the record that the plan was begun is gone from MQOPS.LEDGER")
+        expected.insert(0, "the record that the plan was begun is gone from MQOPS.LEDGER")
     for _again in range(2):
         with pytest.raises(Unbalanced) as error:
             prove(manager.connection, run)
-        assert [one for one in told if one in str(error.value)] == told
+        assert [one for one in expected if one in str(error.value)] == expected
     assert read_json(run.summary_json)["balanced"] is False
     with pytest.raises(Unbalanced, match="records are gone"), reopened(manager.connection, run):
         pass

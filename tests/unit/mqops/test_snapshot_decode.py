@@ -8,23 +8,27 @@ from hashlib import sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mq_support import dead_letter
+from snapshot_support import browsed, observed_row
 
 from mqops.act.core.lanes import lane_of
 from mqops.act.core.port import Taken
 from mqops.act.mover_port import without_dlh
 from mqops.ledger.core.identity import PlanIdentity, message_key
-from mqops.observe.arrow import SNAPSHOT, batches
+from mqops.mq.session import RawMessage
+from mqops.observe.arrow import SNAPSHOT
+from mqops.observe.batches import record_batches
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
-from mqops.observe.core.decode import has_native_dlh, md_text, row_maker
+from mqops.observe.core.decode import has_native_dlh, md_text
 from mqwire.structures import MQDLH_LAYOUT, MQMD, MQMD_LAYOUT
 
 DLH_TEXTS = ("dest_q_name", "dest_q_mgr_name", "format", "put_appl_name", "put_date", "put_time")
-NAMES = [name for name, _kind, _null in SNAPSHOT_COLUMNS]
-make = row_maker("QM1", "Q", datetime(2026, 1, 1, tzinfo=UTC))
+BROWSED = browsed("Q", datetime(2026, 1, 1, tzinfo=UTC))
 
 
 def columns(md: bytes, body: bytes) -> dict:
-    return dict(zip(NAMES, make(7, md, body), strict=True))
+    row = observed_row(BROWSED, md, body, 7)
+    assert set(row) == {name for name, _kind, _null in SNAPSHOT_COLUMNS}
+    return row
 
 
 @settings(deadline=None)
@@ -33,7 +37,7 @@ def test_law7_any_bytes_make_a_row_that_keeps_them(md, body):
     row = columns(md, body)
     assert (row["md"], row["body"], row["body_length"]) == (md, body, len(body))
     assert row["body_sha256"] == sha256(body).digest()
-    (batch,) = batches([make(7, md, body)])
+    (batch,) = record_batches(BROWSED, [RawMessage(md, body)])
     assert batch.schema == SNAPSHOT
     assert batch.to_pylist()[0]["body"] == body
 
@@ -104,7 +108,7 @@ def test_law3_the_identity_is_of_identifiers_time_and_body():
         assert message_key(*other) != key
 
 
-def test_identifiers_of_markers_and_tickets_are_all_different_and_always_the_same():
+def test_identifiers_of_markers_and_lane_tokens_are_all_different_and_always_the_same():
     plans = [PlanIdentity(run=run, digest=digest) for run in ("r", "r2") for digest in ("d", "e")]
     found = [
         identifier
@@ -112,7 +116,7 @@ def test_identifiers_of_markers_and_tickets_are_all_different_and_always_the_sam
         for lane in range(3)
         for identifier in (
             *(plan.marker_id(lane, first, kind) for first in range(3) for kind in ("acted", "failed")),
-            *(plan.last_id(lane), plan.ticket(lane)),
+            *(plan.last_id(lane), plan.lane_token_id(lane)),
         )
     ]
     found += [identifier for plan in plans for identifier in (plan.issued_id(), plan.markers())]
@@ -123,11 +127,12 @@ def test_identifiers_of_markers_and_tickets_are_all_different_and_always_the_sam
 
 def test_batches_end_by_rows_or_by_bytes():
     md = MQMD().pack()
-    small = list(batches(make(number, md, b"") for number in range(4500)))
+    small = list(record_batches(BROWSED, (RawMessage(md, b"") for _ in range(4500))))
     assert [batch.num_rows for batch in small] == [2000, 2000, 500]
-    large = list(batches(make(number, md, bytes(9 << 20)) for number in range(5)))
+    assert [n for batch in small for n in batch.column("position").to_pylist()] == list(range(4500))
+    large = list(record_batches(BROWSED, (RawMessage(md, bytes(9 << 20)) for _ in range(5))))
     assert [batch.num_rows for batch in large] == [2, 2, 1]
-    assert list(batches([])) == []
+    assert list(record_batches(BROWSED, [])) == []
 
 
 def test_lanes_are_stable():

@@ -10,16 +10,17 @@ import socket
 import subprocess
 import sys
 
+import commands
 import pytest
 from act_support import after_commits, planned, proved
 from mq_support import DLQ, dead_letter
 
 from mqops.act.in_process import act
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
-from mqops.deciders.stop import find_run, finish
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, finish_run, plan_run
 from mqops.errors import LakeError, SettingsError, Stopped
 from mqops.lake.files import read_json
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.history import events
 from mqops.ledger.file import LedgerFile
@@ -52,8 +53,9 @@ def test_a_stopped_run_ends_behind_its_unit_of_work_and_going_on_does_the_rest_o
         act(manager.connection, run, unit_size=2, port=stop_after(2, run.path))
     assert str(stopped.value) == (
         f"Run {run.run} was stopped by carol@desk at 2026-11-21T12:00:00Z (the application is down). What was done is "
-        f"in the ledger, everything else is where it was. To go on: `mqops resume {run.run}`, then clear the task act, "
-        f"or `mqops resume {run.run} --finish`"
+        f"in the ledger, everything else is where it was. To go on: `mqops resume {run.run}` (in Airflow: "
+        f"run mq_stop with Do = resume), then clear the task act, or `mqops resume {run.run} --finish`. "
+        "4 of 10 messages had moved."
     )
     assert manager.bodies("A") == bodies[:4]
     assert proved(manager, run) == {"planned": 10, "moved": 4, "left": 6}
@@ -61,7 +63,7 @@ def test_a_stopped_run_ends_behind_its_unit_of_work_and_going_on_does_the_rest_o
     with pytest.raises(Stopped):
         act(manager.connection, run, approved=plan.digest)
     assert lift(run.path) == CAROL
-    summary = finish(manager.connection, run)
+    summary = finish_run(manager.connection, run)
     assert (summary.moved, summary.left, summary.finished, summary.balanced) == (10, 0, True, True)
     assert manager.bodies("A") == bodies
     assert list(LedgerFile(run.lake_folder, str).entries())
@@ -75,14 +77,14 @@ def test_a_stopped_queue_manager_stops_a_run_under_way_and_refuses_every_other(m
         act(manager.connection, run, unit_size=3, port=stop_after(1, run.lake_folder))
     assert proved(manager, run) == {"planned": 10, "moved": 3, "left": 7}
     table = parse("ACTION(DISCARD)").table
-    what = Pass(connection=manager.connection, lake=lake, table=table, text="ACTION(DISCARD)")
-    other, plan = plan_pass(what)
+    what = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text="ACTION(DISCARD)")
+    other, plan = plan_run(DEAD_LETTERS, what)
     with pytest.raises(Stopped):
-        carry_out(what, other, plan)
+        carry_out(DEAD_LETTERS, what, other, plan)
     assert read_json(other.summary_json)["left"] == 7
     assert not other.issued_json.exists()
     lift(run.lake_folder)
-    assert finish(manager.connection, run).moved == 10
+    assert finish_run(manager.connection, run).moved == 10
 
 
 def test_who_was_first_has_stopped_it(manager, lake):
@@ -108,7 +110,7 @@ def test_a_process_that_cannot_see_the_runs_folder_ends(manager, lake):
     fill(manager)
     run, _plan = planned(manager, lake)
     away = run.path.with_name("away")
-    with pytest.raises(LakeError, match="cannot be seen from here: this process could not be stopped"):
+    with pytest.raises(LakeError, match="so `mqops stop` could not stop it"):
         act(
             manager.connection,
             run,
@@ -122,14 +124,14 @@ def test_a_process_that_cannot_see_the_runs_folder_ends(manager, lake):
 def test_only_what_was_begun_is_finished(manager, lake):
     fill(manager, 1)
     run, _plan = planned(manager, lake)
-    with pytest.raises(SettingsError, match=f"Nothing of run {run.run} was begun: start a new run"):
-        finish(manager.connection, run)
+    with pytest.raises(SettingsError, match=f"{run.run} was not begun, so there is nothing to finish: start a new run"):
+        finish_run(manager.connection, run)
     with pytest.raises(SettingsError, match="has no run nothing"):
-        find_run(lake, "nothing")
+        find_run(lake, key="nothing")
     twin = RunFolder.at(lake, "QM2", run.run).create()
     with pytest.raises(SettingsError, match="of QM1, QM2: name the queue manager"):
-        find_run(lake, run.run)
-    assert find_run(lake, run.run, "QM2") == twin
+        find_run(lake, key=run.run)
+    assert find_run(lake, key=run.run, queue_manager="QM2") == twin
 
 
 def test_who_finishes_is_whoever_really_went_on(manager, lake):
@@ -138,7 +140,7 @@ def test_who_finishes_is_whoever_really_went_on(manager, lake):
     with pytest.raises(Stopped):
         act(manager.connection, run, unit_size=4, port=stop_after(1, run.path))
     with pytest.raises(Stopped):
-        finish(manager.connection, run, unit_size=2, who="refused@host")
+        finish_run(manager.connection, run, unit_size=2, who="refused@host")
     lift(run.path)
     carol = {"finished_by": "carol@host"}
     with pytest.raises(Stopped):
@@ -157,15 +159,15 @@ def test_stop_and_resume_on_the_command_line(manager, lake):
     def mqops(*arguments: str, expect: int = 0, text: str = "") -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(lake)}
         command = [sys.executable, "-m", "mqops.cli", *arguments]
-        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True)
+        done = commands.run(command, input=text, env=environment, text=True, capture_output=True)
         assert done.returncode == expect, done.stdout + done.stderr
         return done
 
     with pytest.raises(Stopped):
         act(manager.connection, run, unit_size=4, port=stop_after(1, run.path))
     lift(run.path)
-    told = json.loads(mqops("stop", run.run, "--why", "night", "--json").stdout)
-    assert (told["stopped"], told["why"]) == (f"run {run.run}", "night")
+    document = json.loads(mqops("stop", run.run, "--why", "night", "--json").stdout)
+    assert (document["stopped"], document["why"]) == (f"run {run.run}", "night")
     refused = mqops("resume", "--finish", expect=2)
     assert "--finish needs a run" in refused.stderr
     assert "was stopped by" in mqops("resume", run.run).stdout
@@ -178,13 +180,13 @@ def test_stop_and_resume_on_the_command_line(manager, lake):
     mqops("ledger", "verify")
     for command in ("stop", "resume"):
         refused = mqops(command, "-m", "QMTYPO", expect=1)
-        assert refused.stderr == f"mqops: {lake} has nothing of queue manager QMTYPO: is it the lake of its runs?\n"
+        assert refused.stderr == f"mqops: {lake} has no runs of queue manager QMTYPO. Check --lake and the name\n"
         assert not (lake / "QMTYPO").exists()
     mqops("stop", "--queue-manager", "QM1")
     fill(manager, 2)
     stopped = mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(RETRY)\n", expect=1)
     assert stopped.stderr.splitlines()[-1].startswith("mqops: All acting on QM1 was stopped by ")
-    assert "it may go on" in mqops("resume", "-m", "QM1").stdout
+    assert "it can go on now" in mqops("resume", "-m", "QM1").stdout
     assert "was not stopped" in mqops("resume", "-m", "QM1").stdout
     mqops("stop", expect=2)
     mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(RETRY)\n")

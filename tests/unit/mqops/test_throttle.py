@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import pytest
 from act_support import EXTENDED, after_commits, planned, proved, taken
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mq_support import DLQ, dead_letter
 
 from mqops.act.core.lanes import Row
 from mqops.act.core.rate_limiter import Bucket
 from mqops.act.in_process import act
-from mqops.act.rate_limiter import Throttle
-from mqops.decide.core.pacing import Handling, OfRule
+from mqops.act.rate_limiter import RunRateLimiter
+from mqops.decide.core.pacing import OfRule, Pacing, covered
 from mqops.lake.run import RunFolder
+from mqops.mq.inquire import resolve_queue
 from mqops.prove.prove import prove
 
 
@@ -56,28 +58,31 @@ def rows(number: int, rule: str = "r", queue: str = "A") -> list[Row]:
     ]
 
 
-def run_through(throttle: Throttle, waiting: list[Row], clock: Clock, depth=lambda _target: None) -> list[float]:
+def run_through(limiter: RunRateLimiter, waiting: list[Row], clock: Clock, depth=lambda _target: None) -> list[float]:
     """Let rows through as the mover does; the time of each."""
     times = []
     while waiting:
-        if throttle.refusal(waiting[0]):
+        if limiter.refusal(waiting[0]):
             waiting = waiting[1:]
             continue
-        number = throttle.admit(waiting[:200], depth)
+        number = limiter.admit(waiting[:200], depth)
         if number == 0:
-            throttle.pause()
+            limiter.pause()
             continue
         times += [clock.time] * number
-        throttle.done(waiting[:number])
+        limiter.done(waiting[:number])
         waiting = waiting[number:]
     return times
 
 
+@settings(deadline=None)
 @given(st.integers(1, 300), st.integers(1, 200), st.integers(1, 7))
 def test_the_pace_is_never_exceeded_and_is_reached(number, pace, shares):
     clock = Clock()
-    throttle = Throttle(RunFolder(None), Handling(pace=pace * shares), shares=shares, now=clock.now, sleep=clock.sleep)
-    times = run_through(throttle, rows(number), clock)
+    limiter = RunRateLimiter(
+        RunFolder(None), Pacing(pace=pace * shares), shares=shares, now=clock.now, sleep=clock.sleep
+    )
+    times = run_through(limiter, rows(number), clock)
     assert len(times) == number
     for count, at in enumerate(times, start=1):
         assert count <= pace * (at - 100) + 1e-6
@@ -88,11 +93,11 @@ def test_the_pace_is_never_exceeded_and_is_reached(number, pace, shares):
 
 def test_a_rules_pace_is_kept_besides_the_runs(manager, lake):
     clock = Clock()
-    handling = Handling(pace=10, rules={"slow": OfRule(pace=2), "fast": OfRule(pace=1000)})
-    throttle = Throttle(RunFolder(None), handling, now=clock.now, sleep=clock.sleep)
-    assert run_through(throttle, rows(10, "slow"), clock)[-1] - 100 == pytest.approx(5, abs=0.3)
+    pacing = Pacing(pace=10, rules={"slow": OfRule(pace=2), "fast": OfRule(pace=1000)})
+    limiter = RunRateLimiter(RunFolder(None), pacing, now=clock.now, sleep=clock.sleep)
+    assert run_through(limiter, rows(10, "slow"), clock)[-1] - 100 == pytest.approx(5, abs=0.3)
     begin = clock.time
-    assert run_through(throttle, rows(30, "fast"), clock)[-1] - begin == pytest.approx(2, abs=0.3)
+    assert run_through(limiter, rows(30, "fast"), clock)[-1] - begin == pytest.approx(2, abs=0.3)
 
 
 def test_messages_that_go_together_may_be_more_than_a_seconds_worth_and_are_owed():
@@ -135,6 +140,72 @@ def test_what_a_destination_has_no_room_for_is_left_and_others_go_on(manager, la
     assert act(manager.connection, run).units == 0
 
 
+PLAIN_RULES = {"r1": OfRule(), "r2": OfRule()}
+
+
+@pytest.mark.parametrize(
+    ("handling", "remarks"),
+    [
+        (Pacing(), ()),
+        (Pacing(rules=PLAIN_RULES), ()),
+        (
+            Pacing(canary=1, canary_wait=7),
+            (
+                "canaries: 1 message of each destination and rule go first; after 7 s the rest follows where all were "
+                "read and none came back",
+            ),
+        ),
+        (
+            Pacing(rules={"r1": OfRule(canary=9), "r2": OfRule(canary=2), "r3": OfRule(canary=2)}),
+            (
+                "canaries: messages (by rules: 2, 9) of each destination and rule go first; after 30 s the rest "
+                "follows where all were read and none came back",
+            ),
+        ),
+        (Pacing(pace=1), ("pace: 1 message a second",)),
+        (
+            Pacing(pace=20, rules={"r1": OfRule(pace=9), "r2": OfRule(pace=5)}),
+            ("pace: 20 messages a second; by rules: 5, 9 a second",),
+        ),
+        (Pacing(rules={"r1": OfRule(pace=9)}), ("pace: no limit; by rules: 9 a second",)),
+        (
+            Pacing(in_flight=1, patience=3),
+            (
+                "in flight: nothing is put on a destination with 1 message, where its depth can be told; after 3 s "
+                "without room the rest for it is left",
+            ),
+        ),
+    ],
+)
+def test_law2_an_approval_covers_how_a_plan_is_carried_out_and_says_it(handling, remarks):
+    assert handling.remarks() == remarks
+    kept = json.loads(json.dumps(handling.to_json()))
+    assert bool(kept) == bool(remarks)
+    assert covered("digest", kept) == covered("digest", handling.to_json())
+    if remarks:
+        assert Pacing.from_json(kept) == handling
+        assert covered("digest", kept) not in {"digest", covered("other", kept), covered("digest", kept | {"pace": 77})}
+    else:
+        assert covered("digest", kept) == "digest"
+
+
+def test_a_destination_is_resolved_once(manager, lake, monkeypatch):
+    """Whether it may be put to and how deep it is are asked of the same queue."""
+    names = []
+
+    def counted(session, *name):
+        names.append(name)
+        return resolve_queue(session, *name)
+
+    for module in ("mqops.mq.inquire", "mqops.act.mover_port"):
+        monkeypatch.setattr(f"{module}.resolve_queue", counted)
+    manager.put(DLQ, [dead_letter(("ALSO.A", "B")[number % 2], b"%d" % number) for number in range(8)])
+    run, _plan = planned(manager, lake, in_flight=5)
+    names.clear()
+    assert act(manager.connection, run, unit_size=2).moved == 8
+    assert sorted(names) == [("ALSO.A", "QM1"), ("B", "QM1")]
+
+
 def test_a_destination_that_is_read_gets_everything_and_never_more_than_the_limit(manager, lake):
     manager.put(DLQ, [dead_letter("ALSO.A", b"%d" % number) for number in range(23)])
     run, _plan = planned(manager, lake, in_flight=5)
@@ -152,18 +223,18 @@ def test_a_destination_that_is_read_gets_everything_and_never_more_than_the_limi
 
 def test_in_flight_waits_as_long_as_it_has_patience_without_a_unit_of_work_open():
     clock = Clock()
-    throttle = Throttle(RunFolder(None), Handling(in_flight=3, patience=10), now=clock.now, sleep=clock.sleep)
+    limiter = RunRateLimiter(RunFolder(None), Pacing(in_flight=3, patience=10), now=clock.now, sleep=clock.sleep)
     depth = {"A": 3, "B": 0}
     waiting = [*rows(2, queue="A"), *rows(2, queue="B")]
-    assert throttle.admit(waiting, lambda target: depth[target.queue]) == 0
+    assert limiter.admit(waiting, lambda target: depth[target.queue]) == 0
     while clock.time < 109:
-        throttle.pause()
-        assert throttle.admit(waiting, lambda target: depth[target.queue]) == 0
+        limiter.pause()
+        assert limiter.admit(waiting, lambda target: depth[target.queue]) == 0
     depth["A"] = 2  # somebody reads: patience begins anew
-    assert throttle.admit(waiting, lambda target: depth[target.queue]) == 1
+    assert limiter.admit(waiting, lambda target: depth[target.queue]) == 1
     depth["A"] = 3
     begin = clock.time
-    while not throttle.admit(waiting, lambda target: depth[target.queue]):
-        throttle.pause()
+    while not limiter.admit(waiting, lambda target: depth[target.queue]):
+        limiter.pause()
     assert clock.time - begin == pytest.approx(10, abs=0.5)
-    assert [bool(throttle.refusal(row)) for row in waiting] == [True, True, False, False]
+    assert [bool(limiter.refusal(row)) for row in waiting] == [True, True, False, False]

@@ -13,19 +13,23 @@ from mq_support import DLQ, Manager, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqops.act.in_process import act
-from mqops.deciders.dead_letters import Pass, carry_out, plan_pass
+from mqops.actions import Action
+from mqops.decide.preflight_record import read_preflight
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.deciders.undo import finish_undos
 from mqops.errors import InProgress, LakeError, PlanChanged, SettingsError
 from mqops.expiry.core.lifetime import remaining
 from mqops.lake.files import read_json, write_json
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, find_run
 from mqops.ledger.core.history import events
 from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
 from mqops.prove.prove import prove
+from mqops.prove.undone_rules import undone_rules
 from mqops.rules import parse
-from mqops.undo.core.decision import RESTORE, RETURN, Done, Fate, fates
-from mqops.undo.in_process import carry_out as carry_out_undo
-from mqops.undo.in_process import find_run, finish, plan_undo
+from mqops.undo.core.decision import Done, UndoChoice, undo_choices
+from mqops.undo.in_process import act_undo, plan_undo
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -60,19 +64,23 @@ class Bench:
     def run(self, text: str, *, queue: str = "") -> RunFolder:
         table = parse(text).table
         assert table
-        what = Pass(connection=self.manager.connection, lake=self.lake, table=table, text=text, queue=queue)
-        folder, plan = plan_pass(what)
-        carry_out(what, folder, plan)
+        what = DeadLetterRequest(
+            connection=self.manager.connection, lake=self.lake, table=table, text=text, queue=queue
+        )
+        folder, plan = plan_run(DEAD_LETTERS, what)
+        carry_out(DEAD_LETTERS, what, folder, plan)
         return folder
 
     def plan(self, run: RunFolder, **more: Any):
         self.number += 1
         folder = RunFolder.at(self.lake, "QM1", f"undo{self.number}")
-        return folder, plan_undo(self.manager.connection, find_run(self.lake, "QM1", run.run), folder, **more)
+        return folder, plan_undo(
+            self.manager.connection, find_run(self.lake, key=run.run, queue_manager="QM1", planned=True), folder, **more
+        )
 
     def undo(self, run: RunFolder, **more: Any):
         folder, plan = self.plan(run)
-        carry_out_undo(self.manager.connection, folder, approved=plan.digest, **more)
+        act_undo(self.manager.connection, folder, approved=plan.digest, **more)
         summary = prove(self.manager.connection, folder)
         assert summary.balanced
         assert summary.finished
@@ -121,7 +129,7 @@ def test_law1_undone_is_put_back_byte_for_byte_with_all_its_context(manager, ben
     assert manager.depth(DLQ) == 0
     assert not moved or manager.depth(moved) == 2
     actions, summary = bench.undo(run)
-    assert actions == ({RETURN: 2} if moved else {RESTORE: 2})
+    assert actions == ({Action.RETURN: 2} if moved else {Action.RESTORE: 2})
     assert (summary.moved, summary.left, summary.gone) == (2, 0, 0)
     after = manager.messages(DLQ)
     assert without_expiry(after) == without_expiry(before)
@@ -131,12 +139,25 @@ def test_law1_undone_is_put_back_byte_for_byte_with_all_its_context(manager, ben
     assert prove(manager.connection, run).balanced
 
 
+def test_the_approver_of_an_undo_reads_of_the_run_that_it_undoes(manager, bench):
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("DROP", b"y")])
+    run = bench.run("DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n")
+    folder, plan = bench.plan(run)
+    digest = read_json(run.plan_json)["digest"]
+    assert (plan.workflow, plan.queue, plan.rows) == ("undo", f"A,{DLQ}", 2)
+    assert (plan.table_source, plan.table_digest, plan.table_text) == (f"undo of run {run.run}", digest, "")
+    found = read_preflight(folder)
+    assert found is not None
+    # That the run has put these messages is no news: it is what is undone.
+    assert (found.plan, found.destinations, plan.remarks, found.remarks) == (plan.digest, 1, (), ())
+
+
 def test_consumed_messages_are_refused_and_the_others_returned(manager, bench):
     manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(4)])
     run = bench.run("ACTION(RETRY)")
     assert take(manager, "A") == b"0"
     actions, summary = bench.undo(run, unit_size=2)
-    assert actions == {"CONSUMED": 1, RETURN: 3}
+    assert actions == {"CONSUMED": 1, Action.RETURN: 3}
     assert (summary.planned, summary.moved, summary.gone) == (4, 3, 1)
     assert [body[172:] for body in manager.bodies(DLQ)] == [b"1", b"2", b"3"]
     assert manager.depth("A") == 0
@@ -147,7 +168,7 @@ def test_consumed_between_plan_and_act_is_counted_and_not_put(manager, bench):
     run = bench.run("ACTION(RETRY)")
     folder, plan = bench.plan(run)
     assert take(manager, "A") == b"0"
-    done = carry_out_undo(manager.connection, folder, approved=plan.digest)
+    done = act_undo(manager.connection, folder, approved=plan.digest)
     assert (done.moved, done.absent) == (2, 1)
     summary = prove(manager.connection, folder)
     assert (summary.moved, summary.gone) == (2, 1)
@@ -159,8 +180,20 @@ def test_a_message_that_looks_the_same_where_it_went_is_left_there(manager, benc
     manager.put("A", [({"Format": "MQSTR", **same}, b"another")])
     manager.put(DLQ, [dead_letter("A", b"mine", **same)])
     run = bench.run("ACTION(RETRY)")
-    assert bench.undo(run)[0] == {RETURN: 1}
+    assert bench.undo(run)[0] == {Action.RETURN: 1}
     assert manager.bodies("A") == [b"another"]
+
+
+def test_what_came_later_is_counted_without_what_the_undo_put_back_itself(manager, bench):
+    manager.put(DLQ, [dead_letter("A", b"a1"), dead_letter("A", b"a2"), dead_letter("B", b"gone")])
+    run = bench.run("DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n")
+    manager.put(DLQ, [dead_letter("A", b"later")])
+    folder, plan = bench.plan(run)
+    act_undo(manager.connection, folder, approved=plan.digest)
+    summary = prove(manager.connection, folder)
+    assert (summary.moved, summary.arrived, summary.returned, summary.balanced) == (3, 1, 0, True)
+    assert undone_rules(folder) == [(1, "RETRY", 2, 2), (2, "DISCARD", 1, 1)]
+    assert undone_rules(run) == []
 
 
 def test_all_actions_of_a_run_together_keep_their_order(manager, bench):
@@ -168,7 +201,7 @@ def test_all_actions_of_a_run_together_keep_their_order(manager, bench):
     manager.put(DLQ, [dead_letter(("A", "B", "DROP")[number % 3], body) for number, body in enumerate(bodies)])
     run = bench.run(f"DESTQ(DROP) ACTION(DISCARD)\nDESTQ(B) ACTION(FWD) FWDQ({DLQ}) HEADER(YES)\nACTION(RETRY)\n")
     actions, summary = bench.undo(run, unit_size=3)
-    assert actions == {"PRESENT": 4, RESTORE: 4, RETURN: 4}
+    assert actions == {"PRESENT": 4, Action.RESTORE: 4, Action.RETURN: 4}
     assert (summary.moved, summary.left) == (8, 4)
     assert sorted(body[172:] for body in manager.bodies(DLQ)) == sorted(bodies)
     back = [body[172:] for body in manager.bodies(DLQ)][4:]
@@ -194,9 +227,9 @@ def test_E11_a_discarded_message_whose_lifetime_is_over_is_not_put_again(manager
     run = bench.run("ACTION(DISCARD)")
     quarter_of_an_hour = timedelta(seconds=900)
     folder, plan = bench.plan(run, now=lambda: datetime.now(UTC) + quarter_of_an_hour)
-    assert plan.actions == {"EXPIRED": 1, RESTORE: 2}
+    assert plan.actions == {"EXPIRED": 1, Action.RESTORE: 2}
     later = {"now": lambda: datetime.now(UTC) + 2 * quarter_of_an_hour}
-    done = carry_out_undo(manager.connection, folder, approved=plan.digest, **later)
+    done = act_undo(manager.connection, folder, approved=plan.digest, **later)
     assert (done.moved, done.absent) == (1, 1)
     summary = prove(manager.connection, folder)
     assert (summary.moved, summary.gone) == (1, 2)
@@ -216,7 +249,7 @@ def test_what_left_for_another_queue_manager_is_refused_with_the_reason(manager,
     folder, plan = bench.plan(run)
     assert plan.actions == {"UNPROVABLE": 1}
     assert plan.remarks == (f"{name} cannot be looked at: it is {why}; messages wait on transmission queue XMIT",)
-    assert carry_out_undo(manager.connection, folder, approved=plan.digest).moved == 0
+    assert act_undo(manager.connection, folder, approved=plan.digest).moved == 0
     assert prove(manager.connection, folder).gone == 1
     assert (manager.depth(DLQ), manager.depth("XMIT")) == (0, 1)
 
@@ -233,7 +266,7 @@ def test_a_destination_that_is_gone_or_shut_does_not_hold_back_the_others(manage
     run = bench.run("ACTION(RETRY)")
     manager.mqsc(mqsc)
     _folder, plan = bench.plan(run)
-    assert plan.actions == {RETURN: 1, "UNPROVABLE": 1}
+    assert plan.actions == {Action.RETURN: 1, "UNPROVABLE": 1}
     (remark,) = plan.remarks
     assert re.match(why, remark)
     assert bench.undo(run)[0] == plan.actions
@@ -267,7 +300,7 @@ def test_a_group_of_which_one_is_consumed_stays_where_it_is(manager, bench):
     run = bench.run("ACTION(RETRY)")
     assert take(manager, "A").endswith(b"begun 1")
     actions, summary = bench.undo(run)
-    assert actions == {"CONSUMED": 1, "PARTED": 2, RETURN: 3}
+    assert actions == {"CONSUMED": 1, "PARTED": 2, Action.RETURN: 3}
     assert summary.moved == 3
     assert manager.bodies("A") == [b"begun 2", b"begun 3"]
     assert [body[172:] for body in manager.bodies(DLQ)] == [b"whole 1", b"whole 2", b"alone"]
@@ -278,7 +311,7 @@ def test_of_a_discarded_group_what_has_lifetime_left_is_put_back(manager, bench)
     manager.put(DLQ, [({**first[0], "Expiry": 9000}, first[1]), *others])
     run = bench.run("ACTION(DISCARD)")
     _folder, plan = bench.plan(run, now=lambda: datetime.now(UTC) + timedelta(seconds=900))
-    assert plan.actions == {"EXPIRED": 1, RESTORE: 2}
+    assert plan.actions == {"EXPIRED": 1, Action.RESTORE: 2}
 
 
 @pytest.mark.parametrize("table", ["ACTION(DISCARD)", "ACTION(RETRY)"])
@@ -299,8 +332,8 @@ def test_a_discarded_message_that_somebody_put_back_is_not_put_again(manager, be
     run = bench.run("ACTION(DISCARD)")
     folder, plan = bench.plan(run)
     manager.put(DLQ, [message], options=CMQC.MQOO_SET_ALL_CONTEXT)
-    done = carry_out_undo(manager.connection, folder, approved=plan.digest)
-    assert (plan.actions, done.moved, done.absent) == ({RESTORE: 1}, 0, 1)
+    done = act_undo(manager.connection, folder, approved=plan.digest)
+    assert (plan.actions, done.moved, done.absent) == ({Action.RESTORE: 1}, 0, 1)
     assert prove(manager.connection, folder).left == 1
     assert bench.undo(run)[0] == {"PRESENT": 1}
     assert manager.depth(DLQ) == 1
@@ -322,19 +355,19 @@ def test_a_put_that_fails_leaves_the_message_where_it_is(manager, bench):
     run = bench.run("DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n")
     manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)")
     folder, plan = bench.plan(run)
-    assert carry_out_undo(manager.connection, folder, approved=plan.digest).failed == 2
+    assert act_undo(manager.connection, folder, approved=plan.digest).failed == 2
     summary = prove(manager.connection, folder)
     assert (summary.moved, summary.left, summary.gone, summary.reasons) == (0, 1, 1, {"MQRC_PUT_INHIBITED": 2})
     manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(ENABLED)")
-    assert bench.undo(run)[0] == {RESTORE: 1, RETURN: 1}
+    assert bench.undo(run)[0] == {Action.RESTORE: 1, Action.RETURN: 1}
     assert [body[172:] for body in manager.bodies(DLQ)] == [b"x", b"y"]
 
 
 def test_law2_only_the_approved_plan_is_acted_on(manager, bench):
     manager.put(DLQ, [dead_letter("A", b"x")])
     folder, _plan = bench.plan(bench.run("ACTION(DISCARD)"))
-    with pytest.raises(PlanChanged, match="approved was 00"):
-        carry_out_undo(manager.connection, folder, approved="00")
+    with pytest.raises(PlanChanged, match="but digest 00 was approved"):
+        act_undo(manager.connection, folder, approved="00")
     assert manager.depth(DLQ) == 0
 
 
@@ -342,11 +375,11 @@ def test_law2_of_two_undos_planned_at_once_one_is_acted_on(manager, bench):
     manager.put(DLQ, [dead_letter("A", b"x")])
     run = bench.run("ACTION(DISCARD)")
     (first, _), (second, _) = bench.plan(run), bench.plan(run)
-    assert carry_out_undo(manager.connection, first).moved == 1
+    assert act_undo(manager.connection, first).moved == 1
     take(manager, DLQ)
-    with pytest.raises(PlanChanged, match=r"Another undo of run .* was begun since this one was planned"):
-        carry_out_undo(manager.connection, second)
-    assert carry_out_undo(manager.connection, first).moved == 0
+    with pytest.raises(PlanChanged, match=r"Another undo of run .* was begun after this undo was planned"):
+        act_undo(manager.connection, second)
+    assert act_undo(manager.connection, first).moved == 0
     assert manager.depth(DLQ) == 0
 
 
@@ -356,13 +389,13 @@ def test_an_undo_that_was_begun_is_finished_before_another_is_planned(manager, b
     folder, plan = bench.plan(run)
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(2)")  # enough to issue, not to act
     with pytest.raises(Exception, match="MQRC_Q_FULL"):
-        carry_out_undo(manager.connection, folder, approved=plan.digest, unit_size=1)
+        act_undo(manager.connection, folder, approved=plan.digest, unit_size=1)
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(9999)")
     with pytest.raises(InProgress, match=f"Undo {folder.run} of run {run.run} was begun and is not finished"):
         bench.plan(run)
-    (summary,) = finish(manager.connection, run, who="carol@host")
+    (summary,) = finish_undos(manager.connection, run, who="carol@host")
     assert (summary.run, summary.moved, summary.finished) == (folder.run, 3, True)
-    assert finish(manager.connection, run, who="carol@host") == []
+    assert finish_undos(manager.connection, run, who="carol@host") == []
     put_back = [one for one in events("QM1", LedgerFile(run.lake_folder, str).entries()) if one.run == folder.run]
     assert [one.finished_by for one in put_back] == ["carol@host"] * 3
     assert bench.undo(run)[0] == {"UNDONE": 3}
@@ -376,11 +409,11 @@ def test_messages_hidden_by_a_unit_of_work_count_as_not_proved_absent(manager, b
     with manager.connected() as connection:
         handle = pymqi.Queue(connection, DLQ)
         handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
-        with pytest.raises(InProgress, match=f"Units of work of others hide messages of {DLQ}"):
+        with pytest.raises(InProgress, match=f"Units of work of other programs hide messages of {DLQ}"):
             bench.plan(run)
         connection.backout()
         handle.close()
-    assert bench.undo(run)[0] == {RESTORE: 1}
+    assert bench.undo(run)[0] == {Action.RESTORE: 1}
 
 
 def test_law4_nothing_is_put_from_a_copy_that_was_changed(manager, bench):
@@ -393,10 +426,10 @@ def test_law4_nothing_is_put_from_a_copy_that_was_changed(manager, bench):
     observed = read_json(first.observe_json)
     write_json(first.observe_json, observed | {"files": {mine.name: mine.stat().st_size}})
     with pytest.raises(PlanChanged, match="The copy of row 0 is not the message of the plan"):
-        carry_out_undo(manager.connection, first)
+        act_undo(manager.connection, first)
     mine.unlink()
     with pytest.raises(LakeError, match="has lost part-00000"):
-        carry_out_undo(manager.connection, first)
+        act_undo(manager.connection, first)
     assert manager.depth(DLQ) == 0
 
 
@@ -411,21 +444,21 @@ def test_a_run_that_did_nothing_has_nothing_to_undo_and_leaves_no_trace(manager,
 def test_a_run_killed_before_its_proof_is_undone_from_the_markers_on_the_ledger_queue(manager, bench):
     manager.put(DLQ, [dead_letter("A", b"x")])
     table = parse("ACTION(RETRY)").table
-    what = Pass(connection=manager.connection, lake=bench.lake, table=table, text="")
-    run, _plan = plan_pass(what)
+    what = DeadLetterRequest(connection=manager.connection, lake=bench.lake, table=table, text="")
+    run, _plan = plan_run(DEAD_LETTERS, what)
     act(manager.connection, run)
-    assert bench.undo(run)[0] == {RETURN: 1}
+    assert bench.undo(run)[0] == {Action.RETURN: 1}
 
 
 def test_unknown_runs_and_undos_are_refused(manager, bench):
     with pytest.raises(SettingsError, match="has no run nothing of QM1 with a plan"):
-        find_run(bench.lake, "QM1", "nothing")
+        find_run(bench.lake, key="nothing", queue_manager="QM1", planned=True)
     manager.put(DLQ, [dead_letter("A", b"x")])
     folder, _plan = bench.plan(run := bench.run("ACTION(DISCARD)"))
-    with pytest.raises(SettingsError, match="is an undo, which is not undone"):
-        find_run(bench.lake, "QM1", folder.run)
+    with pytest.raises(SettingsError, match=r"is an undo\. An undo cannot be undone"):
+        plan_undo(manager.connection, folder, RunFolder.at(bench.lake, "QM1", "undo-of-undo"))
     with pytest.raises(SettingsError, match="is not an undo"):
-        carry_out_undo(manager.connection, run)
+        act_undo(manager.connection, run)
 
 
 def test_the_ledger_says_what_an_undo_undid(manager, bench):
@@ -438,7 +471,7 @@ def test_the_ledger_says_what_an_undo_undid(manager, bench):
     assert (about["workflow"], about["undoes"], about["undoes_plan"], about["requested_by"]) == (
         *("undo", run.run, plan, "me"),
     )
-    assert [row[3:7] for row in entries[3]["rows"]] == [[RETURN, "", DLQ, ""]]
+    assert [row[3:7] for row in entries[3]["rows"]] == [[Action.RETURN, "", DLQ, ""]]
     with connect(manager.connection):
         assert manager.depth("MQOPS.LEDGER") == 0
 
@@ -466,9 +499,14 @@ def test_equal_messages_may_be_there_as_often_as_the_run_left_them():
         place = {"queue": "Q", "msg_key": "k", "there": "", "key_there": ""}
         return Done(row=row, discarded=True, expiry=-1, seen_at=NOW, report=0, together=row, **place)
 
-    found = fates([done(row) for row in range(4)], undone={3}, on_queues={("Q", "k"): 1}, now=NOW)
-    assert [fate for _one, fate in found] == [
-        *(Fate("PRESENT"), Fate(RESTORE, 1), Fate(RESTORE, 2), Fate("UNDONE")),
+    found = undo_choices([done(row) for row in range(4)], undone={3}, on_queues={("Q", "k"): 1}, now=NOW)
+    assert [choice for _one, choice in found] == [
+        *(
+            UndoChoice(Action.PRESENT),
+            UndoChoice(Action.RESTORE, 1),
+            UndoChoice(Action.RESTORE, 2),
+            UndoChoice(Action.UNDONE),
+        ),
     ]
 
 
@@ -487,5 +525,5 @@ def test_what_a_queue_may_have_that_nobody_can_look_at_is_hidden():
         "UNDONE": done(6, discarded=True),
     }
     more = [done(7, discarded=True), done(8)]
-    found = fates([*rows.values(), *more], undone={6}, on_queues={("A", "t0"): 1}, now=NOW, hidden={"SHUT"})
-    assert [fate.action for _one, fate in found] == [*rows, "HIDDEN", "HIDDEN"]
+    found = undo_choices([*rows.values(), *more], undone={6}, on_queues={("A", "t0"): 1}, now=NOW, hidden={"SHUT"})
+    assert [choice.action for _one, choice in found] == [*rows, "HIDDEN", "HIDDEN"]

@@ -15,14 +15,19 @@ from pymqi import CMQC
 from mqops.act.in_process import act
 from mqops.decide.in_process import decide
 from mqops.lake.files import read_json
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, find_run
 from mqops.model import RunSummary
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops.undo.in_process import carry_out, find_run, plan_undo
+from mqops.undo.in_process import act_undo, plan_undo
 
 BODIES = [("A", b"a1"), ("B", b"b1"), ("A", b"a2"), ("B", b"b2"), ("C", b"c1")]
+
+
+@pytest.fixture
+def mqops(mqops_here):
+    return mqops_here
 
 
 @pytest.fixture
@@ -81,11 +86,11 @@ def test_a_queue_that_its_application_has_to_itself_is_told_and_holds_back_no_ot
 def test_a_queue_that_gives_nothing_since_the_plan_holds_back_no_other(manager, tmp_path, run, change, unit_size):
     lake = tmp_path / "lake"
     before, after, reason, verb, gone = change
-    undone = find_run(lake, "QM1", run)
+    undone = find_run(lake, key=run, queue_manager="QM1", planned=True)
     folder = RunFolder.at(lake, "QM1", "undo1")
     plan = plan_undo(manager.connection, undone, folder)
     manager.mqsc(before)
-    done = carry_out(manager.connection, folder, approved=plan.digest, unit_size=unit_size)
+    done = act_undo(manager.connection, folder, approved=plan.digest, unit_size=unit_size)
     assert (done.moved, done.failed, done.backouts) == (3, 2, 1)
     assert back(manager) == [b"b1", b"b2", b"c1"]
     summary = prove(manager.connection, folder)
@@ -98,16 +103,18 @@ def test_a_queue_that_gives_nothing_since_the_plan_holds_back_no_other(manager, 
     folder = RunFolder.at(lake, "QM1", "undo2")
     plan = plan_undo(manager.connection, undone, folder)
     assert plan.actions == ({"CONSUMED": 2, "UNDONE": 3} if gone else {"RETURN": 2, "UNDONE": 3})
-    assert carry_out(manager.connection, folder, approved=plan.digest).moved == 2 - gone
+    assert act_undo(manager.connection, folder, approved=plan.digest).moved == 2 - gone
     assert prove(manager.connection, folder).finished
 
 
 def test_an_undo_that_was_begun_is_finished_without_a_queue_that_is_shut_now(manager, mqops, tmp_path, run):
     folder = RunFolder.at(tmp_path / "lake", "QM1", "undo1")
-    plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", run), folder)
+    plan = plan_undo(
+        manager.connection, find_run(tmp_path / "lake", key=run, queue_manager="QM1", planned=True), folder
+    )
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(2)")  # enough to issue, not to act
     with pytest.raises(Exception, match="MQRC_Q_FULL"):
-        carry_out(manager.connection, folder, approved=plan.digest, unit_size=1)
+        act_undo(manager.connection, folder, approved=plan.digest, unit_size=1)
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(9999)")
     with to_itself(manager, "A"):
         done = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
@@ -119,11 +126,13 @@ def test_an_undo_that_was_killed_before_its_proof_is_proved_by_the_next_though_a
     manager, mqops, tmp_path, run
 ):
     folder = RunFolder.at(tmp_path / "lake", "QM1", "undo1")
-    plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", run), folder)
+    plan = plan_undo(
+        manager.connection, find_run(tmp_path / "lake", key=run, queue_manager="QM1", planned=True), folder
+    )
     manager.mqsc("ALTER QLOCAL(A) GET(DISABLED)")
-    carry_out(manager.connection, folder, approved=plan.digest)
-    told = f"run undo1 was begun and is not finished: `mqops undo {run} -m QM1` finishes it"
-    assert told in mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(IGNORE)\n").stderr
+    act_undo(manager.connection, folder, approved=plan.digest)
+    expected = f"run undo1 was begun and is not finished. To finish it: `mqops undo {run} -m QM1`"
+    assert expected in mqops("dlq", "run", "--once", DLQ, "QM1", text="ACTION(IGNORE)\n").stderr
     mqops("undo", run, "-m", "QM1", "--dry-run", expect=1)
     assert not folder.summary_json.exists()
     done = mqops("undo", run, "-m", "QM1", "--yes", expect=1).stdout
@@ -217,8 +226,10 @@ def test_what_was_discarded_waits_while_its_queue_cannot_be_looked_at_for_it(man
 def test_more_queues_than_are_kept_open_give_their_messages_in_one_unit_of_work(manager, tmp_path, run, monkeypatch):
     monkeypatch.setattr("mqops.undo.undo_port.MOST_SOURCES", 2)
     folder = RunFolder.at(tmp_path / "lake", "QM1", "undo1")
-    plan = plan_undo(manager.connection, find_run(tmp_path / "lake", "QM1", run), folder)
-    done = carry_out(manager.connection, folder, approved=plan.digest)
+    plan = plan_undo(
+        manager.connection, find_run(tmp_path / "lake", key=run, queue_manager="QM1", planned=True), folder
+    )
+    done = act_undo(manager.connection, folder, approved=plan.digest)
     assert (done.moved, done.units) == (5, 1)
     assert back(manager) == [body for _queue, body in BODIES]
     assert prove(manager.connection, folder).balanced

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import commands
 import pytest
 from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
@@ -53,13 +54,13 @@ def mqops(manager, lake):
             if limit:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-        done = subprocess.run(
+        done = commands.run(
             [sys.executable, "-m", "mqops.cli", *arguments],
             input=text,
             env={**manager.environment, "MQOPS_LAKE": str(lake), **more},
             text=True,
             capture_output=True,
-            preexec_fn=limited,
+            preexec_fn=limited if limit else None,
         )
         assert done.returncode == expect, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
@@ -68,11 +69,18 @@ def mqops(manager, lake):
     return run
 
 
-def told(done: subprocess.CompletedProcess[str]) -> str:
+def error_text(done: subprocess.CompletedProcess[str]) -> str:
     """The one line that says what is wrong."""
     assert done.stdout == ""
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("mqops: ")]
-    return line
+    return error_line(done.stderr)
+
+
+def error_line(stderr: str) -> str:
+    """The last line, and the only one that is not the key of the run, its progress or a problem of the pre-flight."""
+    lines = [line for line in stderr.splitlines() if line.startswith("mqops: ")]
+    (error,) = [line for line in lines if not line.startswith(("mqops: run ", "mqops: problem: "))]
+    assert error == lines[-1]
+    return error
 
 
 def test_a_wrong_password(manager, mqops):
@@ -83,7 +91,7 @@ def test_a_wrong_password(manager, mqops):
         "SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('alice') AUTHADD(ALL)\n"
     )
     wrong = mqops("dlq", "run", "--once", "-u", "alice", DLQ, "QM1", text=f"hunter2\n{RETRY}", expect=1)
-    assert told(wrong) == (
+    assert error_text(wrong) == (
         "mqops: MQCONNX on QM1 failed: MQRC_NOT_AUTHORIZED (2035). "
         "Check user and password of the connection and the authority records"
     )
@@ -96,9 +104,9 @@ def test_a_wrong_password(manager, mqops):
 def test_a_missing_library(manager, mqops, lake):
     manager.put(DLQ, [dead_letter("A", b"x")] * 3)
     wrong = mqops("dlq", "run", "--once", DLQ, "QM1", expect=1, MQLITE_PREFIX="/not/there")
-    assert told(wrong).startswith("mqops: The MQ library cannot be loaded (")
+    assert error_text(wrong).startswith("mqops: The MQ library cannot be loaded (")
     assert "/not/there/lib64/libmqm_r.so" in wrong.stderr
-    assert told(wrong).endswith("; run the set-up, or install the IBM MQ client and pymqi")
+    assert error_text(wrong).endswith("; run the set-up, or install the IBM MQ client and pymqi")
     assert not lake.exists()
     assert manager.depth(DLQ) == 3
     assert "3 moved" in mqops("dlq", "run", "--once", DLQ, "QM1").stdout
@@ -108,8 +116,8 @@ def test_a_limit_for_the_size_of_a_file(manager, mqops):
     bodies = [os.urandom(2 * LIMIT), b"x"]
     manager.put(DLQ, [dead_letter("A", body) for body in bodies])
     wrong = mqops("dlq", "run", "--once", DLQ, "QM1", limit=LIMIT, expect=1)
-    assert told(wrong).startswith("mqops: The lake failed at ")
-    assert told(wrong).endswith(
+    assert error_text(wrong).startswith("mqops: The lake failed at ")
+    assert error_text(wrong).endswith(
         "File too large; raise the limit for the size of a file (ulimit -f), no message was lost"
     )
     assert (manager.depth(DLQ), manager.depth("A")) == (2, 0)
@@ -214,7 +222,7 @@ def test_a_queue_deleted_between_plan_and_act(manager, mqops, deleted):
     plan = json.loads(mqops("dlq", "run", "--once", "--dry-run", "--json", OTHER, "QM1").stdout)
     act = ["dlq", "act", Path(plan["run"]).name, "-m", "QM1", "--approve", plan["plan"]["digest"]]
     deleted.delete(manager)
-    assert deleted.says in told(mqops(*act, expect=1))
+    assert deleted.says in error_text(mqops(*act, expect=1))
     assert (len(manager.bodies(deleted.where)), manager.depth("A")) == (3, 0)
     deleted.define(manager)
     assert "3 moved" in mqops(*act).stdout
@@ -231,8 +239,7 @@ def test_a_queue_deleted_while_a_pass_runs(manager, mqops, lake, monkeypatch, de
     done = CliRunner().invoke(main, ["dlq", "run", "--once", OTHER, "QM1"], input=RETRY)
     assert done.exit_code == 1, done.output
     assert done.stdout == ""
-    (line,) = [line for line in done.stderr.splitlines() if line.startswith("mqops: ")]
-    assert deleted.says in line
+    assert deleted.says in error_line(done.stderr)
     assert (len(manager.bodies(deleted.where)), manager.depth("A")) == (3, 0)
     deleted.define(manager)
     assert "3 moved" in mqops("dlq", "run", "--once", OTHER, "QM1").stdout

@@ -27,7 +27,7 @@ def test_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("{}", "e.yaml:5: queue_managers.QM1.snapshot_quality.suites: is required"),
         ("{suites: []}", "e.yaml:5: queue_managers.QM1.snapshot_quality.suites: must not be empty"),
@@ -39,9 +39,9 @@ def test_defaults() -> None:
         ("{suites: [a], rules: a}", "snapshot_quality.rules: is not a known key"),
     ],
 )
-def test_what_is_wrong_is_told(text: str, told: str) -> None:
+def test_what_is_wrong_is_told(text: str, expected: str) -> None:
     _estate, document = parse(section(text), source="e.yaml")
-    assert any(told in str(problem) for problem in document.problems), document.problems
+    assert any(expected in str(problem) for problem in document.problems), document.problems
 
 
 def checked(tmp_path: Path) -> tuple[int, str]:

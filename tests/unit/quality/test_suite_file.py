@@ -45,10 +45,10 @@ def test_json_says_the_same_as_yaml() -> None:
     assert from_yaml is not None
     assert from_json is not None
 
-    def told(suite: object) -> list[tuple[object, ...]]:
+    def parsed(suite: object) -> list[tuple[object, ...]]:
         return [(c.id, c.columns, dict(c.arguments), c.where, c.severity) for c in suite.checks]  # type: ignore[attr-defined]
 
-    assert told(from_yaml) == told(from_json)
+    assert parsed(from_yaml) == parsed(from_json)
 
 
 def test_constants_of_mq_stand_for_their_numbers() -> None:
@@ -221,9 +221,9 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "told"), WRONG)
-def test_what_is_wrong_is_told_by_line_and_field(text: str, told: str) -> None:
-    assert any(told in problem for problem in problems(text)), problems(text)
+@pytest.mark.parametrize(("text", "expected"), WRONG)
+def test_what_is_wrong_is_told_by_line_and_field(text: str, expected: str) -> None:
+    assert any(expected in problem for problem in problems(text)), problems(text)
 
 
 def test_all_errors_are_told_at_once_in_the_order_of_their_lines() -> None:

@@ -34,10 +34,10 @@ def summary(*checks: CheckResult, balanced: bool = True, problems: tuple[str, ..
 
 
 def test_warnings_do_not_fail_a_run() -> None:
-    told = summary(result("warning"), result("info"))
-    assert told.ok
-    assert len(told.not_met("warning")) == 1
-    verdict(told)
+    written = summary(result("warning"), result("info"))
+    assert written.ok
+    assert len(written.not_met("warning")) == 1
+    verdict(written)
 
 
 def test_a_critical_one_fails_it_and_is_named() -> None:
@@ -50,13 +50,13 @@ def test_a_critical_one_fails_it_and_is_named() -> None:
 
 
 def test_what_does_not_add_up_fails_it() -> None:
-    with pytest.raises(QualityFailed, match="A: 5 messages were observed, 4 are in the snapshot"):
-        verdict(summary(balanced=False, problems=("A: 5 messages were observed, 4 are in the snapshot",)))
+    with pytest.raises(QualityFailed, match="A: observed: 5 messages, in the snapshot: 4"):
+        verdict(summary(balanced=False, problems=("A: observed: 5 messages, in the snapshot: 4",)))
 
 
 def test_json_and_back() -> None:
-    told = summary(result("critical"), result("info", met=True, failed=None))
-    assert QualitySummary.from_json(json.loads(json.dumps(told.to_json()))) == told
+    written = summary(result("critical"), result("info", met=True, failed=None))
+    assert QualitySummary.from_json(json.loads(json.dumps(written.to_json()))) == written
 
 
 def test_disagreements_are_found() -> None:
@@ -65,6 +65,6 @@ def test_disagreements_are_found() -> None:
     observed = {"queues": [{"queue": "A", "messages": 5}]}
     assert disagreements(results, table, {"A": 4}, observed) == [
         "s.x_critical: 2 messages failed, 1 are in the table of failures",
-        "A: 5 messages were observed, 4 are in the snapshot",
+        "A: observed: 5 messages, in the snapshot: 4",
     ]
     assert disagreements(results, {("s", "x_critical"): 2}, {"A": 5}, observed) == []

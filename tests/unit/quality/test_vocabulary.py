@@ -106,5 +106,5 @@ def test_suites_are_read_without_gx_and_spark() -> None:
         "import sys, mqops.quality.suite_file, mqops.quality.summary, mqops.quality.check\n"
         "print([name for name in ('great_expectations', 'pyspark', 'airflow', 'pymqi') if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"

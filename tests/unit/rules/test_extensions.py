@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from mqops.cli import main
 from mqops.rules import matches, parse
 from mqops.rules.documents import json_values, kind_of, xml_values
-from mqops.rules.keywords import EXTENSIONS
+from mqops.rules.keywords import KEYWORDS
 
 DOCS = Path(__file__).parents[3] / "docs"
 HEADER = "* MQOPS EXTENSIONS\n"
+EXTENSIONS = [name for name, keyword in KEYWORDS.items() if keyword.extension]
 RULE = "AGE(>15m) ACTION(RETRY)\n"
 
 

@@ -128,7 +128,7 @@ def test_explain_text_says_what_an_IGNORE_hides():
         "message 1:\n"
         "  line 1: RETRY, 2 tries\n"
         "  line 2: IGNORE\n"
-        "  line 3: FWD to B@C, 1 try (never: hidden by the IGNORE of line 2)\n"
+        "  line 3: FWD to B@C, 1 try (never: hidden by the IGNORE at line 2)\n"
         "message 2:\n"
         "  no rule matches: left on the queue\n"
     )
@@ -148,7 +148,7 @@ def test_explain_with_an_invalid_table_is_exit_1(tmp_path):
         ("[]", "a message is a JSON object"),
         ("{", "Expecting property name"),
         ('{"DESTQUEUE": "A"}', "'DESTQUEUE' is not a pattern keyword"),
-        ('{"REASON": "MQRC_Q_FULL"}', 'REASON is a number, not "MQRC_Q_FULL"'),
+        ('{"REASON": "MQRC_Q_FUL"}', "REASON: 'MQRC_Q_FUL' is no number and no symbolic name"),
         ('{"REASON": true}', "REASON is a number, not true"),
         ('{"DESTQ": 1}', "DESTQ is a text, not 1"),
         ('{"FORMAT": "123456789"}', "FORMAT is longer than its field of 8"),

@@ -1,4 +1,4 @@
-"""`mqops rules diff`: which messages of a recorded snapshot change fate, by group, as text, JSON and exit code."""
+"""`mqops rules diff`: which messages two tables handle differently, by group, as text, JSON and exit code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from mqops.cli import main
-from mqops.rules.keywords import KEYWORDS
+from mqops.rules.keywords import keywords_of
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "mqops"))
 from snapshots import dead_letter, msg_id, recorded
@@ -46,7 +46,7 @@ def test_what_changes_is_told_by_group(tmp_path, run):
           {msg_id(2)}, {msg_id(3)}, {msg_id(4)}, ...
        1  FWD to REALLY.DEAD.QUEUE -> FWD to MANUAL HEADER(NO)  (173 bytes; line 2 -> line 2)
           {msg_id(6)}
-5 of 7 messages change fate, 901 bytes
+handled differently: 5 of 7 messages, 901 bytes
 """,
     )
 
@@ -75,13 +75,13 @@ def test_json(tmp_path, run):
     "new",
     [
         OLD,
-        "* moved\n\n" + OLD.replace("RETRY(2)", "RETRY(9)"),  # lines and RETRY are no fate
+        "* moved\n\n" + OLD.replace("RETRY(2)", "RETRY(9)"),  # lines and RETRY are no part of a decision
         OLD.replace("ACTION(FWD)", "DESTQ(NOTHING) ACTION(DISCARD)\nACTION(FWD)"),
     ],
 )
 def test_no_change_is_exit_0(tmp_path, run, new):
     result = diff(tmp_path, OLD, new, run.path)
-    assert (result.exit_code, result.output) == (0, "0 of 7 messages change fate, 0 bytes\n")
+    assert (result.exit_code, result.output) == (0, "handled differently: 0 of 7 messages, 0 bytes\n")
 
 
 def test_tries_that_failed_before_the_snapshot_count(tmp_path, run):
@@ -111,8 +111,8 @@ def test_D07_bad_tables_are_exit_2_with_all_errors_of_both(tmp_path, run):
         f"{tmp_path}/old.rules:2:1: error: this rule has no ACTION: add ACTION(DISCARD), (IGNORE), (RETRY) or (FWD)",
         f"{tmp_path}/old.rules: 2 errors, the table is not valid",
         f"{tmp_path}/new.rules:1:1: error: 'NONSENSE' is not a keyword of a rules table: use one of "
-        + ", ".join(KEYWORDS),
-        f"{tmp_path}/new.rules: 1 errors, the table is not valid",
+        + ", ".join(keywords_of(extensions=False)),
+        f"{tmp_path}/new.rules: 1 error, the table is not valid",
     ]
     document = json.loads(diff(tmp_path, "ACTION(X)\n", NEW, run.path, "--json").output)
     assert {Path(name).name: table["ok"] for name, table in document["tables"].items()} == {
@@ -123,5 +123,9 @@ def test_D07_bad_tables_are_exit_2_with_all_errors_of_both(tmp_path, run):
 
 def test_no_snapshot_is_exit_2(tmp_path):
     result = diff(tmp_path, OLD, NEW, tmp_path / "nothing")
+    assert result.exit_code == 2
+    assert "There is no folder " in result.output
+    (tmp_path / "empty").mkdir()
+    result = diff(tmp_path, OLD, NEW, tmp_path / "empty")
     assert result.exit_code == 2
     assert "There is no snapshot in" in result.output

@@ -65,7 +65,7 @@ expectations:
         == f"""\
 qm1.yaml:2: FAILED: DESTQ(PAY*): 4 of 5 messages are to PAY.OUT@QM1, all wanted
     1 RETRY to PAY.IN@QM1 by line 1: {msg_id(1)}
-qm1.yaml:4: FAILED: REASON(2085): 0 of 1 messages are RETRY by line 1, all wanted
+qm1.yaml:4: FAILED: REASON(2085): 0 of 1 message are RETRY by line 1, all wanted
     1 FWD to REALLY.DEAD.QUEUE by line 2: {msg_id(6)}
 qm1.yaml:5: ok: all messages: 7 of 7 messages, 7 wanted
 qm1.yaml:6: FAILED: DESTQ(NOBODY): 0 of 0 messages are FWD, all wanted
@@ -145,11 +145,11 @@ def test_what_an_expectation_can_say(run, entry, met):
         ),
         (
             "expectations:\n- {action: RETRY}\n",
-            "qm1.yaml:2: expectations.0: needs either message or where: which messages it is about",
+            "qm1.yaml:2: expectations.0: needs either message or where, which select the messages",
         ),
         (
             "expectations:\n- {where: {}}\n",
-            "qm1.yaml:2: expectations.0: says nothing: give count, or one of action, to, header, putaut, rule",
+            "qm1.yaml:2: expectations.0: expects nothing: give count, or one of action, to, header, putaut, rule",
         ),
         (
             "expectations:\n- {message: XYZ, count: 1}\n",

@@ -231,7 +231,7 @@ def test_what_could_not_be_looked_at_is_exit_2_behind_the_verdict(tmp_path, monk
     command = ["rules", "check", "-", "--runs", str(tmp_path), "--qmgr", "NOBODY"]
     result = CliRunner().invoke(main, command, input=CATCH_ALL)
     assert result.exit_code == 2
-    assert result.stdout == "-: valid, 1 rules, 0 warnings\n".replace("-", "<stdin>", 1)
+    assert result.stdout == "-: valid, 1 rule, 0 warnings\n".replace("-", "<stdin>", 1)
     unreachable, no_run = result.stderr.splitlines()
     assert unreachable.startswith("mqops: MQCONNX on NOBODY failed: MQRC_Q_MGR_NAME_ERROR (2058)")
     assert no_run.startswith("mqops: There is no recorded run in")
@@ -242,7 +242,7 @@ def test_what_could_not_be_looked_at_is_exit_2_behind_the_verdict(tmp_path, monk
 def test_an_invalid_table_is_exit_1_whatever_could_not_be_looked_at(tmp_path):
     result = CliRunner().invoke(main, ["rules", "check", "-", "--runs", str(tmp_path)], input="ACTION(X)\n")
     assert result.exit_code == 1
-    assert "1 errors, the table is not valid" in result.stdout
+    assert "1 error, the table is not valid" in result.stdout
     assert "Exit codes: 0 the table is valid" in CliRunner().invoke(main, ["rules", "check", "--help"]).output
 
 

@@ -53,6 +53,9 @@ PATTERNS = [
     ("* *", "1234567", True),
     ("* *", "12345678", False),  # no padding left
     ("A  *  *", "A", True),
+    ("?* *", "", False),  # ? takes no blank of the padding, though a blank in the pattern does
+    ("A ?* *", "A", False),
+    ("A ?* *", "A B", True),
     ("?      *", "A", True),
     ("?       *", "AB", False),
     ("*\N{EURO SIGN}", "1\N{EURO SIGN}", True),

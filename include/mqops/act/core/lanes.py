@@ -6,6 +6,8 @@ import zlib
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from mqops.actions import Action
+
 Group: TypeAlias = tuple[str, str]
 """What is tried out by canaries: a destination (`unit_group`) and the rule (`rule_key`) that sends messages there."""
 
@@ -25,8 +27,8 @@ class Row:
     Parameters: `row` its number in the plan; `position` its place in its lane; `queue` where it is taken from;
     `body_length` in bytes (DLH included); `body_sha256` of the same bytes, for the ledger;
     `header` whether the MQDLH goes along (FWD HEADER(YES)); `alternate_user` the user whose authority puts it
-    (PUTAUT(CTX)), `OF_NOBODY` where that is blank, "" for our own; `twin` whether another row has the same MsgId and
-    CorrelId; `tries` so far, and of a RESTORE how many messages with the same identity may be there before it;
+    (PUTAUT(CTX)), `OF_NOBODY` where that is blank, "" for our own; `duplicate_id` whether another row has the same
+    MsgId and CorrelId; `tries` so far, and of a RESTORE how many messages with the same identity may be there before;
     `unit_group` the destination as the plan names it; `order_key` what its rule's ORDER keeps in order, "" without;
     `together` the row number of the first message of its MQ group, its own without.
     Attributes: `target` where it goes, and by whose authority; rows with the same `bundle` go in one unit of work or
@@ -40,13 +42,13 @@ class Row:
     msg_id: bytes
     correl_id: bytes
     body_length: int
-    action: str
+    action: Action
     rule_key: str
     dest_q: str = ""
     dest_q_mgr: str = ""
     header: bool = True
     alternate_user: str = ""
-    twin: bool = False
+    duplicate_id: bool = False
     tries: int = 0
     body_sha256: bytes = b""
     unit_group: str = ""
@@ -67,7 +69,7 @@ class Row:
     @property
     def strips_header(self) -> bool:
         """Whether the MQDLH is taken off and the original format restored (D08)."""
-        return self.action == "RETRY" or (self.action == "FWD" and not self.header)
+        return self.action == Action.RETRY or (self.action == Action.FWD and not self.header)
 
 
 class Target(NamedTuple):

@@ -9,26 +9,27 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
 
-from mqops.act.core.blocked import Closed
+from mqops.act.core.blocked import BlockedQueues
 from mqops.act.core.lanes import Group, Row
 from mqops.act.core.port import CannotTake, Port, Taken
-from mqops.act.core.rate_limiter import Gate, Open
+from mqops.act.core.progress import COUNTS, UnitDone
+from mqops.act.core.rate_limiter import NoLimit, RateLimiter
 from mqops.act.core.scope import Scope, scope_of
-from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE, Part
-from mqops.actions import DISCARDS, EXPIRE, PUTS
+from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE, UnitAttempt
+from mqops.actions import DISCARDS, PUTS, Action
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged, mq_error
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import BODY_DIGITS, Kind, Marker, MarkerRow, Ticket
+from mqops.ledger.core.marker import BODY_DIGITS, LaneToken, Marker, MarkerKind, MarkerRow
 from mqwire.constants import MQRC_SYNCPOINT_LIMIT_REACHED
 
-TICKET_WAIT = 500
-"""Milliseconds to wait for a ticket that somebody else holds."""
+TOKEN_WAIT = 500
+"""Milliseconds to wait for a lane token that somebody else holds."""
 
 MOST_RECONNECTS = 3
-"""How often in a row a lost connection is made anew."""
+"""How often in a row a lost connection is opened again."""
 
 MOST_KEYS = 1000
-"""Order keys that stand in a ticket, which is put with each unit of work; behind one more its destination does."""
+"""Order keys that stand in a lane token, which is put with each unit of work; behind one more its destination does."""
 
 BEHIND = "behind a message that failed"
 
@@ -37,9 +38,9 @@ BEHIND = "behind a message that failed"
 class LaneResult:
     """What one visit to a lane did. It is a report only: the markers are the truth.
 
-    Attributes: `state` "finished" (this visit or an earlier one reached the end), "held" (the ticket was not to be had:
-    another process has it, or the lane was finished before), "stopped" (by the kill switch); counts of messages, units
-    of work and back-outs.
+    Attributes: `state` "finished" (this visit or an earlier one reached the end), "held" (no lane token: another
+    process has it, or the lane was finished before), "stopped" (by the kill switch); counts of messages,
+    units of work and back-outs.
     """
 
     lane: int
@@ -54,16 +55,16 @@ class LaneResult:
 
 
 class _TryAgain(Exception):
-    """The try did not come off and was backed out; `part` is the next one."""
+    """The attempt failed and was backed out; `attempt` is the next one."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, attempt: UnitAttempt) -> None:
         super().__init__()
-        self.part = part
+        self.attempt = attempt
 
 
 @dataclass(slots=True)
 class _Done:
-    """What became of the rows of a unit of work; `failed` and `left` by position; `behind` what waits in vain."""
+    """What a unit of work did: `failed` position → reason code, `left` position → why, `behind` waiting order keys."""
 
     behind: set[str]
     failed: dict[int, int]
@@ -77,9 +78,9 @@ class Mover:
 
     Parameters: `connect` gives the port, and a new one when the connection is lost; `plan` whose rows; `lane` number
     and its `length` in rows; `unit_size` most messages a unit of work; `now` gives the UTC time as ISO 8601; `clock`
-    seconds of a clock that only goes on; `gate` is asked before each unit of work; `stopped` groups whose rows are
-    left, and why; `behind` what waits in vain (`place_in_order`) besides what the ticket says; `reached` the position
-    that the lane has in the ledger.
+    seconds of a monotonic clock; `limiter` is asked before each unit of work; `left_groups` groups whose rows are
+    left, and why; `behind` order keys that wait (`place_in_order`) besides those in the lane token; `reached` the
+    position that the lane has in the ledger; `report` gets each unit of work once it is committed.
     """
 
     def __init__(
@@ -92,10 +93,11 @@ class Mover:
         unit_size: int,
         now: Callable[[], str],
         clock: Callable[[], float],
-        gate: Gate | None = None,
-        stopped: Mapping[Group, str] | None = None,
+        limiter: RateLimiter | None = None,
+        left_groups: Mapping[Group, str] | None = None,
         behind: frozenset[str] = frozenset(),
         reached: int = 0,
+        report: Callable[[UnitDone], None] | None = None,
     ) -> None:
         self._connect = connect
         self._port = connect()
@@ -104,17 +106,18 @@ class Mover:
         self._length = length
         self._unit_size = unit_size
         self._now = now
-        self._gate: Gate = gate or Open()
-        self._stopped = stopped or {}
-        self._closed = Closed(clock)
+        self._limiter: RateLimiter = limiter or NoLimit()
+        self._left_groups = left_groups or {}
+        self._blocked = BlockedQueues(clock)
         self._from_outset = behind
         self._behind = behind
         self._reached = reached
+        self._report = report
         self._at: int | None = None
         self._result = LaneResult(lane=lane)
 
     def run(self, rows: Iterable[Row]) -> LaneResult:
-        """Act on the rows of the lane, given in the order of their positions, from where its ticket says.
+        """Act on the rows of the lane, given in the order of their positions, from where its lane token says.
 
         Raises:
             MQError: the connection, the queue that is taken from, or the ledger queue failed; the unit of work that was
@@ -122,14 +125,14 @@ class Mover:
         """
         coming = iter(rows)
         window: deque[Row] = deque()
-        pending: Part | None = None
+        pending: UnitAttempt | None = None
         lost = 0
         while self._result.state != "finished":
-            if self._gate.stopped():
+            if self._limiter.stopped():
                 self._result.state = "stopped"
                 break
             try:
-                position = self._take_ticket()
+                position = self._take_lane_token()
                 if position is None:
                     break
                 _advance(window, coming, position, self._unit_size)
@@ -137,7 +140,7 @@ class Mover:
                     pending = self._admitted(window)
                 if pending is None:
                     self._port.backout()  # nothing waits with a unit of work open
-                    self._gate.pause()
+                    self._limiter.pause()
                 else:
                     pending = self._try(pending)
                 lost = 0
@@ -146,10 +149,11 @@ class Mover:
                 pending = self._after_error(error, lost, pending)
         return self._result
 
-    def _after_error(self, error: MQError, lost: int, tried: Part | None) -> Part | None:
-        """Back out, and give the next try (None: whatever the ticket says); raises the error where there is none.
+    def _after_error(self, error: MQError, lost: int, tried: UnitAttempt | None) -> UnitAttempt | None:
+        """Back out, and give the next try (None: whatever the lane token says); raises the error where there is none.
 
-        After a commit of unknown outcome the next try looks whether the ticket is there, and where it says to go on.
+        After a commit of unknown outcome the next try looks whether the lane token is there, and where it says to go
+        on.
         """
         if error.reason in LOST_CONNECTION and lost <= MOST_RECONNECTS:
             self._at = None
@@ -165,24 +169,24 @@ class Mover:
         self._unit_size //= 2
         return None
 
-    def _take_ticket(self) -> int | None:
-        correl_id = self._plan.ticket(self._lane)
-        ticket = self._port.take_ticket(correl_id, wait_ms=TICKET_WAIT, fits=self._is_current)
-        if ticket is None:
+    def _take_lane_token(self) -> int | None:
+        correl_id = self._plan.lane_token_id(self._lane)
+        lane_token = self._port.take_lane_token(correl_id, wait_ms=TOKEN_WAIT, fits=self._is_current)
+        if lane_token is None:
             return None
-        self._behind = self._from_outset.union(ticket.behind)
-        self._at = ticket.next
-        return ticket.next
+        self._behind = self._from_outset.union(lane_token.behind)
+        self._at = lane_token.next
+        return lane_token.next
 
-    def _is_current(self, ticket: Ticket) -> bool:
-        """Whether a ticket stands where the lane stands; if not, it is a copy of an earlier one (rule 11)."""
-        if (ticket.run, ticket.plan, ticket.lane) != (self._plan.run, self._plan.digest, self._lane):
+    def _is_current(self, lane_token: LaneToken) -> bool:
+        """Whether a lane token stands where the lane stands; if not, it is a copy of an earlier one (rule 11)."""
+        if (lane_token.run, lane_token.plan, lane_token.lane) != (self._plan.run, self._plan.digest, self._lane):
             return False
         if self._at is not None:
-            return ticket.next == self._at
-        if not self._reached <= ticket.next < self._length:
+            return lane_token.next == self._at
+        if not self._reached <= lane_token.next < self._length:
             return False
-        used = (self._plan.marker_id(self._lane, ticket.next, "acted"), self._plan.last_id(self._lane))
+        used = (self._plan.marker_id(self._lane, lane_token.next, "acted"), self._plan.last_id(self._lane))
         return not any(map(self._port.has_marker, used))
 
     def _give_up(self) -> None:
@@ -191,84 +195,84 @@ class Mover:
         except MQError:
             return  # the connection is gone: the queue manager backs out by itself
 
-    def _admitted(self, window: Sequence[Row]) -> Part | None:
-        """The next unit of work, no larger than the gate lets through; None where it must wait."""
+    def _admitted(self, window: Sequence[Row]) -> UnitAttempt | None:
+        """The next unit of work, no larger than the rate limiter admits; None if it must wait."""
         rows = _cut(window, self._unit_size)
-        live = [row for row in rows if row.group not in self._stopped and not self._closed.for_good(row.target)]
+        live = [row for row in rows if row.group not in self._left_groups and not self._blocked.for_good(row.target)]
         if live:
-            admitted = self._gate.admit(live, self._port.depth)
+            admitted = self._limiter.admit(live, self._port.depth)
             if not admitted:
                 return None
             if admitted < len(live):
                 rows = _cut(rows, max(1, live[admitted].position - rows[0].position))
-        return Part(rows=tuple(rows))
+        return UnitAttempt(rows=tuple(rows))
 
-    def _try(self, part: Part) -> Part | None:
-        """One unit of work: commits it and gives None, or backs it out and gives the part to try next."""
+    def _try(self, attempt: UnitAttempt) -> UnitAttempt | None:
+        """One unit of work: commits it and returns None, or backs it out and returns the next attempt."""
         try:
-            self._do(part)
+            self._do(attempt)
         except _TryAgain as again:
             self._port.backout()
             self._result.backouts += 1
-            return again.part
-        if part.next == self._length:
+            return again.attempt
+        if attempt.next == self._length:
             self._result.state = "finished"
         return None
 
-    def _do(self, part: Part) -> None:
-        done = _Done(set(self._behind), dict(part.failed), dict(part.left))
-        known = bool(part.failed or part.left)
-        for bundle in part.bundles():
+    def _do(self, attempt: UnitAttempt) -> None:
+        done = _Done(set(self._behind), dict(attempt.failed), dict(attempt.left))
+        known = bool(attempt.failed or attempt.left)
+        for bundle in attempt.bundles():
             if not (known and any(row.position in done.failed or row.position in done.left for row in bundle)):
-                self._do_bundle(part, bundle, done)
+                self._do_bundle(attempt, bundle, done)
             for row in bundle:
                 if row.order_key and (row.position in done.failed or row.position in done.left):
                     self._hold_back(row, done)
-        self._record(part, done)
+        self._record(attempt, done)
         self._port.commit()
-        self._at = part.next
+        self._at = attempt.next
         self._behind = frozenset(done.behind)
-        self._closed.close(part.closed)
-        self._gate.done(done.acted + self._tried_in_vain(part, done))
-        self._count(done)
+        self._blocked.block(attempt.blocked)
+        self._limiter.done(done.acted + self._tried_in_vain(attempt, done))
+        self._count(attempt, done)
 
     def _hold_back(self, row: Row, done: _Done) -> None:
         """What comes later with the row's key waits behind it, or all that has a key at its destination."""
         mine, whole = place_in_order(row.unit_group, row.order_key), place_in_order(row.unit_group)
         if done.behind.isdisjoint((mine, whole)):
-            shut = self._closed.for_good(row.target) or self._gate.refusal(row) or len(done.behind) >= MOST_KEYS
+            shut = self._blocked.for_good(row.target) or self._limiter.refusal(row) or len(done.behind) >= MOST_KEYS
             done.behind.add(whole if shut else mine)
 
-    def _tried_in_vain(self, part: Part, done: _Done) -> list[Row]:
-        """The rows that failed, but for those that nothing was to be tried for any more."""
-        failed = [row for row in part.rows if row.position in done.failed] if done.failed else []
-        return [row for row in failed if not self._closed.for_good(row.target)]
+    def _tried_in_vain(self, attempt: UnitAttempt, done: _Done) -> list[Row]:
+        """The rows that were tried and failed: those of a destination blocked for good were not tried."""
+        failed = [row for row in attempt.rows if row.position in done.failed] if done.failed else []
+        return [row for row in failed if not self._blocked.for_good(row.target)]
 
-    def _do_bundle(self, part: Part, bundle: Sequence[Row], done: _Done) -> None:
+    def _do_bundle(self, attempt: UnitAttempt, bundle: Sequence[Row], done: _Done) -> None:
         if why := next(filter(None, (self._why_left(row, done.behind) for row in bundle)), ""):
             done.left.update((row.position, why) for row in bundle)
-        elif reason := self._closed_to(bundle[0]):
+        elif reason := self._blocked_for(bundle[0]):
             done.failed.update((row.position, reason) for row in bundle)
         else:
             for row in bundle:
-                if row is not bundle[0] and (reason := self._closed_to(row)):
-                    raise _TryAgain(part.after_failure(row, reason, Scope.MESSAGE))
-                taken = self._take(part, row)
+                if row is not bundle[0] and (reason := self._blocked_for(row)):
+                    raise _TryAgain(attempt.after_failure(row, reason, Scope.MESSAGE))
+                taken = self._take(attempt, row)
                 if taken is not None:
-                    self._dispose(part, row, taken)
+                    self._dispose(attempt, row, taken)
                     done.acted.append(row)
                 elif len(bundle) > 1:
-                    raise _TryAgain(part.without(row, GROUP_GONE))
+                    raise _TryAgain(attempt.without(row, GROUP_GONE))
                 else:
                     done.absent.append(row)
 
     def _why_left(self, row: Row, behind: set[str]) -> str:
         """Why a row is not even tried, "" where it is."""
-        if self._stopped and row.group in self._stopped:
-            return self._stopped[row.group]
-        if self._closed.for_good(row.target):
+        if self._left_groups and row.group in self._left_groups:
+            return self._left_groups[row.group]
+        if self._blocked.for_good(row.target):
             return ""  # it has failed, with its reason
-        if refused := self._gate.refusal(row):
+        if refused := self._limiter.refusal(row):
             return refused
         if row.action in PUTS and (refused := self._port.refuses(row.target)):
             return refused
@@ -277,32 +281,32 @@ class Mover:
         places = (place_in_order(row.unit_group), place_in_order(row.unit_group, row.order_key))
         return "" if behind.isdisjoint(places) else BEHIND
 
-    def _closed_to(self, row: Row) -> int:
+    def _blocked_for(self, row: Row) -> int:
         """Reason code why nothing is tried for the row now, 0 where it is. Touches no message."""
-        if reason := self._closed.reason(row.queue):
+        if reason := self._blocked.reason(row.queue):
             return reason
         if row.action in DISCARDS:
             return 0
-        if reason := self._closed.reason(row.target):
+        if reason := self._blocked.reason(row.target):
             return reason
         reason = self._port.open_target(row.target)
         if reason:
             self._raise_unless_target_is_to_blame(row, reason)
-            self._closed.close({row.target: reason})
+            self._blocked.block({row.target: reason})
         return reason
 
-    def _take(self, part: Part, row: Row) -> Taken | None:
-        careful = row.twin or row.position in part.careful
+    def _take(self, attempt: UnitAttempt, row: Row) -> Taken | None:
+        careful = row.duplicate_id or row.position in attempt.careful
         try:
             taken = self._port.take(row, careful=careful)
         except CannotTake as error:
-            raise _TryAgain(part.after_failure(row, error.reason, Scope.SOURCE)) from error
+            raise _TryAgain(attempt.after_failure(row, error.reason, Scope.SOURCE)) from error
         if taken is not None and taken.key != row.msg_key:
-            raise _TryAgain(part.after_other_message(row))
+            raise _TryAgain(attempt.after_other_message(row, careful=careful))
         return taken
 
-    def _dispose(self, part: Part, row: Row, taken: Taken) -> None:
-        if row.action == EXPIRE:
+    def _dispose(self, attempt: UnitAttempt, row: Row, taken: Taken) -> None:
+        if row.action == Action.EXPIRE:
             reason = self._port.report_expired(row, taken)
         else:
             reason = 0 if row.action in DISCARDS else self._port.put(row, taken)
@@ -311,7 +315,7 @@ class Mover:
         scope = self._raise_unless_target_is_to_blame(row, reason)
         if scope is Scope.STALE_HANDLE:
             self._port.forget_target(row.target)
-        raise _TryAgain(part.after_failure(row, reason, scope))
+        raise _TryAgain(attempt.after_failure(row, reason, scope))
 
     def _raise_unless_target_is_to_blame(self, row: Row, reason: int) -> Scope:
         scope = scope_of(reason)
@@ -319,27 +323,29 @@ class Mover:
             raise mq_error(2, reason, verb="MQPUT", object_name=row.dest_q)
         return scope
 
-    def _record(self, part: Part, done: _Done) -> None:
-        last = part.next == self._length
-        numbers = {row.position: row.row for row in part.rows}
+    def _record(self, attempt: UnitAttempt, done: _Done) -> None:
+        last = attempt.next == self._length
+        numbers = {row.position: row.row for row in attempt.rows}
         left: dict[str, list[int]] = {}
         for position, why in sorted(done.left.items()):
             left.setdefault(why, []).append(numbers[position])
         absent = [row.row for row in done.absent]
         acted = [_marker_row(row, None) for row in done.acted]
-        self._mark(part, "acted", acted, last, absent=absent, left=left)
-        failed = [_marker_row(row, done.failed[row.position]) for row in part.rows if row.position in done.failed]
+        self._mark(attempt, "acted", acted, last, absent=absent, left=left)
+        failed = [_marker_row(row, done.failed[row.position]) for row in attempt.rows if row.position in done.failed]
         if failed:
-            self._mark(part, "failed", failed, last)
+            self._mark(attempt, "failed", failed, last)
         if not last:
             behind = tuple(sorted(done.behind))
-            ticket = Ticket(run=self._plan.run, plan=self._plan.digest, lane=self._lane, next=part.next, behind=behind)
-            self._port.put_ticket(self._plan.ticket(self._lane), ticket.pack())
+            lane_token = LaneToken(
+                run=self._plan.run, plan=self._plan.digest, lane=self._lane, next=attempt.next, behind=behind
+            )
+            self._port.put_lane_token(self._plan.lane_token_id(self._lane), lane_token.pack())
 
     def _mark(
         self,
-        part: Part,
-        kind: Kind,
+        attempt: UnitAttempt,
+        kind: MarkerKind,
         rows: list[MarkerRow],
         last: bool,
         *,
@@ -347,7 +353,7 @@ class Mover:
         left: Mapping[str, list[int]] | None = None,
     ) -> None:
         at_end = last and kind == "acted"
-        msg_id = self._plan.last_id(self._lane) if at_end else self._plan.marker_id(self._lane, part.first, kind)
+        msg_id = self._plan.last_id(self._lane) if at_end else self._plan.marker_id(self._lane, attempt.first, kind)
         marker = Marker(
             unit=msg_id.hex(),
             run=self._plan.run,
@@ -355,8 +361,8 @@ class Mover:
             kind=kind,
             at=self._now(),
             lane=self._lane,
-            first=part.first,
-            next=part.next,
+            first=attempt.first,
+            next=attempt.next,
             last=last,
             rows=tuple(rows),
             absent=tuple(absent),
@@ -364,28 +370,39 @@ class Mover:
         )
         self._port.put_marker(msg_id, self._plan.markers(), marker.pack())
 
-    def _count(self, done: _Done) -> None:
+    def _count(self, attempt: UnitAttempt, done: _Done) -> None:
         discarded = sum(row.action in DISCARDS for row in done.acted)
-        self._result.discarded += discarded
-        self._result.moved += len(done.acted) - discarded
-        self._result.failed += len(done.failed)
-        self._result.absent += len(done.absent)
-        self._result.left += len(done.left)
+        unit = UnitDone(
+            lane=self._lane,
+            first=attempt.first,
+            next=attempt.next,
+            moved=len(done.acted) - discarded,
+            discarded=discarded,
+            failed=len(done.failed),
+            absent=len(done.absent),
+            left=len(done.left),
+        )
+        for name in COUNTS:
+            setattr(self._result, name, getattr(self._result, name) + getattr(unit, name))
         self._result.units += 1
+        if self._report is not None:
+            self._report(unit)
 
 
 def _marker_row(row: Row, reason: int | None) -> MarkerRow:
     body = row.body_sha256.hex()[:BODY_DIGITS]
-    return (row.row, row.msg_key, row.msg_id.hex(), row.action, row.rule_key, row.dest_q, row.dest_q_mgr, reason, body)
+    return MarkerRow(
+        row.row, row.msg_key, row.msg_id.hex(), row.action, row.rule_key, row.dest_q, row.dest_q_mgr, reason, body
+    )
 
 
 def place_in_order(unit_group: str, order_key: str = "") -> str:
-    """What stands in a ticket for an order key at a destination; for the whole destination without a key."""
+    """What stands in a lane token for an order key at a destination; for the whole destination without a key."""
     return hashlib.sha256(f"{unit_group}\0{order_key}".encode()).hexdigest()[:16]
 
 
 def _cut(rows: Sequence[Row], size: int) -> list[Row]:
-    """So many of the rows, fewer where that would part what goes together, more where the first ones go together."""
+    """So many of the rows, fewer if an MQ group would be split, more if the first group is larger."""
     if size >= len(rows) or rows[size - 1].bundle != rows[size].bundle:
         return list(islice(rows, size))
     bundle = rows[size].bundle
@@ -404,4 +421,4 @@ def _advance(window: deque[Row], coming: Iterator[Row], position: int, size: int
         if row.position >= position:
             window.append(row)
     if not window or window[0].position != position:
-        raise PlanChanged(f"The plan has no row at position {position} of its lane, where the ticket says to go on")
+        raise PlanChanged(f"The plan has no row at position {position} of its lane, where the lane token says to go on")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mqops.act.core.lanes import Row, Target
-from mqops.ledger.core.marker import Ticket
+from mqops.ledger.core.marker import LaneToken
 
 
 @dataclass(slots=True, kw_only=True)  # not frozen, which costs a microsecond for each message
@@ -20,7 +20,7 @@ class Taken:
 
 
 class CannotTake(Exception):
-    """The queue that a row's message is taken from gives nothing, which is no reason to end the work on others.
+    """The queue of a row's message allows no gets. The rows of other queues can go on.
 
     Attributes: `reason` code, one of `mqops.act.core.scope.SOURCE`.
     """
@@ -31,13 +31,13 @@ class CannotTake(Exception):
 
 
 class Port(Protocol):
-    """All calls are part of the current unit of work. Every method raises `MQError` for what is not said here."""
+    """All calls are part of the current unit of work. A failure that a method does not return raises `MQError`."""
 
-    def take_ticket(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[Ticket], bool]) -> Ticket | None:
-        """Get the first ticket with this CorrelId that `fits`; None on timeout, after `wait_ms` milliseconds."""
+    def take_lane_token(self, correl_id: bytes, *, wait_ms: int, fits: Callable[[LaneToken], bool]) -> LaneToken | None:
+        """Get the first lane token with this CorrelId that `fits`; None on timeout, after `wait_ms` milliseconds."""
 
-    def put_ticket(self, correl_id: bytes, body: bytes) -> None:
-        """Put a ticket."""
+    def put_lane_token(self, correl_id: bytes, body: bytes) -> None:
+        """Put a lane token."""
 
     def put_marker(self, msg_id: bytes, correl_id: bytes, body: bytes) -> None:
         """Put a marker with this MsgId."""
@@ -49,16 +49,16 @@ class Port(Protocol):
         """Have a handle for the target; returns 0 or the reason code of the MQOPEN."""
 
     def refuses(self, target: Target) -> str:
-        """Why nothing may be put on the target, whatever the queue manager would say; "" if it may."""
+        """Why mqops must not put on the target, also if the queue manager would allow it; "" if it may."""
 
     def depth(self, target: Target) -> int | None:
-        """How many messages stand on the target's queue now; None where that cannot be told (it is remote ...)."""
+        """The current depth of the target's queue; None if it is not known, for example of a remote queue."""
 
     def forget_target(self, target: Target) -> None:
         """Close the target's handle: its definition was changed."""
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:
-        """Get the row's message by MsgId and CorrelId, or None where there is none.
+        """Get the row's message by MsgId and CorrelId; None if it is not there.
 
         Without `careful` it is the first with these identifiers and its key is for the caller to check; with it, the
         first that has the row's key, found by browsing.

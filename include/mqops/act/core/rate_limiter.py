@@ -1,7 +1,7 @@
 """What decides whether the next unit of work may begin: the kill switch, the pace, the depth of the destinations.
 
-The mover asks before each unit of work and waits with none open. The gate that asks a clock and the lake is
-`mqops.act.rate_limiter`; the arithmetic is here.
+The mover asks before each unit of work, and has none open while it waits. `mqops.act.rate_limiter` asks the clock and
+the lake; the arithmetic is here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ DepthOf: TypeAlias = Callable[[Target], int | None]
 """How many messages stand on a target's queue; None where that cannot be told."""
 
 
-class Gate(Protocol):
+class RateLimiter(Protocol):
     """Asked before each unit of work."""
 
     def stopped(self) -> bool:
@@ -28,42 +28,42 @@ class Gate(Protocol):
         """Wait a moment."""
 
     def refusal(self, row: Row) -> str:
-        """Why a row is left where it is, "" where it is not."""
+        """Why a row is left on its queue; "" if it is not left."""
 
     def done(self, rows: Sequence[Row]) -> None:
         """These rows were tried, and that is committed: they were moved or discarded, or it failed."""
 
 
-class Open:
-    """A gate that lets everything through."""
+class NoLimit:
+    """No limit at all."""
 
     def stopped(self) -> bool:
-        """See `Gate`."""
+        """See `RateLimiter`."""
         return False
 
     def admit(self, rows: Sequence[Row], depth_of: DepthOf) -> int:
-        """See `Gate`."""
+        """See `RateLimiter`."""
         return len(rows)
 
     def pause(self) -> None:
-        """See `Gate`."""
+        """See `RateLimiter`."""
 
     def refusal(self, row: Row) -> str:
-        """See `Gate`."""
+        """See `RateLimiter`."""
         return ""
 
     def done(self, rows: Sequence[Row]) -> None:
-        """See `Gate`."""
+        """See `RateLimiter`."""
 
 
 class Bucket:
     """A token bucket: `rate` messages a second, of which one second's worth is saved up at most.
 
-    It begins empty, so that processes that die and start anew are not faster than one that lives. A unit of work that
+    It begins empty, so that processes that die and start again are not faster than one that lives. A unit of work that
     must take more than a second's worth (messages that go together) goes when a second's worth is there, and the bucket
     owes the rest.
 
-    Parameters: `rate` above 0, may be a fraction; `now` seconds of a clock that only goes on.
+    Parameters: `rate` above 0, may be a fraction; `now` seconds of a monotonic clock.
     """
 
     def __init__(self, rate: float, now: float) -> None:

@@ -19,9 +19,9 @@ class Scope(Enum):
     SOURCE = "source"
     """Everything that is taken from the same queue (of a get, not a put)."""
     STALE_HANDLE = "stale handle"
-    """Nobody: the queue's definition was changed; open it again."""
+    """No message and no queue: the queue's definition was changed; open it again."""
     TOO_MUCH = "too much"
-    """Nobody: the unit of work is too large; a smaller one will do."""
+    """No message and no queue: the unit of work is too large; do it in smaller ones."""
     EVERYTHING = "everything"
     """All work: the connection or the queue manager is to blame."""
 
@@ -88,7 +88,7 @@ PASSING: frozenset[int] = frozenset(
     }
 )
 """What passes by itself of a destination or source: applications and operators end it in their daily work, or, of a
-definition that was changed, opening it anew does."""
+definition that was changed, opening it again does."""
 
 EVERYTHING: frozenset[int] = (TRANSIENT | UNKNOWN) - {c.MQRC_OBJECT_IN_USE, c.MQRC_OBJECT_CHANGED} | {
     c.MQRC_STORAGE_MEDIUM_FULL,

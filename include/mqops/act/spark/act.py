@@ -1,40 +1,49 @@
 """Act with Spark: lanes of the approved plan spread over the tasks, each task with one connection.
 
 Whatever Spark does with a task (repeat it, run it twice, lose its result), a unit of work happens once: its lane's
-ticket is got in the unit of work itself (`mqops.act`).
+lane token is got in the unit of work itself (`mqops.act`).
 """
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
-from pyspark.sql.window import Window
+from pyspark.sql.types import LongType, StructField, StructType
 
-from mqops.act.canary import Decision
+from mqops.act.approved_plan import ApprovedPlan, about_plan, check_rows, read_approved_plan
+from mqops.act.canary import CanaryDecision
+from mqops.act.core.deal import deal, home_lanes
 from mqops.act.core.lanes import DEFAULT_LANES, DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult
 from mqops.act.in_process import ROW_COLUMNS, LaneWorker, canary_lanes, make_row, phases, summarise
-from mqops.act.resume_record import note_finisher
-from mqops.act.tickets import Order, about_plan, check_rows, issue_once, reached_in_ledger, read_order
-from mqops.actions import ACTED, PUTS
-from mqops.decide.core.pacing import AS_EVER, Handling
+from mqops.act.lane_tokens import issue_tokens_once, reached_in_ledger
+from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
+from mqops.act.resume_record import record_resume
+from mqops.actions import ACTED
+from mqops.decide.core.pacing import Pacing
 from mqops.decide.spark.digest import digest_of
 from mqops.lake.files import lake_errors, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
+from mqops.ledger.core.marker import About
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection
-from mqops.spark_job import told_by_spark
+from mqops.spark_job import spark_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
 
+ORDER = ("unit_group", "together", "row")
+"""The columns that the rows of a lane are sorted by, `unit_group` by its bytes in UTF-8 (`core.deal.in_order`)."""
+DEALT_BY = (*ORDER, "action", "rule_key", "order_key")
+"""The columns that dealing reads."""
 RESULT = "lane long, state string" + "".join(
     f", {count} long" for count in ("moved", "discarded", "failed", "absent", "left", "units", "backouts")
 )
@@ -48,7 +57,7 @@ def act(
     unit_size: int = DEFAULT_UNIT_SIZE,
     lanes: int = DEFAULT_LANES,
     approved: str = "",
-    about: Mapping[str, Any] | None = None,
+    about: About | None = None,
 ) -> ActSummary:
     """Act on a run's plan, or finish what an earlier execution began; writes RUN/act.json.
 
@@ -61,45 +70,49 @@ def act(
         MqopsError: what was committed stays, everything else is as before; call again to go on.
     """
     started = time.monotonic()
-    order = read_order(run, approved)
+    approved_plan = read_approved_plan(run, approved)
     with run.lock():
         refuse_if_stopped(run)
         with lake_errors(run.plan):
             plan = spark.read.parquet(str(run.plan))
-        with told_by_spark(run.plan):
-            check_rows(order, digest_of(plan))
-        told = about_plan(order, **(about or {}))
-        lengths = issue_once(connection, run, order, lambda: _lengths(plan, lanes, order.handling), told)
-        note_finisher(connection, order, told.get("finished_by", ""))
-        first = canary_lanes(lengths, order.handling)
-        rows = _in_lanes(plan, len(lengths), order.handling)
+        with spark_errors(run.plan):
+            check_rows(approved_plan, digest_of(plan))
+        about_run = about_plan(approved_plan, about or {})
+        lengths = issue_tokens_once(
+            connection, run, approved_plan, lambda: _lengths(plan, lanes, approved_plan.pacing), about_run
+        )
+        record_resume(connection, approved_plan, str(about_run.get("finished_by") or ""))
+        first = canary_lanes(lengths, approved_plan.pacing)
         tasks = len(lengths)
-        if order.handling.has_pace:  # no more tasks than run at a time, so that a share of the pace is not wasted
+        if approved_plan.pacing.has_pace:  # no more tasks than run at a time, so that a share of the pace is not wasted
             tasks = max(1, min(tasks, _at_a_time(spark)))
-        rows = rows.repartition(tasks, "lane").sortWithinPartitions("lane", "position")
+        rows = _in_order(_acted(plan), len(lengths), approved_plan.pacing, tasks)
+        reached = reached_in_ledger(approved_plan)
         task = ActTask(
             connection=connection,
-            order=replace(order, document={}),
+            approved_plan=replace(approved_plan, document={}),
             lengths=tuple(lengths),
             unit_size=unit_size,
             shares=tasks,
-            reached=reached_in_ledger(order),
+            reached=reached,
         )
 
-        def visit(unfinished: Sequence[int], decision: Decision) -> list[LaneResult]:
-            chosen = rows.where(F.col("lane").isin(*unfinished))
-            with told_by_spark(run.plan):
-                reports = chosen.mapInArrow(replace(task, decision=decision), RESULT).collect()
+        def visit(unfinished: Sequence[int], decision: CanaryDecision) -> list[LaneResult]:
+            visited = replace(task, decision=decision, wanted=frozenset(unfinished))
+            with spark_errors(run.plan):
+                reports = rows.mapInArrow(visited, RESULT).collect()
             return [LaneResult(**report.asDict()) for report in reports]
 
         def ahead() -> list[Row]:
-            with told_by_spark(run.plan):
-                found = rows.where(F.col("lane").isin(*first)).collect()
+            with spark_errors(run.plan):
+                dealt = _with_lanes(rows, len(lengths), approved_plan.pacing)
+                found = dealt.where(F.col("lane").isin(*first)).collect()
             return [make_row(row["position"], row.asDict()) for row in found]
 
-        results = phases(connection, order, lengths, visit, ahead)
-        summary = summarise(order, results, time.monotonic() - started)
-        write_json(run.act_json, summary.to_json())
+        with Progress(run, lengths, about_run, reached) as progress, heard_from_tasks(run, progress):
+            results = phases(connection, approved_plan, visit, ahead, progress)
+            summary = summarise(approved_plan, results, time.monotonic() - started)
+            write_json(run.act_json, summary.to_json())
     return summary
 
 
@@ -108,100 +121,150 @@ def _at_a_time(spark: SparkSession) -> int:
     return spark.range(10_000).select(F.spark_partition_id().alias("task")).distinct().count()
 
 
-def _lengths(plan: DataFrame, lanes: int, handling: Handling) -> list[int]:
-    number = lanes * 2 if handling.has_canaries else lanes
-    counted = _with_lane(plan, number, handling).groupBy("lane").count().collect()
+def _lengths(plan: DataFrame, lanes: int, pacing: Pacing) -> list[int]:
+    number = lanes * 2 if pacing.has_canaries else lanes
+    acted = plan.where(F.col("action").isin(*ACTED))
+    if pacing.has_canaries:
+        of_rows = _with_lanes(_in_order(acted.select(*DEALT_BY), number, pacing, number), number, pacing)
+    else:
+        of_rows = acted.select(_home_lane(number).alias("lane"))
     lengths = [0] * number
-    for row in counted:
+    for row in of_rows.groupBy("lane").count().collect():
         lengths[row["lane"]] = row["count"]
     return lengths
 
 
-def _with_lane(plan: DataFrame, lanes: int, handling: Handling) -> DataFrame:
-    """The rows with an action and their lanes. Parameters: `lanes` those of canaries included."""
-    number = lanes // 2 if handling.has_canaries else lanes
-    lane = F.pmod(F.crc32(F.col("unit_group").cast("binary")), F.lit(number)).cast("int")
-    acted = plan.where(F.col("action").isin(*ACTED))
-    if not handling.has_canaries:
-        return acted.withColumn("lane", lane)
-    ahead = F.when(_canary(handling), F.lit(number)).otherwise(0)
-    together = Window.partitionBy("unit_group", "together")
-    dealt = _may_lead(acted).withColumn("ahead", ahead).withColumn("lane", lane + F.max("ahead").over(together))
-    return dealt.drop("ahead", "leads")
+def _home_lane(lanes: int) -> Column:
+    """The lane of a destination, as `lane_of` computes it."""
+    return F.pmod(F.crc32(F.col("unit_group").cast("binary")), F.lit(lanes)).cast("int")
 
 
-def _canary(handling: Handling) -> Column:
-    """Whether a row is one of the first of its group (`mqops.act.canary`, rule 1)."""
-    wanted = F.lit(handling.canary)
-    for key, rule in handling.rules.items():
-        if rule.canary:
-            wanted = F.when(F.col("rule_key") == key, F.lit(rule.canary)).otherwise(wanted)
-    leads = F.col("action").isin(*PUTS) & F.col("leads")
-    group = Window.partitionBy("unit_group", F.coalesce("rule_key", F.lit("")), leads).orderBy("together", "row")
-    return leads & (F.row_number().over(group) <= wanted)
+def _in_order(rows: DataFrame, lanes: int, pacing: Pacing, tasks: int) -> DataFrame:
+    """The rows as `deal` takes them, in `tasks` partitions: each home lane is whole in one of them.
+
+    Parameters: `lanes` with those of canaries.
+    """
+    home = _home_lane(home_lanes(lanes, pacing))
+    return rows.withColumn("home", home).repartition(tasks, "home").sortWithinPartitions("home", *ORDER).drop("home")
 
 
-def _may_lead(acted: DataFrame) -> DataFrame:
-    """The rows with a column `leads`: whether they may be canaries, overtaking none with their order key."""
-    together = Window.partitionBy("unit_group", "together")
-    place = Window.partitionBy("unit_group", "order_key").orderBy("together", "row")
-    rule = F.coalesce("rule_key", F.lit(""))
-    one_rule = F.min(rule).over(place) == F.max(rule).over(place)
-    sizes = acted.withColumn("size", F.count("*").over(together))
-    follows = F.when(F.col("size") == 1, one_rule & (F.max("size").over(place) == 1)).otherwise(
-        F.min("together").over(place) == F.col("together")
-    )
-    leads = sizes.withColumn("leads", (F.col("order_key") == "") | follows)
-    return leads.withColumn("leads", F.min("leads").over(together)).drop("size")
+def _with_lanes(rows: DataFrame, lanes: int, pacing: Pacing) -> DataFrame:
+    """The rows of `_in_order` with the columns `lane` and `position`."""
+    dealt = StructType([*rows.schema, StructField("lane", LongType()), StructField("position", LongType())])
+    return rows.mapInArrow(Deal(lanes, pacing), dealt)
 
 
-def _in_lanes(plan: DataFrame, lanes: int, handling: Handling = AS_EVER) -> DataFrame:
-    """The plan's rows to act on, each with its lane and its position there."""
+def _acted(plan: DataFrame) -> DataFrame:
+    """The rows to act on. `duplicate_id` says whether another row of the plan has the same identifiers."""
     identifiers = ["msg_id", "correl_id"]
-    same = plan.groupBy(*identifiers).count().where(F.col("count") > 1).select(*identifiers, F.lit(True).alias("twin"))
-    in_lane = Window.partitionBy("lane").orderBy("unit_group", "together", "row")
-    return (
-        _with_lane(plan.select(*ROW_COLUMNS), lanes, handling)
-        .join(same, on=identifiers, how="left")
-        .withColumn("twin", F.coalesce("twin", F.lit(False)))
-        .withColumn("position", F.row_number().over(in_lane) - 1)
+    same = (
+        plan.groupBy(*identifiers)
+        .count()
+        .where(F.col("count") > 1)
+        .select(*identifiers, F.lit(True).alias("duplicate_id"))
     )
+    return (
+        plan.select(*ROW_COLUMNS)
+        .where(F.col("action").isin(*ACTED))
+        .join(same, on=identifiers, how="left")
+        .withColumn("duplicate_id", F.coalesce("duplicate_id", F.lit(False)))
+    )
+
+
+class _Key(NamedTuple):
+    """What dealing reads of a row (`mqops.act.core.deal.Dealable`); fields in the order of `DEALT_BY`."""
+
+    unit_group: str
+    bundle: int
+    row: int
+    action: str
+    rule_key: str
+    order_key: str
+
+
+@dataclass(frozen=True)
+class Deal:
+    """Deals the rows of one partition of `_in_order` in a Spark task: adds the columns `lane` and `position`.
+
+    Parameters: `lanes` with those of canaries.
+    """
+
+    lanes: int
+    pacing: Pacing
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415
+
+        read: deque[pa.RecordBatch] = deque()
+
+        def keys() -> Iterator[_Key]:
+            for batch in batches:
+                if batch.num_rows:
+                    read.append(batch)
+                    yield from _keys(batch)
+
+        dealt: list[tuple[int, int]] = []
+        for lane, position, _key in deal(keys(), self.lanes, self.pacing):  # in the order in which rows are read
+            dealt.append((lane, position))
+            if len(dealt) == read[0].num_rows:
+                lanes, positions = (pa.array(column, pa.int64()) for column in zip(*dealt, strict=True))
+                yield read.popleft().append_column("lane", lanes).append_column("position", positions)
+                dealt.clear()
+
+
+def _keys(batch: pa.RecordBatch) -> Iterator[_Key]:
+    columns = {name: batch.column(name).to_pylist() for name in DEALT_BY}
+    columns["rule_key"] = [rule or "" for rule in columns["rule_key"]]
+    return map(_Key._make, zip(*columns.values(), strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ActTask:
-    """What runs in a Spark task: all lanes of its partition, one after the other.
+    """What runs in a Spark task: deal the rows of one partition of `_in_order`, and act on the lanes that are `wanted`,
+    one after the other.
 
     Parameters: `shares` tasks that share the pace; `decision` about the canaries that went before; `reached` as for
     `LaneWorker`. The ledger's key is not in it: the task reads it from the lake.
     """
 
     connection: MqConnection
-    order: Order
+    approved_plan: ApprovedPlan
     lengths: tuple[int, ...]
     unit_size: int
     shares: int = 1
-    decision: Decision = field(default_factory=Decision)
+    decision: CanaryDecision = field(default_factory=CanaryDecision)
     reached: Mapping[int, int] = field(default_factory=dict)
+    wanted: frozenset[int] = frozenset()
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa  # noqa: PLC0415
 
         names = [one.name for one in fields(LaneResult)]
-        with LaneWorker(
-            self.connection,
-            self.order,
-            self.unit_size,
-            shares=self.shares,
-            decision=self.decision,
-            reached=self.reached,
-        ) as worker:
-            for lane, rows in groupby(_rows(batches), key=lambda pair: pair[0]):
+        with (
+            ProgressFile(self.approved_plan.folder) as progress,
+            LaneWorker(
+                self.connection,
+                self.approved_plan,
+                self.unit_size,
+                shares=self.shares,
+                decision=self.decision,
+                reached=self.reached,
+                report=progress.add,
+            ) as worker,
+        ):
+            dealt = Deal(len(self.lengths), self.approved_plan.pacing)(batches)
+            for lane, rows in groupby(_rows(dealt, self.wanted), key=lambda pair: pair[0]):
                 report = worker.run(lane, self.lengths[lane], (row for _lane, row in rows))
                 yield pa.RecordBatch.from_pylist([dict(zip(names, astuple(report), strict=True))])
 
 
-def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Row]]:
+def _rows(batches: Iterable[pa.RecordBatch], wanted: frozenset[int]) -> Iterator[tuple[int, Row]]:
+    """The rows of the wanted lanes, each with its lane. A visit is for canaries or for others, never for both, so the
+    rows of one lane follow each other."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    lanes = pa.array(sorted(wanted), pa.int64())
     for batch in batches:
-        for row in batch.to_pylist():
+        for row in batch.filter(pc.is_in(batch.column("lane"), lanes)).to_pylist():
             yield row["lane"], make_row(row["position"], row)

@@ -13,36 +13,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mqops.actions import PUTS
+from mqops.actions import Action
 from mqops.backout.core.origin import Setting, origin_of
 from mqops.ledger.core.replays import CAPPED
+from mqops.plan_row import Disposal, PlanRow, left
 
-AMBIGUOUS = "AMBIGUOUS"
-NOWHERE: Mapping[str, Any] = {
-    "dest_q": "",
-    "dest_q_mgr": "",
-    "header": False,
-    "putaut": "",
-    "alternate_user": "",
-    "action": AMBIGUOUS,
-    "unit_group": AMBIGUOUS,
-}
+NOWHERE = left(Action.AMBIGUOUS)
 """What changes in the plan's row of a message whose origin is ambiguous."""
 
 
-def to_quarantine(queue: str) -> dict[str, Any]:
+def to_quarantine(queue: str) -> Quarantined:
     """What changes in the plan's row of a message that has been put back too often."""
     return {
+        **left(Action.FWD),
         "rule_line": None,
         "rule_key": CAPPED,
-        "action": "FWD",
         "dest_q": queue,
-        "dest_q_mgr": "",
         "header": True,
-        "putaut": "",
-        "alternate_user": "",
         "unit_group": f"{queue}@",
     }
+
+
+class Quarantined(Disposal):
+    """The columns that `to_quarantine` changes."""
+
+    rule_line: int | None
+    rule_key: str | None
 
 
 def with_origin(message: Mapping[str, Any], where: Setting) -> Mapping[str, Any]:
@@ -61,10 +57,10 @@ def with_origin(message: Mapping[str, Any], where: Setting) -> Mapping[str, Any]
     }
 
 
-def settled(row: Mapping[str, Any], where: Setting, replays: int) -> dict[str, Any]:
-    """Rule 2. Parameters: `row` of the plan; `replays` how often its message has been put back."""
-    if row["action"] not in PUTS:
-        return dict(row)
-    if not row["dest_q"]:
-        return {**row, **NOWHERE}
-    return {**row, **to_quarantine(where.quarantine)} if replays >= where.replay_cap else dict(row)
+def settled(row: PlanRow, where: Setting, replays: int) -> PlanRow:
+    """Rule 2. Parameters: `replays` how often its message has been put back."""
+    if not row.action.puts:
+        return row
+    if not row.dest_q:
+        return row._replace(**NOWHERE)
+    return row._replace(**to_quarantine(where.quarantine)) if replays >= where.replay_cap else row

@@ -33,19 +33,23 @@ _read_expiry = MQMD_LAYOUT.reader("expiry")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """BackoutThreshold and BackoutRequeueQName of the queue that is consumed, under its own (base queue) name."""
+    """BackoutThreshold and BackoutRequeueQName of the queue that is consumed.
+
+    Attributes: `queue` its name, of the base queue if an alias is opened; `threshold` 0: there is none; `backout_queue`
+    blank: there is none.
+    """
 
     queue: str
     threshold: int
     backout_queue: str
 
     def reached(self, backout_count: int) -> bool:
-        """Whether a message with this BackoutCount is not delivered any more (rules 1, 2)."""
+        """Whether this BackoutCount is at or above the threshold: the message is not delivered (rules 1, 2)."""
         return 0 < self.threshold <= backout_count
 
     @property
     def requeue_to(self) -> str:
-        """The backout queue, blank where there is none that could be tried (rule 3).
+        """The backout queue; blank if there is none to put the message on (rule 3).
 
         A queue that names itself is none: put there, the message would begin again with a BackoutCount of zero.
         """
@@ -60,7 +64,7 @@ def last_resort(report: int) -> LastResort:
 def dead_letter_header(
     md: MQMD, *, reason: int, queue: str, queue_manager: str, application: str, appl_type: int, at: datetime
 ) -> MQDLH:
-    """The MQDLH for a message that was consumed from `queue` (`ibm_mq_facts` 3.2).
+    """The MQDLH for a message that was consumed from `queue` (IBM MQ, "MQDLH - Dead-letter header").
 
     Parameters: `md` as got; `application` and `appl_type` (MQAT_*) of the program that dead-letters; `at` UTC.
     """

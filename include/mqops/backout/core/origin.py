@@ -1,4 +1,4 @@
-"""Where a message on a backout queue came from, and which queues are set up so that it cannot be told (P08, P11).
+"""Where a message on a backout queue came from, and which queues are set up so that it cannot be shown (P08, P11).
 
 1. One queue names the backout queue as its BOQNAME: that one, whatever the message says of itself; only a consumer of
    it can have requeued the message.
@@ -19,12 +19,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from mqops.counted import counted
 from mqops.model import QueueDefinition
 
 JMS_QUEUE = r"^queue://([^/?]*)/([^?]*)"
 """`queue://[queue manager]/queue[?properties]`, as JMS writes a destination. The same for Python and Spark."""
 
-MOST_TOLD = 50
+MOST_SHOWN = 50
 """Misconfigured queues that a run tells one by one."""
 
 
@@ -43,7 +44,7 @@ class Misconfigured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Everything besides the messages that decides about backed-out ones; kept with the run as RUN/backout.json.
+    """What decides about backed-out messages, apart from the messages themselves; stored as RUN/backout.json.
 
     Parameters: `named_by` backout queue → queues that name it; `aliases` alias → its target; `local` local queues that
     count for rule 3; `replay_cap` how often a message is put back before it goes to the queue `quarantine`;
@@ -73,9 +74,9 @@ class Setting:
 
     def remarks(self) -> tuple[str, ...]:
         """What a run's summary says of the definitions."""
-        told = [f"misconfigured: {one}" for one in self.misconfigured[:MOST_TOLD]]
-        more = len(self.misconfigured) - len(told)
-        return (*told, f"misconfigured: {more} more queues") if more else tuple(told)
+        shown = [f"misconfigured: {one}" for one in self.misconfigured[:MOST_SHOWN]]
+        more = len(self.misconfigured) - len(shown)
+        return (*shown, f"misconfigured: {counted(more, 'more queue')}") if more else tuple(shown)
 
 
 def setting(
@@ -136,7 +137,7 @@ def _wrong(one: QueueDefinition, known: Mapping[str, QueueDefinition]) -> str:
 
 
 def origin_of(queue: str, jms_destination: str | None, where: Setting) -> str:
-    """The queue a message without MQDLH came from, blank where that is ambiguous (rules 1-3).
+    """The queue that a message without MQDLH came from; blank if that is ambiguous (rules 1-3).
 
     Parameters: `queue` it is on; `jms_destination` from its MQRFH2, None where it has none.
     """

@@ -1,4 +1,4 @@
-"""The plan: what is to become of each message of the frozen set, as values. Pure: no file, no clock, no Spark.
+"""The plan: the action for each message of the frozen set, as values. Pure: no file, no clock, no Spark.
 
 `canonical` owns the form of a row that the digest is computed over, `summary` what people and the next steps see of it,
 `mask` how a message is shown without showing what it says.
@@ -6,11 +6,10 @@
 
 from __future__ import annotations
 
-from mqops.decide.core.canonical import COLUMNS, canonical_row, plan_digest, row_digest
+from mqops.decide.core.canonical import canonical_row, plan_digest, row_digest
 from mqops.decide.core.summary import PlanCount, PlanSummary, RuleCount, Sample
 
 __all__ = [
-    "COLUMNS",
     "PlanCount",
     "PlanSummary",
     "RuleCount",

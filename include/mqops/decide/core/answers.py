@@ -13,9 +13,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from mqops.observe.core.columns import QUESTION_COLUMNS
 from mqops.rules.conditions import Answer, Question
 from mqops.rules.documents import json_values, xml_values
+from mqops.rules.keyword import COMPARED_NUMBERS, ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqwire.structures import MQDLH_LAYOUT
 
 _READERS = {"JSON": json_values, "XPATH": xml_values}
@@ -24,27 +25,31 @@ _KINDS = {"JSON": "json", "XPATH": "xml"}
 
 def columns_for(questions: Iterable[Question]) -> list[str]:
     """The columns of the snapshot that the answers come from."""
-    return sorted({column for question in questions for column in QUESTION_COLUMNS[question.keyword]})
+    return sorted({column for question in questions for column in KEYWORDS[question.keyword].columns})
 
 
 def answers(questions: Sequence[Question], message: Mapping[str, Any]) -> dict[str, Answer]:
-    """Key of each question → the answer of a message (column → value), None where there is none."""
+    """Key of each question → the answer of a message (column → value); None if it has no such value."""
     found: dict[str, Answer] = dict.fromkeys(question.key for question in questions)
     properties: Mapping[str, str] | None = None
     for question in questions:
-        if question.keyword == "PROP":
+        if question.kind is ValueKind.PROPERTY:
             properties = json.loads(message["properties"] or "{}") if properties is None else properties
             found[question.key] = properties.get(question.subject)
-        elif question.keyword != "BODY":
-            found[question.key] = _answer(question, message)
-    body = [question for question in questions if question.keyword == "BODY"]
+        elif question.kind in COMPARED_NUMBERS:
+            found[question.key] = _number(question, message)
+    body = [question for question in questions if question.kind is ValueKind.BODY]
     if body and message["text_kind"] is not None:
         found |= body_answers(body, text_of(message), message["text_kind"])
     return found
 
 
 def body_answers(questions: Sequence[Question], text: str, kind: str) -> dict[str, Answer]:
-    """The same for questions about a body. Parameters: `kind` of the text (`mqops.rules.documents.kind_of`)."""
+    """Key of each question about a body → its answer in `text`. A question about a path has none if the text is of
+    another language.
+
+    Parameters: `questions` of kind BODY; `kind` of the text (`mqops.rules.documents.kind_of`).
+    """
     found: dict[str, Answer] = {question.key: text for question in questions if not question.language}
     for language, read in _READERS.items():
         asked = [question for question in questions if question.language == language]
@@ -60,12 +65,13 @@ def text_of(message: Mapping[str, Any]) -> str:
     return decoded if decoded is not None else message["body"][message["text_offset"] :].decode()
 
 
-def _answer(question: Question, message: Mapping[str, Any]) -> Answer:
-    if question.keyword == "AGE":
+def _number(question: Question, message: Mapping[str, Any]) -> int | None:
+    if question.kind is ValueKind.AGE:
         return _age(message)
-    if question.keyword == "SIZE":
+    if question.kind is ValueKind.SIZE:
         return int(message["body_length"]) - (MQDLH_LAYOUT.size if message["dlh_encoding"] is not None else 0)
-    number: int = message[QUESTION_COLUMNS[question.keyword][0]]
+    (column,) = KEYWORDS[question.keyword].columns
+    number: int | None = message[column]
     return number
 
 

@@ -1,6 +1,6 @@
 """The plan's digest, and the form of a row it is computed over. Spark computes the same (`mqops.decide.spark.digest`).
 
-1. A row is the text of its columns in the order of `COLUMNS`, each with a comma behind it: a number in decimal, a
+1. A row is the text of its columns in the order of `PlanRow`, each with a comma behind it: a number in decimal, a
    boolean as `true` or `false`, bytes as upper-case hex, a text as `<its length in UTF-8>:<text>`, a null as `-`.
    No two rows share a form.
 2. A row's digest is the SHA-256 of that text in UTF-8, as hex.
@@ -17,57 +17,35 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import Any
 
-COLUMNS: tuple[str, ...] = (
-    "row",
-    "queue",
-    "msg_key",
-    "msg_id",
-    "correl_id",
-    "put_date",
-    "put_time",
-    "body_sha256",
-    "body_length",
-    "dlh_reason",
-    "dlh_dest_q",
-    "dlh_dest_q_mgr",
-    "put_appl_name",
-    "rule_line",
-    "rule_key",
-    "action",
-    "dest_q",
-    "dest_q_mgr",
-    "header",
-    "putaut",
-    "alternate_user",
-    "tries",
-    "unit_group",
-    "order_key",
-    "together",
-)
-"""The columns of a plan, in the order of the digest."""
+from mqops.actions import Action
+from mqops.plan_row import PlanRow
 
 BUCKET_DIGITS = 2
 
 
-Value: TypeAlias = str | int | bytes | bytearray | bool | None
+def _text(value: str) -> str:
+    return f"{len(value) if value.isascii() else len(value.encode())}:{value},"
+
+
 _FORMS: Mapping[type, Callable[[Any], str]] = {
     NoneType: lambda _none: "-,",
     bool: lambda value: "true," if value else "false,",
     int: "{},".format,
-    str: lambda value: f"{len(value) if value.isascii() else len(value.encode())}:{value},",
+    str: _text,
+    Action: _text,
     bytes: lambda value: f"{value.hex().upper()},",
     bytearray: lambda value: f"{value.hex().upper()},",
 }
 
 
-def canonical_row(row: Mapping[str, Value]) -> str:
-    """Rule 1. Raises KeyError where a column is missing."""
-    return "".join([_FORMS[type(value)](value) for value in map(row.__getitem__, COLUMNS)])
+def canonical_row(row: PlanRow) -> str:
+    """Rule 1."""
+    return "".join([_FORMS[type(value)](value) for value in row])
 
 
-def row_digest(row: Mapping[str, Value]) -> str:
+def row_digest(row: PlanRow) -> str:
     """Rule 2."""
     return _sha256(canonical_row(row))
 

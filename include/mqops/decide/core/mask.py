@@ -1,4 +1,4 @@
-"""A message shown without its text (DESIGN law 9): the shape of the text."""
+"""A message shown without its text (law 9): the shape of the text."""
 
 from __future__ import annotations
 

@@ -1,48 +1,43 @@
-"""What binds a message of a plan to others, or to its past: MQ groups, ORDER, MAXREPLAY.
+"""Why a message of a plan depends on other messages or on earlier runs: MQ groups, ORDER, MAXREPLAY.
 
 `mqops.decide.spark.message_groups` is the same for many messages.
 
-1. MAXREPLAY(n): a message that earlier runs put on a queue n times is left, action REPLAYED. It is known again by its
-   MsgId, which survives being consumed and dead-lettered anew; the MQDLH, and with it the digest of the body, is
-   another each time. Runs are counted, not puts, so that what shares a MsgId within a run is not taken for a replay;
-   what an undo took back counts no more. A MsgId of NULs is nobody's.
-2. ORDER(GROUPID | CORRELID | folder.name): the order key is the name and the value. Without a value (an identifier of
-   NULs, no such property) there is no order to keep.
+1. MAXREPLAY(n): a message that earlier runs put on a queue n times is left, action REPLAYED. It is identified by its
+   MsgId, which stays the same when an application consumes the message and it is dead-lettered again. The MQDLH, and so
+   the digest of the body, changes each time. Runs are counted, not puts: several messages of a run with one MsgId are
+   no replay. Puts that an undo took back do not count. An all-zero MsgId identifies nothing.
+2. ORDER(GROUPID | CORRELID | folder.name): the order key is the name and the value. A message without a value (an
+   all-zero identifier, no such property) has no order to keep.
 3. Messages in a group, and segments (MsgFlags), with the same GroupId on one queue go together: all of them or none.
-   They are left, action SPLIT, where the table has not one action and one destination for all, and action INCOMPLETE
-   where a limit or a choice of messages leaves some of them out of the plan. What of a group is not on the queue at all
-   is no reason: when a queue is full it is the rest of a group that is dead-lettered, and putting that completes it.
-4. The rows of a group carry the number of its first one (`together`), which is where they stand in their lane.
-5. A message that an ORDER rule would have put, and that is left, keeps its place in the order: one that is REPLAYED,
-   SPLIT or INCOMPLETE, and one that is ignored since that rule's tries are used up. Later messages with the same key
-   for the same destination are left too, action BEHIND, and with each of them its group. A rule before that one, or one
-   behind it that acts, lets them go on. Of several ORDER rules whose tries are used up the first counts.
+   They are left with action SPLIT if the table does not give all of them the same action and destination. They are left
+   with action INCOMPLETE if a limit or a choice of messages excludes some of them from the plan. Messages of the group
+   that are not on the queue do not matter: when a queue is full, the rest of a group is dead-lettered, and putting it
+   completes the group.
+4. The rows of a group have the number of its first row (`together`): that is their place in the lane.
+5. A message that an ORDER rule would have put, and that is left, keeps its place in the order. That is a message with
+   action REPLAYED, SPLIT or INCOMPLETE, or one that is ignored because the tries of that rule are used up. Later
+   messages with the same key for the same destination are left, too, with action BEHIND, and with each its group. They
+   are not left if a rule before the ORDER rule, or a rule behind it that acts, is chosen for the first message. If the
+   tries of several ORDER rules are used up, the first one counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from mqops.actions import TAKES
-from mqops.decide.core.protected import PROTECTED
+from mqops.actions import Action
+from mqops.counted import counted
+from mqops.decide.core.decided import DecidedRow
+from mqops.plan_row import PlanRow, left
 from mqops.rules import Rule, Table
 
-REPLAYED, SPLIT, INCOMPLETE, BEHIND = "REPLAYED", "SPLIT", "INCOMPLETE", "BEHIND"
-Place: TypeAlias = tuple[str, str]
+OrderPosition: TypeAlias = tuple[str, str]
 """A destination (`unit_group`) and an order key."""
 COLUMNS = ("queue", "group_id", "msg_flags")
 """What is read of a snapshot for rule 3."""
 NO_ID = bytes(24)
-
-
-def left(action: str) -> dict[str, Any]:
-    """What changes in the row of a message that is left where it is."""
-    return {
-        **{"dest_q": "", "dest_q_mgr": "", "header": False, "putaut": "", "alternate_user": ""},
-        **{"action": action, "unit_group": action, "order_key": ""},
-    }
 
 
 def order_key(rule: Rule, correl_id: bytes, group_id: bytes, properties: Mapping[str, str]) -> str:
@@ -54,51 +49,56 @@ def order_key(rule: Rule, correl_id: bytes, group_id: bytes, properties: Mapping
     return "" if found is None else f"{rule.order}:{found}"
 
 
-def judged(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def judged(rows: Sequence[PlanRow]) -> list[PlanRow]:
     """Rules 3 and 4 for the rows of one group, none of which is left out, in the order of the plan."""
-    if len({(row["action"], row["unit_group"]) for row in rows}) > 1:
-        return [{**row, **left(SPLIT)} for row in rows]
-    return [{**row, "together": rows[0]["row"]} for row in rows]
+    if len({(row.action, row.unit_group) for row in rows}) > 1:
+        return [row._replace(**left(Action.SPLIT)) for row in rows]
+    return [row._replace(together=rows[0].row) for row in rows]
 
 
 def keepers(table: Table) -> Table:
-    """Rule 5: the rules of which the first that matches says what a message waits for, where it is an ORDER rule."""
-    return replace(table, rules=tuple(rule for rule in table.rules if rule.order or rule.action == "IGNORE"))
+    """Rule 5: the rules with ORDER or IGNORE. If the first match has ORDER, the message keeps its place in it."""
+    return replace(table, rules=tuple(rule for rule in table.rules if rule.order or rule.action is Action.IGNORE))
 
 
-def in_order(rows: Iterable[tuple[dict[str, Any], Place | None]]) -> Iterator[dict[str, Any]]:
+def in_order(rows: Iterable[tuple[DecidedRow, OrderPosition | None]]) -> Iterator[DecidedRow]:
     """Rule 5 but for groups. Parameters: `rows` in the order of the plan, each with its place in the order, if any."""
-    waiting: set[Place] = set()
-    for row, place in rows:
-        if place in waiting and row.get("order_key"):
-            yield held_back(row)
+    waiting: set[OrderPosition] = set()
+    for decided, position in rows:
+        if position in waiting and decided.row.order_key:
+            yield decided.changed_to(held_back(decided.row))
             continue
-        if place is not None and row["action"] not in TAKES:
-            waiting.add(place)
-        yield row
+        if position is not None and not decided.row.action.acts:
+            waiting.add(position)
+        yield decided
 
 
-def held_back(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row that is left for rule 5."""
-    return {**row, **left(BEHIND), "together": row["row"]}
+def held_back(row: PlanRow) -> PlanRow:
+    """The same row with action BEHIND (rule 5 of this module): the message is left."""
+    return row._replace(**left(Action.BEHIND), together=row.row)
 
 
-def remarks(actions: Mapping[str, int], used_up: Mapping[int, int]) -> tuple[str, ...]:
-    """What an approver is told, a line each.
+def remarks(actions: Mapping[Action, int], used_up: Mapping[int, int]) -> tuple[str, ...]:
+    """The lines that an approver reads.
 
     Parameters: `actions` action → messages; `used_up` line of a rule → messages ignored that it matches first, and that
     have used up its tries.
     """
     texts = {
-        PROTECTED: "are left: their destination is a queue SYSTEM.* or MQOPS.*, which no message may choose; "
-        "a rule that names the queue itself (FWDQ) puts them there",
-        REPLAYED: "are left: earlier runs put them as often as MAXREPLAY allows",
-        SPLIT: "are left: the table sends messages of their group to different places",
-        INCOMPLETE: "are left: others of their group are not in the plan",
-        BEHIND: "are left: a message with their order key is before them, and is left",
+        Action.PROTECTED: "the destination is a queue SYSTEM.* or MQOPS.*, which no message may choose; "
+        "a rule that names the queue itself (FWDQ) puts messages there",
+        Action.REPLAYED: "earlier runs have put each as often as MAXREPLAY allows",
+        Action.SPLIT: "the table sends messages of one group to different queues",
+        Action.INCOMPLETE: "other messages of the group are not in the plan",
+        Action.BEHIND: "an earlier message with the same order key is left",
     }
     ignored = [
-        f"{number} messages are ignored: they have used up the tries of the rule on line {line}"
+        f"{counted(number, 'message is', 'messages are')} ignored: no try of the rule on line {line} is left"
         for line, number in sorted(used_up.items())
     ]
-    return (*(f"{actions[action]} messages {text}" for action, text in texts.items() if actions.get(action)), *ignored)
+    left = [
+        f"{counted(actions[action], 'message is', 'messages are')} left: {text}"
+        for action, text in texts.items()
+        if actions.get(action)
+    ]
+    return (*left, *ignored)

@@ -1,7 +1,7 @@
-"""How a plan is carried out: canaries, pace, most in flight. It is part of the plan, and what is approved.
+"""How a plan is carried out: canaries, pace, depth of destinations. It is part of the plan and is approved with it.
 
-1. What the run asks for holds for all its messages. A rule's CANARY takes the place of the run's for its messages; its
-   PACE is kept besides the run's, so that neither is ever exceeded.
+1. The values of the run hold for all its messages. A rule's CANARY replaces that of the run for the messages of the
+   rule. A rule's PACE holds in addition to that of the run: neither is ever exceeded.
 2. The digest of a plan covers it: SHA-256 over the digest of the rows and the canonical JSON. A plan that is carried
    out without any of it has the digest of its rows alone.
 """
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from mqops.counted import counted
 from mqops.rules import Rule
 
 DEFAULT_WAIT = 30
@@ -22,18 +23,20 @@ DEFAULT_PATIENCE = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfRule:
-    """What a rule asks for: `canary` messages, `pace` messages a second; 0: what the run does."""
+    """What a rule asks for: `canary` messages, `pace` messages a second; 0: as the run."""
 
     canary: int = 0
     pace: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handling:
-    """Parameters: `canary` messages of each destination and rule that go first, 0 for none; `canary_wait` seconds until
-    it is decided whether they came back; `pace` messages a second, 0 for no limit; `in_flight` most messages that may
-    stand on a destination, 0 for no limit; `patience` seconds to wait for a destination to have room; `rules` rule key
-    → what the rule asks for.
+class Pacing:
+    """How a plan is carried out. In the plan and in the estate its key is `handling`.
+
+    Parameters: `canary` messages of each destination and rule that go first, 0 for none; `canary_wait` seconds to wait
+    for canaries that come back; `pace` messages a second, 0 for no limit; `in_flight` the depth of a destination from
+    which on nothing more is put there, 0 for no limit; `patience` seconds to wait for room on a destination; `rules`
+    rule key → what the rule asks for.
     """
 
     canary: int = 0
@@ -43,10 +46,25 @@ class Handling:
     patience: int = DEFAULT_PATIENCE
     rules: Mapping[str, OfRule] = field(default_factory=dict)
 
-    def of_table(self, rules: Iterable[Rule]) -> Handling:
+    def of_table(self, rules: Iterable[Rule]) -> Pacing:
         """The same with what the rules of a table ask for."""
         asked = {rule.key: OfRule(canary=rule.canary, pace=rule.pace) for rule in rules}
         return replace(self, rules={key: each for key, each in sorted(asked.items()) if each != OfRule()})
+
+    def stricter(self, more: Pacing) -> Pacing:
+        """The same with what the person who carries it out asks for besides: more care, never less.
+
+        Parameters: `more` canaries where the plan has none, a lower pace, fewer messages on a destination, longer
+        waits.
+        """
+        return replace(
+            self,
+            canary=self.canary or more.canary,
+            canary_wait=max(self.canary_wait, more.canary_wait) if self.has_canaries else more.canary_wait,
+            pace=min(filter(None, (self.pace, more.pace)), default=0),
+            in_flight=min(filter(None, (self.in_flight, more.in_flight)), default=0),
+            patience=max(self.patience, more.patience) if self.in_flight else more.patience,
+        )
 
     def canaries(self, rule_key: str) -> int:
         """How many messages a rule sends ahead to each destination."""
@@ -70,41 +88,41 @@ class Handling:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Handling:
+    def from_json(cls, value: Mapping[str, Any]) -> Pacing:
         """What `to_json` made."""
         rules = {key: OfRule(**rule) for key, rule in value.get("rules", {}).items()}
         return cls(**{**value, "rules": rules})
 
     def remarks(self) -> tuple[str, ...]:
-        """What an approver is told of it, a line each."""
+        """The lines that an approver reads."""
         said = []
         if self.has_canaries:
             rules = sorted({rule.canary for rule in self.rules.values() if rule.canary})
-            run = f"{self.canary} messages" if self.canary else "messages"
+            run = counted(self.canary, "message") if self.canary else "messages"
             by_rules = f" (by rules: {', '.join(map(str, rules))})" if rules else ""
             said.append(
                 f"canaries: {run}{by_rules} of each destination and rule go first; after {self.canary_wait} s the rest "
-                "follows where none came back"
+                "follows where all were read and none came back"
             )
         if self.has_pace:
             paces = sorted({rule.pace for rule in self.rules.values() if rule.pace})
-            run = f"{self.pace} messages a second" if self.pace else "no limit"
+            run = counted(self.pace, "message a second", "messages a second") if self.pace else "no limit"
             said.append(f"pace: {run}" + (f"; by rules: {', '.join(map(str, paces))} a second" if paces else ""))
         if self.in_flight:
             said.append(
-                f"in flight: nothing is put on a destination with {self.in_flight} messages, "
+                f"in flight: nothing is put on a destination with {counted(self.in_flight, 'message')}, "
                 f"where its depth can be told; after {self.patience} s without room the rest for it is left"
             )
         return tuple(said)
 
 
-AS_EVER = Handling()
-"""Nothing is asked for."""
+NO_LIMITS = Pacing()
+"""No canaries, no rate limit, no limit on the depth of destinations."""
 
 
-def covered(rows_digest: str, handling: Mapping[str, Any]) -> str:
-    """Rule 2: the digest of a plan. Parameters: `handling` as `Handling.to_json` gives it."""
-    if not handling:
+def covered(rows_digest: str, pacing: Mapping[str, Any]) -> str:
+    """Rule 2: the digest of a plan. Parameters: `pacing` as `Pacing.to_json` gives it."""
+    if not pacing:
         return rows_digest
-    text = json.dumps(handling, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(pacing, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(f"{rows_digest} {text}".encode()).hexdigest()

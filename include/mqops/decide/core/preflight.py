@@ -1,15 +1,15 @@
 """Destination pre-flight: would the queues that a plan puts to take its messages, as they are now? Pure.
 
-1. What opening the destination for puts is refused with is a problem; so is a model queue, which would make a dynamic
-   queue of each opening.
-2. What cannot be inquired is unknown. Unknown is not fine.
+1. If MQOPEN for puts is refused, the reason is a problem. A model queue is a problem, too: each MQOPEN would create a
+   dynamic queue.
+2. If a definition cannot be inquired, the finding is unknown. Such a plan is not approved by itself.
 3. PUT(DISABLED) of any definition on the way is a problem.
-4. All messages that the plan puts on one local queue, by whatever names, need room: MAXDEPTH - CURDEPTH. A queue that
-   the plan takes messages from as well is not counted up. But for an undo, which puts back, that is a problem itself:
-   they come back, and the next run finds them again.
-5. The longest message must not be longer than MAXMSGL; on a transmission queue MQ_MSG_HEADER_LENGTH goes off that.
-6. That nobody has a queue open for input is a warning.
-7. Behind a transmission queue a channel must be at work: see `CHANNEL_STATES`. Messages that are put on a transmission
+4. All messages that the plan puts on one local queue, under any name, need room: MAXDEPTH - CURDEPTH. This is not
+   checked for a queue that the plan takes messages from. Putting there is a problem itself, because the next run finds
+   the messages again; an undo is expected to do it.
+5. The longest message must not be longer than MAXMSGL, less MQ_MSG_HEADER_LENGTH on a transmission queue.
+6. If no program has the queue open for input, that is a warning, unless the queue is storage (`mqops.storage`).
+7. A transmission queue needs a running channel: see `CHANNEL_STATES`. Messages that are put on a transmission
    queue under its own name have no transmission header: a problem.
 """
 
@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
+from mqops.counted import counted
 from mqops.decide.core.protected import is_protected
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH
@@ -35,7 +36,7 @@ CHANNEL_STATES: Mapping[str, Severity | None] = {
     **dict.fromkeys(("INACTIVE", "BINDING", "STARTING", "INITIALIZING", "REQUESTING", "SWITCHING"), "warning"),
     **dict.fromkeys(("STOPPING", "RETRYING", "STOPPED", "PAUSED", "DISCONNECTED"), "problem"),
 }
-"""State of a channel (MQCHS_*) → what it is worth telling as; an inactive channel may start by trigger."""
+"""State of a channel (MQCHS_*) → severity. An inactive channel may be started by a trigger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,7 @@ class LocalQueue:
     put_allowed: bool = True
     open_input: int = 0
     transmission: bool = False
+    storage: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something to look at: about which destination, what it is, and what to do about it."""
+    """A result of the pre-flight: the destination, what is wrong there, and what to do."""
 
     severity: Severity
     destination: str
@@ -121,12 +123,12 @@ class Finding:
 def shown(findings: Sequence[Finding]) -> list[str]:
     """The worst of them, a line each, and how many more there are."""
     more = len(findings) - MOST_SHOWN
-    return [str(one) for one in findings[:MOST_SHOWN]] + ([f"{more} more findings"] if more > 0 else [])
+    return [str(one) for one in findings[:MOST_SHOWN]] + ([counted(more, "more finding")] if more > 0 else [])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preflight:
-    """What was found before a plan is approved; stored as RUN/preflight.json.
+    """The results of the pre-flight of a plan; stored as RUN/preflight.json.
 
     Parameters: `plan` digest; `checked_at` UTC, ISO 8601; `destinations` that the plan puts to; `findings` worst first;
     `remarks` on messages of the plan that are there twice or were put by earlier runs.
@@ -140,7 +142,7 @@ class Preflight:
 
     @property
     def doubts(self) -> tuple[Finding, ...]:
-        """What a person has to look at: problems, and what is not known."""
+        """The findings that need a person: problems, and what could not be checked."""
         return tuple(one for one in self.findings if one.severity != "warning")
 
     def to_json(self) -> dict[str, Any]:
@@ -178,11 +180,11 @@ def _of_one(demand: Demand, there: Destination) -> Iterator[Finding]:
         return Finding(severity=severity, destination=demand.name, what=what, remedy=remedy)
 
     if there.model:
-        yield finding("problem", "it is a model queue", "Name a queue that messages can lie on")
+        yield finding("problem", "it is a model queue", "Name a queue that can hold messages")
     for what, remedy in there.refused:
         yield finding("problem", what, remedy)
     if there.untried:
-        yield finding("unknown", f"whether {there.untried} more users may put is not known")
+        yield finding("unknown", f"not known: whether {counted(there.untried, 'more user')} may put")
     if there.unknown and not there.refused:
         yield finding("unknown", f"it cannot be inquired: {there.unknown}")
     for definition in there.inhibited:
@@ -193,7 +195,7 @@ def _of_one(demand: Demand, there: Destination) -> Iterator[Finding]:
 
 
 def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
-    told = _told(demand, queue)
+    where = _where(demand, queue)
     if is_protected(queue.name) and not is_protected(demand.queue) and not there.remote:
         yield (
             "problem",
@@ -201,13 +203,14 @@ def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator
             "Name the queue itself (FWDQ) in a rule, if they are really to go there",
         )
     if not queue.put_allowed:
-        yield "problem", f"{told}PUT(DISABLED)", f"ALTER QLOCAL({queue.name}) PUT(ENABLED)"
+        yield "problem", f"{where}PUT(DISABLED)", f"ALTER QLOCAL({queue.name}) PUT(ENABLED)"
     header = MQ_MSG_HEADER_LENGTH if there.remote else 0
     if demand.longest + header > queue.max_msg_length:
-        kept = f" ({header} of them for the transmission header)" if header else ""
+        longest = counted(demand.longest, "byte")
+        reserved = f" ({header} of them for the transmission header)" if header else ""
         yield (
             "problem",
-            f"{told}the longest message has {demand.longest} bytes, MAXMSGL is {queue.max_msg_length}{kept}",
+            f"{where}the longest message has {longest}, MAXMSGL is {queue.max_msg_length}{reserved}",
             f"Raise MAXMSGL to {demand.longest + header}; what is too long stays where it is",
         )
     if there.remote:
@@ -218,8 +221,8 @@ def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator
             "it is a transmission queue: only the queue manager puts there, so these messages will be left",
             "Name the remote queue, or the queue and its queue manager, in a rule for them",
         )
-    elif not queue.open_input:
-        yield "warning", f"{told}nobody has it open for input", "Is the application up?"
+    elif not queue.open_input and not queue.storage:
+        yield "warning", f"{where}no program has it open for input", "Check that the application runs"
 
 
 def _of_channels(there: Destination, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
@@ -231,7 +234,8 @@ def _of_channels(there: Destination, queue: LocalQueue) -> Iterator[tuple[Severi
         if not queue.open_input:
             yield (
                 "problem",
-                f"no channel has XMITQ({queue.name}), and nobody has it open for input: the messages will stay there",
+                f"no channel has XMITQ({queue.name}), and no program has it open for input: "
+                "the messages will stay there",
                 f"Define a channel to the queue manager of {there.remote}",
             )
         return
@@ -250,7 +254,7 @@ def _of_coming_back(looked: Iterable[tuple[Demand, Destination]], taken_from: Co
             yield Finding(
                 severity="problem",
                 destination=demand.name,
-                what=f"{_told(demand, there.queue)}messages come back to the queue they are taken from",
+                what=f"{_where(demand, there.queue)}messages come back to the queue they are taken from",
                 remedy="Name another queue (FWDQ) in a rule for them",
             )
 
@@ -268,12 +272,12 @@ def _of_room(looked: Iterable[tuple[Demand, Destination]], taken_from: Collectio
             yield Finding(
                 severity="problem",
                 destination=", ".join(demand.name for demand in demands[:3]) + (", ..." if len(demands) > 3 else ""),
-                what=f"{_told(demands[0], queue)}room for {room} of {needed} messages "
+                what=f"{_where(demands[0], queue)}room for {room} of {counted(needed, 'message')} "
                 f"(CURDEPTH {queue.depth}, MAXDEPTH {queue.max_depth})",
                 remedy=f"Raise MAXDEPTH to {queue.depth + needed}, or let it be emptied; what finds no room stays",
             )
 
 
-def _told(demand: Demand, queue: LocalQueue) -> str:
+def _where(demand: Demand, queue: LocalQueue) -> str:
     """The name of the queue in front of what is said of it, where it is another than the destination's."""
     return "" if queue.name == demand.queue else f"{queue.name}: "

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from mqops.actions import Action
+
 MOST_GROUPS = 1000
 """Groups in a summary, the largest; with &REPLYQ there may be one a message."""
 SAMPLES = 3
@@ -28,13 +30,14 @@ class Sample:
 class PlanCount:
     """Messages with the same rule, action, reason, origin and destination.
 
-    Parameters: `rule_line` and `rule_key` None where no rule was chosen; `reason` of the MQDLH and its `symbol`; origin
-    is where the message was to go, destination where the plan sends it; `oldest` put date and time (ISO 8601, UTC).
+    Parameters: `rule_line` and `rule_key` None if no rule matches; `reason` the Reason of the MQDLH and its `symbol`;
+    origin is the queue that the message was first sent to, destination the queue that the plan puts it on; `oldest` the
+    earliest put date and time (ISO 8601, UTC).
     """
 
     rule_line: int | None
     rule_key: str | None
-    action: str
+    action: Action
     reason: int | None
     symbol: str
     origin_q: str | None
@@ -53,7 +56,7 @@ class RuleCount:
 
     rule_line: int | None
     rule_key: str | None
-    action: str
+    action: Action
     messages: int
     bytes: int
     oldest: str
@@ -68,7 +71,7 @@ class PlanSummary:
     the largest groups, `counts_left_off` how many more there are; `limit` and `message_ids` what narrowed the set;
     `remarks` what else the approver should know; `handling` how it is carried out (`mqops.decide.core.pacing`);
     `digest` of the plan's rows (`mqops.decide.core.canonical`) and of its handling, which an approval is bound to;
-    `requested_by` who rehearsed it on the command line, blank for other plans.
+    `requested_by` who asked for it on the command line, blank for other plans.
     """
 
     run: str
@@ -92,9 +95,9 @@ class PlanSummary:
     requested_by: str = ""
 
     @property
-    def actions(self) -> dict[str, int]:
+    def actions(self) -> dict[Action, int]:
         """Action → messages."""
-        totals: dict[str, int] = {}
+        totals: dict[Action, int] = {}
         for rule in self.rules:
             totals[rule.action] = totals.get(rule.action, 0) + rule.messages
         return totals
@@ -108,9 +111,15 @@ class PlanSummary:
     def from_json(cls, value: Mapping[str, Any]) -> PlanSummary:
         """The summary that `to_json` made."""
         plain = {name: content for name, content in value.items() if name != "actions"}
-        rules = tuple(RuleCount(**rule) for rule in value["rules"])
+        rules = tuple(RuleCount(**{**rule, "action": Action(rule["action"])}) for rule in value["rules"])
         counts = tuple(
-            PlanCount(**{**count, "samples": tuple(Sample(**sample) for sample in count["samples"])})
+            PlanCount(
+                **{
+                    **count,
+                    "action": Action(count["action"]),
+                    "samples": tuple(Sample(**sample) for sample in count["samples"]),
+                }
+            )
             for count in value["counts"]
         )
         texts = {name: tuple(value.get(name, ())) for name in ("message_ids", "remarks")}

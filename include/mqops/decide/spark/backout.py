@@ -62,8 +62,8 @@ def settled(plan: DataFrame, where: Setting, replays: DataFrame | None) -> DataF
     columns = []
     for field in PLAN.fields:
         as_was = F.col(field.name)
-        stays = F.lit(left[field.name]) if field.name in left else as_was
-        parked = F.lit(moved[field.name]) if field.name in moved else as_was
+        stays = F.lit(left.get(field.name)) if field.name in left else as_was
+        parked = F.lit(moved.get(field.name)) if field.name in moved else as_was
         value = F.when(nowhere, stays).when(capped, parked).otherwise(as_was)
         columns.append(value.cast(field.dataType).alias(field.name))
     return counted.select(*columns)

@@ -1,7 +1,7 @@
 """The questions and conditions of extended rules as native column expressions (see `mqops.decide.core.answers`).
 
-An answer is null where there is none, and then no condition holds. JSON and XML are read by Spark's own functions, only
-of texts that the snapshot says to be one: what those functions refuse or are lenient about does not come to them.
+An answer is null if the message has none, and then no condition holds. JSON and XML are read by Spark's own functions,
+but only from texts that the snapshot marks as JSON or XML: so their own leniency does not matter.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from mqops.rules.conditions import Condition, Question
+from mqops.rules.keyword import ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqwire.structures import MQDLH_LAYOUT
 
 _COMPARISONS: Mapping[str, Callable[[Column, int], Column]] = {
@@ -30,8 +32,8 @@ _TEXT, _JSON, _PROPERTIES = "_text", "_json", "_properties"
 def with_answers(messages: DataFrame, questions: Sequence[Question], names: Mapping[str, str]) -> DataFrame:
     """The messages (columns of the snapshot and others), and the answers.
 
-    Parameters: `names` key of a question → the column its answer goes to. What several questions share, the text or the
-    JSON in it, is made once.
+    Parameters: `names` key of a question → the column its answer goes to. The text, and the JSON
+    in it, are made once for all questions.
     """
     if not questions:
         return messages
@@ -44,9 +46,9 @@ def with_answers(messages: DataFrame, questions: Sequence[Question], names: Mapp
 def _texts(questions: Sequence[Question]) -> dict[str, Column]:
     """The columns that answers are made of."""
     found = {}
-    if any(question.keyword == "PROP" for question in questions):
+    if any(question.kind is ValueKind.PROPERTY for question in questions):
         found[_PROPERTIES] = F.from_json("properties", "map<string,string>")
-    if any(question.keyword == "BODY" for question in questions):
+    if any(question.kind is ValueKind.BODY for question in questions):
         bytes_of_text = F.substring(F.col("body"), F.col("text_offset") + 1, F.col("body_length").cast("int"))
         whole = F.coalesce(F.col("text_decoded"), bytes_of_text.cast("string"))
         found[_TEXT] = F.when(F.col("text_kind").isNotNull(), whole)
@@ -56,7 +58,7 @@ def _texts(questions: Sequence[Question]) -> dict[str, Column]:
 
 
 def _answer(question: Question) -> Column:
-    keyword, language, subject = question
+    _keyword, language, subject = question
     if language == "JSON":
         value = F.try_variant_get(_JSON, subject, "variant")
         return F.when(F.schema_of_variant(value).isin(*_COMPARABLE), F.try_variant_get(_JSON, subject, "string"))
@@ -64,13 +66,18 @@ def _answer(question: Question) -> Column:
         found = F.xpath_string(F.col(_TEXT), F.lit(f"concat(boolean({subject}), {subject})"))
         value = F.when(F.col("text_kind") == "xml", found)
         return F.when(value.startswith("true"), F.substring(value, 5, 2**31 - 1))
-    if keyword == "AGE":
-        return _age()
-    if keyword == "SIZE":
-        return F.col("body_length") - F.when(_has_dlh(), MQDLH_LAYOUT.size).otherwise(0)
-    if keyword == "PROP":
+    if question.kind is ValueKind.PROPERTY:
         return F.element_at(_PROPERTIES, F.lit(subject))
-    return F.col({"BACKOUT": "backout_count", "PRIORITY": "priority", "BODY": _TEXT}[keyword])
+    return F.col(_TEXT) if question.kind is ValueKind.BODY else _number(question)
+
+
+def _number(question: Question) -> Column:
+    if question.kind is ValueKind.AGE:
+        return _age()
+    if question.kind is ValueKind.SIZE:
+        return F.col("body_length") - F.when(_has_dlh(), MQDLH_LAYOUT.size).otherwise(0)
+    (column,) = KEYWORDS[question.keyword].columns
+    return F.col(column)
 
 
 def _has_dlh() -> Column:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from mqops.decide.core import PlanCount, RuleCount, Sample
-from mqops.decide.core.mask import TEXT_COLUMNS, shape
 from mqops.decide.core.summary import MOST_GROUPS, SAMPLES
+from mqops.decide.samples import masked
 from mqops.observe.core.put_time import put_instant
 from mqops.observe.core.reasons import reason_symbol
 
@@ -18,24 +19,30 @@ _RULE = ["rule_line", "rule_key", "action"]
 _GROUP = [*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_q_mgr"]
 
 
-def counted(plan: DataFrame, snapshot: DataFrame) -> tuple[tuple[RuleCount, ...], tuple[PlanCount, ...], int]:
-    """Counts per rule in the order of the table, the largest groups, and how many groups are left off."""
+def plan_counts(plan: DataFrame, snapshot: Path) -> tuple[tuple[RuleCount, ...], tuple[PlanCount, ...], int]:
+    """Counts per rule in the order of the table; the `MOST_GROUPS` largest groups with masked samples; the number
+    of the other groups.
+
+    Parameters: `plan` rows of `PLAN`; `snapshot` the folder that the texts of the samples are read from.
+
+    Raises:
+        LakeError: the snapshot cannot be read.
+    """
     groups = _groups(plan).persist()
     try:
-        rules = groups.groupBy(*_RULE).agg(*_sums()).collect()
+        rules = groups.groupBy(*_RULE).agg(*_sums(), F.count("*").alias("groups")).collect()
         largest = groups.orderBy(F.desc("messages"), *_GROUP).limit(MOST_GROUPS).collect()
-        number = groups.count()
     finally:
         groups.unpersist()
     first = _first(plan, largest)
-    shapes = _shapes(snapshot, {row["msg_key"] for row in first})
+    shapes = masked(snapshot, [(bytes(row["msg_id"]), bytes(row["body_sha256"])) for row in first])
     samples: dict[Any, list[Sample]] = {}
     for row in first:
         samples.setdefault(_group_of(row), []).append(_sample(row, shapes))
     return (
         tuple(sorted((_rule_count(rule) for rule in rules), key=_table_order)),
         tuple(_plan_count(group, samples.get(_group_of(group), [])) for group in largest),
-        number - len(largest),
+        sum(rule["groups"] for rule in rules) - len(largest),
     )
 
 
@@ -104,31 +111,15 @@ def _plan_count(row: Row, samples: Iterable[Sample]) -> PlanCount:
     )
 
 
-_SAMPLED = ("row", "msg_key", "msg_id", "put_date", "put_time", "put_appl_name", "body_length")
-_TEXT_BYTES = 256
-"""More than an MQDLH and what is shown of the text behind it."""
+_SAMPLED = ("row", "msg_id", "body_sha256", "put_date", "put_time", "put_appl_name", "body_length")
 
 
-def _shapes(snapshot: DataFrame, keys: Iterable[str]) -> dict[str, str]:
-    """msg_key → masked text. Bodies are read by position, so that only the files' parts with samples are read."""
-    wanted = F.col("msg_key").isin(list(keys))
-    places = snapshot.where(wanted).select("position").collect()
-    begin = F.substring("body", 1, _TEXT_BYTES).alias("body")
-    messages = (
-        snapshot.where(F.col("position").isin([place["position"] for place in places]))
-        .where(wanted)
-        .select("msg_key", begin, *[name for name in TEXT_COLUMNS if name != "body"])
-        .collect()
-    )
-    return {message["msg_key"]: shape({**message.asDict(), "body": bytes(message["body"])}) for message in messages}
-
-
-def _sample(row: Row, shapes: Mapping[str, str]) -> Sample:
+def _sample(row: Row, shapes: Mapping[tuple[bytes, bytes], str]) -> Sample:
     return Sample(
         row=row["row"],
         msg_id=bytes(row["msg_id"]).hex(),
         put_at=put_instant(row["put_date"], row["put_time"]),
         put_appl_name=row["put_appl_name"],
         bytes=row["body_length"],
-        shape=shapes[row["msg_key"]],
+        shape=shapes[bytes(row["msg_id"]), bytes(row["body_sha256"])],
     )

@@ -14,30 +14,35 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from mqops.actions import OF_NOBODY, PUTS
+from mqops.actions import OF_NOBODY, PUTS, Action
+from mqops.counted import counted
 from mqops.decide import backout_setting as backout
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.answers import columns_for
 from mqops.decide.core.message_groups import keepers, remarks
-from mqops.decide.core.pacing import AS_EVER, Handling, covered
+from mqops.decide.core.pacing import NO_LIMITS, Pacing, covered
 from mqops.decide.spark import message_groups
 from mqops.decide.spark.backout import replays_of, settled, with_origins
 from mqops.decide.spark.conditions import with_answers
-from mqops.decide.spark.counts import counted
-from mqops.decide.spark.digest import digest_of
 from mqops.decide.spark.rules import chosen_rule, compared
 from mqops.decide.spark.schema import PLAN
+from mqops.decide.spark.totals import totals_of
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.lake.files import make_durable, read_json, write_json
+from mqops.lake.parquet import bounds
 from mqops.lake.run import RunFolder
+from mqops.observe.core import expired
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.observe.spark.schema import SNAPSHOT
-from mqops.rules import Rule, Table, parse
+from mqops.rules import Table, parse
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
 JIT_LIMIT = 8000
 """Bytes of code the JVM compiles at most in one method. A table that would need more is evaluated outside whole-stage
 code, in several methods: slower than one compiled method, far faster than one that is interpreted."""
+
+ROWS_A_PARTITION = 20_000
+"""Of a shuffle. Spark's 200 partitions are more tasks than few rows are worth."""
 
 _TRIES = "msg_key string, tries map<string, int>"
 
@@ -45,15 +50,15 @@ _TRIES = "msg_key string, tries map<string, int>"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What to decide: `table_text` of a rules table and where it came from; `limit` and `message_ids` (24 bytes each)
-    narrow the set, None and empty mean everything; `handling` what the run asks for besides the rules."""
+    narrow the set, None and empty mean everything; `pacing` what the run asks for besides the rules."""
 
     folder: RunFolder
     table_text: str
     table_source: str = "<rules>"
-    workflow: str = "dlq"
+    workflow: str = "dlq_rules"
     limit: int | None = None
     message_ids: tuple[bytes, ...] = ()
-    handling: Handling = AS_EVER
+    pacing: Pacing = NO_LIMITS
 
 
 def decide(spark: SparkSession, request: Request) -> PlanSummary:
@@ -67,13 +72,21 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     folder = request.folder
     if folder.issued_json.exists():
         raise PlanChanged(f"The plan of run {folder.run} is being acted on; make a new run for a new plan")
-    where = backout.kept(folder)
+    where = backout.read_setting(folder)
     table = valid_table(request.table_text, request.table_source, origins=where is not None)
     observed = read_json(folder.observe_json)
     folder.plan_json.unlink(missing_ok=True)
     spark.conf.set("spark.sql.codegen.hugeMethodLimit", str(JIT_LIMIT))
+    spark.conf.set("spark.sql.shuffle.partitions", str(2 + observed["messages"] // ROWS_A_PARTITION))
     snapshot = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
-    messages = frozen_set(snapshot, request, [*columns_for(table.questions), *message_groups.asked_by(table)])
+    positions, queues, flags = bounds(folder.snapshot, "position", "queue", "msg_flags")
+    one_queue = queues is not None and queues[0] == queues[1]
+    messages = frozen_set(
+        snapshot,
+        request,
+        [*columns_for(table.questions), *message_groups.asked_by(table)],
+        is_numbered=one_queue and positions == (0, observed["messages"] - 1),
+    )
     if where is not None:
         messages = with_origins(messages, where)
     tries = _tries(spark, folder)
@@ -82,18 +95,29 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
         plan = settled(plan, where, replays_of(spark, folder))
     waits = waiting(messages, table, tries)
     plan = message_groups.bound(
-        plan, messages, snapshot, table, message_groups.puts_of(spark, folder, table), waits=waits
+        plan,
+        messages,
+        snapshot,
+        table,
+        message_groups.puts_of(spark, folder, table),
+        waits=waits,
+        may_have_groups=flags != (0, 0),
     )
     plan.write.mode("overwrite").parquet(str(folder.plan))
     make_durable(folder.plan)
-    summary = _summary(spark, request, table, snapshot, observed)
+    summary = _summary(spark, request, table, observed)
     used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)
-    handling = request.handling.of_table(table.rules)
+    pacing = request.pacing.of_table(table.rules)
     summary = replace(
         summary,
-        digest=covered(summary.digest, handling.to_json()),
-        handling=handling.to_json(),
-        remarks=(*(where.remarks() if where else ()), *remarks(summary.actions, used_up), *handling.remarks()),
+        digest=covered(summary.digest, pacing.to_json()),
+        handling=pacing.to_json(),
+        remarks=(
+            *expired.remarks(observed),
+            *(where.remarks() if where else ()),
+            *remarks(summary.actions, used_up),
+            *pacing.remarks(),
+        ),
     )
     write_json(folder.plan_json, summary.to_json())
     return summary
@@ -104,7 +128,7 @@ def valid_table(text: str, source: str, *, origins: bool = False) -> Table:
     parsed = parse(text, source=source, origins=origins, lint=False)
     if parsed.table is None:
         lines = [line for problem in parsed.errors for line in f"{source}:{problem.render()}".split("\n")]
-        raise RulesError(f"The rules table is not valid ({len(parsed.errors)} errors):", *lines)
+        raise RulesError(f"The rules table is not valid ({counted(len(parsed.errors), 'error')}):", *lines)
     return parsed.table
 
 
@@ -131,27 +155,21 @@ _WIDE = frozenset({"md", "body", "text_decoded", "properties"})
 """Columns that nothing asks for but extended rules."""
 
 
-def frozen_set(snapshot: DataFrame, request: Request, asked: Sequence[str] = ()) -> DataFrame:
+def frozen_set(snapshot: DataFrame, request: Request, asked: Sequence[str], *, is_numbered: bool) -> DataFrame:
     """The messages the plan is for, numbered from 0 in browse order (`row`).
 
-    Parameters: `asked` columns that rules ask for; of those that may be wide no others need to be there.
+    Parameters: `asked` columns that rules ask for; of those that may be wide no others need to be there;
+    `is_numbered` whether `position` numbers the whole snapshot, since it has one queue.
     """
     wanted = snapshot
     if request.message_ids:
         wanted = wanted.where(F.col("msg_id").isin([bytearray(msg_id) for msg_id in request.message_ids]))
-    numbered = _numbered(wanted, _WIDE - set(asked))
+    if is_numbered and not request.message_ids:
+        numbered = wanted.withColumn("row", F.col("position"))
+    else:
+        narrow = wanted.select(*[c for c in wanted.columns if c not in _WIDE - set(asked)])
+        numbered = narrow.orderBy("queue", "position").zipWithIndex("row")
     return numbered if request.limit is None else numbered.where(F.col("row") < request.limit)
-
-
-def _numbered(messages: DataFrame, wide: frozenset[str]) -> DataFrame:
-    """A whole snapshot of one queue is numbered already, by position: no need to sort it."""
-    first, last, count, queues = messages.agg(
-        F.min("position"), F.max("position"), F.count("*"), F.approx_count_distinct("queue")
-    ).first() or (None, None, 0, 0)
-    if count == 0 or (queues == 1 and first == 0 and last == count - 1):
-        return messages.withColumn("row", F.col("position"))
-    narrow = messages.select(*[c for c in messages.columns if c not in wide])
-    return narrow.orderBy("queue", "position").zipWithIndex("row")
 
 
 def _tries(spark: SparkSession, folder: RunFolder) -> DataFrame | None:
@@ -173,7 +191,7 @@ def plan_rows(messages: DataFrame, table: Table, tries: DataFrame | None) -> Dat
 
 def waiting(messages: DataFrame, table: Table, tries: DataFrame | None) -> DataFrame | None:
     """`row` of messages that had tries, with `waits_line`, `waits_key` and `waits_at` of the ORDER rule that may have
-    used these up: its line, key and the `unit_group` it puts to; None where there are none.
+    used these up: its line, key and the `unit_group` it puts to; None if there are none.
 
     Parameters: as for `plan_rows`.
     """
@@ -197,7 +215,7 @@ def _used_up(plan: DataFrame, messages: DataFrame, table: Table, tries: DataFram
         return {}
     first = chosen(_tried(messages, tries), table, None, ("row", "dlh_error"))
     line = _of_rule([rule.line for rule in table.rules]).alias("line")
-    ignored = plan.where((F.col("action") == "IGNORE") & F.col("rule_line").isNull()).select("row")
+    ignored = plan.where((F.col("action") == Action.IGNORE) & F.col("rule_line").isNull()).select("row")
     found = first.where(F.col("_rule").isNotNull()).select("row", line).join(ignored, "row").groupBy("line").count()
     return {row["line"]: row["count"] for row in found.collect()}
 
@@ -236,34 +254,30 @@ def _or_empty(column: str) -> Column:
 def _values(table: Table, *, tried: bool) -> Mapping[str, Column]:
     """The columns that follow from the rule that was chosen."""
     rules = table.rules
-    action = F.coalesce(_of_rule([rule.action for rule in rules]), F.lit("IGNORE"))
+    action = F.coalesce(_of_rule([rule.action for rule in rules]), F.lit(Action.IGNORE))
     key = _of_rule([rule.key for rule in rules])
     user = F.when(F.col("user_identifier") == "", OF_NOBODY).otherwise(F.col("user_identifier"))
-    by_context = _of_rule([_puts(rule) and rule.putaut == "CTX" for rule in rules])
+    by_context = _of_rule([rule.action.puts and rule.putaut == "CTX" for rule in rules])
     return {
         "rule_line": _of_rule([rule.line for rule in rules]),
         "rule_key": key,
-        "action": F.when(F.col("dlh_error").isNotNull(), "ERROR").otherwise(action),
-        "dest_q": _destination(["&DESTQ" if rule.action == "RETRY" else rule.fwdq for rule in rules]),
-        "dest_q_mgr": _destination(["&DESTQM" if rule.action == "RETRY" else rule.fwdqm for rule in rules]),
+        "action": F.when(F.col("dlh_error").isNotNull(), F.lit(Action.ERROR)).otherwise(action),
+        "dest_q": _destination(["&DESTQ" if rule.action is Action.RETRY else rule.fwdq for rule in rules]),
+        "dest_q_mgr": _destination(["&DESTQM" if rule.action is Action.RETRY else rule.fwdqm for rule in rules]),
         "header": F.coalesce(_of_rule([rule.header for rule in rules]), F.lit(False)),
-        "putaut": F.coalesce(_of_rule([rule.putaut if _puts(rule) else "" for rule in rules]), F.lit("")),
+        "putaut": F.coalesce(_of_rule([rule.putaut if rule.action.puts else "" for rule in rules]), F.lit("")),
         "alternate_user": F.when(by_context, user).otherwise(""),
         "tries": F.coalesce(F.element_at("_tries", key), F.lit(0)) if tried else F.lit(0),
     }
 
 
 def _of_rule(values: Sequence[str | int | bool]) -> Column:
-    """The chosen rule's one of these values, null where there is no rule."""
+    """The value for the chosen rule, null if no rule is chosen. Parameters: `values` one for each rule, in order."""
     return F.get(F.array(*[F.lit(value) for value in values]), F.col("_rule"))
 
 
-def _puts(rule: Rule) -> bool:
-    return rule.action in ("RETRY", "FWD")
-
-
 def _destination(names: Sequence[str]) -> Column:
-    """The chosen rule's name, an &-name resolved; empty where there is no rule."""
+    """The name in the chosen rule, an &-name resolved; empty if no rule is chosen."""
     name = resolved = _of_rule(names)
     for ampersand in sorted(NAME_COLUMNS.keys() & set(names)):
         resolved = F.when(name == ampersand, F.col(NAME_COLUMNS[ampersand])).otherwise(resolved)
@@ -274,15 +288,12 @@ def _unit_group() -> Column:
     """What one unit of work must not mix: `queue@queue manager`, and `!user` where PUTAUT(CTX) puts it by that user."""
     user = F.when(F.col("alternate_user") == "", "").otherwise(F.concat(F.lit("!"), F.trim("alternate_user")))
     target = F.concat("dest_q", F.lit("@"), "dest_q_mgr", user)
-    return F.when(F.col("action").isin("RETRY", "FWD"), target).otherwise(F.col("action"))
+    return F.when(F.col("action").isin(*PUTS), target).otherwise(F.col("action"))
 
 
-def _summary(
-    spark: SparkSession, request: Request, table: Table, snapshot: DataFrame, observed: Mapping[str, Any]
-) -> PlanSummary:
+def _summary(spark: SparkSession, request: Request, table: Table, observed: Mapping[str, Any]) -> PlanSummary:
     folder = request.folder
-    plan = spark.read.schema(PLAN).parquet(str(folder.plan))
-    rules, counts, left_off = counted(plan, snapshot)
+    totals = totals_of(spark, folder, observed["messages"])
     return PlanSummary(
         run=folder.run,
         workflow=request.workflow,
@@ -291,13 +302,13 @@ def _summary(
         table_source=request.table_source,
         table_digest=table.digest,
         table_text=request.table_text,
-        digest=digest_of(plan),
+        digest=totals.digest,
         observed=observed["messages"],
-        rows=sum(rule.messages for rule in rules),
-        bytes=sum(rule.bytes for rule in rules),
-        rules=rules,
-        counts=counts,
-        counts_left_off=left_off,
+        rows=sum(rule.messages for rule in totals.rules),
+        bytes=sum(rule.bytes for rule in totals.rules),
+        rules=totals.rules,
+        counts=totals.counts,
+        counts_left_off=totals.left_off,
         limit=request.limit,
         message_ids=tuple(msg_id.hex() for msg_id in request.message_ids),
     )

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StringType
 
-from mqops.decide.core.canonical import BUCKET_DIGITS, COLUMNS, joined_digest
+from mqops.decide.core.canonical import BUCKET_DIGITS, joined_digest
 from mqops.decide.spark.schema import PLAN
 
 
@@ -21,7 +21,7 @@ def digest_of(plan: DataFrame) -> str:
 
 def row_digest() -> Column:
     """A row's digest, from the columns of `PLAN`. One flat concatenation: nested ones copy each text several times."""
-    return F.sha2(F.concat(*[part for name in COLUMNS for part in _field(F.col(name), PLAN[name].dataType)]), 256)
+    return F.sha2(F.concat(*[part for field in PLAN.fields for part in _field(F.col(field.name), field.dataType)]), 256)
 
 
 def _field(column: Column, kind: DataType) -> list[Column]:

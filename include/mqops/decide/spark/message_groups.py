@@ -9,13 +9,14 @@ from operator import or_
 from pyspark.sql import Column, DataFrame, SparkSession, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from mqops.actions import PUTS, TAKES
-from mqops.decide.core.message_groups import BEHIND, COLUMNS, INCOMPLETE, NO_ID, REPLAYED, SPLIT, left
-from mqops.decide.core.protected import PREFIXES, PROTECTED, rules_that_ask_messages
+from mqops.actions import ACTED, PUTS, Action
+from mqops.decide.core.message_groups import COLUMNS, NO_ID
+from mqops.decide.core.protected import PREFIXES, rules_that_ask_messages
 from mqops.decide.spark.schema import PLAN
 from mqops.lake.run import RunFolder
 from mqops.observe.core.columns import BOUND
 from mqops.observe.replays import count_once
+from mqops.plan_row import left
 from mqops.rules import Rule, Table
 
 _PUTS_BEFORE = "msg_key string, puts int"
@@ -28,7 +29,7 @@ def asked_by(table: Table) -> list[str]:
 
 
 def puts_of(spark: SparkSession, run: RunFolder, table: Table) -> DataFrame | None:
-    """How often which message was put before, from RUN/replays.jsonl; None where none was or nobody asks."""
+    """How often each message was put before, from RUN/replays.jsonl; None if none was, or no rule has MAXREPLAY."""
     if not any(rule.max_replay for rule in table.rules):
         return None
     count_once(run)
@@ -44,17 +45,19 @@ def bound(
     table: Table,
     puts: DataFrame | None,
     *,
+    may_have_groups: bool = True,
     waits: DataFrame | None = None,
 ) -> DataFrame:
-    """The rows of a plan, those that must be left for the sake of others or of their past changed.
+    """The rows of a plan. Rows that must be left because of other messages or of earlier runs are changed.
 
     Parameters: `messages` the plan's, columns of the snapshot and `row`; `snapshot` all of them; `puts` as `puts_of`
-    gives it; `waits` as `mqops.decide.spark.decide.waiting` does. A table without MAXREPLAY and ORDER, and messages
-    without groups, cost no more than a look whether there are any groups.
+    gives it; `waits` as `mqops.decide.spark.decide.waiting` does; `may_have_groups` False where it is known that no
+    message is in a group. A table without MAXREPLAY and ORDER, and messages without groups, cost one query at most:
+    whether there are groups.
     """
     capping = [rule for rule in table.rules if rule.max_replay]
     ordering = [rule for rule in table.rules if rule.order]
-    has_groups = bool(messages.where(_is_bound()).take(1))
+    has_groups = may_have_groups and bool(messages.where(_is_bound()).take(1))
     if ordering or has_groups:
         bound_by = messages.withColumn("_bound", _is_bound()).select("row", "group_id", "_bound", *asked_by(table))
         plan = plan.join(bound_by, "row")
@@ -62,9 +65,9 @@ def bound(
         plan = plan.withColumn("order_key", F.when(_puts(), _order_key(ordering, "rule_key")).otherwise(""))
         plan = _with_place(plan, ordering, waits)
     if capping and puts is not None:
-        plan = _changed(plan.join(puts, "msg_key", "left"), _is_capped(capping), REPLAYED)
+        plan = _changed(plan.join(puts, "msg_key", "left"), _is_capped(capping), Action.REPLAYED)
     if asking := rules_that_ask_messages(table):
-        plan = _changed(plan, _is_protected(asking), PROTECTED)
+        plan = _changed(plan, _is_protected(asking), Action.PROTECTED)
     if has_groups:
         members = snapshot.where(_is_bound()).select("position", *COLUMNS)
         outside = members.join(messages.select("queue", "position"), ["queue", "position"], "left_anti")
@@ -124,7 +127,7 @@ def _with_place(plan: DataFrame, ordering: Sequence[Rule], waits: DataFrame | No
 
 def _in_order(plan: DataFrame, *, has_groups: bool) -> DataFrame:
     """Rule 5. What is left for it leaves its group, and that again what is behind the others of the group."""
-    stays = F.col("_place").isNotNull() & ~F.col("action").isin(*TAKES)
+    stays = F.col("_place").isNotNull() & ~F.col("action").isin(*ACTED)
     if not plan.where(stays).take(1):
         return plan
     of_place = Window.partitionBy(F.coalesce("_place", F.col("row").cast("string")))
@@ -137,7 +140,7 @@ def _in_order(plan: DataFrame, *, has_groups: bool) -> DataFrame:
         if not marked.where("_behind").take(1):
             return plan
         marked = marked.withColumn("together", F.when(F.col("_behind"), F.col("row")).otherwise(F.col("together")))
-        plan = _changed(marked, F.col("_behind"), BEHIND).drop("_behind")
+        plan = _changed(marked, F.col("_behind"), Action.BEHIND).drop("_behind")
         if not has_groups:
             return plan
 
@@ -147,7 +150,7 @@ def _of_group() -> WindowSpec:
     return Window.partitionBy(F.coalesce(bound_to, F.col("row").cast("string")))
 
 
-def _changed(plan: DataFrame, condition: Column, action: str) -> DataFrame:
+def _changed(plan: DataFrame, condition: Column, action: Action) -> DataFrame:
     """What is left where the condition holds; it is looked at before anything changes."""
     columns = {
         name: F.when(F.col("_left"), F.lit(value)).otherwise(F.col(name)) for name, value in left(action).items()
@@ -168,4 +171,4 @@ def _judged(plan: DataFrame, outside: DataFrame | None) -> DataFrame:
     plan = plan.withColumn("_lacking", lacking)
     together = F.when(F.col("_split") | F.col("_lacking"), F.col("row")).otherwise(F.col("together"))
     plan = plan.withColumn("together", together)
-    return _changed(_changed(plan, F.col("_split"), SPLIT), F.col("_lacking"), INCOMPLETE)
+    return _changed(_changed(plan, F.col("_split"), Action.SPLIT), F.col("_lacking"), Action.INCOMPLETE)

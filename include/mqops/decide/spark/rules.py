@@ -17,10 +17,12 @@ from typing import TypeAlias
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from mqops.actions import Action
 from mqops.decide.spark.conditions import holds
 from mqops.rules import Rule, Table
 from mqops.rules.conditions import Condition
-from mqops.rules.keywords import PATTERN_KEYWORDS, Kind
+from mqops.rules.keyword import ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqops.rules.pattern import Shape, glob_regex, shape_of
 
 SHARED = 3
@@ -28,7 +30,7 @@ SHARED = 3
 
 Test: TypeAlias = tuple[str, str | int] | Condition
 """A keyword and what it must match, or a condition of an extended rule."""
-Open: TypeAlias = tuple[Rule, tuple[Test, ...]]
+RuleTests: TypeAlias = tuple[Rule, tuple[Test, ...]]
 """A rule and those of its tests that are not yet answered."""
 
 
@@ -47,14 +49,14 @@ def chosen_rule(table: Table, columns: Mapping[str, Column], tries: Column | Non
     return _first([(rule, _tests(rule)) for rule in table.rules], columns, tries)
 
 
-def _first(rules: Sequence[Open], columns: Mapping[str, Column], tries: Column | None) -> Column:
+def _first(rules: Sequence[RuleTests], columns: Mapping[str, Column], tries: Column | None) -> Column:
     """The first of these rules whose open tests hold, or null.
 
-    Neighbours that begin with the same test share it, so that its no skips all of them. Behind such a group, which may
-    come to nothing, the search goes on: hence the coalesce, which stops at its first value as CASE WHEN does.
+    Neighbours that begin with the same test share it: a failed test skips them all. If no rule of such a group holds,
+    the search goes on: hence the coalesce, which stops at its first value as CASE WHEN does.
     """
     steps: list[Column] = []
-    singles: list[Open] = []
+    singles: list[RuleTests] = []
     for test, group in groupby(rules, key=lambda one: one[1][:1]):
         members = list(group)
         if not test or len(members) < SHARED:
@@ -68,8 +70,8 @@ def _first(rules: Sequence[Open], columns: Mapping[str, Column], tries: Column |
     return steps[0] if len(steps) == 1 else F.coalesce(*steps)
 
 
-def _case(rules: Sequence[Open], columns: Mapping[str, Column], tries: Column | None) -> list[Column]:
-    """One CASE WHEN over these rules, none for no rules."""
+def _case(rules: Sequence[RuleTests], columns: Mapping[str, Column], tries: Column | None) -> list[Column]:
+    """One CASE WHEN over these rules; an empty list for no rules."""
     case: Column | None = None
     for rule, tests in rules:
         condition = reduce(and_, [_test(test, columns) for test in tests] + _left(rule, tries), F.lit(True))
@@ -79,7 +81,7 @@ def _case(rules: Sequence[Open], columns: Mapping[str, Column], tries: Column | 
 
 def _left(rule: Rule, tries: Column | None) -> list[Column]:
     """That the rule has tries left for the message; IGNORE always has."""
-    if tries is None or rule.action == "IGNORE":
+    if tries is None or rule.action == Action.IGNORE:
         return []
     failed = F.coalesce(F.element_at(tries, F.lit(rule.key)), F.lit(0))
     return [tries.isNull() | (failed < rule.retry)]
@@ -96,7 +98,7 @@ _COST = {shape: cost for cost, shape in enumerate(Shape)}
 
 def _cost(name: str, value: str | int) -> int:
     """Numbers first, then texts from equality to regular expressions."""
-    return -1 if PATTERN_KEYWORDS[name].kind is Kind.NUMBER else _text_cost(value)
+    return -1 if KEYWORDS[name].kind is ValueKind.NUMBER else _text_cost(value)
 
 
 def _text_cost(value: str | int) -> int:
@@ -121,8 +123,8 @@ def _test(test: Test, columns: Mapping[str, Column]) -> Column:
     if isinstance(test, Condition):
         return holds(test, columns[test.question.key], like)
     name, value = test
-    keyword, column = PATTERN_KEYWORDS[name], columns[name]
-    if keyword.kind is Kind.NUMBER:
+    keyword, column = KEYWORDS[name], columns[name]
+    if keyword.kind is ValueKind.NUMBER:
         return column == F.lit(value)
     shaped = shape_of(str(value))
     return _TESTS[shaped.shape](column, shaped.text, keyword.length)

@@ -1,1 +1,1 @@
-"""What is known of expiry, as values. Pure."""
+"""The values and rules of expiry scans. Pure."""

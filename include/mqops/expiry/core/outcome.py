@@ -45,7 +45,7 @@ class QueueScan:
         return self.there == self.discarded + self.left + self.in_flight and min(self.discarded, self.in_flight) >= 0
 
     def known(self) -> Known:
-        """What it teaches the next scan."""
+        """What the next scan needs to know of this one."""
         depth = self.left + self.in_flight
         return Known(scanned_at=self.scanned_at, depth=depth, next_expiry=self.next_expiry, last_put=self.last_put)
 

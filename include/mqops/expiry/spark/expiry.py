@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mqops.expiry.core.outcome import ExpirySummary, QueueScan
 from mqops.expiry.queue_manager import scan_queue
-from mqops.expiry.scan import finish
+from mqops.expiry.scan import write_summary
 from mqops.lake.run import RunFolder
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
@@ -49,10 +49,10 @@ def scan(spark: SparkSession, connection: MqConnection, run: RunFolder, queues: 
     run.create()
     with connect(connection) as session:
         name = queue_manager_name(session)
-        for queue in queues:  # better told here, in one line, than by an executor
+        for queue in queues:  # an error here is one line, an executor's is a page
             session.close(session.open(queue, OPEN_OPTIONS))
         puts = last_puts(session)
     rows = [(queue, puts.get(queue, "")) for queue in queues]
     frame = spark.createDataFrame(rows, "queue string, last_put string").repartition(len(rows), "queue")
     reports = frame.mapInArrow(ScanTask(connection=connection), "scan string").collect()
-    return finish(run, name, [QueueScan(**json.loads(report["scan"])) for report in reports])
+    return write_summary(run, name, [QueueScan(**json.loads(report["scan"])) for report in reports])

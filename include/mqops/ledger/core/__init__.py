@@ -1,1 +1,1 @@
-"""What a marker says, and how the lines of the ledger hang together. Pure."""
+"""What a marker says, and the hash chain of the ledger's lines. Pure."""

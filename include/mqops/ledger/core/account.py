@@ -1,4 +1,4 @@
-"""What the markers of one plan say, added up: which rows were acted on, which tries failed, how far each lane got."""
+"""The sum of the markers of one plan: which rows were acted on, which tries failed, how far each lane got."""
 
 from __future__ import annotations
 
@@ -6,24 +6,33 @@ from collections import Counter
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from mqops.counted import counted
 from mqops.ledger.core.marker import Marker
 
 T = TypeVar("T")
+
+
+class Acted(NamedTuple):
+    """What a marker says was done with a row. `action` is the word in the ledger. A tuple: there can be a million."""
+
+    msg_key: str
+    action: str
+    dest_q: str
 
 
 @dataclass(slots=True, kw_only=True)
 class Account:
     """The sum of a plan's markers.
 
-    Attributes: `acted` row → (msg_key, action, destination queue); `failed` row → reason code of its failed try; `left`
-    row → why it was not tried; `absent` rows whose message was not to be seen; `lengths` rows of each lane, empty while
-    nothing was issued; `done` how far each lane is dealt with; `silent` number of rows in these parts of the lanes that
-    no marker names; `problems` what cannot be, in words.
+    Attributes: `acted` row → what was done with it; `failed` row → reason code of its failed try; `left`
+    row → why it was not tried; `absent` rows whose message was not on its queue; `lengths` rows of each lane, empty
+    while nothing was issued; `done` how far each lane is dealt with; `silent` number of rows in these parts of the
+    lanes that no marker names; `problems` contradictions, one sentence each.
     """
 
-    acted: dict[int, tuple[str, str, str]] = field(default_factory=dict)
+    acted: dict[int, Acted] = field(default_factory=dict)
     failed: dict[int, int] = field(default_factory=dict)
     left: dict[int, str] = field(default_factory=dict)
     absent: set[int] = field(default_factory=set)
@@ -62,10 +71,10 @@ def account(markers: Iterable[Marker]) -> Account:
 def _add(result: Account, marker: Marker) -> int:
     """Enter the rows of a unit of work; returns how many there are."""
     if marker.kind == "failed":
-        failed = {row[0]: row[7] or 0 for row in marker.rows}
+        failed = {row.row: row.reason or 0 for row in marker.rows}
         _enter(result, "failed", result.failed, failed)
         return len(failed)
-    acted = {row[0]: (row[1], row[3], row[5]) for row in marker.rows}
+    acted = {row.row: Acted(row.msg_key, row.action, row.dest_q) for row in marker.rows}
     left = {row: why for why, rows in marker.left.items() for row in rows}
     absent = set(marker.absent)
     _enter(result, "acted on", result.acted, acted)
@@ -84,7 +93,7 @@ def _check_names(result: Account, unnamed: Counter[tuple[int, int]]) -> None:
     """The markers of a unit of work name each row of its range once, and each row stands in one unit of work."""
     for (lane, first), rows in sorted(unnamed.items()):
         if rows:
-            what = f"do not name {rows} of its rows" if rows > 0 else f"name {-rows} rows more than it has"
+            what = f"do not name {rows} of its rows" if rows > 0 else f"name {counted(-rows, 'row')} more than it has"
             result.problems.append(f"lane {lane}: the markers of the unit of work at position {first} {what}")
     result.silent = sum(rows for rows in unnamed.values() if rows > 0)
     books: dict[str, Set[int]] = {

@@ -76,6 +76,11 @@ def head_of(line: bytes) -> Head:
     return Head(seq=end.seq, hash=end.hash)
 
 
+def head_in(entry: Mapping[str, Any]) -> Head:
+    """The head after a line, from the JSON object of a line that was checked."""
+    return Head(seq=entry["seq"], hash=entry["hash"])
+
+
 def is_signed(line: bytes) -> bool:
     """Whether a line has a signature, which is not checked. Raises as `head_of`."""
     return bool(_link(line).key)
@@ -98,13 +103,22 @@ def unit_of(line: bytes) -> str:
 
 
 def linked(lines: Iterable[bytes], seal: Seal) -> Iterator[bytes]:
-    """Check a ledger line by line, hash and signature, without reading what the lines say, and give each line.
+    """Check a ledger line by line and give each line. Parameters and errors as of `heads`."""
+    return (line for line, _head in _links(lines, seal))
+
+
+def heads(lines: Iterable[bytes], seal: Seal) -> Iterator[Head]:
+    """Check a ledger line by line, hash and signature, without reading what the lines say; give the head after each.
 
     Parameters: `seal` whose `signed_from` says from which line on there has to be a signature.
 
     Raises:
         LedgerBroken: naming the first line that is not what was written.
     """
+    return (head for _line, head in _links(lines, seal))
+
+
+def _links(lines: Iterable[bytes], seal: Seal) -> Iterator[tuple[bytes, Head]]:
     before = GENESIS
     signed_from = seal.signed_from
     for number, line in enumerate(lines, start=1):
@@ -118,7 +132,7 @@ def linked(lines: Iterable[bytes], seal: Seal) -> Iterator[bytes]:
             )
         _check_signature(number, end, seal, signed_from)
         before = end.hash
-        yield line
+        yield line, Head(seq=end.seq, hash=end.hash)
 
 
 def _check_signature(number: int, end: _Link, seal: Seal, signed_from: int) -> None:
@@ -163,8 +177,8 @@ def damaged(number: int) -> LedgerBroken:
     return LedgerBroken(f"Line {number} of the ledger is damaged or has been changed")
 
 
-def held(entries: Iterable[Mapping[str, Any]], proofs: Iterable[Proof]) -> Iterator[Mapping[str, Any]]:
-    """The entries of a checked ledger, checked once more: is each line there that stands in a run's summary?
+def held(heads: Iterable[Head], proofs: Iterable[Proof]) -> Iterator[Head]:
+    """The heads of a checked ledger, checked once more: is each line there that stands in a run's summary?
 
     Raises:
         LedgerBroken: naming the first run whose proof the ledger no longer holds.
@@ -173,14 +187,14 @@ def held(entries: Iterable[Mapping[str, Any]], proofs: Iterable[Proof]) -> Itera
     for proof in proofs:
         wanted.setdefault(proof.head.seq, []).append(proof)
     lines = 0
-    for entry in entries:
-        yield entry
-        lines = entry["seq"]
+    for head in heads:
+        yield head
+        lines = head.seq
         for proof in wanted.pop(lines, ()):
-            if entry["hash"] != proof.head.hash:
+            if head.hash != proof.head.hash:
                 raise LedgerBroken(
                     f"Line {lines} of the ledger is not the one that the summary of run {proof.run} names: the chain "
-                    f"was written anew from there or from an earlier line; {_RESTORE}"
+                    f"was written again from there or from an earlier line; {_RESTORE}"
                 )
     if wanted:
         proof = wanted[min(wanted)][0]

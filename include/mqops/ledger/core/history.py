@@ -1,8 +1,7 @@
-"""What became of messages, line by line of the ledger: one event for each message that a unit of work dealt with.
+"""The history of messages: one event for each message in each unit of work of the ledger.
 
-Why it was done stands in another line, the one that says that the plan's tickets were issued: which table, who asked,
-who approved. It comes before the plan's other lines. Who went on with a plan that somebody else had begun stands in a
-line before those of what was done then.
+The reason is in another line, of kind "issued": rules table, who asked, who approved. It comes before the other lines
+of the plan. If another person finished the run, a line of kind "resumed" comes before the lines of what was done then.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from mqops.ledger.core.marker import Marker
+from mqops.ledger.core.marker import About, Marker
 from mqwire.names import reason_name
 
 
@@ -23,8 +22,8 @@ class Event:
     Parameters: `line` of the ledger, from 1, and its `hash`; `at` UTC time, ISO 8601; `outcome` "acted", "failed" for a
     try that failed with `reason` (MQRC name), or what was seen of it then (`mqops.prove.core.outcome`); `unit` MsgId
     (hex) of the unit of work's marker; `row` of the plan; `rule` the key of the rule; `body` the first 32 hex digits of
-    the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved are blank where nobody was asked,
-    who finished it where it was not begun by somebody else.
+    the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved, blank
+    if no approval was needed; who finished the run, blank if that is the person who began it.
     """
 
     at: str
@@ -62,7 +61,7 @@ COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Event))
 
 def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
     """The events of a ledger's lines (as JSON objects, "issued" lines among them), in their order."""
-    about: dict[tuple[str, str], Mapping[str, Any]] = {}
+    about: dict[tuple[str, str], About] = {}
     for entry in entries:
         marker = Marker.from_json(entry)
         if marker.kind == "issued":
@@ -70,18 +69,18 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator
         elif marker.kind == "resumed":
             about[marker.run, marker.plan] = {**about.get((marker.run, marker.plan), {}), **marker.about}
         known = about.get((marker.run, marker.plan), {})
-        for row, key, msg_id, action, rule, dest_q, dest_q_mgr, reason, body in marker.rows:
+        for row in marker.rows:
             yield Event(
                 at=marker.at,
                 queue_manager=queue_manager,
                 queue=_text(known, "queue"),
-                msg_id=msg_id,
+                msg_id=row.msg_id,
                 outcome=marker.outcome or marker.kind,
-                action=action,
-                dest_q=dest_q,
-                dest_q_mgr=dest_q_mgr,
-                reason=reason_name(reason) if reason else "",
-                rule=rule,
+                action=row.action,
+                dest_q=row.dest_q,
+                dest_q_mgr=row.dest_q_mgr,
+                reason=reason_name(row.reason) if row.reason else "",
+                rule=row.rule_key,
                 table=_text(known, "table_digest"),
                 requested_by=_text(known, "requested_by"),
                 approved_by=_text(known, "approved_by"),
@@ -90,15 +89,15 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator
                 run=marker.run,
                 plan=marker.plan,
                 unit=marker.unit,
-                row=row,
-                msg_key=key,
-                body=body,
+                row=row.row,
+                msg_key=row.msg_key,
+                body=row.body,
                 line=int(entry["seq"]),
                 hash=str(entry["hash"]),
             )
 
 
-def _text(about: Mapping[str, Any], name: str) -> str:
+def _text(about: About, name: str) -> str:
     return str(about.get(name) or "")
 
 

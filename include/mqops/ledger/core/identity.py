@@ -1,4 +1,4 @@
-"""Who is who: the identity of a message, and the 24-byte identifiers of markers and tickets."""
+"""The identity of a message, and the 24-byte identifiers of markers and lane tokens."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ import hashlib
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Place: TypeAlias = tuple[str, str]
+MessageOnQueue: TypeAlias = tuple[str, str]
 """A queue, and the `message_key` of a message on it."""
 
 
 def message_key(msg_id: bytes, correl_id: bytes, put_date: bytes, put_time: bytes, body_sha256: bytes) -> str:
-    """The frozen identity of a message (DESIGN law 3), 64 hex digits.
+    """The frozen identity of a message (law 3), 64 hex digits.
 
     Parameters: the MQMD fields as they stand there (24, 24, 8, 8 bytes) and the SHA-256 of all that follows the MQMD.
     """
-    return hashlib.sha256(b"".join((msg_id, correl_id, put_date, put_time, body_sha256))).hexdigest()
+    return identity_key(b"".join((msg_id, correl_id, put_date, put_time, body_sha256)))
+
+
+def identity_key(identity: bytes) -> str:
+    """The same from the parts of `message_key` in their order, 96 bytes."""
+    return hashlib.sha256(identity).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,25 +39,25 @@ class PlanIdentity:
         return self._identifier(kind, lane, first)
 
     def last_id(self, lane: int) -> bytes:
-        """MsgId of the marker of a lane's last unit of work: whoever sees it knows that the lane is finished."""
+        """MsgId of the marker of a lane's last unit of work. If this marker exists, the lane is finished."""
         return self._identifier("last", lane)
 
     def issued_id(self) -> bytes:
-        """MsgId of the marker that says this plan's tickets were issued."""
+        """MsgId of the marker that says this plan's lane tokens were issued."""
         return self._identifier("issued")
 
     def markers(self) -> bytes:
         """CorrelId of all this plan's markers."""
         return self._identifier("markers")
 
-    def ticket(self, lane: int) -> bytes:
-        """CorrelId of a lane's ticket."""
+    def lane_token_id(self, lane: int) -> bytes:
+        """CorrelId of a lane's token."""
         return self._identifier("ticket", lane)
 
     def resumed_id(self, at: str) -> bytes:
-        """What tells one line that says who went on with this plan from another."""
+        """Identifier of a ledger line that says who went on with this plan."""
         return self._identifier("resumed", at)
 
     def outcome_id(self, at: str, number: int) -> bytes:
-        """What tells one line of outcomes seen at a time from another."""
+        """Identifier of a ledger line with the outcomes that were seen at a time."""
         return self._identifier("outcome", at, number)

@@ -1,4 +1,4 @@
-"""The bodies of the messages on the ledger queue: markers and tickets, as JSON in UTF-8.
+"""The bodies of the messages on the ledger queue: markers and lane tokens, as JSON in UTF-8.
 
 A marker: `{v, unit, run, plan, kind, lane, first, next, last, at, rows, absent}`. `kind` is "acted" (exactly one for
 each unit of work), "failed" (at most one beside it) or "issued" (one for each plan, with `lanes` and `about`). A row is
@@ -16,15 +16,35 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from mqops.errors import LedgerBroken
 from mqops.ledger.core import schema
 
 VERSION = 1
-Kind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed"]
-MarkerRow: TypeAlias = tuple[int, str, str, str, str, str, str, int | None, str]
+About: TypeAlias = Mapping[str, str | int | float | bool | None]
+"""Who had a plan carried out, and which plan: its workflow, queues, table, the people who asked and who approved."""
+MarkerKind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed"]
 BODY_DIGITS = 32
+
+
+class MarkerRow(NamedTuple):
+    """A row of a plan as a marker has it: an array in JSON.
+
+    Parameters: `row` its number in the plan; `msg_id` hex; `reason` the reason code of a failed try; `body` the first
+    32 hex digits of the body's SHA-256, blank in old ledgers. `action` is the word in the ledger, whichever version
+    wrote it.
+    """
+
+    row: int
+    msg_key: str
+    msg_id: str
+    action: str
+    rule_key: str
+    dest_q: str
+    dest_q_mgr: str
+    reason: int | None = None
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +59,7 @@ class Marker:
     unit: str
     run: str
     plan: str
-    kind: Kind
+    kind: MarkerKind
     at: str
     lane: int = 0
     first: int = 0
@@ -49,7 +69,7 @@ class Marker:
     absent: tuple[int, ...] = ()
     left: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     lanes: tuple[int, ...] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: About = field(default_factory=dict)
     outcome: str = ""
     put: Mapping[str, str] = field(default_factory=dict)
 
@@ -82,7 +102,7 @@ class Marker:
             LedgerBroken: not a marker of a version this program knows.
         """
         try:
-            if body["v"] != VERSION or body["kind"] not in get_args(Kind):
+            if body["v"] != VERSION or body["kind"] not in get_args(MarkerKind):
                 raise LedgerBroken(f"A marker of version {body['v']}, kind {body['kind']!r}: made by another mqops")
             return cls(
                 unit=str(body["unit"]),
@@ -121,11 +141,12 @@ class Marker:
 def _row(row: Sequence[Any]) -> MarkerRow:
     number, key, msg_id, action, rule_key, dest_q, dest_q_mgr, reason, *body = row
     failed = None if reason is None else int(reason)
-    return (int(number), key, msg_id, action, rule_key, dest_q, dest_q_mgr, failed, str(body[0]) if body else "")
+    digest = str(body[0]) if body else ""
+    return MarkerRow(int(number), key, msg_id, action, rule_key, dest_q, dest_q_mgr, failed, digest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
+class LaneToken:
     """A lane's durable cursor: `next` is the position of the first row not yet dealt with; `behind` says behind which
     order keys of which destinations nothing more is moved (see `mqops.act`, rule 9)."""
 
@@ -142,20 +163,20 @@ class Ticket:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
     @classmethod
-    def unpack(cls, raw: bytes) -> Ticket:
-        """A ticket from a message body.
+    def unpack(cls, raw: bytes) -> LaneToken:
+        """A lane token from a message body.
 
         Raises:
             LedgerBroken: the body is not one.
         """
         found = unpack(raw)
-        if not isinstance(found, Ticket):
+        if not isinstance(found, LaneToken):
             raise LedgerBroken("A message on the ledger queue is a marker, not a ticket")
         return found
 
 
-def unpack(raw: bytes) -> Marker | Ticket:
-    """The marker or the ticket in a message body, without its signature.
+def unpack(raw: bytes) -> Marker | LaneToken:
+    """The marker or the lane token in a message body, without its signature.
 
     Raises:
         LedgerBroken: the body is neither.
@@ -167,5 +188,5 @@ def unpack(raw: bytes) -> Marker | Ticket:
     del body["v"]
     if body["kind"] == "ticket":
         del body["kind"]
-        return Ticket(**body)
-    return Marker(**body)
+        return LaneToken(**body)
+    return Marker(**body | {"rows": tuple(map(MarkerRow._make, body.get("rows", ())))})

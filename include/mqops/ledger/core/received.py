@@ -1,11 +1,10 @@
-"""What a message on the ledger queue is: a marker or a ticket that a holder of the ledger's key put, or a stranger.
+"""What a message on the ledger queue is: a marker, a lane token, or a stranger (any other message).
 
-1. A marker or a ticket is signed (`mqops.ledger.core.seal`), fits the schema, and has the MsgId and the CorrelId that
-   follow from what it says. A true one that was put again under other identifiers is a copy.
-2. A stranger is never acted on. It claims a plan if it begins as a marker or a ticket does: then it is of another lake
-   (which has keys of its own) or of a process with a wrong key, if it is signed by a key that is not known; else it is
-   forged. Only its first bytes are read: nobody's word for the rest of it is needed. Without that beginning it is not a
-   marker.
+1. A marker or a lane token is signed (`mqops.ledger.core.seal`) by a holder of the ledger's key, fits the schema, and
+   has the MsgId and the CorrelId that follow from its content. With other identifiers it is a copy.
+2. A stranger is never acted on. Only its first bytes are read. If it begins like a marker or a lane token, it claims
+   to belong to a plan: signed with an unknown key it may come from another lake (which has its own keys) or from a
+   process with a wrong key, else it is forged. If it begins otherwise, it is not a marker.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pydantic_core import from_json
 
 from mqops.errors import LedgerBroken
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import Marker, Ticket, unpack
+from mqops.ledger.core.marker import LaneToken, Marker, unpack
 from mqops.ledger.core.schema import Run, Text
 from mqops.ledger.core.seal import LONGEST, BadSignature, Seal, read_message
 from mqwire.structures import MQMD_LAYOUT
@@ -28,10 +27,10 @@ _context = MQMD_LAYOUT.reader(
     "user_identifier", "accounting_token", "put_appl_type", "put_appl_name", "put_date", "put_time"
 )
 BEGINNING = 4096
-"""Bytes of a stranger that are read: a marker and a ticket name run, plan and kind in their first 3 KB."""
+"""Bytes of a stranger that are read: a marker and a lane token name run, plan and kind in their first 3 KB."""
 
 
-class Kind(StrEnum):
+class StrangerKind(StrEnum):
     """What a stranger is."""
 
     NOT_A_MARKER = "not a marker"
@@ -40,15 +39,15 @@ class Kind(StrEnum):
 
 
 class Stranger(Exception):
-    """A message on the ledger queue that is not one of this lake's markers and tickets. Its text says why.
+    """A message on the ledger queue that is not one of this lake's markers and lane tokens. Its text says why.
 
-    Attributes: `kind`; `claims` the plan it says it belongs to, None without the shape of a marker or a ticket;
+    Attributes: `kind`; `claims` the plan it says it belongs to, None without the shape of a marker or a lane token;
     `is_marker` whether it claims to be a marker; `foreign` whether it is signed, by a key that is not known.
     """
 
     def __init__(
         self,
-        kind: Kind,
+        kind: StrangerKind,
         why: str,
         claims: PlanIdentity | None = None,
         *,
@@ -62,8 +61,8 @@ class Stranger(Exception):
         self.is_marker = is_marker
 
 
-def receive(md: bytes, body: bytes, seal: Seal) -> Marker | Ticket:
-    """The marker or the ticket that a message is. Parameters: `md` its MQMD, 364 bytes; `body` what follows.
+def receive(md: bytes, body: bytes, seal: Seal) -> Marker | LaneToken:
+    """The marker or the lane token that a message is. Parameters: `md` its MQMD, 364 bytes; `body` what follows.
 
     Raises:
         Stranger: it is neither.
@@ -73,13 +72,13 @@ def receive(md: bytes, body: bytes, seal: Seal) -> Marker | Ticket:
     except BadSignature as error:
         raise _unsigned(body, error) from None
     except LedgerBroken as error:
-        raise Stranger(Kind.NOT_A_MARKER, f"signed, but {error}") from None
+        raise Stranger(StrangerKind.NOT_A_MARKER, f"signed, but {error}") from None
     _check_identifiers(found, *_ids(md))
     return found
 
 
-def plan_of(message: Marker | Ticket) -> PlanIdentity:
-    """The plan that a marker or a ticket is of."""
+def plan_of(message: Marker | LaneToken) -> PlanIdentity:
+    """The plan that a marker or a lane token is of."""
     return PlanIdentity(run=message.run, digest=message.plan)
 
 
@@ -115,21 +114,21 @@ class _Claim(BaseModel):
 
 def _unsigned(body: bytes, error: BadSignature) -> Stranger:
     if len(body) > LONGEST:
-        return Stranger(Kind.NOT_A_MARKER, str(error))
+        return Stranger(StrangerKind.NOT_A_MARKER, str(error))
     try:
         said = _Claim.model_validate(from_json(body[:BEGINNING], allow_partial=True))
     except (ValidationError, ValueError):
-        return Stranger(Kind.NOT_A_MARKER, f"{error}, and it does not begin as a marker or a ticket")
+        return Stranger(StrangerKind.NOT_A_MARKER, f"{error}, and it does not begin as a marker or a ticket")
     claims = PlanIdentity(run=said.run, digest=said.plan)
-    return Stranger(Kind.FORGED, str(error), claims, is_marker=said.kind != "ticket", foreign=error.foreign)
+    return Stranger(StrangerKind.FORGED, str(error), claims, is_marker=said.kind != "ticket", foreign=error.foreign)
 
 
-def _check_identifiers(found: Marker | Ticket, msg_id: bytes, correl_id: bytes) -> None:
+def _check_identifiers(found: Marker | LaneToken, msg_id: bytes, correl_id: bytes) -> None:
     plan = plan_of(found)
-    if isinstance(found, Ticket):
-        fits = correl_id == plan.ticket(found.lane)
+    if isinstance(found, LaneToken):
+        fits = correl_id == plan.lane_token_id(found.lane)
     else:
         fits = (msg_id.hex(), correl_id) == (found.unit, plan.markers())
     if not fits:
         is_marker = isinstance(found, Marker)
-        raise Stranger(Kind.COPIED, "put again under other identifiers", plan, is_marker=is_marker)
+        raise Stranger(StrangerKind.COPIED, "put again under other identifiers", plan, is_marker=is_marker)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from mqops.actions import PUTS, RETURN
+from mqops.actions import PUTS, Action
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
 
@@ -31,11 +31,11 @@ def put_in_runs(acted: Iterable[Marker]) -> Mapping[str, int]:
     runs: dict[str, list[str]] = {}
     for marker in acted:
         for row in marker.rows:
-            msg_id, action = row[2], row[3]
-            if action == RETURN:
+            msg_id, action = row.msg_id, row.action
+            if action == Action.RETURN:
                 if runs.get(msg_id):
                     runs[msg_id].pop()
-            elif action in PUTS and row[4] != CAPPED and msg_id.strip("0"):
+            elif action in PUTS and row.rule_key != CAPPED and msg_id.strip("0"):
                 seen = runs.setdefault(msg_id, [])
                 if marker.run not in seen:
                     seen.append(marker.run)
@@ -57,6 +57,6 @@ def replays(issued: Iterable[Marker], acted: Iterable[Marker]) -> Mapping[str, i
         if PlanIdentity(run=marker.run, digest=marker.plan) not in plans:
             continue
         for row in marker.rows:
-            if row[3] in PUTS and row[4] != CAPPED:
-                counts[replay_key(row[2], row[8])] += 1
+            if row.action in PUTS and row.rule_key != CAPPED:
+                counts[replay_key(row.msg_id, row.body)] += 1
     return counts

@@ -1,4 +1,5 @@
-"""The shape of the messages on the ledger queue: types, lengths, ranges. What does not fit is no marker and no ticket.
+"""The shape of the messages on the ledger queue: types, lengths, ranges. A message that does not fit is not a
+marker and not a lane token.
 
 The bounds are far above what mqops writes: they keep nonsense out, they do not describe a plan. Nesting is bounded by
 the schema itself; pydantic's JSON parser refuses what is nested deeper than 200 levels. Checking ends at the first
@@ -49,7 +50,7 @@ class _Marker(_Body):
 
 
 class Issued(_Marker):
-    """That a plan's tickets were issued."""
+    """The marker of kind "issued": the plan's lane tokens were put."""
 
     kind: Literal["issued"]
     lanes: Annotated[Numbers, Field(max_length=MOST_LANES)]
@@ -57,7 +58,7 @@ class Issued(_Marker):
 
 
 class Dealt(_Marker):
-    """What a unit of work did, or failed to do."""
+    """The marker of a unit of work: what it did ("acted"), or which tries failed ("failed")."""
 
     kind: Literal["acted", "failed"]
     lane: Lane
@@ -69,8 +70,8 @@ class Dealt(_Marker):
     left: Annotated[dict[Text, Numbers], FailFast()] = {}
 
 
-class TicketBody(_Body):
-    """A lane's cursor."""
+class LaneTokenBody(_Body):
+    """A lane token: `next` is the position where the lane goes on, `behind` the order keys that wait."""
 
     kind: Literal["ticket"]
     lane: Lane
@@ -78,8 +79,8 @@ class TicketBody(_Body):
     behind: Annotated[tuple[Text, ...], FailFast(), Field(max_length=100_000)] = ()
 
 
-_MESSAGE: TypeAdapter[Issued | Dealt | TicketBody] = TypeAdapter(
-    Annotated[Issued | Dealt | TicketBody, Field(discriminator="kind")]
+_MESSAGE: TypeAdapter[Issued | Dealt | LaneTokenBody] = TypeAdapter(
+    Annotated[Issued | Dealt | LaneTokenBody, Field(discriminator="kind")]
 )
 
 
@@ -99,4 +100,4 @@ def check(body: bytes) -> dict[str, Any]:
     return dict(found)
 
 
-_MEMBERS = {name for model in (Issued, Dealt, TicketBody) for name in model.model_fields}
+_MEMBERS = {name for model in (Issued, Dealt, LaneTokenBody) for name in model.model_fields}

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mqops.counted import counted
+
 LONGEST = 4 * 1024 * 1024
 """Bytes of the longest message that is looked into: the MAXMSGL of the ledger queue as mqops defines it."""
 MESSAGE, LINE = b"mqops ledger message", b"mqops ledger line"
@@ -94,7 +96,7 @@ def read_message(seal: Seal, body: bytes) -> bytes:
         BadSignature: it is too long, not signed, or not signed by a key that counts.
     """
     if len(body) > LONGEST:
-        raise BadSignature(f"longer than {LONGEST} bytes")
+        raise BadSignature(f"longer than {counted(LONGEST, 'byte')}")
     found = _END.search(body[-_END_LENGTH:])
     if found is None:
         raise BadSignature("not signed")

@@ -17,6 +17,6 @@ def count_tries(markers: Iterable[Marker]) -> Tries:
         if marker.kind != "failed":
             continue
         for row in marker.rows:
-            of_message = tries.setdefault(row[1], {})
-            of_message[row[4]] = of_message.get(row[4], 0) + 1
+            of_message = tries.setdefault(row.msg_key, {})
+            of_message[row.rule_key] = of_message.get(row.rule_key, 0) + 1
     return tries

@@ -1,9 +1,9 @@
-"""What a dead-letter queue is made of: messages by reason × origin × application × age, and growth since the last run.
+"""The anatomy of a dead-letter queue: its messages by reason, origin, application and age; growth since the last run.
 
 1. The reason and the origin (queue and queue manager) are the MQDLH's; without one the reason is `no MQDLH`.
 2. The application is the one that put the message first (MQMD.PutApplName).
-3. The age is the time since the MQDLH was written (PutDate, PutTime), without one since the message was put; it is
-   unknown where these are no time, as it is to AGE in rules.
+3. The age is the time since the MQDLH was written (PutDate, PutTime); without one, since the message was put. It is
+   unknown if that timestamp is not valid, as for AGE in rules.
 4. Growth is that of all ages together: messages do not grow by getting older.
 5. The largest `MOST_GROUPS` groups (reason, origin, application) have names, the rest is added up as `(others)`.
 """
@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from mqops.counted import counted
+from mqops.model import QueueBrief
 from mqops.observe.core.openmetrics import Gauge, text_of
 from mqops.printable import printable
 
@@ -116,33 +118,47 @@ def _group(value: Mapping[str, Any]) -> Group:
     return Group(*(value[name] for name in Group._fields))
 
 
-def brief(queue: QueueAnatomy) -> dict[str, Any]:
+def brief(queue: QueueAnatomy) -> QueueBrief:
     """What a run's summary says of a queue: its messages, growth since the last record (`since` its run, `since_at` its
     time, both blank: none to compare with), and the same of its largest groups."""
     groups, growth = queue.groups(), queue.growth
     largest = sorted(groups, key=lambda group: (-groups[group], group))[:TOP_GROUPS]
     return {
-        **{"queue": queue.queue, "messages": queue.messages, "growth": sum(growth.values())},
-        **{"since": queue.since[0], "since_at": queue.since[1]},
+        "queue": queue.queue,
+        "messages": queue.messages,
+        "growth": sum(growth.values()),
+        "since": queue.since[0],
+        "since_at": queue.since[1],
         "groups": len(groups),
-        "top": [{**group._asdict(), "messages": groups[group], "growth": growth.get(group, 0)} for group in largest],
+        "top": [
+            {
+                "reason": group.reason,
+                "origin_q": group.origin_q,
+                "origin_q_mgr": group.origin_q_mgr,
+                "application": group.application,
+                "messages": groups[group],
+                "growth": growth.get(group, 0),
+            }
+            for group in largest
+        ],
     }
 
 
-def told(briefs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def anatomy_lines(briefs: Iterable[QueueBrief]) -> Iterator[str]:
     """What `brief` said as lines of text."""
     for queue in briefs:
-        since = told_since(queue["since"], queue.get("since_at", ""))
+        since = growth_since(queue["since"], queue.get("since_at", ""))
         growth = f", {queue['growth']:+} {since}" if since else ""
-        yield f"{queue['queue']} was made of {queue['messages']} messages{growth}"
+        yield f"{queue['queue']} was made of {counted(queue['messages'], 'message')}{growth}"
         for row in queue["top"]:
             grown_by = f", {row['growth']:+}" if since else ""
             yield f"{row['messages']:8}  {label(_group(row))}{grown_by}"
         if queue["groups"] > len(queue["top"]):
-            yield f"{'':10}and {queue['groups'] - len(queue['top'])} smaller groups: `mqops dlq anatomy` names them"
+            more = counted(queue["groups"] - len(queue["top"]), "smaller group")
+            yield f"{'':10}and {more}: see `mqops dlq anatomy`"
 
 
-def told_since(run: str, at: str) -> str:
+def growth_since(run: str, at: str) -> str:
     """Since when growth is told: the run of the last record, or its time where it found the queue empty and made none;
     blank where there is none."""
     return f"since run {run}" if run else f"since it was empty at {at}" if at else ""
@@ -247,7 +263,7 @@ def _instant(text: str) -> datetime:
 
 
 def _oldest_age(queue: QueueAnatomy) -> int | None:
-    """Seconds, not below 0; None where no message's put time is one."""
+    """Seconds, not below 0; None if no message has a valid put time."""
     try:
         put = datetime.strptime(queue.oldest[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:

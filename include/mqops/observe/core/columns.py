@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from mqops.rules.keywords import PATTERN_KEYWORDS
 from mqwire import constants as c
 
 ColumnType: TypeAlias = Literal["string", "binary", "long", "integer", "timestamp"]
@@ -41,32 +42,8 @@ SNAPSHOT_COLUMNS: tuple[tuple[str, ColumnType, bool], ...] = (
 )
 """(name, type, may be null)."""
 
-PATTERN_COLUMNS: Mapping[str, str] = {
-    "APPLIDAT": "appl_identity_data",
-    "APPLNAME": "put_appl_name",
-    "APPLTYPE": "put_appl_type",
-    "DESTQ": "dlh_dest_q",
-    "DESTQM": "dlh_dest_q_mgr",
-    "FEEDBACK": "feedback",
-    "FORMAT": "dlh_format",
-    "MSGTYPE": "msg_type",
-    "PERSIST": "persistence",
-    "REASON": "dlh_reason",
-    "REPLYQ": "reply_to_q",
-    "REPLYQM": "reply_to_q_mgr",
-    "USERID": "user_identifier",
-}
-"""Pattern keyword of a rules table → the column it is compared with (`ibm_mq_facts` 1.5)."""
-
-QUESTION_COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "AGE": ("observed_at", "dlh_encoding", "dlh_put_date", "dlh_put_time", "put_date", "put_time"),
-    "SIZE": ("body_length", "dlh_encoding"),
-    "BACKOUT": ("backout_count",),
-    "PRIORITY": ("priority",),
-    "PROP": ("properties",),
-    "BODY": ("body", "text_offset", "text_kind", "text_decoded"),
-}
-"""Pattern keyword of an extended rules table → the columns that answer it (`mqops.decide.core.answers`)."""
+PATTERN_COLUMNS: Mapping[str, str] = {name: keyword.columns[0] for name, keyword in PATTERN_KEYWORDS.items()}
+"""Pattern keyword of a rules table → the column it is compared with (`mqops.rules.keywords`)."""
 
 NAME_COLUMNS: Mapping[str, str] = {
     "&DESTQ": "dlh_dest_q",
@@ -75,7 +52,10 @@ NAME_COLUMNS: Mapping[str, str] = {
     "&REPLYQ": "reply_to_q",
     "&REPLYQM": "reply_to_q_mgr",
 }
-"""&-name of a rules table → the column it stands for (`ibm_mq_facts` 1.6; &ORIGQ see `mqops.backout.core.decision`)."""
+"""&-name of a rules table → the column it stands for (IBM MQ, "DLQ rules table patterns and actions").
+
+&ORIGQ: see `mqops.backout.core.decision`.
+"""
 
 BOUND = c.MQMF_MSG_IN_GROUP | c.MQMF_LAST_MSG_IN_GROUP | c.MQMF_SEGMENT | c.MQMF_LAST_SEGMENT
 """MsgFlags of a message that belongs to a group, or is a segment."""

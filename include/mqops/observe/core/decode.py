@@ -1,50 +1,70 @@
-"""One message into one row of the snapshot.
+"""One message as a row of the snapshot. `mqops.observe.by_columns` reads many at once and must give the same rows.
 
-1. `md` and `body` are the bytes as they were got; every other column is read from them and can be read again.
-2. Text of the MQMD is in the character set of the program that got it, which is ASCII with more: it is read as UTF-8,
-   and where it is not valid UTF-8 as Latin-1, which any bytes are. A name ends at its first NUL, as the queue manager
-   reads it (IBM MQ, "Fields for MQOD"): what follows is not looked at. Trailing blanks are taken off.
-3. The MQDLH is read with the Encoding and CCSID that the MQMD gives for it; it is the bytes that count, not Format.
-   Its names end at the first NUL, too, in EBCDIC as in ASCII. Where there is no valid one, its columns are null and
-   `dlh_error` says why (D05).
-4. The JMS destination is `jms/Dst` of the first MQRFH2 in the chain of headers; null where there is none to be read.
-   That and what else stands behind the MQDLH is `mqops.observe.core.payload`'s.
+1. `md` and `body` are the bytes of the message. Every other column is read from them and can be read again.
+2. Text of the MQMD is in the character set of the program that got the message, which is a superset of ASCII. It is
+   read as UTF-8; if it is not valid UTF-8, as Latin-1, in which all bytes are valid. A name ends at its first NUL, as
+   the queue manager reads it (IBM MQ, "Fields for MQOD"). Trailing blanks are removed.
+3. The MQDLH is read with the Encoding and CCSID of the MQMD. Its bytes decide whether there is one, not the Format of
+   the MQMD. Its names end at the first NUL, too, in EBCDIC as in ASCII. If there is no valid MQDLH, its columns are
+   null and `dlh_error` gives the reason (D05).
+4. The columns of the data behind the headers are read by `mqops.observe.core.payload`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, TypeAlias
 
 from mqops.ledger.core.identity import message_key
 from mqops.observe.core.payload import ASCII_CCSIDS, Described, payload_of
 from mqwire import constants as c
-from mqwire.errors import WireError
+from mqwire.errors import CutShort, WireError
 from mqwire.fields import before_nul
 from mqwire.headers import split_dlh
 from mqwire.structures import MQDLH, MQDLH_LAYOUT, MQMD_LAYOUT
 
-SnapshotRow: TypeAlias = tuple[Any, ...]
+SnapshotRow: TypeAlias = dict[str, Any]
+"""Column → value, of the columns in `SNAPSHOT_COLUMNS`."""
 
-_read_identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
-_read_data = MQMD_LAYOUT.reader("report", "msg_type", "expiry", "feedback", "encoding", "coded_char_set_id", "format")
-_read_numbers = MQMD_LAYOUT.reader("priority", "persistence", "backout_count", "put_appl_type")
-_read_texts = MQMD_LAYOUT.reader(
-    *("reply_to_q", "reply_to_q_mgr", "user_identifier", "appl_identity_data", "put_appl_name")
-)
-_read_group = MQMD_LAYOUT.reader("group_id", "msg_seq_number", "offset", "msg_flags")
-_DLH_FIELDS = (
-    *("reason", "dest_q_name", "dest_q_mgr_name", "encoding", "coded_char_set_id", "format"),
-    *("put_appl_type", "put_appl_name", "put_date", "put_time"),
-)
-_read_dlh = MQDLH_LAYOUT.reader(*_DLH_FIELDS)
-_DLH_TEXTS = ("dest_q_name", "dest_q_mgr_name", "format", "put_appl_name", "put_date", "put_time")
+MD_COLUMNS: Mapping[str, str] = {
+    **{name: name for name in ("msg_id", "correl_id", "group_id", "msg_seq_number", "msg_flags", "report", "msg_type")},
+    **{"msg_offset": "offset", "ccsid": "coded_char_set_id"},
+    **{name: name for name in ("expiry", "feedback", "encoding", "format", "priority", "persistence", "backout_count")},
+    **{name: name for name in ("reply_to_q", "reply_to_q_mgr", "user_identifier", "appl_identity_data")},
+    **{name: name for name in ("put_appl_type", "put_appl_name", "put_date", "put_time")},
+}
+"""Column → field of the MQMD."""
+DLH_COLUMNS: Mapping[str, str] = {
+    **{"dlh_reason": "reason", "dlh_dest_q": "dest_q_name", "dlh_dest_q_mgr": "dest_q_mgr_name"},
+    **{"dlh_encoding": "encoding", "dlh_ccsid": "coded_char_set_id", "dlh_format": "format"},
+    **{"dlh_put_appl_type": "put_appl_type", "dlh_put_appl_name": "put_appl_name"},
+    **{"dlh_put_date": "put_date", "dlh_put_time": "put_time"},
+}
+"""Column → field of the MQDLH."""
+_MD_TEXTS = [column for column, field in MD_COLUMNS.items() if MQMD_LAYOUT.field(field).kind == "char"]
+_read_md = MQMD_LAYOUT.reader(*MD_COLUMNS.values())
+_read_identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time", "format")
+_read_dlh = MQDLH_LAYOUT.reader(*DLH_COLUMNS.values())
+_DLH_TEXTS = [field for field in DLH_COLUMNS.values() if MQDLH_LAYOUT.field(field).kind == "char"]
 _read_dlh_texts, _write_dlh_texts = MQDLH_LAYOUT.reader(*_DLH_TEXTS), MQDLH_LAYOUT.writer(*_DLH_TEXTS)
 _DLH_BEGIN = MQDLH_LAYOUT.pack({})[:8]
-_NO_DLH = (None,) * 10
+_NO_DLH = dict.fromkeys(DLH_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Browsed:
+    """The queue that the messages of a snapshot were browsed on.
+
+    Attributes: `observed_at` when the browse began, in UTC.
+    """
+
+    queue_manager: str
+    queue: str
+    observed_at: datetime
 
 
 def md_text(raw: bytes) -> str:
@@ -56,34 +76,29 @@ def md_text(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def row_maker(queue_manager: str, queue: str, observed_at: datetime) -> Callable[[int, bytes, bytes], SnapshotRow]:
-    """A function (position, MQMD, body) → row in the order of `SNAPSHOT_COLUMNS`.
+def snapshot_row(browsed: Browsed, position: int, md: bytes, body: bytes) -> SnapshotRow:
+    """The row of a message.
 
-    Parameters: `observed_at` the time of the snapshot, with time zone; the same for all its rows.
+    Parameters: `position` of the message on the queue, from 0; `md` an MQMD of version 2 in this machine's byte order
+    (364 bytes); `body` all that follows it.
     """
-
-    def row(position: int, md: bytes, body: bytes) -> SnapshotRow:
-        msg_id, correl_id, put_date, put_time = _read_identity(md)
-        report, msg_type, expiry, feedback, encoding, ccsid, raw_format = _read_data(md)
-        priority, persistence, backout_count, put_appl_type = _read_numbers(md)
-        reply_to_q, reply_to_q_mgr, user_identifier, appl_identity_data, put_appl_name = _read_texts(md)
-        group_id, msg_seq_number, offset, msg_flags = _read_group(md)
-        digest = sha256(body).digest()
-        header = _dlh_columns(raw_format, encoding, ccsid, body)
-        dead = None if header[-1] is not None else Described(header[5], header[3], header[4])
-        return (
-            *(queue_manager, queue, position, md, body, len(body), digest),
-            *(message_key(msg_id, correl_id, put_date, put_time, digest), observed_at),
-            *(msg_id, correl_id, group_id, msg_seq_number, offset, msg_flags),
-            *(report, msg_type, expiry, feedback, encoding, ccsid, md_text(raw_format)),
-            *(priority, persistence, backout_count, md_text(reply_to_q), md_text(reply_to_q_mgr)),
-            *(md_text(user_identifier), md_text(appl_identity_data), put_appl_type, md_text(put_appl_name)),
-            *(md_text(put_date), md_text(put_time)),
-            *header,
-            *payload_of(Described(raw_format, encoding, ccsid), dead, body),
-        )
-
-    return row
+    msg_id, correl_id, put_date, put_time, raw_format = _read_identity(md)
+    digest = sha256(body).digest()
+    fields = dict(zip(MD_COLUMNS, _read_md(md), strict=True))
+    fields |= {column: md_text(fields[column]) for column in _MD_TEXTS}
+    encoding, ccsid = fields["encoding"], fields["ccsid"]
+    header = _dlh_columns(raw_format, encoding, ccsid, body)
+    dead = None
+    if header["dlh_error"] is None:
+        dead = Described(header["dlh_format"], header["dlh_encoding"], header["dlh_ccsid"])
+    return {
+        **{"queue_manager": browsed.queue_manager, "queue": browsed.queue, "observed_at": browsed.observed_at},
+        **{"position": position, "md": md, "body": body, "body_length": len(body), "body_sha256": digest},
+        **{"msg_key": message_key(msg_id, correl_id, put_date, put_time, digest)},
+        **fields,
+        **header,
+        **payload_of(Described(raw_format, encoding, ccsid), dead, body)._asdict(),
+    }
 
 
 def _significant(raw: bytes) -> bytes:
@@ -112,6 +127,21 @@ def dlh_of(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[M
     return replace(split[0], **names), body[MQDLH_LAYOUT.size :]
 
 
+@lru_cache(maxsize=4096)
+def error_of_first_bytes(encoding: int, ccsid: int, first: bytes) -> str | None:
+    """Why no body that begins with these bytes has a valid MQDLH (`dlh_error`); None if that depends on the rest.
+
+    Parameters: `encoding` and `ccsid` of the MQMD; `first` the first 4 bytes of the body, where StrucId would be.
+    """
+    try:
+        dlh_of(b"", encoding, ccsid, first)
+    except CutShort:
+        return None
+    except WireError as error:
+        return str(error)
+    raise AssertionError("4 bytes are not an MQDLH")
+
+
 def _ended(header: bytes) -> bytes:
     """An MQDLH with NULs in place of what follows the first NUL of each name, so that all of it is text."""
     if len(header) < MQDLH_LAYOUT.size:
@@ -121,16 +151,14 @@ def _ended(header: bytes) -> bytes:
     return bytes(changed)
 
 
-def _dlh_columns(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[Any, ...]:
+def _dlh_columns(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> SnapshotRow:
     if has_native_dlh(encoding, ccsid, body):
         values = [value if isinstance(value, int) else _significant(value) for value in _read_dlh(body)]
         if all(value.isascii() for value in values if isinstance(value, bytes)):
-            return (*(value if isinstance(value, int) else value.decode("ascii") for value in values), None)
+            texts = (value if isinstance(value, int) else value.decode("ascii") for value in values)
+            return {**dict(zip(DLH_COLUMNS, texts, strict=True)), "dlh_error": None}
     try:
         dlh, _rest = dlh_of(raw_format, encoding, ccsid, body)
     except WireError as error:
-        return (*_NO_DLH, str(error))
-    return (
-        *(dlh.reason, dlh.dest_q_name, dlh.dest_q_mgr_name, dlh.encoding, dlh.coded_char_set_id, dlh.format),
-        *(dlh.put_appl_type, dlh.put_appl_name, dlh.put_date, dlh.put_time, None),
-    )
+        return {**_NO_DLH, "dlh_error": str(error)}
+    return {**{column: getattr(dlh, field) for column, field in DLH_COLUMNS.items()}, "dlh_error": None}

@@ -1,6 +1,6 @@
-"""Figures as OpenMetrics text 1.0, of which Prometheus' own text format understands all that is written here.
+"""Figures as OpenMetrics text 1.0. All that is written here is valid in the text format of Prometheus, too.
 
-1. A family is its TYPE, its UNIT where it has one, its HELP, then its samples; a family's lines stand together.
+1. The lines of a family are its TYPE, its UNIT if it has one, its HELP, then its samples.
 2. A name with a unit ends in it: `_bytes`, `_seconds`.
 3. In label values and HELP a backslash, a double quote and a line feed are escaped: `\\\\`, `\\"`, `\\n`.
 4. The text ends with `# EOF`.
@@ -33,7 +33,7 @@ def text_of(families: Iterable[Gauge]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Rule 3. What is no character of Unicode text (a lone surrogate) becomes U+FFFD."""
+    """Rule 3. Lone surrogates become U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").translate(_ESCAPES)
 
 

@@ -1,13 +1,13 @@
-"""What stands behind the headers of a message, and the properties in them: the columns that extended rules ask.
+"""The data behind the headers of a message, and its properties: the columns that extended rules compare.
 
-1. The chain of headers begins behind the MQDLH, where there is a valid one, else with the MQMD. It says Format,
-   Encoding and CCSID of the data. Where it is not valid nobody knows what follows: all columns are null.
+1. The chain of headers begins behind the MQDLH; without a valid MQDLH it begins with the MQMD. It gives Format,
+   Encoding and CCSID of the data. If the chain is not valid, all columns are null: nothing says what the data is.
 2. Data is text if its Format is not one of `BINARY_FORMATS`, it is valid in its CCSID, and it has no NUL. Nothing is
-   replaced. `text_decoded` is null where the bytes from `text_offset` on are that text in UTF-8 already, as they are
-   in most messages: it is not kept twice.
-3. A property is an element without elements in it of any MQRFH2 folder, named `folder.name`; the first of a name
-   counts, and one that is nil is none. They are kept as a JSON object of texts. None are kept where a folder is not
-   valid, or their names have more than `MOST_NAMES` characters. Each folder is parsed once.
+   replaced. `text_decoded` is null if the bytes from `text_offset` on are already that text in UTF-8, as in most
+   messages, so that the snapshot does not have it twice.
+3. A property is an element without child elements in any folder of an MQRFH2, named `folder.name`. The first of a name
+   counts; one that is nil does not. The column is a JSON object of texts. It is null if a folder is not valid, or if
+   the names have more than `MOST_NAMES` characters. Each folder is parsed once.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from mqops.rules.documents import kind_of
+from mqops.rules.documents import DocumentKind, kind_of
 from mqwire import constants as c
 from mqwire.ccsid import decode
 from mqwire.errors import WireError
 from mqwire.folder import Element, jms_destination
-from mqwire.headers import Chain, Header, walk
+from mqwire.headers import Header, walk
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH_LAYOUT
 
@@ -52,19 +52,23 @@ class Described(NamedTuple):
 
 
 def payload_of(described: Described, dead: Described | None, body: bytes) -> Payload:
-    """What stands in a body.
+    """The columns of a body.
 
-    Parameters: `described` what the MQMD says of the body; `dead` what the MQDLH says, None where none is valid.
+    Parameters: `described` what the MQMD says of the body; `dead` what the MQDLH says, None if there is no valid one.
     """
-    offset = 0
-    if dead is not None:
-        ccsid = described.ccsid if dead.ccsid == c.MQCCSI_INHERIT else dead.ccsid
-        described, offset = dead._replace(ccsid=ccsid), MQDLH_LAYOUT.size
+    if dead is None:
+        return payload_at(described, body, 0)
+    ccsid = described.ccsid if dead.ccsid == c.MQCCSI_INHERIT else dead.ccsid
+    return payload_at(dead._replace(ccsid=ccsid), body, MQDLH_LAYOUT.size)
+
+
+def payload_at(described: Described, body: bytes, offset: int) -> Payload:
+    """The columns of a body whose headers or data, as `described`, begin at `offset`."""
     try:
         chain = walk(*described, body, offset=offset)
     except WireError:
         return Payload()
-    kind, text = _text(chain, body)
+    kind, text = kind_and_text(chain.format, chain.encoding, chain.ccsid, body, chain.payload_offset)
     parsed = [_folders(header) for header in chain.headers if isinstance(header.value, MQRFH2)]
     return Payload(
         jms_destination=jms_destination(parsed[0] or ()) if parsed else None,
@@ -75,15 +79,17 @@ def payload_of(described: Described, dead: Described | None, body: bytes) -> Pay
     )
 
 
-def _text(chain: Chain, body: bytes) -> tuple[str | None, str | None]:
-    """Rule 2: kind, and the text where its bytes are not the same in UTF-8."""
-    if chain.format in BINARY_FORMATS:
+def kind_and_text(
+    format_name: str, encoding: int, ccsid: int, body: bytes, offset: int
+) -> tuple[DocumentKind | None, str | None]:
+    """Rule 2: `text_kind` and `text_decoded` of the data that begins at `offset`, behind all headers."""
+    if format_name in BINARY_FORMATS:
         return None, None
-    raw = body[chain.payload_offset :]
-    if raw.isascii() and chain.ccsid in ASCII_CCSIDS:
+    raw = body[offset:]
+    if raw.isascii() and ccsid in ASCII_CCSIDS:
         return kind_of(raw.decode("ascii")), None
     try:
-        text = decode(raw, chain.ccsid, chain.encoding)
+        text = decode(raw, ccsid, encoding)
     except WireError:
         return None, None
     kind = kind_of(text)

@@ -1,7 +1,7 @@
 """The PySpark data source `mq`: `spark.read.format("mq")` browses queues into rows of `SNAPSHOT`, losing nothing.
 
-1. One partition a queue. A queue has one order and a browse begins at its head, so parts of a queue could not be told
-   apart exactly.
+1. One partition a queue. Several browsers of a queue would hide messages from other programs, miss some, and lose the
+   order (docs/architecture.md, "One browser for each queue").
 2. Credentials are not options (options are shown in the Spark UI): `register` binds the connection to the source, and
    it travels to the executors inside the pickled reader. Without `register` it comes from MQOPS_CONNECTION.
 3. Options: `queues` names with commas between; `queue_manager` must be the connection's, where given; `limit` most
@@ -22,8 +22,8 @@ from mqops.errors import SettingsError
 from mqops.mq.browse import browse
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
-from mqops.observe.arrow import batches
-from mqops.observe.core.decode import row_maker
+from mqops.observe.batches import record_batches
+from mqops.observe.core.decode import Browsed
 from mqops.observe.spark.schema import SNAPSHOT
 
 if TYPE_CHECKING:
@@ -64,9 +64,10 @@ class MqReader(DataSourceReader):
         """The messages of a queue as record batches. Raises `MQError`."""
         assert isinstance(partition, QueuePartition)
         with connect(self._connection) as session:
-            row = row_maker(queue_manager_name(session), partition.queue, self._observed_at)
-            messages = browse(session, partition.queue, limit=self._limit)
-            yield from batches(row(position, got.md, got.body) for position, got in enumerate(messages))
+            browsed = Browsed(
+                queue_manager=queue_manager_name(session), queue=partition.queue, observed_at=self._observed_at
+            )
+            yield from record_batches(browsed, browse(session, partition.queue, limit=self._limit))
 
 
 class MqDataSource(DataSource):

@@ -12,8 +12,9 @@ from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
 from mqops.observe import snapshot
+from mqops.observe.expired import discarded, stands
 from mqops.observe.spark.datasource import NAME, register
-from mqops.spark_job import told_by_spark
+from mqops.spark_job import spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,10 +36,13 @@ def observe(
     with connect(connection) as session:
         name = queue_manager_name(session)
         names = tuple(queues) or (dead_letter_queue(session),)
-        for queue in names:  # better told here, in one line, than by an executor
+        for queue in names:  # an error here is one line, an executor's is a page
             session.close(session.open(queue, OPEN_OPTIONS))
+        before = stands(session, names)
     register(spark, connection)
     rows = spark.read.format(NAME).options(queues=",".join(names), limit=limit, observed_at=observed_at).load()
-    with told_by_spark(run.snapshot):
+    with spark_errors(run.snapshot):
         rows.write.mode("overwrite").option("compression", "zstd").parquet(str(run.snapshot))
-    return snapshot.finish(run, name, names, observed_at, whole=not limit)
+    with connect(connection) as session:
+        expired = discarded(before, stands(session, names))
+    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired)

@@ -1,18 +1,21 @@
 """What was later seen of the messages that a run moved. Pure: ledger and queues come as values.
 
-1. A message is known by the identity it was put with: MsgId, CorrelId, put date and time, digest of the body that was
-   put. Of k such messages as many are there as are found; the others are looked for on the queue they came from.
-2. THERE is found where it went. RETURNED lies on the queue it was taken from: a message with its MsgId, CorrelId and
-   body, an MQDLH left aside (it has another one, and perhaps another put time), that the run did not leave there.
-3. MOVED_AGAIN is neither, and a later run, or an undo, dealt with it: a message with its MsgId, and its body as in rule
-   2. The ledger tells the rest.
-4. Of the others, one with lifetime left was CONSUMED. Where the lifetime has ended it is EXPIRED: nobody can tell
-   whether it was consumed before that, unless somebody looked in between.
-5. What goes to another queue manager is THERE while it waits on the transmission queue, known by the descriptor in its
-   MQXQH as rule 2 says. Where rule 4 would call it consumed it is SENT_ON, to where nobody can look.
-6. Nothing is said while units of work of others hide messages of a queue that matters, or it cannot be read; nor where
-   a later run dealt with a message of its MsgId of which nobody can tell any more whether it was this one.
-7. All but THERE are final: they are not looked for again. Only what changed is recorded.
+1. A message is identified by what it was put with: MsgId, CorrelId, put date and time, and the digest of its body. If
+   fewer messages with one identity are found than were put, the missing ones are looked for on the queue that they came
+   from.
+2. THERE: the message is on the queue that it was put on. RETURNED: the queue that it was taken from has a message with
+   its MsgId, CorrelId and body which the run did not leave there. The MQDLH is not compared: the message has a new one,
+   and perhaps a new put time.
+3. MOVED_AGAIN: it is on neither queue, and a later run or an undo dealt with a message that has its MsgId, and its body
+   as in rule 2. The ledger says what was done.
+4. CONSUMED: none of these, and its lifetime has not ended. EXPIRED: its lifetime has ended. It may have been consumed
+   before that: only an earlier look can say so.
+5. A message to another queue manager is THERE while it is on the transmission queue. It is identified by the descriptor
+   in its MQXQH, as in rule 2. It is SENT_ON where rule 4 would call it consumed: the other queue manager is not looked
+   at.
+6. The outcome is unknown while units of work of other programs hide messages of one of its queues, or a queue cannot be
+   read. It is unknown, too, if a later run dealt with a message that has its MsgId and can no longer be compared.
+7. Every outcome but THERE is final: the message is not looked for again. Only an outcome that changed is recorded.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from mqops.expiry.core.lifetime import remaining
-from mqops.ledger.core.identity import Place
+from mqops.ledger.core.identity import MessageOnQueue
 from mqops.ledger.core.marker import Marker
 from mqops.model import with_lists
 
@@ -45,7 +48,7 @@ MEANING: Mapping[str, str] = {
 class Moved:
     """A message that the run moved.
 
-    Parameters: `row` of the plan; `there` the local queue it went to, blank where nobody can look, and `key_there` its
+    Parameters: `row` of the plan; `there` the local queue it went to, blank if it cannot be browsed; `key_there` its
     identity as put; `transmitted` whether that is a transmission queue, where it is known by its `content`; `home` the
     queue it was taken from and `content` what it is known by there (rule 2); `msg_id` hex; `expiry` tenths of a second
     it had at `seen_at`.
@@ -67,12 +70,12 @@ class Seen:
     """What a look found.
 
     Attributes: `there` (queue, identity) → messages; `home` (queue, content) → messages that the run did not leave
-    there; `again` content → how often later runs dealt with it; `hidden` queues, and `unsure` MsgIds (hex), of which
-    nothing can be said (rule 6).
+    there; `again` content → how often later runs dealt with it; `hidden` queues, and `unsure` MsgIds (hex), whose
+    outcomes are unknown (rule 6).
     """
 
-    there: Counter[Place] = field(default_factory=Counter)
-    home: Counter[Place] = field(default_factory=Counter)
+    there: Counter[MessageOnQueue] = field(default_factory=Counter)
+    home: Counter[MessageOnQueue] = field(default_factory=Counter)
     again: Counter[str] = field(default_factory=Counter)
     hidden: Set[str] = frozenset()
     unsure: Set[str] = frozenset()
@@ -107,17 +110,17 @@ class OutcomeSummary:
 
 def recorded(markers: Iterable[Marker]) -> dict[int, str]:
     """Row → the outcome recorded last, from a plan's markers in the ledger's order."""
-    return {row[0]: marker.outcome for marker in markers if marker.kind == "outcome" for row in marker.rows}
+    return {row.row: marker.outcome for marker in markers if marker.kind == "outcome" for row in marker.rows}
 
 
 def absent(moved: Iterable[Moved], seen: Seen) -> list[Moved]:
-    """Those that are not where they went, as far as anybody can look (rule 1)."""
+    """The messages that are not on the queue that they were put on (rule 1); none whose queue cannot be browsed."""
     there = Counter(seen.there)
     return [one for one in moved if one.there and not _take(there, (one.there, one.key_there))]
 
 
 def outcomes(moved: Iterable[Moved], seen: Seen, now: datetime) -> Iterator[tuple[Moved, str]]:
-    """What became of each message, in the order given; "" where nothing can be said. `seen` is used up."""
+    """What became of each message, in the order given; "" if that is unknown. Each message of `seen` counts once."""
     for one in moved:
         yield one, _outcome(one, seen, now)
 
@@ -135,7 +138,7 @@ def _outcome(one: Moved, seen: Seen, now: datetime) -> str:
 
 
 def _found(one: Moved, seen: Seen) -> str:
-    """Where it is, or that another run dealt with it; "" if it was not seen."""
+    """Where the message is, or that another run dealt with it; "" if it was not seen."""
     if _take(seen.there, (one.there, one.key_there)):
         return THERE
     if _take(seen.home, (one.home, one.content)):
@@ -144,7 +147,7 @@ def _found(one: Moved, seen: Seen) -> str:
 
 
 def _take(counted: Counter[K], key: K) -> bool:
-    """Whether there is one left; it is used up."""
+    """Whether a message with this key is left; it is taken off the count."""
     if counted[key] <= 0:
         return False
     counted[key] -= 1

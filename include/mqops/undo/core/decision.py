@@ -8,13 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from mqops.actions import RESTORE, RETURN
+from mqops.actions import Action
 from mqops.expiry.core.lifetime import remaining
-from mqops.ledger.core.identity import Place
+from mqops.ledger.core.identity import MessageOnQueue
 from mqwire.constants import MQRO_COD
-
-REFUSED = ("CONSUMED", "HIDDEN", "UNPROVABLE", "CONFIRMS", "EXPIRED", "PARTED")
-"""Outcomes that leave something not undone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +19,7 @@ class Done:
     """A message that the run acted on.
 
     Parameters: `row` of the run's plan; `queue` and `msg_key` of the original; `discarded` or moved; `there` the local
-    queue it went to and `key_there` its identity as it was put there, blank where nobody can look there; `expiry`
+    queue it went to and `key_there` its identity as it was put there, blank if that queue cannot be browsed; `expiry`
     tenths of a second it had at `seen_at`; `report` its MQRO_* options; `together` the row of the first message of its
     MQ group, its own without.
     """
@@ -39,57 +36,57 @@ class Done:
     together: int
 
 
-class Fate(NamedTuple):
-    """What is to be done about a message: the action of its row in the plan; for RESTORE, how many messages with the
+class UndoChoice(NamedTuple):
+    """The action of a message in the plan of an undo; for RESTORE, how many messages with the
     same identity may be on the queue before it (equal ones of the same run)."""
 
-    action: str
+    action: Action
     same: int = 0
 
 
-def fates(
+def undo_choices(
     done: Sequence[Done],
     *,
     undone: Set[int],
-    on_queues: Mapping[Place, int],
+    on_queues: Mapping[MessageOnQueue, int],
     now: datetime,
     hidden: Set[str] = frozenset(),
-) -> Iterator[tuple[Done, Fate]]:
-    """What is to be done about each message, in the order given.
+) -> Iterator[tuple[Done, UndoChoice]]:
+    """The action for each message, in the order given.
 
     Parameters: `undone` rows that an earlier undo put back; `on_queues` how many of which messages are where now;
-    `hidden` queues that may have more than is seen: units of work of others hide it, or nobody can look there.
+    `hidden` queues that may have more than is seen: units of work of others hide it, or the queue cannot be browsed.
     """
     there = Counter(on_queues)
-    actions = ["UNDONE" if one.row in undone else _action(one, there, now, hidden) for one in done]
-    parted = {one.together for one, action in zip(done, actions, strict=True) if action in REFUSED}
-    expected: Counter[Place] = Counter()
+    actions = [Action.UNDONE if one.row in undone else _action(one, there, now, hidden) for one in done]
+    parted = {one.together for one, action in zip(done, actions, strict=True) if action.refused}
+    expected: Counter[MessageOnQueue] = Counter()
     for one, alone in zip(done, actions, strict=True):
-        action = "PARTED" if alone == RETURN and one.together in parted else alone
+        action = Action.PARTED if alone is Action.RETURN and one.together in parted else alone
         home = (one.queue, one.msg_key)
-        yield one, Fate(action, expected[home] if action == RESTORE else 0)
-        expected[home] += action in {RESTORE, RETURN, "PRESENT"}
+        yield one, UndoChoice(action, expected[home] if action is Action.RESTORE else 0)
+        expected[home] += action.puts_back or action is Action.PRESENT
 
 
-def _action(one: Done, there: Counter[Place], now: datetime, hidden: Set[str]) -> str:
+def _action(one: Done, there: Counter[MessageOnQueue], now: datetime, hidden: Set[str]) -> Action:
     home, away = (one.queue, one.msg_key), (one.there, one.key_there)
     if one.there and away != home and there[away] > 0:
         if one.report & MQRO_COD:
-            return "CONFIRMS"
+            return Action.CONFIRMS
         there[away] -= 1
-        return RETURN
+        return Action.RETURN
     if there[home] > 0:
         there[home] -= 1
-        return "PRESENT"
+        return Action.PRESENT
     return _not_seen(one, now, hidden)
 
 
-def _not_seen(one: Done, now: datetime, hidden: Set[str]) -> str:
+def _not_seen(one: Done, now: datetime, hidden: Set[str]) -> Action:
     """What is to be done about a message that is seen neither where it went nor on its queue."""
     if one.discarded and remaining(one.expiry, one.seen_at, now) is None:
-        return "EXPIRED"
+        return Action.EXPIRED
     if hidden & {one.there, one.queue}:
-        return "HIDDEN"
+        return Action.HIDDEN
     if one.discarded:
-        return RESTORE
-    return "CONSUMED" if one.there else "UNPROVABLE"
+        return Action.RESTORE
+    return Action.CONSUMED if one.there else Action.UNPROVABLE

@@ -1,0 +1,1 @@
+"""The queue manager as MQSC and PCF commands see it."""

@@ -1,0 +1,1 @@
+"""The MQI calls on queues: MQOPEN, MQCLOSE, MQPUT, MQGET, MQINQ, MQSET."""

@@ -1,0 +1,65 @@
+"""Making a queue manager whole, and taking one away: `mqlite create` and `mqlite delete`."""
+
+from __future__ import annotations
+
+import shutil
+from importlib import resources
+
+from mqlite.administration.engine_administration import EngineAdministration
+from mqlite.connections import recovery
+from mqlite.mqsc.runner import run_script
+from mqlite.objects import manager as managers
+from mqlite.objects import sharing_group
+from mqlite.objects.engine import Engine
+from mqlite.objects.manager import COMMAND_QUEUES, Manager
+from mqlite.storage import service_lock, sql
+from mqlite.storage.alive import alive_file
+from mqlite.storage.store import Store
+
+# What z/OS administrators define for programs that know the other platforms' name only, such as pymqi's PCFExecute.
+COMMAND_QUEUE_ALIAS = "\nDEFINE QALIAS(SYSTEM.ADMIN.COMMAND.QUEUE) TARGET(SYSTEM.COMMAND.INPUT)\n"
+
+
+class InUse(Exception):
+    """Applications are connected, or the service is running."""
+
+
+def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group: str = "") -> Manager:
+    """A queue manager with its SYSTEM objects.
+
+    platform: `unix` or `zos` (EBCDIC, big-endian). ccsid: instead of the platform's own. group: queue-sharing group.
+    Raises FileExistsError if there is one, ValueError if the name is not one.
+    """
+    made = managers.create(name, platform=platform, ccsid=ccsid, group=group)
+    script = resources.files("mqlite.cli").joinpath("system_objects.mqsc").read_text(encoding="utf-8")
+    script = script.replace("&COMMANDQ", COMMAND_QUEUES[platform])
+    if platform == "zos":
+        script += COMMAND_QUEUE_ALIAS
+    output: list[str] = []
+    admin = EngineAdministration(made)
+    try:
+        tally = run_script(admin, script.splitlines(), output.append)
+    finally:
+        admin.close()
+    if tally.exit_code:
+        raise RuntimeError("\n".join(output))
+    return made
+
+
+def delete(name: str) -> None:
+    """Delete a queue manager with all its messages.
+
+    Raises Failure (MQRC_Q_MGR_NAME_ERROR) if there is none, InUse if it is running or applications are connected.
+    """
+    found = managers.load(name)
+    store = Store(found.folder)
+    try:
+        recovery.recover(Engine.of(found, store), alive_file(found.folder))
+        connected = store.all(sql.CONNECTION_IDS)
+        if connected or service_lock.holder(found.folder):
+            raise InUse(f"AMQ5610E: queue manager {name} is running")
+        if store.member:
+            sharing_group.leave(store)
+    finally:
+        store.close()
+    shutil.rmtree(found.folder)

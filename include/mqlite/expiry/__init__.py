@@ -1,0 +1,1 @@
+"""Expired messages: how one is discarded, and the scans that look for them."""

@@ -1,0 +1,113 @@
+"""Scans for expired messages: the periodic one of a z/OS-like queue manager, and the one that is asked for.
+
+1. Every EXPRYINT seconds the service looks which queues are worth a scan, and scans those only (E16). What is known of
+   expiries is the index of messages by queue and expiry.
+2. It also does so when it starts, whatever EXPRYINT says, as z/OS does when a queue manager is restarted.
+3. A change of EXPRYINT is noticed at once; the new interval begins then.
+4. REFRESH QMGR TYPE(EXPIRY) scans the queues it names, now (E18).
+5. Shared queues are scanned by one queue manager of the group: the first whose service runs with EXPRYINT set. It holds
+   a lock for that; when its process ends or EXPRYINT is set OFF, another one gets it (E17). EXPRYINT should be the same
+   everywhere: each writes a difference to its errors.log.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from mqlite.connections import unit_of_work
+from mqlite.connections.connection import Connection
+from mqlite.expiry import discard as expiry
+from mqlite.failure import Failure
+from mqlite.objects import sharing_group
+from mqlite.objects.definitions import Objects
+from mqlite.objects.manager import Manager
+from mqlite.objects.sharing_group import ScanDuty
+from mqlite.security.authority import own_user
+from mqlite.storage.store import Store
+
+LOOK_SECONDS = 0.1
+log = logging.getLogger("mqlite.expiry")
+
+
+def scan(manager: Manager, queues: Iterable[int], *, stopping: Callable[[], bool] = lambda: False) -> int:
+    """Discard every expired message of these queues, with the reports that were asked for; returns how many.
+
+    Parameters: `stopping` says between two messages whether to leave the rest.
+    """
+    connection = Connection(manager, user=own_user(), shared=False)
+    try:
+        return sum(expiry.scan(connection, queue, stopping) for queue in queues)
+    finally:
+        unit_of_work.disconnect(connection, 0, keep=False)
+
+
+class ExpiryScanner:
+    """The periodic scan, in a thread of its own until `stop` is set."""
+
+    def __init__(self, manager: Manager, stop: threading.Event) -> None:
+        self._manager = manager
+        self._stop = stop
+        self._duty = ScanDuty(manager.folder) if manager.group else None
+        self._logged_intervals: dict[str, int] = {}
+        self._thread = threading.Thread(target=self._run, name="expiry scan", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        store = Store(self._manager.folder)
+        try:
+            self._see_to_shared_queues(wanted=True)
+            self._scan(store)
+            self._keep_scanning(store, Objects(store, self._manager.platform))
+        finally:
+            store.close()
+            self._see_to_shared_queues(wanted=False)
+
+    def _keep_scanning(self, store: Store, objects: Objects) -> None:
+        interval, due = 0, 0.0
+        while not self._stop.wait(LOOK_SECONDS):
+            now = time.monotonic()
+            wanted = int(str(objects.manager().get("EXPRYINT", 0)))
+            if wanted != interval:
+                interval, due = wanted, now + wanted
+            self._see_to_shared_queues(wanted=bool(interval))
+            self._compare(store)
+            if interval and now >= due:
+                self._scan(store)
+                due = time.monotonic() + interval
+
+    def _see_to_shared_queues(self, *, wanted: bool) -> None:
+        """Start scanning shared queues if no other member scans them, or stop."""
+        if self._duty is None or self._duty.held == wanted:
+            return
+        if not wanted:
+            self._duty.give_up()
+        elif self._duty.take():
+            log.info("%s scans the shared queues of group %s", self._manager.name, self._manager.group)
+
+    def _compare(self, store: Store) -> None:
+        """Tell once of each difference between the members' intervals."""
+        found = sharing_group.expiry_intervals(store) if self._duty is not None else {}
+        if found and found != self._logged_intervals:
+            log.warning("%s", sharing_group.difference(self._manager.group, found))
+        self._logged_intervals = found
+
+    def _scan(self, store: Store) -> None:
+        """One scan. One that fails is told and tried again at the next interval."""
+        try:
+            worth = expiry.candidates(store, shared=self._duty is None or self._duty.held)
+            if worth:
+                count = scan(self._manager, worth, stopping=self._stop.is_set)
+                log.info("%d expired messages discarded from %d queues", count, len(worth))
+        except (sqlite3.Error, Failure):
+            log.exception("AMQ9999E: scan for expired messages failed")

@@ -1,0 +1,1 @@
+"""A message as the engine stores it: its MQMD, its row on a queue, properties, segments, MQXQH, data conversion."""

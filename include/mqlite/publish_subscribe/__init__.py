@@ -1,0 +1,1 @@
+"""Topics and subscriptions: MQSUB, and MQPUT to a topic."""

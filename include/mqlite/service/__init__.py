@@ -1,0 +1,1 @@
+"""The service of a queue manager (`mqlite start`): channels and timers."""

@@ -1,0 +1,1 @@
+"""Trigger events and trigger messages."""

@@ -1,0 +1,141 @@
+"""The approved plan of a run: read, and checked before anything is moved (its digest, its rows, its snapshot)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mqops.decide.arrow import read_plan
+from mqops.decide.core import plan_digest, row_digest
+from mqops.decide.core.pacing import Pacing, covered
+from mqops.errors import LakeError, PlanChanged, SettingsError
+from mqops.lake.files import missing_files, read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import About
+from mqops.mq.inquire import queue_manager_name
+from mqops.mq.session import Session
+from mqops.plan_row import PlanRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovedPlan:
+    """The plan that a run carries out; `act` carries out no other.
+
+    Attributes: `identity` the run's key and the plan's digest; `queues` the names of the queues that messages are taken
+    from; `document` the content of RUN/plan.json; `pacing` how the plan is carried out, perhaps more carefully than was
+    planned (`carry_out_carefully`); `folder` of the run.
+    """
+
+    identity: PlanIdentity
+    queues: tuple[str, ...]
+    queue_manager: str
+    document: Mapping[str, Any]
+    pacing: Pacing
+    folder: RunFolder
+
+
+def read_approved_plan(run: RunFolder, approved: str = "") -> ApprovedPlan:
+    """Read the plan of a run and check that its snapshot is complete.
+
+    Parameters: `approved` the digest that was approved, "" if no approval was needed.
+
+    Raises:
+        PlanChanged: the plan has another digest than the approved one.
+        LakeError: the plan or a file of the snapshot is missing or was changed (law 4).
+    """
+    document = read_json(run.plan_json)
+    if approved and document["digest"] != approved:
+        raise PlanChanged(
+            f"The plan has digest {document['digest']}, but digest {approved} was approved; approve the plan again"
+        )
+    missing = missing_files(run.snapshot, read_json(run.observe_json)["files"])
+    if missing:
+        lost = f"The snapshot of run {run.run} has lost {missing[0]}"
+        raise LakeError(f"{lost}: restore it. Nothing is moved without a copy")
+    return ApprovedPlan(
+        identity=PlanIdentity(run=document["run"], digest=document["digest"]),
+        queues=tuple(document["queue"].split(",")),
+        queue_manager=document["queue_manager"],
+        document=document,
+        pacing=_pacing(run, document),
+        folder=run,
+    )
+
+
+def _pacing(run: RunFolder, document: Mapping[str, Any]) -> Pacing:
+    planned = Pacing.from_json(document.get("handling", {}))
+    more = read_json(run.handling_json) if run.handling_json.exists() else {}
+    return planned.stricter(Pacing.from_json(more["handling"])) if more.get("plan") == document["digest"] else planned
+
+
+def carry_out_carefully(run: RunFolder, plan: str, more: Pacing) -> None:
+    """Ask for more care than was planned, before anything is begun. Who approved the plan approved less care.
+
+    Parameters: `plan` its digest.
+
+    Raises:
+        SettingsError: the run was begun; how it is carried out stands.
+        LakeError: it cannot be written.
+    """
+    if not more.to_json():
+        return
+    if run.issued_json.exists():
+        raise SettingsError(
+            f"Run {run.run} was begun: how it is carried out cannot be changed any more. Leave out --canary, --pace "
+            "and --in-flight"
+        )
+    write_json(run.handling_json, {"plan": plan, "handling": more.to_json()})
+
+
+def refuse_other_queue_manager(session: Session, approved_plan: ApprovedPlan) -> None:
+    """Refuse a session with another queue manager than that of the plan, before any queue is opened.
+
+    Raises:
+        SettingsError: the session is connected to another queue manager.
+    """
+    if (name := queue_manager_name(session)) != approved_plan.queue_manager:
+        raise SettingsError(
+            f"Run {approved_plan.identity.run} is one of {approved_plan.queue_manager}, this is {name}: "
+            f"connect to {approved_plan.queue_manager}"
+        )
+
+
+def check_rows(approved_plan: ApprovedPlan, digest: str) -> None:
+    """Refuse a plan if its rows are not the rows that were approved.
+
+    Parameters: `digest` (SHA-256, hex) computed again from the rows of RUN/plan.
+
+    Raises:
+        PlanChanged: rows were changed, added or removed since the plan was made; nothing was moved.
+    """
+    digest = covered(digest, approved_plan.document.get("handling", {}))
+    if digest != approved_plan.identity.digest:
+        raise PlanChanged(
+            f"The rows of the plan of run {approved_plan.identity.run} have digest {digest}, the plan was made with "
+            f"{approved_plan.identity.digest}: its files were changed; make a new run for a new plan"
+        )
+
+
+def plan_rows(run: RunFolder, approved_plan: ApprovedPlan) -> Iterator[PlanRow]:
+    """The rows of RUN/plan. Read them to the end: after the last row the digest of all rows is checked.
+
+    Raises:
+        PlanChanged: as `check_rows`.
+        LakeError: a file of the plan cannot be read.
+    """
+    digests: list[str] = []
+    for row in read_plan(run.plan, PlanRow):
+        digests.append(row_digest(row))
+        yield row
+    check_rows(approved_plan, plan_digest(digests))
+
+
+def about_plan(approved_plan: ApprovedPlan, more: About) -> About:
+    """What the "issued" marker says about a plan: workflow, queue, rules table, rows, who asked, who approved.
+
+    Parameters: `more` further entries, which replace those of the plan.
+    """
+    names = ("workflow", "queue_manager", "queue", "table_digest", "rows", "requested_by", "approved_by")
+    return {name: approved_plan.document[name] for name in names if name in approved_plan.document} | dict(more)

@@ -1,0 +1,42 @@
+"""Tables on the screen: no line is longer than the terminal is wide, 80 columns where there is none."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from mqops.cli.outcome import show_line
+from mqops.printable import printable
+
+
+def width() -> int:
+    """Columns of the terminal (COLUMNS, else what it says), 80 without one."""
+    return max(40, shutil.get_terminal_size((80, 24)).columns)
+
+
+def show_folded(text: str, *, indent: int = 4) -> None:
+    """Print a line, folded between words. Parameters: `indent` blanks before what is folded."""
+    lines = textwrap.wrap(
+        printable(text), width(), subsequent_indent=" " * indent, break_on_hyphens=False, replace_whitespace=False
+    )
+    for line in lines or [""]:
+        show_line(line)
+
+
+def show_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table whose cells are folded where it would be too wide."""
+    from rich.console import Console  # noqa: PLC0415 - only where there is a table
+    from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, header_style="")
+    for name in heading:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console = Console(width=width(), color_system=None, highlight=False, markup=False, emoji=False)
+    with console.capture() as capture:
+        console.print(table)
+    for line in capture.get().splitlines():
+        show_line(line.rstrip())

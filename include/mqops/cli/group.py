@@ -1,0 +1,56 @@
+"""How `mqops` ends: every error is a line on standard error, with --json an object on standard output besides, and an
+exit code: 1 the answer is no, 2 usage."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from mqops.cli.outcome import show_json, show_line, tell_error
+from mqops.errors import MqopsError
+
+
+class Group(click.Group):
+    """A group of commands that ends so. Only the outermost one's `main` is called."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **more: Any,
+    ) -> Any:
+        """Run a command and end the process. Parameters as click has them."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **more)
+        words = list(sys.argv[1:] if args is None else args)
+        as_json = "--json" in words
+        try:
+            code = super().main(words, prog_name, complete_var, standalone_mode=False, **more)
+        except MqopsError as error:
+            tell_error(error, as_json=as_json)
+            code = 1
+        except click.Abort:
+            show_line("Aborted!", err=True)
+            code = 1
+        except click.ClickException as error:
+            error.show()
+            if as_json:
+                show_json({"error": _usage(error)})
+            code = error.exit_code
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: click.ClickException) -> dict[str, str]:
+    """A usage error for scripts, as `mqops.cli.outcome.error_document` has the others."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    path = context.command_path if context else "mqops"
+    return {
+        "code": type(error).__name__,
+        "message": error.format_message(),
+        "what_to_do": f"`{path} --help` shows how the command is used",
+    }

@@ -1,0 +1,34 @@
+"""`mqops rules keywords`: the keywords of a rules table, with completion of their names in the shell."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from mqops.cli.outcome import json_option, show_json, show_text
+from mqops.rules.keyword import Entry
+from mqops.rules.keyword_text import described, document, listed, markdown
+from mqops.rules.keywords import KEYWORDS
+
+
+def completed(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The keywords that begin with these letters, in any case, each with what it means."""
+    found = (one for one in KEYWORDS.values() if one.name.startswith(incomplete.upper()))
+    return [CompletionItem(one.name, help=one.forms[0].meaning) for one in found]
+
+
+@click.command()
+@click.argument("keyword", required=False, shell_complete=completed)
+@click.option("--markdown", "as_markdown", is_flag=True, help="The tables of docs/rules_extensions.md.")
+@json_option
+def keywords(*, keyword: str | None, as_markdown: bool, as_json: bool) -> None:
+    """List the keywords of a rules table, or say how to write KEYWORD and what it means."""
+    found = [one for one in KEYWORDS.values() if keyword is None or one.name == keyword.upper()]
+    if not found:
+        raise click.UsageError(f"{keyword!r} is not a keyword of a rules table: `mqops rules keywords` lists them")
+    if as_markdown:
+        show_text("\n".join(markdown(entry, extension=True) for entry in (Entry.PATTERN, Entry.ACTION)))
+    elif as_json:
+        show_json({"keywords": [document(one) for one in found]})
+    else:
+        show_text(described(found[0]) if keyword else listed(found))

@@ -1,0 +1,63 @@
+"""Pre-flight of the ledger and its queue: no message is moved without them, so their state is reported before the
+approval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from mqops.clock import utc_now
+from mqops.decide.core.preflight import Finding
+from mqops.errors import LOST_CONNECTION, LedgerBroken, MQError
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.queue import NAME, open_ledger_queue
+from mqops.mq.inquire import queue_state
+from mqops.mq.session import Session
+
+LEAST_ROOM = 3
+"""Messages that the shortest run puts on it: a lane token, and a marker that it was begun, one of its unit of work."""
+
+
+def ledger_findings(session: Session, lake_folder: Path) -> Iterator[Finding]:
+    """Why a run could not record what it does. Nothing is put.
+
+    Parameters: `lake_folder` LAKE/<queue manager>.
+
+    Raises:
+        MQError: the connection is lost.
+        LakeError: the ledger cannot be read.
+    """
+    try:
+        LedgerFile(lake_folder, utc_now).refuse_broken()
+    except LedgerBroken as error:
+        yield Finding(severity="problem", destination="the ledger", what=str(error))
+    try:
+        session.close(open_ledger_queue(session))
+    except MQError as error:
+        yield _problem(f"MQOPEN fails: {_reason(error)}: no run can begin", error.advice)
+        return
+    try:
+        queue = queue_state(session, NAME)
+    except MQError as error:
+        what = f"it cannot be inquired: {_reason(error)}"
+        yield Finding(severity="unknown", destination=NAME, what=what, remedy=error.advice)
+        return
+    for allowed, attribute in ((queue.put_allowed, "PUT"), (queue.get_allowed, "GET")):
+        if not allowed:
+            yield _problem(f"{attribute}(DISABLED): no run can begin", f"ALTER QLOCAL({NAME}) {attribute}(ENABLED)")
+    if queue.max_depth - queue.depth < LEAST_ROOM:
+        yield _problem(
+            f"it is full (CURDEPTH {queue.depth}, MAXDEPTH {queue.max_depth}): no run can begin",
+            "Let `mqops ledger drain` record what is on it, or raise MAXDEPTH",
+        )
+
+
+def _reason(error: MQError) -> str:
+    """The reason code. Raises the error where the connection is lost."""
+    if error.reason in LOST_CONNECTION:
+        raise error
+    return f"{error.symbol} ({error.reason})"
+
+
+def _problem(what: str, remedy: str) -> Finding:
+    return Finding(severity="problem", destination=NAME, what=what, remedy=remedy)

@@ -1,0 +1,117 @@
+"""Deciding message by message, without a rules table: what a decider chooses for each becomes a row of the plan."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mqops.actions import Action
+from mqops.deciders.decider import RunRequest, Selection
+from mqops.plan_row import RuleDecision, without_rule
+
+if TYPE_CHECKING:
+    from mqops.decide.core import PlanSummary
+    from mqops.decide.core.decided import DecidedRow
+    from mqops.lake.run import RunFolder
+    from mqops.mq.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What is to be done with a message.
+
+    Parameters: `action` one that a plan can have; `queue` and `queue_manager` where it is put, as it is.
+    """
+
+    action: Action
+    queue: str = ""
+    queue_manager: str = ""
+
+
+LEAVE = Choice(action=Action.IGNORE)
+DISCARD = Choice(action=Action.DISCARD)
+
+
+def put_on(queue: str, queue_manager: str = "") -> Choice:
+    """The message is moved there unchanged."""
+    return Choice(action=Action.FWD, queue=queue, queue_manager=queue_manager)
+
+
+Choose: TypeAlias = Callable[[Mapping[str, Any], datetime], Choice]
+"""Chooses for a message (column of the snapshot → value), at the time of the snapshot."""
+
+
+def named_queues(session: Session, names: Iterable[str]) -> Selection:
+    """The queues that were named, each once.
+
+    Raises:
+        SettingsError: programs must not take messages from one of them.
+        MQError: the queue manager cannot be inquired.
+    """
+    from mqops.act.sources import check_source  # noqa: PLC0415 - loads the MQ library
+
+    queues = tuple(dict.fromkeys(names))
+    for name in queues:
+        check_source(session, name)
+    return Selection(queues=queues)
+
+
+def choose_each(
+    request: RunRequest,
+    run: RunFolder,
+    choose: Choose,
+    *,
+    workflow: str,
+    text: str,
+    columns: Iterable[str] = (),
+    by_group: bool = True,
+) -> PlanSummary:
+    """Write the plan of a run whose folder has the snapshot.
+
+    Parameters: `workflow` the decider's name; `text` what decides, in words, for the approver: plans that are decided
+    otherwise have another one; `columns` of the snapshot that `choose` needs besides those of a plan; `by_group`
+    whether messages in an MQ group are left if not all of them have the same choice.
+
+    Raises:
+        PlanChanged: the run's plan is being acted on already.
+        LakeError: the snapshot is missing or the disk refused.
+    """
+    from mqops.decide.in_process import write_plan  # noqa: PLC0415 - loads pyarrow
+    from mqops.decide.message_groups import bound  # noqa: PLC0415
+    from mqops.rules import Control, Table  # noqa: PLC0415
+
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    rows = _rows(run, choose, columns)
+    return write_plan(
+        run,
+        bound(run, Table(control=Control(), rules=(), digest=digest), rows) if by_group else rows,
+        workflow=workflow,
+        table=(text, digest, text),
+        pacing=request.pacing,
+        requested_by=request.requested_by,
+    )
+
+
+def _rows(run: RunFolder, choose: Choose, columns: Iterable[str]) -> Iterator[DecidedRow]:
+    from mqops.decide.core.decided import DecidedRow  # noqa: PLC0415
+    from mqops.decide.in_process import COPIED, row_of  # noqa: PLC0415 - loads pyarrow
+    from mqops.lake.files import read_json  # noqa: PLC0415
+    from mqops.lake.parquet import read_parquet  # noqa: PLC0415
+
+    now = datetime.fromisoformat(str(read_json(run.observe_json)["observed_at"]))
+    number = 0
+    for batch in read_parquet(run.snapshot, [*dict.fromkeys((*COPIED, *columns))]):
+        for message in batch.to_pylist():
+            yield DecidedRow(row_of(number, message, _decision(choose(message, now))))
+            number += 1
+
+
+def _decision(choice: Choice) -> RuleDecision:
+    decision = without_rule(choice.action)
+    if choice.queue:
+        decision["dest_q"], decision["dest_q_mgr"] = choice.queue, choice.queue_manager
+        decision["header"], decision["unit_group"] = True, f"{choice.queue}@{choice.queue_manager}"
+    return decision

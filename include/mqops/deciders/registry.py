@@ -1,0 +1,36 @@
+"""The one list of deciders. A new one is a line here; its module is imported only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from mqops.errors import SettingsError
+
+if TYPE_CHECKING:
+    from mqops.deciders.decider import Decider
+
+DECIDERS: dict[str, str] = {
+    "dlq_rules": "mqops.deciders.dead_letters:DEAD_LETTERS",
+    "backout_reprocess": "mqops.deciders.backout:BACKOUT",
+    "age_out": "mqops.deciders.age_out:AGE_OUT",
+    "undo": "mqops.deciders.undo:UNDO",
+}
+"""Name → `module:value` of the decider."""
+
+EARLIER_NAMES = {"dlq": "dlq_rules"}
+"""Names in plans and ledgers that earlier versions wrote → the name of today."""
+
+
+def decider_named(name: str) -> Decider[Any]:
+    """The decider of a name, also of one that an earlier version wrote.
+
+    Raises:
+        SettingsError: there is no decider of this name: a later version may have made the plan.
+    """
+    place = DECIDERS.get(EARLIER_NAMES.get(name, name))
+    if place is None:
+        raise SettingsError(f"There is no workflow {name!r}; there are {', '.join(DECIDERS)}")
+    module, _, value = place.partition(":")
+    found: Decider[Any] = getattr(importlib.import_module(module), value)
+    return found

@@ -1,0 +1,196 @@
+"""A run in one process, whatever decides: plan it, carry it out, prove it, go on with it. Without Spark and a JVM."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mqops.act.approved_plan import read_approved_plan
+from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
+from mqops.clock import utc_now
+from mqops.counted import counted
+from mqops.decide.core import PlanSummary
+from mqops.decide.preflight import preflight
+from mqops.deciders.decider import Decider, NothingToDo, R
+from mqops.deciders.registry import decider_named
+from mqops.errors import PlanChanged, SettingsError, Stopped
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder, find_run
+from mqops.ledger.core.marker import About
+from mqops.ledger.drain import issued_lanes
+from mqops.model import RunSummary
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import queue_manager_name
+from mqops.observe import anatomy
+from mqops.observe.in_process import observe
+from mqops.prove import undo_record
+from mqops.prove.outcomes import look_back
+from mqops.prove.prove import prove
+from mqops.prove.recovery import record_earlier_runs
+
+
+class PlannedRun(NamedTuple):
+    """The folder of a run, and its plan. Nothing was moved yet."""
+
+    run: RunFolder
+    plan: PlanSummary
+
+
+def plan_run(decider: Decider[R], request: R) -> PlannedRun:
+    """Select the queues, take their snapshot, decide, look at the destinations. Nothing is moved.
+
+    First the markers that killed runs left are brought into the ledger: the failed tries that they record count.
+
+    Raises:
+        NothingToDo: the decider selected no queue.
+        MqopsError: the queue manager, the lake or the request is at fault. Nothing was moved.
+    """
+    with connect(request.connection) as session:
+        queue_manager = queue_manager_name(session)
+        selection = decider.select(session, request)
+        if not selection.queues:
+            raise NothingToDo(selection)
+        record_earlier_runs(session, request.lake, queue_manager, request.warn)
+    run = RunFolder.at(request.lake, queue_manager, new_run_key(decider.key_prefix))
+    try:
+        selection.prepare(run)
+        if decider.reads_queues:
+            observe(request.connection, run, selection.queues)
+        plan = decider.decide(request, run)
+        if decider.reads_queues:
+            preflight(request.connection, run)
+    except BaseException:
+        run.discard()  # a plan that is not whole is of no use to anybody
+        raise
+    return PlannedRun(run, plan)
+
+
+def discard_if_empty(run: RunFolder, plan: PlanSummary) -> bool:
+    """Remove a run whose queues had no message; whether that was so. Raises `LakeError`."""
+    if plan.rows:
+        return False
+    observed_at = str(read_json(run.observe_json)["observed_at"])
+    for queue in plan.queue.split(","):
+        anatomy.note_empty(run.lake_folder, plan.queue_manager, queue, observed_at)
+    run.discard()
+    return True
+
+
+def carry_out(decider: Decider[R], request: R, run: RunFolder, plan: PlanSummary) -> RunSummary:
+    """Act on a plan, prove it, and look what became of the messages that earlier runs moved.
+
+    Raises:
+        Stopped: somebody stopped the run; what was done until then is proved.
+        MqopsError: what was committed is in the ledger or on the ledger queue; nothing is lost.
+    """
+    people = {"requested_by": request.requested_by, "approved_by": request.approved_by}
+    about = {name: who for name, who in people.items() if who or name == "requested_by"}
+    return _carried_out(decider, request.connection, run, plan, unit_size=request.unit_size, about=about)
+
+
+def load_approved_plan(connection: MqConnection, lake: Path, *, key: str, digest: str) -> PlannedRun:
+    """The plan of a dry run, if it has the digest that was approved. Its destinations are looked at again.
+
+    A digest covers the plan's rows and how they are carried out, not the time when it was made. The messages are those
+    of the dry run's snapshot: later ones are left, and those that are gone by now are counted (laws 2 and 3).
+
+    Parameters: `key` of the run; `digest` of the approved plan.
+
+    Raises:
+        SettingsError: the lake has no such run of the queue manager, or it was no dry run.
+        PlanChanged: its plan has another digest.
+        MqopsError: the queue manager or the lake failed. Nothing was moved.
+    """
+    with connect(connection) as session:
+        name = queue_manager_name(session)
+    run = find_run(lake, key=key, queue_manager=name, planned=True)
+    plan = PlanSummary.from_json(read_json(run.plan_json))
+    if not (plan.requested_by and decider_named(plan.workflow).dry_run_is_approvable):
+        raise SettingsError(f"Run {key} is no dry run that can be carried out: make one with --dry-run")
+    if plan.digest != digest:
+        actions = ", ".join(f"{count} {action}" for action, count in plan.actions.items())
+        raise PlanChanged(
+            f"Run {key} has another plan: digest {plan.digest}, {counted(plan.rows, 'message')} ({actions}). "
+            "Look at that plan and approve its digest, or make a new plan with --dry-run"
+        )
+    preflight(connection, run)
+    return PlannedRun(run, plan)
+
+
+def carry_out_approved(
+    connection: MqConnection, run: RunFolder, plan: PlanSummary, *, unit_size: int, approved_by: str
+) -> RunSummary:
+    """Carry out what `load_approved_plan` gave.
+
+    Parameters: `approved_by` user@host, for the ledger.
+
+    Raises:
+        PlanChanged: the plan's files are not those that the digest was made of.
+        MqopsError: as `carry_out`.
+    """
+    about = {"requested_by": plan.requested_by, "approved_by": approved_by}
+    return _carried_out(decider_named(plan.workflow), connection, run, plan, unit_size=unit_size, about=about)
+
+
+def finish_run(
+    connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
+) -> RunSummary:
+    """Go on with a run that was begun and did not end. It was approved when it began.
+
+    Parameters: `who` finishes it (user@host), for the ledger.
+
+    Raises:
+        SettingsError: nothing of it was begun, so it may not be approved; or it is an undo.
+        MqopsError: as `carry_out`.
+    """
+    plan = PlanSummary.from_json(read_json(run.plan_json))
+    if undo_record.read_undo_record(run) is not None:
+        raise SettingsError(f"Run {run.run} is an undo. To finish it, enter `mqops undo` with the run that it undoes")
+    if issued_lanes(run, read_approved_plan(run).identity) is None:
+        raise SettingsError(f"Run {run.run} was not begun, so there is nothing to finish: start a new run")
+    about = {"finished_by": who}
+    decider = decider_named(plan.workflow)
+    return act_and_prove(decider, connection, run, unit_size=unit_size, approved=plan.digest, about=about)
+
+
+def act_and_prove(
+    decider: Decider[Any],
+    connection: MqConnection,
+    run: RunFolder,
+    *,
+    unit_size: int,
+    approved: str,
+    about: About,
+) -> RunSummary:
+    """Act on a plan and prove it, also if somebody stopped it.
+
+    Raises:
+        Stopped: somebody stopped it; RUN/summary.json has the proof of what was done until then.
+        MqopsError: as `mqops.act.in_process.act` and `prove`.
+    """
+    try:
+        decider.act(connection, run, unit_size=unit_size, approved=approved, about=about)
+    except Stopped:
+        prove(connection, run)
+        raise
+    return prove(connection, run)
+
+
+def _carried_out(
+    decider: Decider[Any],
+    connection: MqConnection,
+    run: RunFolder,
+    plan: PlanSummary,
+    *,
+    unit_size: int,
+    about: About,
+) -> RunSummary:
+    summary = act_and_prove(decider, connection, run, unit_size=unit_size, approved=plan.digest, about=about)
+    look_back(connection, run)
+    return summary
+
+
+def new_run_key(prefix: str = "cli") -> str:
+    """A key for a run that a command starts: the time, and random digits, since two runs may start at one moment."""
+    return f"{prefix}-{utc_now().replace(':', '').replace('.', '-')}-{secrets.token_hex(3)}"

@@ -1,0 +1,88 @@
+"""Undo: what a run moved and discarded is put back (`mqops undo`). The rules stand in `mqops.undo`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
+from mqops.deciders.decider import Decider, RunRequest, Selection
+from mqops.ledger.core.marker import About
+from mqops.undo import WORKFLOW
+
+if TYPE_CHECKING:
+    from mqops.decide.core import PlanSummary
+    from mqops.lake.run import RunFolder
+    from mqops.model import ActSummary, RunSummary
+    from mqops.mq.connection import MqConnection
+    from mqops.mq.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoRequest(RunRequest):
+    """What an undo is asked for. Parameters: `undoes` the run that is undone."""
+
+    undoes: RunFolder
+
+
+def select(_session: Session, request: UndoRequest) -> Selection:
+    """The queues of the run that is undone. Raises `LakeError`."""
+    from mqops.lake.files import read_json  # noqa: PLC0415
+
+    return Selection(queues=tuple(str(read_json(request.undoes.plan_json)["queue"]).split(",")))
+
+
+def decide(request: UndoRequest, run: RunFolder) -> PlanSummary:
+    """Copy the originals and plan what is put back. Raises as `mqops.undo.in_process.plan_undo`."""
+    from mqops.undo.in_process import plan_undo  # noqa: PLC0415 - loads the MQ library
+
+    return plan_undo(request.connection, request.undoes, run)
+
+
+def act(
+    connection: MqConnection, run: RunFolder, /, *, unit_size: int, approved: str, about: About | None
+) -> ActSummary:
+    """Put back through `mqops.undo.undo_port.UndoPort`. Raises as `mqops.undo.in_process.act_undo`."""
+    from mqops.undo.in_process import act_undo  # noqa: PLC0415 - loads the MQ library
+
+    return act_undo(connection, run, unit_size=unit_size, approved=approved, about=about)
+
+
+UNDO = Decider(
+    name=WORKFLOW,
+    request=UndoRequest,
+    select=select,
+    decide=decide,
+    act=act,
+    command="mqops.cli.undo:undo",
+    form=("queue_manager", "run", "dry_run", "unit_of_work"),
+    dag="all",
+    dry_run_is_approvable=False,
+    reads_queues=False,
+    key_prefix="undo",
+)
+
+
+def finish_undos(
+    connection: MqConnection, run: RunFolder, *, unit_size: int = DEFAULT_UNIT_SIZE, who: str = ""
+) -> list[RunSummary]:
+    """Finish the undos of a run that were begun and did not end or were not proved, as after a crash.
+
+    They were approved when they began.
+
+    Parameters: `who` finishes them (user@host), for the ledger.
+
+    Raises as `act_and_prove` and `prove`.
+    """
+    from mqops.deciders.run import act_and_prove  # noqa: PLC0415 - loads the MQ library
+    from mqops.prove.prove import prove  # noqa: PLC0415
+    from mqops.undo.in_process import begun_undos  # noqa: PLC0415
+
+    summaries = []
+    for undo, digest, is_open in begun_undos(connection, run):
+        if is_open:
+            about = {"finished_by": who}
+            summaries.append(act_and_prove(UNDO, connection, undo, unit_size=unit_size, approved=digest, about=about))
+        elif not undo.summary_json.exists():
+            summaries.append(prove(connection, undo))
+    return summaries

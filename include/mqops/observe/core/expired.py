@@ -1,0 +1,33 @@
+"""Messages that a look at a queue made the queue manager discard, because their lifetime was over (E03): in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mqops.counted import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """By how many messages a queue became less deep. Parameters: `exact` False if others had it open for input or
+    output: then messages that they got count, too."""
+
+    messages: int = 0
+    exact: bool = True
+
+    def told(self, queue: str) -> str:
+        """A sentence."""
+        if self.exact:
+            number = counted(self.messages, "expired message")
+            return f"{queue}: the queue manager discarded {number} when the queue was browsed"
+        number = counted(self.messages, "message is", "messages are")
+        return f"{queue}: {number} gone since the browse began: expired and discarded, or got by other programs"
+
+
+def remarks(observed: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence for each queue of a snapshot. Parameters: `observed` RUN/observe.json; one of an earlier version says
+    nothing."""
+    queues = (one for one in observed["queues"] if one.get("expired"))
+    return tuple(Expired(one["expired"], one["expired_exact"]).told(one["queue"]) for one in queues)

@@ -1,0 +1,105 @@
+"""What became of a message that a snapshot has and that no unit of work of ours dealt with afterwards. Pure.
+
+1. It was there when it was last seen. It was gone when an act did not find it, or when a later snapshot of the whole
+   queue does not have it, whichever came first.
+2. Gone, and its lifetime was over by then: EXPIRED, unless a program got it before that. Also if nobody has looked
+   since: a message whose lifetime is over is never given out again (E04).
+3. Gone with lifetime left: TAKEN, by another program or by CLEAR QLOCAL. A nonpersistent message may as well have been
+   lost with the end of the queue manager: UNKNOWN.
+4. Nobody has looked since it was last seen, and its lifetime is not over: SEEN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from mqops.expiry.core.lifetime import remaining
+from mqwire.constants import MQEI_UNLIMITED, MQPER_NOT_PERSISTENT
+
+SEEN, EXPIRED, TAKEN, UNKNOWN = "seen", "expired", "taken", "unknown"
+WORDS: Mapping[str, str] = {
+    SEEN: "it was there, and nobody has looked since",
+    EXPIRED: "it expired, unless a program got it before its lifetime ended",
+    TAKEN: "another program got it, or the queue was cleared",
+    UNKNOWN: "another program got it, or it was lost when the queue manager ended: it was not persistent",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A message in a snapshot.
+
+    Parameters: `at` when it was seen; `expiry` in tenths of a second as it was then; `action` and `rule_line` of the
+    run's plan, blank and None where it has no plan.
+    """
+
+    run: str
+    at: datetime
+    queue: str
+    msg_id: str
+    msg_key: str
+    expiry: int
+    persistence: int
+    action: str = ""
+    rule_line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whereabouts:
+    """What is known of a message. Parameters: `became` one of `WORDS`; `missed_at` when it was first found to be gone,
+    and `missed_by` which run found it; `ends_at` when its lifetime ends or ended; times are ISO 8601 UTC, blank where
+    there is none."""
+
+    msg_id: str
+    queue: str
+    queue_manager: str
+    became: str
+    run: str
+    seen_at: str
+    action: str
+    rule_line: int | None
+    missed_at: str = ""
+    missed_by: str = ""
+    ends_at: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+
+def whereabouts(
+    last: Sighting, queue_manager: str, missed: tuple[datetime, str] | None, *, now: datetime
+) -> Whereabouts:
+    """What is known of a message. Parameters: `last` sighting of it; `missed` when and by which run it was not found
+    after that, None where nobody has looked."""
+    by_then = missed[0] if missed else now
+    over = remaining(last.expiry, last.at, by_then) is None
+    ends = None if last.expiry == MQEI_UNLIMITED else last.at + timedelta(milliseconds=100 * last.expiry)
+    return Whereabouts(
+        msg_id=last.msg_id,
+        queue=last.queue,
+        queue_manager=queue_manager,
+        became=_became(last, over=over, gone=missed is not None),
+        run=last.run,
+        seen_at=_text(last.at),
+        action=last.action,
+        rule_line=last.rule_line,
+        missed_at=_text(missed[0]) if missed else "",
+        missed_by=missed[1] if missed else "",
+        ends_at=_text(ends) if ends else "",
+    )
+
+
+def _became(last: Sighting, *, over: bool, gone: bool) -> str:
+    if over:
+        return EXPIRED
+    if not gone:
+        return SEEN
+    return UNKNOWN if last.persistence == MQPER_NOT_PERSISTENT else TAKEN
+
+
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")

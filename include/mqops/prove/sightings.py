@@ -1,0 +1,127 @@
+"""Messages that snapshots of the lake have: when they were last seen, and what became of those that the ledger does not
+tell of (rules in `mqops.prove.core.whereabouts`). No queue manager is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.clock import utc, utc_now
+from mqops.errors import LakeError
+from mqops.lake.files import read_json
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder, folder_of
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.file import LedgerFile
+from mqops.prove.core.whereabouts import Sighting, Whereabouts, whereabouts
+from mqwire.constants import MQ_MSG_ID_LENGTH
+
+_SEEN = ("queue", "msg_id", "msg_key", "observed_at", "expiry", "persistence")
+_PLANNED = ("row", "msg_id", "msg_key", "action", "rule_line")
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A snapshot. Attributes: `queues` that it has whole; `seen` the messages that were asked for."""
+
+    run: RunFolder
+    at: datetime
+    queues: frozenset[str]
+    seen: dict[str, Sighting]
+
+
+def seen_in_snapshots(
+    lake: Path, queue_manager: str, msg_id: str, dealt_with: Collection[tuple[str, str]]
+) -> Iterator[Whereabouts]:
+    """What is known of messages whose MsgId begins so, but for those that a run dealt with when they were last seen.
+
+    Parameters: `msg_id` hex; `dealt_with` (run, msg_key) of the ledger's lines that say that a message was moved or
+    discarded.
+
+    Raises:
+        LakeError: a run cannot be read.
+        LedgerBroken: the ledger cannot be read.
+    """
+    looks = sorted(_looks(folder_of(lake, queue_manager), msg_id), key=lambda look: look.at)
+    last: dict[str, int] = {}
+    for number, look in enumerate(looks):
+        last.update(dict.fromkeys(look.seen, number))
+    for key, number in last.items():
+        look = looks[number]
+        if (look.run.run, key) in dealt_with:
+            continue
+        sighting = _planned(look.run, look.seen[key])
+        missed = [(later.at, later.run.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
+        if found := _absent_at(look.run, key, msg_id):
+            missed.append((found, look.run.run))
+        yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
+
+
+def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
+    """The snapshots of a queue manager's queues. The copies of an undo are none."""
+    for path in sorted(folder.glob("runs/*/observe.json")):
+        run = RunFolder(path.parent)
+        if run.undo_json.exists():
+            continue
+        observed = read_json(path)
+        whole = observed.get("whole", run.anatomy_json.exists() or run.backout_json.exists())
+        queues = frozenset(one["queue"] for one in observed["queues"]) if whole else frozenset()
+        try:
+            rows = list(_rows_with(run.snapshot, _SEEN, msg_id))
+        except LakeError:  # its snapshot was cut from the lake (retention)
+            rows, queues = [], frozenset()
+        yield _Look(
+            run,
+            datetime.fromisoformat(observed["observed_at"]),
+            queues,
+            {
+                row["msg_key"]: Sighting(
+                    run=run.run,
+                    at=row["observed_at"],
+                    queue=row["queue"],
+                    msg_id=row["msg_id"].hex(),
+                    msg_key=row["msg_key"],
+                    expiry=row["expiry"],
+                    persistence=row["persistence"],
+                )
+                for row in rows
+            },
+        )
+
+
+def _rows_with(folder: Path, columns: Collection[str], msg_id: str) -> Iterator[dict[str, Any]]:
+    """The rows of Parquet files whose MsgId begins so. Raises `LakeError`."""
+    digits = 2 * MQ_MSG_ID_LENGTH
+    low, high = (bytes.fromhex(msg_id[:digits].ljust(digits, end)) for end in "0f")
+    for batch in read_parquet(folder, list(columns)):
+        ids = batch.column("msg_id")
+        chosen = pc.and_(pc.greater_equal(ids, pa.scalar(low, ids.type)), pc.less_equal(ids, pa.scalar(high, ids.type)))
+        yield from batch.filter(chosen).to_pylist()
+
+
+def _planned(run: RunFolder, sighting: Sighting) -> Sighting:
+    """The same with what the run's plan says of it."""
+    if not run.plan_json.exists():
+        return sighting
+    for row in _rows_with(run.plan, _PLANNED, sighting.msg_id):
+        if row["msg_key"] == sighting.msg_key:
+            return replace(sighting, action=row["action"], rule_line=row["rule_line"])
+    return sighting
+
+
+def _absent_at(run: RunFolder, msg_key: str, msg_id: str) -> datetime | None:
+    """When the act of a run did not find a message, None if it did not look for it or found it."""
+    if not run.plan_json.exists():
+        return None
+    plan = PlanIdentity(run=run.run, digest=read_json(run.plan_json)["digest"])
+    rows = {row["row"] for row in _rows_with(run.plan, _PLANNED, msg_id) if row["msg_key"] == msg_key}
+    for marker in LedgerFile(run.lake_folder, utc_now).markers(plan=plan):
+        if rows & set(marker.absent):
+            return datetime.fromisoformat(marker.at)
+    return None

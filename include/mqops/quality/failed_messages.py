@@ -1,0 +1,40 @@
+"""The table of failures without Spark: which messages failed what, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from mqops.lake.parquet import read_parquet
+from mqops.quality.summary import QualitySummary
+
+
+class FailedMessage(NamedTuple):
+    """A message and a check that it failed. `why` has the value that was found, which is none of the payload."""
+
+    queue: str
+    msg_id: str
+    severity: str
+    check: str
+    why: str
+
+
+def failed_messages(summary: QualitySummary, most: int) -> tuple[list[FailedMessage], int]:
+    """The first of them, the worst first, and how many there are. Tolerated ones do not count. Raises `LakeError`."""
+    whys = {(check.suite, check.expectation): check.why for check in summary.checks}
+    columns = ("queue", "msg_id", "suite", "expectation", "severity", "observed", "tolerated")
+    rows = [row for batch in read_parquet(Path(summary.failures), columns) for row in batch.to_pylist()]
+    found = [
+        FailedMessage(
+            row["queue"],
+            row["msg_id"],
+            row["severity"],
+            f"{row['suite']}.{row['expectation']}",
+            "; ".join(filter(None, (row["observed"], whys.get((row["suite"], row["expectation"]), "")))),
+        )
+        for row in rows
+        if not row["tolerated"]
+    ]
+    order = {"critical": 0, "warning": 1, "info": 2}
+    found.sort(key=lambda one: (order.get(one.severity, 3), one.queue, one.msg_id, one.check))
+    return found[:most], len(found)

@@ -1,0 +1,51 @@
+"""The keywords of a rules table for people and scripts: as text, as JSON, as a table of the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mqops.rules.keyword import Entry, Keyword
+from mqops.rules.keywords import KEYWORDS
+
+_HEADINGS = ("| keyword | in its brackets | meaning |", "|---|---|---|")
+
+
+def markdown(entry: Entry, *, extension: bool) -> str:
+    """A table in Markdown: one row for each form of each keyword.
+
+    Parameters: `entry` the part of a rules table; `extension` whether extensions are listed or IBM's keywords.
+    """
+    wanted = [one for one in KEYWORDS.values() if one.entry is entry and one.extension is extension]
+    rows = [f"| `{one.name}` | {form.written} | {form.meaning} |" for one in wanted for form in one.forms]
+    return "\n".join([*_HEADINGS, *rows]) + "\n"
+
+
+def listed(keywords: Iterable[Keyword]) -> str:
+    """One line for each keyword: its name and what it means."""
+    return "\n".join(f"{one.name:<10}{_plain(one.forms[0].meaning)}" for one in keywords)
+
+
+def described(keyword: Keyword) -> str:
+    """All there is to know about one keyword."""
+    origin = "extension of mqops" if keyword.extension else "IBM's"
+    lines = [f"{keyword.name} belongs to {keyword.entry.value} ({origin})."]
+    for form in keyword.forms:
+        lines += [f"  {keyword.name}({_plain(form.written)})", f"      {_plain(form.meaning)}"]
+        lines += [f"      such as {keyword.name}({form.example})"] if form.example else []
+    return "\n".join(lines)
+
+
+def document(keyword: Keyword) -> dict[str, Any]:
+    """The same as a JSON object."""
+    return {
+        "keyword": keyword.name,
+        "entry": keyword.entry.name.lower(),
+        "extension": keyword.extension,
+        "forms": [{"written": _plain(form.written), "meaning": _plain(form.meaning)} for form in keyword.forms],
+        "examples": keyword.examples,
+    }
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")

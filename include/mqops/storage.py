@@ -1,0 +1,92 @@
+"""Queues on which messages lie until a person looks at them: that no program has one open for input is no fault.
+
+The estate names them (`storage` of a queue manager). Others are storage by their definition: the queue manager's DEADQ,
+the backout queues (BOQNAME) of other queues, and queues with GET(DISABLED).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.mq.inquire import dead_letter_queue, inquire_queues, queue_attribute
+from mqops.mq.session import Session
+from mqwire import constants as c
+
+if TYPE_CHECKING:
+    from mqops.estate import EstateFile
+
+ESTATE = Path(__file__).resolve().parents[1] / "estate.yaml"
+"""The project's estate file, where MQOPS_ESTATE names no other."""
+
+
+class Storage:
+    """Which queues of a queue manager are storage. Each is asked about once, and only when it matters.
+
+    Raises:
+        SettingsError: the estate file is not valid.
+    """
+
+    def __init__(self, session: Session, queue_manager: str) -> None:
+        self._session = session
+        self._named = named_in_estate(queue_manager)
+        self._by_definition: frozenset[str] | None = None
+
+    def has(self, queue: str) -> bool:
+        """Whether a local queue is storage. Raises `MQError` for a lost connection; what cannot be told is not."""
+        if any(queue.startswith(one[:-1]) if one.endswith("*") else queue == one for one in self._named):
+            return True
+        if self._by_definition is None:
+            self._by_definition = _by_definition(self._session)
+        return queue in self._by_definition or self._is_inhibited(queue)
+
+    def _is_inhibited(self, queue: str) -> bool:
+        try:
+            return queue_attribute(self._session, queue, c.MQIA_INHIBIT_GET) == c.MQQA_GET_INHIBITED
+        except MQError as error:
+            _raise_if_lost(error)
+            return False
+
+
+def estate_here() -> EstateFile | None:
+    """The estate file that MQOPS_ESTATE names, else the project's; None if there is neither.
+
+    Raises:
+        SettingsError: with every error of the file.
+    """
+    from mqops.estate import load  # noqa: PLC0415 - pydantic, which a Spark worker does not need
+
+    given = os.environ.get("MQOPS_ESTATE")
+    path = Path(given or ESTATE)
+    return load(path) if given or path.exists() else None
+
+
+def named_in_estate(queue_manager: str) -> tuple[str, ...]:
+    """The names, or beginnings and `*`, that the estate has for a queue manager. Raises `SettingsError`."""
+    file = estate_here()
+    found = file.estate.queue_managers.get(queue_manager) if file else None
+    return found.storage if found else ()
+
+
+def _by_definition(session: Session) -> frozenset[str]:
+    """DEADQ and all backout queues, as far as they may be inquired."""
+    found: set[str] = set()
+    try:
+        rows = inquire_queues(session, "*", (c.MQCA_BACKOUT_REQ_Q_NAME,))
+        found |= {str(row.get(c.MQCA_BACKOUT_REQ_Q_NAME, "")) for row in rows}
+    except MQError as error:
+        _raise_if_lost(error)
+    try:
+        found.add(dead_letter_queue(session))
+    except SettingsError:
+        pass  # it has none
+    except MQError as error:
+        _raise_if_lost(error)
+    return frozenset(found - {""})
+
+
+def _raise_if_lost(error: MQError) -> None:
+    if error.reason in LOST_CONNECTION:
+        raise error

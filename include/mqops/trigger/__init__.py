@@ -1,0 +1,1 @@
+"""Triggering: why a queue makes a trigger message, or none."""

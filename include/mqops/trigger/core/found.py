@@ -1,0 +1,75 @@
+"""What inquiry finds of a queue that triggers. Nothing here asks a queue manager."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """A program that has a queue open for input.
+
+    Parameters: `application` its tag; `user` its user identifier; `channel` of a client, else blank.
+    """
+
+    application: str
+    user: str
+    channel: str = ""
+
+    def __str__(self) -> str:
+        by = f"user {self.user or 'unknown'}"
+        return f"{self.application or 'unknown program'} ({by}{f', channel {self.channel}' if self.channel else ''})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitiationQueue:
+    """The queue that INITQ names, if there is such a queue.
+
+    Parameters: `local` whether it is a local queue; the others are those of a local queue: `depth` and `max_depth` in
+    messages, `open_input` the number of handles, `readers` those that the command server tells.
+    """
+
+    local: bool
+    transmission: bool = False
+    put_allowed: bool = True
+    get_allowed: bool = True
+    depth: int = 0
+    max_depth: int = 0
+    open_input: int = 0
+    readers: tuple[Reader, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggeredQueue:
+    """A local queue and what its triggering depends on.
+
+    Parameters: `zos` whether the queue manager is on z/OS; `interval` TRIGINT in milliseconds; `type` MQTT_*;
+    `trigger_depth` and `depth` and `max_depth` in messages; `priority` TRIGMPRI; `fifo` MSGDLVSQ(FIFO);
+    `default_priority` DEFPRTY; `open_input` the number of handles for input; `uncommitted` whether units of work have
+    messages of it, None if the queue manager does not tell; `process_defined` whether the process that `process` names
+    is there; `initiation` None if there is no queue of the name `initiation_name`.
+    """
+
+    name: str
+    queue_manager: str
+    zos: bool
+    interval: int
+    control: bool
+    type: int
+    trigger_depth: int
+    priority: int
+    fifo: bool
+    default_priority: int
+    transmission: bool
+    shared: bool
+    put_allowed: bool
+    get_allowed: bool
+    depth: int
+    max_depth: int
+    open_input: int
+    readers: tuple[Reader, ...]
+    uncommitted: bool | None
+    process: str
+    process_defined: bool
+    initiation_name: str
+    initiation: InitiationQueue | None

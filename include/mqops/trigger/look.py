@@ -1,0 +1,216 @@
+"""What the conditions for a trigger event need to know, by MQINQ and PCF inquiry of any queue manager."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.mq.inquire import (
+    command,
+    has_uncommitted,
+    inquire_queues,
+    opened,
+    queue_manager_attribute,
+    queue_manager_name,
+)
+from mqops.mq.session import Session, is_gone
+from mqops.trigger.core import InitiationQueue, Reader, TriggeredQueue
+from mqwire import constants as c
+
+_HANDLE_ATTRIBUTES = [
+    *(c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER, c.MQCACH_CHANNEL_NAME, c.MQIACF_OPEN_INPUT_TYPE),
+]
+_OTHER_KINDS = {c.MQQT_REMOTE: "a remote queue", c.MQQT_MODEL: "a model queue", c.MQQT_CLUSTER: "a cluster queue"}
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """What holds for all queues: the queue manager's name, whether it is on z/OS, TRIGINT in milliseconds."""
+
+    name: str
+    zos: bool
+    interval: int
+
+
+def manager(session: Session) -> Manager:
+    """Raises `MQError`."""
+    return Manager(
+        queue_manager_name(session),
+        queue_manager_attribute(session, c.MQIA_PLATFORM) == c.MQPL_ZOS,
+        int(queue_manager_attribute(session, c.MQIA_TRIGGER_INTERVAL)),
+    )
+
+
+def triggered_queue(session: Session, name: str, of: Manager) -> TriggeredQueue:
+    """A local queue, or the one that an alias stands for, as it is now.
+
+    Raises:
+        MQError: there is no such queue, or it may not be inquired.
+        SettingsError: the name is that of a remote or model queue, which holds no messages.
+    """
+    with opened(session, name, c.MQOT_Q) as handle:
+        queue = _Object(session, handle)
+        kind = queue.number(c.MQIA_Q_TYPE)
+        base = queue.text(c.MQCA_BASE_Q_NAME) if kind == c.MQQT_ALIAS else ""
+        if kind == c.MQQT_LOCAL:
+            return _of_local(session, queue, name, of)
+    if base:
+        return triggered_queue(session, base, of)
+    raise SettingsError(
+        f"{name} is {_OTHER_KINDS.get(kind, 'no local queue')}, which holds no messages: name a local queue, for a "
+        "remote queue its transmission queue"
+    )
+
+
+class _Object:
+    """An object that is open for inquiry."""
+
+    def __init__(self, session: Session, handle: int) -> None:
+        self._session, self._handle = session, handle
+
+    def number(self, selector: int) -> int:
+        return int(self._session.inquire(self._handle, selector))
+
+    def text(self, selector: int) -> str:
+        return str(self._session.inquire(self._handle, selector))
+
+
+def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> TriggeredQueue:
+    process, initiation = queue.text(c.MQCA_PROCESS_NAME), queue.text(c.MQCA_INITIATION_Q_NAME)
+    open_input = queue.number(c.MQIA_OPEN_INPUT_COUNT)
+    return TriggeredQueue(
+        name=name,
+        queue_manager=of.name,
+        zos=of.zos,
+        interval=of.interval,
+        control=queue.number(c.MQIA_TRIGGER_CONTROL) == c.MQTC_ON,
+        type=queue.number(c.MQIA_TRIGGER_TYPE),
+        trigger_depth=queue.number(c.MQIA_TRIGGER_DEPTH),
+        priority=queue.number(c.MQIA_TRIGGER_MSG_PRIORITY),
+        fifo=queue.number(c.MQIA_MSG_DELIVERY_SEQUENCE) == c.MQMDS_FIFO,
+        default_priority=queue.number(c.MQIA_DEF_PRIORITY),
+        transmission=queue.number(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
+        shared=of.zos and queue.number(c.MQIA_QSG_DISP) == c.MQQSGD_SHARED,
+        put_allowed=queue.number(c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED,
+        get_allowed=queue.number(c.MQIA_INHIBIT_GET) == c.MQQA_GET_ALLOWED,
+        depth=queue.number(c.MQIA_CURRENT_Q_DEPTH),
+        max_depth=queue.number(c.MQIA_MAX_Q_DEPTH),
+        open_input=open_input,
+        readers=_readers(session, name) if open_input else (),
+        uncommitted=_uncommitted(session, name),
+        process=process,
+        process_defined=bool(process) and _is_defined(session, process),
+        initiation_name=initiation,
+        initiation=_initiation_queue(session, initiation) if initiation else None,
+    )
+
+
+def _is_defined(session: Session, process: str) -> bool:
+    try:
+        with opened(session, process, c.MQOT_PROCESS):
+            return True
+    except MQError as error:
+        if is_gone(error):
+            return False
+        raise
+
+
+def _initiation_queue(session: Session, name: str) -> InitiationQueue | None:
+    try:
+        with opened(session, name, c.MQOT_Q) as handle:
+            queue = _Object(session, handle)
+            if queue.number(c.MQIA_Q_TYPE) != c.MQQT_LOCAL:
+                return InitiationQueue(local=False)
+            open_input = queue.number(c.MQIA_OPEN_INPUT_COUNT)
+            return InitiationQueue(
+                local=True,
+                transmission=queue.number(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
+                put_allowed=queue.number(c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED,
+                get_allowed=queue.number(c.MQIA_INHIBIT_GET) == c.MQQA_GET_ALLOWED,
+                depth=queue.number(c.MQIA_CURRENT_Q_DEPTH),
+                max_depth=queue.number(c.MQIA_MAX_Q_DEPTH),
+                open_input=open_input,
+                readers=_readers(session, name) if open_input else (),
+            )
+    except MQError as error:
+        if is_gone(error):
+            return None
+        raise
+
+
+def _readers(session: Session, queue: str) -> tuple[Reader, ...]:
+    """The programs that have a queue open for input; none if the command server does not tell."""
+    asked: dict[int, Any] = {
+        c.MQCA_Q_NAME: queue.encode("utf-8", "surrogateescape"),
+        c.MQIACF_Q_STATUS_TYPE: c.MQIACF_Q_HANDLE,
+        c.MQIACF_Q_STATUS_ATTRS: _HANDLE_ATTRIBUTES,
+    }
+    try:
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=queue)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return ()
+    return tuple(
+        Reader(
+            application=row.get(c.MQCACF_APPL_TAG, ""),
+            user=row.get(c.MQCACF_USER_IDENTIFIER, ""),
+            channel=row.get(c.MQCACH_CHANNEL_NAME, ""),
+        )
+        for row in rows
+        if row.get(c.MQIACF_OPEN_INPUT_TYPE, c.MQQSO_NO) != c.MQQSO_NO
+    )
+
+
+def _uncommitted(session: Session, queue: str) -> bool | None:
+    """As `has_uncommitted`; None if the command server does not answer or refuses."""
+    try:
+        return has_uncommitted(session, queue)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What triggering is made of on a queue manager: names, in order.
+
+    Attributes: `queues` local queues with TRIGGER or with an INITQ; `processes` that are defined, but for IBM's own;
+    `named` processes that queues name.
+    """
+
+    queues: tuple[str, ...]
+    processes: tuple[str, ...]
+    named: frozenset[str]
+
+
+def definitions(session: Session) -> Definitions:
+    """What an audit looks at. Raises `MQError` if the command server refuses."""
+    wanted = (c.MQIA_TRIGGER_CONTROL, c.MQCA_INITIATION_Q_NAME, c.MQCA_PROCESS_NAME)
+    rows = inquire_queues(session, "*", wanted)
+    concerned = [
+        row for row in rows if row.get(c.MQIA_TRIGGER_CONTROL) == c.MQTC_ON or row.get(c.MQCA_INITIATION_Q_NAME)
+    ]
+    return Definitions(
+        queues=tuple(sorted(row[c.MQCA_Q_NAME] for row in concerned)),
+        processes=_processes(session),
+        named=frozenset(row.get(c.MQCA_PROCESS_NAME, "") for row in rows),
+    )
+
+
+def _processes(session: Session) -> tuple[str, ...]:
+    try:
+        rows = command(session, "MQCMD_INQUIRE_PROCESS", {c.MQCA_PROCESS_NAME: b"*"})
+    except MQError as error:
+        if is_gone(error):
+            return ()
+        raise
+    return tuple(
+        sorted(
+            row[c.MQCA_PROCESS_NAME]
+            for row in rows
+            if c.MQCA_PROCESS_NAME in row and not row[c.MQCA_PROCESS_NAME].startswith("SYSTEM.")
+        )
+    )

@@ -1,0 +1,69 @@
+"""`python -m mqops_demo.fill` (`make demo`): the incident, for a person to deal with in Airflow's UI."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from mqops.counted import counted
+from mqops.printable import printable
+from mqops_demo import airflow_home, airflow_processes, estate
+from mqops_demo.airflow_home import AirflowHome
+
+FILLED = ("SYSTEM.DEAD.LETTER.QUEUE", "PAYMENTS.IN.BOQ", "DESK.BOQ", "CARDS.OFFERS")
+DAGS = {
+    "qm1_dlq_rules": "the dead-letter queue, by its rules table. Begin here",
+    "qm1_backout_reprocess": "the backout queues",
+    "qm1_expiry_scan": "the messages that have expired",
+    "qm1_snapshot_quality": "what is wrong with which message. It fails, as it should: its checks find the incident",
+}
+HOW = """\
+A run is a dry run unless you take the tick out of "Dry run": then it waits until user approver answers under
+"Required Actions".
+mq_undo puts back what a run moved. mq_stop is the kill switch."""
+
+
+def fill(report: Callable[[str], None]) -> None:
+    """Make the queue managers where they are missing, start them, and let the incident happen."""
+    home = airflow_home.home()
+    os.environ["MQLITE_HOME"] = str(home.queue_managers)
+    home.queue_managers.mkdir(parents=True, exist_ok=True, mode=0o700)
+    estate.create_and_start()
+    from mqops_demo import incident, poison  # noqa: PLC0415 - pymqi is wanted only now
+
+    incident.happen(report)
+    poison.happen(report)
+    told(home, report)
+
+
+def told(home: AirflowHome, report: Callable[[str], None]) -> None:
+    """What is on the queues now, and which DAG deals with it."""
+    import pymqi  # noqa: PLC0415
+
+    connection = pymqi.connect("QM1")
+    try:
+        depths = {queue: estate.depth_of(connection, queue) for queue in FILLED}
+    finally:
+        connection.disconnect()
+    report("")
+    for queue, depth in depths.items():
+        report(f"{counted(depth, 'message', spec=',')} on {queue} of QM1")
+    report("")
+    if airflow_processes.running(home):
+        report(f"Open {home.address}/dags and trigger a DAG (login: user operator, see `make up`):")
+    else:
+        report("Start Airflow with `make up`, log in as it says, and trigger a DAG:")
+    for dag, what in DAGS.items():
+        report(f"  {dag:<22} {what}")
+    for line in HOW.splitlines():
+        report(line)
+
+
+def main() -> int:
+    fill(lambda text: print(printable(text), flush=True))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

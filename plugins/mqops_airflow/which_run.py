@@ -1,0 +1,118 @@
+"""Which run of the lake a form means, and which runs a form offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mqops.errors import LakeError, SettingsError
+from mqops.estate import Section, dag_prefix
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder, find_run, folder_of
+from mqops.printable import printable
+from mqops_airflow.run_folder import HANDED_ON, folders, run_key
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.estate import EstateFile
+
+OFFERED = 20
+"""Runs that a form offers, the latest."""
+UNDO = "mq_undo"
+UNFINISHED = ("queued", "running")
+
+
+def run_named(lake: Path, estate: EstateFile, *, name: str, queue_manager: str, planned: bool = False) -> RunFolder:
+    """The run that a form names, by its key in the lake or by Airflow's run id.
+
+    Parameters: `planned` whether it must have a plan.
+
+    Raises:
+        SettingsError: the lake has no such run, or runs of several DAGs have this id.
+    """
+    if not RunFolder.at(lake, queue_manager, name).path.is_dir():
+        found = list(_of_airflow(lake, estate, name, queue_manager))
+        if len(found) > 1:
+            keys = ", ".join(run.run for run in found)
+            raise SettingsError(f"several DAGs have a run {printable(name)}; enter the name of one of them: {keys}")
+        if found:
+            name = found[0].run
+    return find_run(lake, key=name, queue_manager=queue_manager, planned=planned)
+
+
+def _of_airflow(lake: Path, estate: EstateFile, run_id: str, queue_manager: str) -> Iterator[RunFolder]:
+    """The last folder of each DAG's run with this id."""
+    settings = estate.estate.queue_managers[queue_manager]
+    dag_ids = [f"{dag_prefix(queue_manager)}_{workflow}" for workflow, _section in settings.workflows(Section)]
+    for dag_id in (*dag_ids, UNDO):
+        for _number, folder in reversed(folders(lake, queue_manager, run_key(dag_id, run_id))):
+            if (folder.path / HANDED_ON).exists():
+                kept = read_json(folder.path / HANDED_ON)
+                if (kept["dag_id"], kept["run_id"]) == (dag_id, run_id):
+                    yield folder
+                    break
+
+
+def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterable[str]) -> str:
+    """Which unfinished run of the same DAG acts, or waits to act, on one of these queues, in words; "" if none does.
+
+    Two such runs would lose nothing: each moves the messages of its own plan, and counts those that the other one took
+    as gone. But people would be asked twice about the same messages.
+    """
+    from mqops_airflow import answer  # noqa: PLC0415
+
+    own, wanted = context["dag_run"], set(queues)
+    for run in _runs(lake, [queue_manager]):
+        if run.summary_json.exists() or not (run.path / HANDED_ON).exists():
+            continue
+        try:
+            kept = read_json(run.path / HANDED_ON)
+        except LakeError:  # the run itself says so; it keeps nobody waiting
+            continue
+        found = kept["found"]
+        if kept["dag_id"] != own.dag_id or kept["run_id"] == own.run_id or not found.get("acts"):
+            continue
+        shared = sorted(wanted & set(found["queue"].split(",")))
+        if shared and context["ti"].get_dagrun_state(own.dag_id, kept["run_id"]) in UNFINISHED:
+            asked = answer.read_question(str(run.path))
+            waits = asked is not None and asked.answer is None
+            what = "waits for an answer" if waits else "is at work"
+            do = "answer it under Required Actions" if waits else "let it end"
+            return printable(
+                f"Run {kept['run_id']}, which {found['requested_by']} started, {what} on {', '.join(shared)}. This run "
+                f"plans nothing: {do}, then start a new run. A dry run is possible meanwhile"
+            )
+    return ""
+
+
+def undoable(lake: Path, queue_managers: Iterable[str]) -> list[str]:
+    """The keys of the latest runs that have begun to act and are no undos, the latest first."""
+    return _latest(
+        run
+        for run in _runs(lake, queue_managers)
+        if run.issued_json.exists() and run.plan_json.exists() and not run.undo_json.exists()
+    )
+
+
+def unproved(lake: Path, queue_managers: Iterable[str]) -> list[str]:
+    """The keys of the latest runs whose plan is not proved yet, the latest first."""
+    runs = _runs(lake, queue_managers)
+    return _latest(run for run in runs if run.plan_json.exists() and not run.summary_json.exists())
+
+
+def _runs(lake: Path, queue_managers: Iterable[str]) -> Iterator[RunFolder]:
+    """The runs of the lake. Where it cannot be seen, there are none to offer."""
+    for name in queue_managers:
+        with suppress(OSError, SettingsError):
+            yield from (RunFolder(path) for path in (folder_of(lake, name) / "runs").iterdir())
+
+
+def _latest(runs: Iterable[RunFolder]) -> list[str]:
+    when: dict[str, float] = {}
+    for run in runs:
+        with suppress(OSError):
+            when[run.run] = run.path.stat().st_mtime
+    return sorted(when, key=lambda key: (-when[key], key))[:OFFERED]

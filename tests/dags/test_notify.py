@@ -1,0 +1,111 @@
+"""Who is told what waits for them: by a notifier that the estate names, and never at the expense of the run."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from datetime import timedelta
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+from airflow.sdk.bases.notifier import BaseNotifier
+
+from mqops.errors import SettingsError
+from mqops.estate import Notify
+from mqops.lake.files import write_json
+from mqops.lake.run import RunFolder
+from mqops_airflow import notify
+from mqops_airflow.answer import Answer, Asked, Question, write_question
+from mqops_airflow.run_folder import HANDED_ON, run_key
+
+RUN = SimpleNamespace(dag_id="qm1_dlq_rules", run_id="manual__1+00:00")
+TOLD: list[str] = []
+
+
+class Recording(BaseNotifier):
+    """Keeps what it was made to say; says nothing where it is to fail."""
+
+    template_fields = ("text",)
+
+    def __init__(self, text: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.text = text
+
+    def notify(self, context: Any) -> None:
+        if self.text == "fail":
+            raise RuntimeError("no server\nof mail")
+        TOLD.append(self.text)
+
+    async def async_notify(self, context: Any) -> None:
+        self.notify(context)
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    module = ModuleType("recording")
+    module.Recording = Recording  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "recording", module)
+    TOLD.clear()
+    return TOLD
+
+
+def recording(text: str = "{{ mqops.subject }} / {{ mqops.text }} / {{ mqops.link }}") -> Notify:
+    return Notify(notifier="recording.Recording", arguments={"text": text})
+
+
+def test_it_is_told_with_a_link_to_the_run(said: list[str]) -> None:
+    notify.tell_people(notify.named(recording()), {"dag_run": RUN}, subject="act?", text="all")
+    (text,) = said
+    assert text.startswith("act? / all / ")
+    assert text.endswith("/dags/qm1_dlq_rules/runs/manual__1%2B00%3A00")
+
+
+def test_a_notifier_that_fails_is_a_warning(said: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    notify.tell_people(notify.named(recording("fail")), {"dag_run": RUN}, subject="s", text="t")
+    assert "Nobody was told, the notifier failed: no server" in caplog.text
+    assert said == []
+
+
+@pytest.mark.parametrize("name", ["os.path.join", "no.such.module", "airflow.sdk.NoSuchThing"])
+def test_what_is_no_notifier_is_refused_when_the_dags_are_made(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"notify: {name} "):
+        notify.named(Notify(notifier=name))
+
+
+def test_before_the_time_out_it_is_told_while_the_question_is_open(said: list[str], estate_folder: Path) -> None:
+    run = {"dag_id": RUN.dag_id, "dag_run_id": RUN.run_id}
+    told = lambda: asyncio.run(  # noqa: E731
+        notify.before_time_out(**notify.named(recording()), queue_manager="QM1", context={"dag_run": run})
+    )
+    told()
+    assert said == []  # it has not begun to plan
+    folder = RunFolder.at(estate_folder / "lake", "QM1", run_key(RUN.dag_id, RUN.run_id)).create()
+    write_json(folder.path / HANDED_ON, {"dag_id": RUN.dag_id, "run_id": RUN.run_id, "found": {}})
+    plan = {"run": "r", "workflow": "dlq_rules", "queue_manager": "QM1", "queue": "Q", "digest": "d", "rules": []}
+    plan |= {"table_source": "", "table_digest": "", "table_text": "", "observed": 0, "rows": 0, "bytes": 0}
+    write_json(folder.path / "plan.json", {**plan, "counts": []})
+    asked = Question(dag_id=RUN.dag_id, run_id=RUN.run_id, digest="d", text="t")
+    answer = Answer(approved=True, by_id="bob", by="bob", at="t")
+    write_question(str(folder.path), Asked(question=asked, task_instance="x"))
+    told()
+    write_question(str(folder.path), Asked(question=asked, task_instance="x", answer=answer))
+    told()
+    (text,) = said
+    assert text.startswith("Still open: QM1: act on 0 of 0 messages of Q? / The question is still open")
+
+
+def test_the_estate_names_it_once_for_all_dags(said: list[str], dag_file: Any, estate_folder: Path) -> None:
+    estate = estate_folder / "estate.yaml"
+    named = "notify: {notifier: recording.Recording, arguments: {text: x}, before: 30m}\n"
+    estate.write_text(estate.read_text() + named)
+    (dlq,) = (dag for dag in vars(dag_file("dlq_rules")).values() if isinstance(dag, DAG))
+    undo = dag_file("undo").mq_undo
+    for dag in (dlq, undo):
+        for task in ("approve", "prove"):
+            assert dag.get_task(task).notify == {"notifier": "recording.Recording", "arguments": {"text": "x"}}
+    (alert,) = dlq.deadline
+    assert alert.interval == timedelta(hours=7, minutes=30)
+    assert alert.callback.path == "mqops_airflow.notify.before_time_out"

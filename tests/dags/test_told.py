@@ -1,0 +1,63 @@
+"""How a run ended, in words: who decided, what was done, what to do next."""
+
+from __future__ import annotations
+
+import pytest
+
+from mqops.model import RunSummary
+from mqops_airflow.answer import Answer
+from mqops_airflow.told import Ending, told
+
+SUMMARY = RunSummary(
+    **{"run": "r1", "workflow": "dlq_rules", "queue_manager": "QM1", "queue": "DLQ", "plan": "d"},
+    **{"planned": 2330, "moved": 400, "discarded": 300, "left": 1630},
+)
+NO = Answer(approved=False, by_id="bob", by="bob", at="t")
+YES = Answer(approved=True, by_id="bob", by="bob", at="t")
+LATE = Answer(approved=False, by_id="", by="", at="t")
+COUNTS = "400 moved + 300 discarded + 1,630 left + 0 gone of 2,330 messages"
+STOP = "All acting on QM1 was stopped by carol at t (night)"
+
+
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [
+        (Ending(acted="skipped", approved="skipped", stopped_by_plan="dry run: 3 messages"), "Dry run: 3 messages."),
+        (
+            Ending(acted="skipped", approved="success", answer=NO),
+            "Nothing was moved: the plan was rejected by bob. Start a new run to ask again.",
+        ),
+        (
+            Ending(acted="skipped", approved="success", answer=LATE),
+            "Nothing was moved: nobody answered in time, which counts as Reject. Start a new run to ask again.",
+        ),
+        (Ending(acted="skipped", approved="skipped"), "Nothing was moved: the task act was skipped."),
+        (
+            Ending(acted="upstream_failed", approved="failed", answer=YES),
+            "Nothing was moved: the approval was refused. The log of the task approve says why.",
+        ),
+        (Ending(acted="success", approved="success", answer=YES), f"Approved by bob: {COUNTS}. This balances."),
+        (
+            Ending(acted="success", approved="skipped"),
+            f"Approved by the policy of the estate: {COUNTS}. This balances.",
+        ),
+        (
+            Ending(acted="failed", approved="success", answer=YES, stops=[STOP]),
+            f"Stopped: {STOP}. So far {COUNTS}. Nothing is lost. To go on, run mq_stop with Do = resume for queue "
+            "manager QM1, then clear the task act of this run.",
+        ),
+        (
+            Ending(acted="failed", approved="success", answer=YES),
+            f"act ended as failed: {COUNTS}. Nothing is lost: its log says why it ended. Clear the task act to go on.",
+        ),
+    ],
+)
+def test_each_ending_has_its_words(ending: Ending, words: str) -> None:
+    assert told(ending, SUMMARY) == words
+
+
+def test_a_run_that_does_not_balance_does_not_say_so() -> None:
+    from dataclasses import replace  # noqa: PLC0415
+
+    ending = Ending(acted="success", approved="success", answer=YES)
+    assert told(ending, replace(SUMMARY, balanced=False)).endswith("This does NOT balance.")

@@ -1,0 +1,244 @@
+"""Acting with care on the command line: what asks first, what a plan may be carried out with, what can be undone at
+once, and what a check finds before anything is begun."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from mq_support import DLQ, dead_letter, let_expire, until
+from pymqi import CMQC
+
+TABLE = "ACTION(RETRY)\n"
+QUEUES = "DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\n"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc=QUEUES)
+
+
+def test_age_out_asks_first(manager, mqops_here):
+    manager.put("A", [({}, b"x")] * 2)
+    age_out = ["expiry", "age-out", "A", "-m", "QM1", "--older-than", "1s"]
+    until(lambda: _old(mqops_here, age_out))
+    refused = mqops_here(*age_out, text="n\n", expect=1)
+    assert "Discard these messages? [y/N]: n" in refused.stdout
+    assert "       2  " in refused.stdout
+    assert manager.depth("A") == 2
+    assert "--json cannot ask for confirmation" in mqops_here(*age_out, "--json", expect=2).stderr
+    assert "2 discarded" in mqops_here(*age_out, text="y\n").stdout
+    assert "Discard these messages?" not in mqops_here(*age_out).stdout  # there is nothing to ask about
+    manager.put("B", [({}, b"x")])
+    assert json.loads(mqops_here("expiry", "age-out", "B", "-m", "QM1", "--older-than", "1d", "--yes", "--json").stdout)
+
+
+def _old(mqops_here, age_out: list[str]) -> bool:
+    """Whether both messages are old enough."""
+    plan = json.loads(mqops_here(*age_out, "--dry-run", "--json").stdout)["plan"]
+    return plan["actions"] == {"EXPIRE": 2}
+
+
+def test_a_plan_is_carried_out_more_carefully_than_it_says(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(4)])
+    planned = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", DLQ, "QM1", text=TABLE).stdout)["plan"]
+    act = ["dlq", "act", planned["run"], "--approve", planned["digest"], "--json"]
+    summary = json.loads(mqops_here(*act, "--canary", "1", "--canary-wait", "0", "--pace", "1000").stdout)
+    assert (summary["moved"], summary["left_because"]) == (1, {"no program has read the canary": 3})
+    assert any(line.startswith("pace: 1000 messages a second") for line in summary["remarks"])
+    again = mqops_here(*act, "--pace", "5", expect=1)
+    assert "was begun: how it is carried out cannot be changed any more" in again.stderr
+
+
+def test_care_takes_nothing_from_what_was_planned(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(4)])
+    careful = ["--in-flight", "2", "--patience", "0"]
+    planned = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", DLQ, "QM1", *careful, text=TABLE).stdout)
+    plan = planned["plan"]
+    act = ["dlq", "act", plan["run"], "--approve", plan["digest"], "--in-flight", "50", "--patience", "0", "--json"]
+    summary = json.loads(mqops_here(*act).stdout)
+    assert (summary["moved"], summary["left"]) == (2, 2)
+
+
+def passes(manager, mqops_here, *bodies: bytes) -> list[str]:
+    """Runs of handlers that each end when the queue is empty."""
+    runs = []
+    for body in bodies:
+        manager.put(DLQ, [dead_letter("A", body)])
+        done = mqops_here("dlq", "run", "--json", DLQ, "QM1", text=f"WAIT(NO)\n{TABLE}")
+        runs += [json.loads(line)["run"] for line in done.stdout.splitlines()]
+    return runs
+
+
+def test_runs_since_a_time_are_undone_newest_first(manager, mqops_here):
+    (first,) = passes(manager, mqops_here, b"before")
+    since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    while datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") == since:
+        pass
+    since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    second, third = passes(manager, mqops_here, b"x", b"y")
+    assert "--since needs the queue manager" in mqops_here("undo", "--since", since, expect=2).stderr
+    assert "Name a run" in mqops_here("undo", first, "--since", since, "-m", "QM1", expect=2).stderr
+    assert "Name a run" in mqops_here("undo", expect=2).stderr
+    told = mqops_here("undo", "--since", since, "-m", "QM1", "--dry-run").stdout
+    assert told.startswith(f"2 runs to undo: {third}, {second}\n")
+    done = mqops_here("undo", "--since", since, "-m", "QM1", "--yes", "--json").stdout
+    assert [json.loads(line)["moved"] for line in done.splitlines()] == [1, 1]
+    assert manager.bodies("A") == [b"before"]
+
+
+def test_the_session_of_a_handler_is_undone_as_a_whole(manager, mqops_here):
+    """SHUT makes the first pass fail for one message, whose second try is a pass of its own."""
+    manager.mqsc("DEFINE QLOCAL(SHUT) PUT(DISABLED)\n")
+    manager.put(DLQ, [dead_letter("A", b"x"), dead_letter("SHUT", b"y")])
+    table = "RETRYINT(1) WAIT(NO)\nDESTQ(SHUT) ACTION(RETRY)\nDESTQ(SHUT) ACTION(FWD) FWDQ(B)\nACTION(RETRY)\n"
+    done = mqops_here("dlq", "run", "--json", DLQ, "QM1", text=table).stdout
+    runs = [json.loads(line)["run"] for line in done.splitlines()]
+    assert len(runs) == 2
+    other = passes(manager, mqops_here, b"another session")
+    told = mqops_here("undo", runs[0], "--session", "--yes").stdout
+    assert told.startswith(f"2 runs to undo: {runs[1]}, {runs[0]}\n")
+    assert (manager.depth("B"), manager.bodies("A"), manager.depth(DLQ)) == (0, [b"another session"], 2)
+    assert json.loads(mqops_here("undo", other[0], "--session", "--dry-run", "--json").stdout)["plan"]["rows"] == 1
+
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq
+    storage: [PARKED, MANY.*]
+    dlq_rules:
+      rules: t.rules
+      queue: OTHER.DLQ
+      schedule: "{schedule}"
+    backout_reprocess:
+      rules: t.rules
+      quarantine: NO.QUARANTINE
+"""
+
+
+@pytest.mark.parametrize("schedule", ["5 * * * *", "@daily"])
+def test_a_schedule_that_is_one_is_taken(manager, mqops_here, tmp_path, schedule):
+    (tmp_path / "t.rules").write_text(TABLE)
+    (tmp_path / "e.yaml").write_text(ESTATE.format(schedule=schedule))
+    mqops_here("estate", "check", str(tmp_path / "e.yaml"))
+
+
+@pytest.mark.parametrize("schedule", ["61 * * * *", "x y z a b", "* * * * mondays", "5/ * * * *", "* * *"])
+def test_a_schedule_that_is_none_is_refused(manager, mqops_here, tmp_path, schedule):
+    (tmp_path / "t.rules").write_text(TABLE)
+    (tmp_path / "e.yaml").write_text(ESTATE.format(schedule=schedule))
+    refused = mqops_here("estate", "check", str(tmp_path / "e.yaml"), expect=1).stdout
+    assert "schedule" in refused
+    assert f"must be five cron fields or one of @hourly @daily @weekly @monthly (found '{schedule}')" in refused
+
+
+def test_live_names_the_queues_that_are_missing(manager, mqops_here, tmp_path):
+    (tmp_path / "t.rules").write_text(f"{TABLE.strip()} RETRY(2)\nACTION(FWD) FWDQ(NO.TARGET)\n")
+    (tmp_path / "e.yaml").write_text(ESTATE.format(schedule="5 * * * *"))
+    check = ["estate", "check", str(tmp_path / "e.yaml"), "--live", "--json"]
+    errors = json.loads(mqops_here(*check, expect=1).stdout)["errors"]
+    names = ["OTHER.DLQ", "NO.QUARANTINE", "PARKED"]
+    assert [error.split()[1] for error in errors[:3]] == names
+    assert errors[0] == "QM1: OTHER.DLQ is not there, and dlq_rules.queue names it: define it, or correct the name"
+    assert errors[3] == ("QM1: t.rules:2: FWDQ NO.TARGET does not exist on QM1: MQRC_UNKNOWN_OBJECT_NAME (2085)")
+    manager.mqsc("".join(f"DEFINE QLOCAL({name})\n" for name in [*names, "NO.TARGET"]))
+    assert json.loads(mqops_here(*check).stdout)["errors"] == []
+
+
+def test_explain_takes_symbolic_names_and_says_what_is_hidden(manager, mqops_here, tmp_path):
+    table, messages = tmp_path / "t.rules", tmp_path / "m.jsonl"
+    table.write_text("REASON(MQRC_Q_FULL) ACTION(IGNORE)\nACTION(RETRY)\n")
+    messages.write_text('{"REASON": "MQRC_Q_FULL", "FEEDBACK": "MQFB_EXPIRATION"}\n{"REASON": "2085"}\n')
+    explain = ["rules", "explain", str(table), "--messages", str(messages)]
+    told = mqops_here(*explain).stdout
+    assert "  line 2: RETRY, 1 try (never: hidden by the IGNORE at line 1)" in told
+    first, second = (json.loads(line)["matches"] for line in mqops_here(*explain, "--json").stdout.splitlines())
+    assert [(one["line"], one.get("hidden_by")) for one in first] == [(1, None), (2, 1)]
+    assert [(one["line"], one.get("hidden_by")) for one in second] == [(2, None)]
+    messages.write_text('{"REASON": "MQRC_Q_FUL"}\n')
+    refused = mqops_here(*explain, "--json", expect=2)
+    assert (
+        "REASON: 'MQRC_Q_FUL' is no number and no symbolic name MQRC_*"
+        in json.loads(refused.stdout)["error"]["message"]
+    )
+    assert "did you mean MQRC_Q_FULL?" in refused.stderr
+
+
+def runs_in(tmp_path) -> list[str]:
+    return [path.name for path in (tmp_path / "lake").glob("QM1/runs/*")]
+
+
+@pytest.mark.parametrize("more", [["--dry-run"], ["--once"], ["--dry-run", "--json"]])
+def test_an_empty_queue_makes_no_run_and_offers_no_approval(manager, mqops_here, tmp_path, more):
+    said = mqops_here("dlq", "run", DLQ, "QM1", *more, text=TABLE).stdout
+    if "--json" in more:
+        assert (json.loads(said)["planned"], json.loads(said)["run"]) == (0, "")
+    else:
+        assert said == f"nothing to do: {DLQ} of QM1 is empty\n"
+    manager.put("A", [({}, b"x")])
+    assert mqops_here("expiry", "age-out", "B", "-m", "QM1", "--older-than", "1d", "--yes").stdout == (
+        "nothing to do: B of QM1 is empty\n"
+    )
+    assert runs_in(tmp_path) == []
+
+
+def test_a_pass_whose_messages_all_expired_makes_no_run(manager, mqops_here, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x", Expiry=1)])
+    let_expire(1)
+    said = mqops_here("dlq", "run", "--once", DLQ, "QM1", text=TABLE).stdout.splitlines()
+    assert said == [
+        f"{DLQ}: the queue manager discarded 1 expired message when the queue was browsed",
+        f"nothing to do: {DLQ} of QM1 is empty",
+    ]
+    assert runs_in(tmp_path) == []
+
+
+def test_a_rehearsal_that_moves_nothing_offers_no_approval(manager, mqops_here):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    said = mqops_here("dlq", "run", "--dry-run", DLQ, "QM1", text="ACTION(IGNORE)\n").stdout
+    assert "to carry it out" not in said
+    document = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", DLQ, "QM1", text="ACTION(IGNORE)\n").stdout)
+    assert "carry_out" not in document
+
+
+def test_a_pass_that_fails_before_it_is_begun_leaves_no_run(manager, mqops_here, tmp_path):
+    manager.mqsc("ALTER QLOCAL(A) GET(DISABLED)\n")
+    manager.put("A", [({}, b"x")])
+    mqops_here("expiry", "age-out", "A", "-m", "QM1", "--older-than", "1d", "--yes", expect=1)
+    mqops_here("snapshot", "A", "-m", "QM1", expect=1)
+    assert runs_in(tmp_path) == []
+    manager.put(DLQ, [dead_letter("B", b"x")])
+    (run,) = [json.loads(mqops_here("dlq", "run", "--once", "--json", DLQ, "QM1", text=TABLE).stdout)["run"]]
+    mqops_here("undo", run, text="n\n", expect=1)
+    assert runs_in(tmp_path) == [run]
+
+
+def test_a_put_by_the_authority_of_a_message_names_the_user_and_the_queue(manager, mqops_here):
+    users = {"UserIdentifier": "alice", "PutApplType": 6, "PutApplName": "p", "PutDate": "20250101", "PutTime": "0" * 8}
+    messages = [dead_letter("A", b"x", **users), dead_letter("A", b"y", **users)]
+    manager.put(DLQ, messages, options=CMQC.MQOO_SET_ALL_CONTEXT)
+    done = mqops_here("dlq", "run", "--once", "--json", DLQ, "QM1", text="ACTION(RETRY) PUTAUT(CTX)\n")
+    summary = json.loads(done.stdout)
+    assert summary["reasons"] == {"MQRC_NOT_AUTHORIZED": 2}
+    assert summary["remarks"][-1] == (
+        "user alice needs PUT and PASSALL on A@QM1 for 2 messages (PUTAUT(CTX)), and the user of the connection needs "
+        "ALTUSR on the queue manager"
+    )
+
+
+def test_a_group_that_the_table_would_split_stays_and_this_is_told(manager, mqops_here):
+    group = {"GroupId": b"G" * 24, "MsgFlags": CMQC.MQMF_MSG_IN_GROUP}
+    messages = [dead_letter(queue, b"x", MsgSeqNumber=number, **group) for number, queue in enumerate("AB", start=1)]
+    manager.put(DLQ, messages)
+    table = "DESTQ(A) ACTION(RETRY)\nACTION(FWD) FWDQ(B)\n"
+    stays = f"mqops: 2 messages stay on {DLQ}: the table sends messages of one MQ group to different queues. runmqdlq"
+    assert stays in mqops_here("dlq", "run", "--dry-run", DLQ, "QM1", text=table).stderr
+    done = mqops_here("dlq", "run", "--once", DLQ, "QM1", text=table)
+    assert stays in done.stderr
+    assert "2 planned = 0 moved" in done.stdout
+    alone = mqops_here("dlq", "run", "--once", "--split-groups", DLQ, "QM1", text=table)
+    assert "stay on" not in alone.stderr
+    assert (manager.depth("A"), manager.depth("B"), manager.depth(DLQ)) == (1, 1, 0)

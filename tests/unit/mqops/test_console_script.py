@@ -1,0 +1,61 @@
+"""Each command does its work when the console script starts it, and nothing has imported anything before."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mq_support import DLQ, dead_letter
+
+from mqops.cli import COMMANDS
+
+TABLE = "ACTION(RETRY)\n"
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+
+
+@pytest.fixture
+def script(manager, tmp_path):
+    """Runs the installed `mqops`; what it says."""
+
+    def run(*arguments: str, text: str = "") -> str:
+        environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(tmp_path / "lake")}
+        command = [str(Path(sys.executable).with_name("mqops")), *arguments]
+        done = subprocess.run(command, input=text, env=environment, text=True, capture_output=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_each_command_works_as_a_program(manager, script, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    table = tmp_path / "table.rules"
+    table.write_text(TABLE)
+    said = {
+        "rules": script("rules", "check", str(table)),
+        "estate": script("estate", "check", str(ROOT / "include/estate.yaml")),
+        "quality": script("quality", "suite", str(ROOT / "tests/data/suites/quick.yaml")),
+        "snapshot": script("snapshot", DLQ, "-m", "QM1"),
+        "expiry": script("expiry", "forecast", DLQ, "-m", "QM1"),
+        "backout": script("backout", "run", "A", "-m", "QM1", "--dry-run", text=TABLE),
+        "trigger": script("trigger", "audit", "-m", "QM1"),
+        "stop": script("stop", "-m", "QM1"),
+        "resume": script("resume", "-m", "QM1"),
+        "dlq": script("dlq", "run", "--once", DLQ, "QM1", "--json", text=TABLE),
+        "ledger": script("ledger", "verify"),
+    }
+    run = json.loads(said["dlq"])
+    said["undo"] = script("undo", run["run"], "-m", "QM1", "--yes")
+    assert said.keys() == {*COMMANDS, "undo"}  # the other deciders' names are those of commands above
+    assert (run["moved"], run["balanced"]) == (1, True)
+    assert said["ledger"] == "QM1: 2 lines, unbroken\n"
+    assert said["undo"].endswith("1 planned = 1 put back + 0 left + 0 gone: balances\n")

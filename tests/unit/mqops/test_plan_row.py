@@ -1,0 +1,86 @@
+"""The row of a plan: its columns, the bytes of its file and its digest stay those of the versions before."""
+
+from __future__ import annotations
+
+import json
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mqops.act.approved_plan import plan_rows, read_approved_plan
+from mqops.actions import Action, Effect
+from mqops.decide.arrow import PLAN
+from mqops.decide.in_process import decide
+from mqops.errors import PlanChanged
+from mqops.lake.parquet import write_parquet
+from mqops.rules import parse
+
+sys.path.insert(0, str(Path(__file__).parent))
+from snapshots import dead_letter, recorded
+
+TABLE = """\
+* MQOPS EXTENSIONS
+DESTQ(RETRY) ACTION(RETRY) MAXREPLAY(3)
+DESTQ(DROP) ACTION(DISCARD)
+DESTQ(MOVE) ACTION(FWD) FWDQ(PARKED) FWDQM(QM2) HEADER(NO)
+DESTQ(USER) ACTION(RETRY) PUTAUT(CTX)
+DESTQ('SYSTEM.*') ACTION(RETRY)
+"""
+QUEUES = ("RETRY", "DROP", "MOVE", "USER", "SYSTEM.ADMIN.COMMAND.QUEUE", "NOBODY")
+
+
+def planned(lake: Path):
+    messages = [dead_letter(queue, b"body") for queue in QUEUES]
+    run = recorded(lake, [*messages, ({"Format": "MQSTR"}, "headless ü".encode())])
+    return run, decide(run, parse(TABLE).table, text=TABLE, source="<rules>")
+
+
+DIGEST = "53fbac80a6c39a41b5cfbfbff83fea885adaa0a783e3e7b0be55631ef6dcd979"
+ROWS = "62b61dc67da078d2db9d8baa9ca14bbbadb346dc8dc6eff6816ea085d2fe2c4c"
+SCHEMA = """\
+row int64!, queue string!, msg_key string!, msg_id binary!, correl_id binary!, put_date string!, put_time string!, \
+body_sha256 binary!, body_length int64!, dlh_reason int32, dlh_dest_q string, dlh_dest_q_mgr string, \
+put_appl_name string!, rule_line int32, rule_key string, action string!, dest_q string!, dest_q_mgr string!, \
+header bool!, putaut string!, alternate_user string!, tries int32!, unit_group string!, order_key string!, \
+together int64!"""
+"""Made by the version before the row was a type; `!` marks a column that is never null."""
+
+
+def test_a_plan_has_the_digest_and_the_columns_of_the_versions_before(tmp_path):
+    run, plan = planned(tmp_path)
+    assert plan.digest == DIGEST
+    rows = pq.read_table(run.plan).to_pylist()
+    assert sha256(repr([list(row.items()) for row in rows]).encode()).hexdigest() == ROWS
+    assert ", ".join(f"{field.name} {field.type}{'' if field.nullable else '!'}" for field in PLAN) == SCHEMA
+    assert pq.read_schema(run.plan / "part-00000.parquet").equals(PLAN)
+
+
+def test_rows_are_read_as_they_were_written(tmp_path):
+    run, plan = planned(tmp_path)
+    rows = list(plan_rows(run, read_approved_plan(run)))
+    assert [row._asdict() for row in rows] == pq.read_table(run.plan).to_pylist()
+    assert [row.action for row in rows if row.action.acts] == ["RETRY", "DISCARD", "FWD", "RETRY"]
+    assert plan.actions == {"RETRY": 2, "DISCARD": 1, "FWD": 1, "PROTECTED": 1, "IGNORE": 1, "ERROR": 1}
+
+
+def test_a_plan_with_an_action_of_another_version_is_refused(tmp_path):
+    run, _plan = planned(tmp_path)
+    table = pq.read_table(run.plan)
+    at = table.schema.get_field_index("action")
+    words = pa.array(["TELEPORT", *table["action"].to_pylist()[1:]], type=pa.string())
+    write_parquet(run.plan, PLAN, table.set_column(at, PLAN.field("action"), words).to_batches())
+    with pytest.raises(PlanChanged, match="action 'TELEPORT', which this version of mqops does not know; make a new"):
+        list(plan_rows(run, read_approved_plan(run)))
+
+
+def test_an_action_is_its_word_for_json_and_has_one_effect():
+    assert json.dumps({"action": Action.FWD, Action.RETRY: 1}) == '{"action": "FWD", "RETRY": 1}'
+    assert f"{Action.FWD}" == Action.FWD.value == "FWD" == Action("FWD")
+    assert [action.name for action in Action if action.puts] == ["RETRY", "FWD"]
+    assert [action.name for action in Action if action.discards] == ["DISCARD", "EXPIRE"]
+    assert [action.name for action in Action if action.puts_back] == ["RESTORE", "RETURN"]
+    assert {action.effect for action in Action if not action.acts} == {Effect.LEAVE, Effect.REFUSE}

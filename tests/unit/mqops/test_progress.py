@@ -1,0 +1,173 @@
+"""While messages move: the run's key first, lines that grow to the total, and an error in the middle that says how to
+go on. Standard output has the outcome alone."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import shlex
+import stat
+
+import pytest
+from act_support import planned
+from mq_support import DLQ, dead_letter
+from pymqi import CMQC
+
+from mqops.act.core.progress import Tally, UnitDone
+from mqops.act.in_process import act
+from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+
+RETRY = "ACTION(RETRY)\n"
+LEDGER = "MQOPS.LEDGER"
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\nDEFINE QLOCAL(APP.BACKOUT)\n")
+
+
+def fill(manager, count: int) -> list[bytes]:
+    bodies = [b"%d" % number for number in range(count)]
+    manager.put(DLQ, [dead_letter("A", body) for body in bodies])
+    return bodies
+
+
+def progress_lines(stderr: str) -> list[str]:
+    """What mqops says besides the AMQ lines of the handler."""
+    return [line.removeprefix("mqops: ") for line in stderr.splitlines() if line.startswith("mqops: ")]
+
+
+def done_of(lines: list[str], planned: int) -> list[int]:
+    return [int(found[1]) for line in lines if (found := re.search(rf": (\d+) of {planned} messages? done", line))]
+
+
+def test_lines_come_while_messages_move_and_grow_to_the_total(manager, mqops_here):
+    bodies = fill(manager, 8)
+    manager.put(DLQ, [dead_letter("NOT.THERE", b"x")])
+    done = mqops_here("dlq", "run", "--once", "--json", "--pace", "2", "--unit-size", "1", text=RETRY)
+    summary = json.loads(done.stdout)
+    lines = progress_lines(done.stderr)
+    assert lines[0] == f"run {summary['run']} of QM1"
+    figures = done_of(lines, 9)
+    assert len(figures) >= 3
+    assert figures == sorted(set(figures))
+    assert figures[-1] == 9
+    assert re.fullmatch(
+        rf"run {summary['run']}: 9 of 9 messages done, \d a second: 8 moved, 0 discarded, 1 failed, 0 left", lines[-1]
+    )
+    assert manager.bodies("A") == bodies
+
+
+def test_every_command_that_acts_names_its_run_first_and_ends_at_the_total(manager, mqops_here):
+    def acts(*arguments: str, text: str = "", messages: int) -> str:
+        done = mqops_here(*arguments, "--json", text=text)
+        lines = progress_lines(done.stderr)
+        key = json.loads(done.stdout)["run"]
+        assert lines[0] == f"run {key} of QM1"
+        assert done_of(lines, messages)[-1] == messages
+        return key
+
+    fill(manager, 3)
+    first = acts("dlq", "run", "--once", text=RETRY, messages=3)
+    acts("undo", first, "--yes", messages=3)
+    rehearsed = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", text=RETRY).stdout)["plan"]
+    acts("dlq", "act", rehearsed["run"], "--approve", rehearsed["digest"], messages=3)
+    old = {"PutDate": "20200101", "PutTime": "00000000", "PutApplName": "p"}
+    manager.put("B", [(old, b"old")], options=CMQC.MQOO_SET_ALL_CONTEXT)
+    acts("expiry", "age-out", "B", "--older-than", "1d", "--yes", messages=1)
+    manager.put("APP.BACKOUT", [({}, b"1"), ({}, b"2")])
+    acts("backout", "run", "APP.BACKOUT", "--quarantine", "A", text="ACTION(FWD) FWDQ(B)\n", messages=2)
+
+
+def test_a_pass_with_nothing_to_act_on_has_no_progress(manager, mqops_here):
+    fill(manager, 2)
+    lines = progress_lines(mqops_here("dlq", "run", "--once", text="ACTION(IGNORE)\n").stderr)
+    assert [line.split()[0] for line in lines] == ["run"]
+
+
+def test_an_error_in_the_middle_names_the_run_what_moved_and_the_command_that_goes_on(manager, mqops_here):
+    bodies = fill(manager, 6)
+    manager.mqsc(f"ALTER QLOCAL({LEDGER}) MAXDEPTH(5)")
+    failed = mqops_here("dlq", "run", "--once", "--unit-size", "1", "--json", text=RETRY, expect=1)
+    message = json.loads(failed.stdout)["error"]["message"]
+    assert message in failed.stderr
+    found = re.search(r"MQRC_Q_FULL \(2053\).*\. Run (\S+): (\d) of 6 messages had moved\. To go on: `(.+)`$", message)
+    assert found, message
+    moved = len(manager.bodies("A"))
+    assert 0 < moved == int(found[2]) < 6
+    assert progress_lines(failed.stderr)[0] == f"run {found[1]} of QM1"
+    manager.mqsc(f"ALTER QLOCAL({LEDGER}) MAXDEPTH(5000)")
+    program, *words = shlex.split(found[3])
+    assert (program, words[:3]) == ("mqops", ["resume", found[1], "--finish"])
+    went_on = mqops_here(*words)
+    assert manager.bodies("A") == bodies
+    assert done_of(progress_lines(went_on.stderr), 6) == [6]
+    assert progress_lines(went_on.stderr)[-1].endswith(
+        f": {6 - moved} moved, 0 discarded, 0 failed, 0 left, {moved} before"
+    )
+
+    manager.mqsc(f"ALTER QLOCAL({LEDGER}) MAXDEPTH(5)")
+    failed = mqops_here("undo", found[1], "--yes", "--unit-size", "1", expect=1)
+    go_on = re.search(r"messages had moved\. To go on: `(.+)`$", progress_lines(failed.stderr)[-1])
+    assert go_on, failed.stderr
+    manager.mqsc(f"ALTER QLOCAL({LEDGER}) MAXDEPTH(5000)")
+    program, *words = shlex.split(go_on[1])
+    assert (program, words[:2]) == ("mqops", ["undo", found[1]])
+    mqops_here(*words, "--yes")
+    assert sorted(body[-1:] for body in manager.bodies(DLQ)) == bodies
+
+
+def test_each_unit_of_work_is_a_line_at_debug_level(manager, lake, caplog):
+    fill(manager, 5)
+    run, _plan = planned(manager, lake)
+    with caplog.at_level(logging.DEBUG, "mqops.act.progress"):
+        act(manager.connection, run, unit_size=2)
+    units = [record.getMessage() for record in caplog.records if record.levelno == logging.DEBUG]
+    assert units == [
+        f"Lane 0, rows {first} to {last}: {last - first + 1} moved, 0 discarded, 0 failed, 0 left, 0 gone"
+        for first, last in ((0, 1), (2, 3), (4, 4))
+    ]
+
+
+def test_a_run_with_a_hostile_key_ends_no_line(caplog, tmp_path):
+    from mqops.act.progress import Progress  # noqa: PLC0415
+
+    with (
+        caplog.at_level(logging.INFO, "mqops.act.progress"),
+        Progress(RunFolder(tmp_path / "QM1" / "runs" / "a\nb\x1b[31m"), [1], {}, {}),
+    ):
+        pass
+    assert len(caplog.records) == 2
+    assert all(record.getMessage().isprintable() for record in caplog.records)
+
+
+def test_the_tallies_of_processes_add_up_and_a_lane_goes_no_way_back():
+    """Two attempts of a Spark task, the first one killed: what each moved counts, and where the further one stands."""
+    first, second = Tally(), Tally()
+    first.add(UnitDone(lane=1, first=0, next=2, moved=2))
+    second.add(UnitDone(lane=1, first=2, next=5, moved=1, failed=1, left=1))
+    second.add(UnitDone(lane=0, first=4, next=5, discarded=1))
+    assert Tally.from_json(json.loads(json.dumps(second.to_json()))) == second
+    whole = second.merge([first])
+    assert whole.reached == {1: 5, 0: 5}
+    assert whole.line("20 messages", 2.0) == (
+        "10 of 20 messages done, 3 a second: 3 moved, 1 discarded, 1 failed, 1 left, 4 before"
+    )
+
+
+def test_what_tasks_write_is_heard_and_nothing_of_it_stays(tmp_path):
+    run = RunFolder.at(tmp_path, "QM1", "r1")
+    run.path.mkdir(parents=True)
+    progress = Progress(run, [5, 4], {}, {})
+    with heard_from_tasks(run, progress):
+        for lane, moved, failed in ((0, 3, 2), (1, 4, 0)):
+            with ProgressFile(run) as task:
+                task.add(UnitDone(lane=lane, first=0, next=moved + failed, moved=moved, failed=failed))
+        found = sorted((Tally.from_json(read_json(path)) for path in run.progress.iterdir()), key=lambda one: one.moved)
+        assert found == [Tally(moved=3, failed=2, reached={0: 5}), Tally(moved=4, reached={1: 4})]
+        assert {path.suffix for path in run.progress.iterdir()} == {".json"}
+        assert {stat.S_IMODE(path.stat().st_mode) for path in run.progress.iterdir()} == {0o600}
+    assert not run.progress.exists()
