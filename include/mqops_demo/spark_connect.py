@@ -9,7 +9,10 @@
    an upgrade of mqops start the server again (`make down`, `make up`): its workers have imported the version before.
 5. When the server ends by itself, this process starts it again. Airflow tries the tasks again that it took down.
    A server that ends before it listens is not started again: FOLDER/logs/spark-connect.log says why it ended.
-6. A server that has had no client for IDLE minutes is ended, and its memory is free. This process listens on the port
+6. No client brings classes or files of its own (`spark.sql.artifact.isolation` is off). With it on, each task asks the
+   driver over the network for each class that Spark's generated code names, and a request that gets no answer fails
+   the job after 120 s. Spark's own start script always has it on, so `mqops_demo.spark_server` starts the server.
+7. A server that has had no client for IDLE minutes is ended, and its memory is free. This process listens on the port
    instead, and starts a server when a client connects. That client waits until the server listens.
 """
 
@@ -34,7 +37,7 @@ from mqops_demo.spark_archive import driver_options
 HOST = "127.0.0.1"
 FIRST_PORT = 15002
 MASTER = "local[*]"
-MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
+SERVER = Path(__file__).with_name("spark_server.py")
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - the name of a variable
 INHERITED = ("HOME", "JAVA_HOME", "LANG", "PATH", "TZ", "MQOPS_LEDGER_KEYS", "MQ_FILE_PATH", "LD_LIBRARY_PATH")
 POLL = 0.1
@@ -68,17 +71,20 @@ def command(port: int) -> list[str]:
     """How the server is started. No secret stands in the arguments."""
     settings = {
         **private.settings(MASTER),
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": HOST,
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.session.manager.defaultSessionTimeout": "-1",  # the session that all tasks share stays
         "spark.driver.extraJavaOptions": driver_options(),
         "spark.log.level": "WARN",
+        "spark.sql.artifact.isolation.enabled": "false",
+        "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
         "spark.sql.shuffle.partitions": "8",
         "spark.ui.showConsoleProgress": "false",
     }
     given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     submit = str(Path(sys.executable).with_name("spark-submit"))
-    return [submit, "--class", MAIN, "--master", MASTER, *given, "spark-internal"]
+    return [submit, "--master", MASTER, *given, str(SERVER)]
 
 
 def answers(port: int) -> bool:
