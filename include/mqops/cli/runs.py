@@ -29,7 +29,11 @@ MOST_RUNS, MOST_MESSAGES = 50, 100
 @click.option("--queue", "-q", default="", help="Only runs that looked at this queue.")
 @click.option("--workflow", default="", help="Only runs of this workflow, such as dlq_rules or undo.")
 @click.option(
-    "--state", "states", multiple=True, type=click.Choice([*RunState]), help="Only in this state; may be repeated."
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in RunState]),
+    help="Only in this state; may be repeated.",
 )
 @since_option
 @click.option(
@@ -169,7 +173,8 @@ def _approval(found: RunStory) -> str:
 def _balance(found: RunStory) -> Iterator[str]:
     one = found.summary
     if not one:
-        yield "    balance   not proved"
+        so_far = ", ".join(f"{number} {word}" for word, number in found.recorded.items())
+        yield f"    balance   not proved; the ledger has {so_far}"
         return
     totals = f"{one['moved']} moved + {one['discarded']} discarded + {one['left']} left + {one['gone']} gone"
     verdict = "balances" if one["balanced"] else "DOES NOT BALANCE"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from mqops.actions import Action
+from mqops.actions import DISCARDS, Action
 from mqops.clock import utc_now
 from mqops.decide.arrow import read_plan
 from mqops.errors import LakeError
@@ -90,7 +90,8 @@ class RunStory:
 
     Parameters: `plan` the content of RUN/plan.json without its table and groups; `approval` question and answer in
     Airflow, empty where no person was asked; `dag` DAG id and run id in Airflow; `people` who asked, approved and
-    finished it, as the ledger has it; `stops` in force; `summary` the proof; `undoes` the run that an undo is of;
+    finished it, and `recorded` what was moved, discarded and failed, both as the ledger has it now; `stops` in
+    force; `summary` the proof; `undoes` the run that an undo is of;
     `messages` those that were left, gone or failed, `more` how many there are besides; `next` what to go on after.
     """
 
@@ -100,6 +101,7 @@ class RunStory:
     approval: Mapping[str, Any] = field(default_factory=dict)
     dag: Mapping[str, str] = field(default_factory=dict)
     people: Mapping[str, str] = field(default_factory=dict)
+    recorded: Mapping[str, int] = field(default_factory=dict)
     stops: tuple[str, ...] = ()
     summary: Mapping[str, Any] = field(default_factory=dict)
     undoes: str = ""
@@ -117,6 +119,7 @@ class RunStory:
             "approval": dict(self.approval),
             "dag": dict(self.dag),
             "people": dict(self.people),
+            "recorded": dict(self.recorded),
             "stops": list(self.stops),
             "summary": dict(self.summary),
             "undoes": self.undoes,
@@ -147,7 +150,8 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     undone = read_undo_record(run)
     stops = {"this run": stop_in(run.path), f"all runs of {run.queue_manager}": stop_in(run.lake_folder)}
     markers = _markers(run, plan) if plan else ()
-    shown, more = _page(_fates(run, line, account(markers)), limit, after) if plan else ((), 0)
+    sums = account(markers)
+    shown, more = _page(_fates(run, line, sums), limit, after) if plan else ((), 0)
     return RunStory(
         line=line,
         folder=str(run.path),
@@ -155,6 +159,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         approval=asked,
         dag={name: str(handed_on[name]) for name in ("dag_id", "run_id") if name in handed_on},
         people=_people(plan, markers),
+        recorded=_recorded(sums),
         stops=tuple(f"{what} is stopped {found}" for what, found in stops.items() if found),
         summary=read_json(run.summary_json) if run.summary_json.exists() else {},
         undoes=undone.plan.run if undone else "",
@@ -176,6 +181,11 @@ def _people(plan: Mapping[str, Any], markers: Sequence[Marker]) -> dict[str, str
         if marker.kind in {"issued", "resumed"}:
             about = {**about, **marker.about}
     return {name: str(about[name]) for name in _PEOPLE if about.get(name)}
+
+
+def _recorded(sums: Account) -> dict[str, int]:
+    discarded = sum(acted.action in DISCARDS for acted in sums.acted.values())
+    return {"moved": len(sums.acted) - discarded, "discarded": discarded, "failed": len(sums.failed)}
 
 
 def _page(fates: Iterator[MessageFate], limit: int, after: int) -> tuple[tuple[MessageFate, ...], int]:

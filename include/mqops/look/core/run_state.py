@@ -4,7 +4,8 @@
    dealt with. It is UNBALANCED if it does not balance, and UNFINISHED if rows with an action are not dealt with yet.
 2. A run that was begun and is not proved is BEGUN: a process is at work on it, or ended too early.
 3. A run that was not begun has moved nothing, also if it was proved. It is REJECTED or APPROVED if a person answered
-   (no answer in time is a rejection), WAITING while nobody has, and else PLANNED (a dry run, or no approval was needed).
+   (no answer in time is a rejection), WAITING while nobody has, and else PLANNED: a dry run, or one that needs no
+   approval.
 4. Without a plan it is a snapshot (OBSERVED), a scan for expired messages (SCANNED), or INCOMPLETE.
 5. A run that is not over, by these rules, is STOPPED while a stop is in force for it.
 """
@@ -12,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -108,7 +109,7 @@ class RunLine:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # asdict takes ten times as long
 
 
 def state_of(files: RunFiles) -> RunState:
