@@ -50,7 +50,7 @@ from mqops.ledger.queue import LedgerQueue
 from mqops.model import CanaryResult
 from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS, browse
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, queue_state, resolve_queue
+from mqops.mq.inquire import dead_letter_queue, queue_state, resolve_queue, try_resolve_queue
 from mqops.mq.session import RawMessage, Session
 from mqops.storage import Storage
 from mqwire import constants as c
@@ -217,7 +217,7 @@ def _canaries(session: Session, run: RunFolder, rows: Sequence[Row]) -> list[Can
     """The canaries with the digests of their bodies, which the snapshot has, and where they will lie."""
     originals = bodies_of(run.snapshot, {(row.queue, row.msg_key) for row in rows})
     names = {(row.dest_q, row.dest_q_mgr) for row in rows}
-    landings = {name: resolve_queue(session, *name).queue for name in names}
+    landings = {name: try_resolve_queue(session, *name).queue for name in names}
     return [
         Canary(
             row=row.row,
@@ -365,7 +365,7 @@ class _Look:
         moved = [one for one in canaries if one.row in sums.acted]
         self._expected = before - Counter((one.queue, one.msg_key) for one in moved)
         for name in watched:
-            queue = resolve_queue(session, name, "").queue or name
+            queue = try_resolve_queue(session, name, "").queue or name
             self._expected.update((name, one.key_there) for one in moved if one.landing == queue)
 
     def by_id(self) -> set[int]:
