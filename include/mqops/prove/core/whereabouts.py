@@ -54,6 +54,7 @@ class Whereabouts:
     there is none."""
 
     msg_id: str
+    msg_key: str
     queue: str
     queue_manager: str
     became: str
@@ -80,6 +81,7 @@ def whereabouts(
     ends = None if last.expiry == MQEI_UNLIMITED else last.at + timedelta(milliseconds=100 * last.expiry)
     return Whereabouts(
         msg_id=last.msg_id,
+        msg_key=last.msg_key,
         queue=last.queue,
         queue_manager=queue_manager,
         became=_became(last, over=over, gone=missed is not None),
