@@ -10,12 +10,13 @@ from typing import Any
 
 import click
 
+from mqops.actions import ACTED
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.lake.run import folder_of
 from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
 from mqops.prove.core.outcome import MEANING
-from mqops.prove.core.whereabouts import WORDS, Whereabouts
+from mqops.prove.core.whereabouts import EXPIRED, WORDS, Whereabouts
 
 
 @click.command()
@@ -62,11 +63,15 @@ def told_seen(one: Whereabouts) -> tuple[str, ...]:
     plan = f"{one.action}{rule}" if one.action else "none: a snapshot only"
     ended = f"; its lifetime ends at {one.ends_at}" if one.ends_at else ""
     gone = f"gone at {one.missed_at} (run {one.missed_by}): " if one.missed_at else ""
+    since = WORDS[one.became]
+    if one.became == EXPIRED and one.lifetime is not None:
+        before = "it expired before it was moved" if one.action in ACTED else "it expired"
+        since = f"{before} (lifetime {one.lifetime / 10} s at {one.seen_at}), unless a program got it before that"
     return (
         f"{one.seen_at}  {one.queue_manager}  last seen  run {one.run}",
         f"    message   {one.msg_id} of {one.queue}{ended}",
         f"    plan      {plan}",
-        f"    since     {gone}{WORDS[one.became]}",
+        f"    since     {gone}{since}",
     )
 
 

@@ -90,7 +90,7 @@ class FoundPage:
 
 
 class Cursor(NamedTuple):
-    """Where a page ended. Parameters: `number` of messages looked at; `key` the beginning of the last one's identity."""
+    """Where a page ended. Parameters: `number` of messages looked at; `key` the beginning of its last identity."""
 
     number: int = 0
     key: str = ""
