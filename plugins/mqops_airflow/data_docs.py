@@ -25,7 +25,7 @@ from mqops_airflow.workplace import estate_file
 PREFIX = "/mqops"
 FIRST = "index.html"
 HEADERS = {
-    "Content-Security-Policy": "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline'; img-src 'self'",
+    "Content-Security-Policy": "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "private, no-store",

@@ -63,7 +63,8 @@ class QualityCheckOperator(CheckOperator):
         }
         if not messages:
             return end_here(self, context, found)
-        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found)
+        with own_folder(context, lake(estate), self.queue_manager) as folder:
+            return hand_on(context, folder, found)
 
 
 def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:
