@@ -419,11 +419,13 @@ def test_snapshots_without_a_run_can_be_checked(spark: Any, make_run: MakeRun, t
 def test_command_tells_and_exits_by_severity(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run([message(1, format="PAYM")])
     arguments = ["quality", "check", "--snapshot", str(run.path), "--suite", str(QUICK)]
-    result = CliRunner().invoke(main, arguments)
+    result = CliRunner().invoke(main, arguments, env={"COLUMNS": "80"})
     assert result.exit_code == 0, result.output
     assert "warning: messages.format_known: 1 of 1 message" in result.stdout
     assert "PAYMENTS.IN: 1 found, 0 good, 1 with findings" in result.stdout
-    heading, *table = result.stdout.splitlines()[1:4]
+    lines = result.stdout.splitlines()
+    begins = next(number for number, line in enumerate(lines) if line.startswith("QUEUE "))
+    heading, *table = lines[begins : begins + 3]
     assert heading.split() == ["QUEUE", "MESSAGE", "CHECK", "WHY"]
     assert table[0].startswith("PAYMENTS.IN")
     assert "PAYM" in result.stdout
