@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, errors_are_usage, json_option, show_json, show_line
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
@@ -44,19 +44,19 @@ def explain(*, queue: str, queue_manager: str, named: str, as_json: bool) -> Non
     if as_json:
         show_json(found.to_json())
     else:
-        for line in _lines(found):
-            show_line(line)
+        _show(found)
     sys.exit(0 if found.would_trigger else 1)
 
 
-def _lines(found: Explanation) -> Iterator[str]:
-    yield f"{found.queue} of {found.queue_manager}"
+def _show(found: Explanation) -> None:
+    show_folded(f"{found.queue} of {found.queue_manager}")
     for one in found.conditions:
-        yield f"  {one.id:5} {_MARKS.get(one.state, 'unknown'):8} {one.found}"
-    yield found.verdict
+        show_folded(f"  {one.id:5} {_MARKS.get(one.state, 'unknown'):8} {one.found}", indent=17)
+    show_folded(found.verdict)
     if fixes := found.fixes():
-        yield "To mend it (MQSC):"
-        yield from (f"  {fix}" for fix in fixes)
+        show_line("To mend it (MQSC):")
+        for fix in fixes:  # whole: it is copied
+            show_line(f"  {fix}")
 
 
 @trigger.command()
@@ -79,16 +79,18 @@ def audit(*, queue_manager: str, named: str, as_json: bool) -> None:
     if as_json:
         show_json(found.to_json())
     else:
-        for line in _audited(found):
-            show_line(line)
+        _show_audit(found)
     sys.exit(1 if found.broken else 0)
 
 
-def _audited(found: Any) -> Iterator[str]:
+def _show_audit(found: Any) -> None:
     for one in found.queues:
-        yield f"{'broken' if one.broken else 'ok':7} {one.queue}: {one.verdict}"
-        yield from (f"          {fix}" for fix in (one.fixes() if one.broken else ()))
-    yield from (f"warning initiation queue {name}: no trigger monitor has it open for input" for name in found.unserved)
-    yield from (f"warning process {name}: no queue names it" for name in found.unused)
+        show_folded(f"{'broken' if one.broken else 'ok':7} {one.queue}: {one.verdict}", indent=8)
+        for fix in one.fixes() if one.broken else ():
+            show_line(f"          {fix}")
+    for name in found.unserved:
+        show_folded(f"warning initiation queue {name}: no trigger monitor has it open for input", indent=8)
+    for name in found.unused:
+        show_folded(f"warning process {name}: no queue names it", indent=8)
     broken = counted(len(found.broken), "queue is broken", "queues are broken")
-    yield f"{found.queue_manager}: {counted(len(found.queues), 'queue')} with triggering, {broken}"
+    show_folded(f"{found.queue_manager}: {counted(len(found.queues), 'queue')} with triggering, {broken}")
