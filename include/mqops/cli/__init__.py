@@ -26,6 +26,9 @@ COMMANDS: dict[str, str] = {
     "estate": "mqops.cli.estate:estate",
     "quality": "mqops.cli.quality:quality",
     "trigger": "mqops.cli.trigger:trigger",
+    "message": "mqops.cli.message:message",
+    "runs": "mqops.cli.runs:runs",
+    "run": "mqops.cli.runs:run",
     "stop": "mqops.cli.stop:stop",
     "resume": "mqops.cli.stop:resume",
 }
