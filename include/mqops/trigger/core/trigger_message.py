@@ -1,7 +1,7 @@
 """A trigger message as a trigger monitor reads it, and what it starts. Nothing here asks a queue manager or Airflow.
 
-1. The MQMD, or the last header, says Encoding and CCSID of the MQTM. Nothing is guessed. A message that is no whole MQTM
-   of version 1 or MQTMC2 of version 2 is unusable: MQFB_TM_ERROR.
+1. The MQMD, or the last header, says Encoding and CCSID of the MQTM. Nothing is guessed. A message that is no whole
+   MQTM of version 1 or MQTMC2 of version 2 is unusable: MQFB_TM_ERROR.
 2. What is started is a DAG. APPLTYPE must be UNIX, WINDOWSNT or a user's own number (`accepts`), else
    MQFB_APPL_TYPE_ERROR. An MQTMC2 may leave it blank.
 3. APPLICID is the id of a DAG, whole. If it is another text, or a DAG that the estate does not allow:
@@ -18,7 +18,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 
-from mqops.ledger.core.identity import message_key
+from mqops.ledger.core.identity import identity_key
 from mqops.printable import printable
 from mqwire import constants as c
 from mqwire.errors import WireError
@@ -89,15 +89,12 @@ def to_start(md: bytes, body: bytes, *, allowed: Collection[str], q_mgr_ccsid: i
     message = read(md, body, q_mgr_ccsid=q_mgr_ccsid)
     if isinstance(message, Unusable):
         return message
+    process = f"the process {_shown(message.process_name)}"
     if not accepts(message.appl_type):
-        return Unusable(
-            reason=c.MQFB_APPL_TYPE_ERROR,
-            why=f"the process {_shown(message.process_name)} has APPLTYPE {message.appl_type}: a DAG needs APPLTYPE(UNIX)",
-        )
+        why = f"{process} has APPLTYPE {message.appl_type}: a DAG needs APPLTYPE(UNIX)"
+        return Unusable(reason=c.MQFB_APPL_TYPE_ERROR, why=why)
     if not DAG_ID.fullmatch(message.appl_id):
-        return cannot_start(
-            f"APPLICID {_shown(message.appl_id)} of the process {_shown(message.process_name)} is no DAG id"
-        )
+        return cannot_start(f"APPLICID {_shown(message.appl_id)} of {process} is no DAG id")
     if message.appl_id not in allowed:
         return cannot_start(f"the estate does not allow that trigger messages start the DAG {message.appl_id}")
     return Start(dag_id=message.appl_id, run_id=run_id(md, body), message=message)
@@ -118,7 +115,7 @@ def read(md: bytes, body: bytes, *, q_mgr_ccsid: int | None = None) -> TriggerMe
 
 def run_id(md: bytes, body: bytes) -> str:
     """The run id of a trigger message: the same whenever the message is delivered again."""
-    return RUN_ID_PREFIX + message_key(*_identity(md), sha256(body).digest())
+    return RUN_ID_PREFIX + identity_key(b"".join((*_identity(md), sha256(body).digest())))
 
 
 def _read(md: MQMD, body: bytes, q_mgr_ccsid: int | None) -> TriggerMessage:
