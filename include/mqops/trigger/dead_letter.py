@@ -1,4 +1,8 @@
-"""Trigger messages that start nothing go to the dead-letter queue with an MQDLH, as runmqtrm puts them."""
+"""Trigger messages that start nothing go to the dead-letter queue with an MQDLH, as runmqtrm puts them.
+
+One kind does not: a trigger message for the dead-letter queue itself. There it would be one more message that triggers,
+and with TRIGTYPE(EVERY) without end. It is dropped, and the log says so. The messages that it was made for stay.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from datetime import datetime
 from mqops.backout.core.disposal import dead_letter_header, dead_lettered
 from mqops.errors import mq_error
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
-from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, Session
+from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, RawMessage, Session
+from mqops.trigger.core.trigger_message import Unusable
 from mqwire import constants as c
 from mqwire.errors import WireError
 from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT
@@ -23,31 +28,40 @@ _ids = slice(MQMD_LAYOUT.offset("msg_id"), MQMD_LAYOUT.offset("backout_count"))
 _when = MQMD_LAYOUT.reader("put_date", "put_time")
 
 
-def put_in_unit(session: Session, source: int, queue: str, md: bytes, body: bytes, *, reason: int, at: datetime) -> str:
-    """Dead-letter a message that was just got under syncpoint: get and put are one unit of work. Returns the DEADQ.
+def put_in_unit(session: Session, source: int, queue: str, got: RawMessage, verdict: Unusable, *, at: datetime) -> str:
+    """Dead-letter a message that was just got under syncpoint: get and put are one unit of work.
+
+    Returns the DEADQ, or nothing where the message is for the DEADQ itself.
 
     Parameters: `source` the handle that it was got on, opened to save its context; `queue` the initiation queue;
-    `md` and `body` as got; `reason` MQFB_*; `at` the time, UTC. All of the descriptor but Format, Encoding and CCSID
+    `got` the message; `at` the time, UTC. All of the descriptor but Format, Encoding and CCSID
     stays (D08).
 
     Raises:
         MQError: the dead-letter queue cannot be opened, or refuses the message.
         SettingsError: the queue manager names no dead-letter queue.
     """
-    return _put(session, queue, md, body, reason=reason, at=at, options=PASS_CONTEXT_OPTIONS, context=source)
+    target = dead_letter_queue(session)
+    if verdict.q_name == target:
+        return ""
+    header = _header(session, queue, got, verdict, at)
+    _put(session, target, dead_lettered(got.md, got.body, header), PASS_CONTEXT_OPTIONS, source)
+    return target
 
 
-def put_later(session: Session, queue: str, md: bytes, body: bytes, *, reason: int, at: datetime) -> str:
+def put_later(session: Session, queue: str, got: RawMessage, verdict: Unusable, *, at: datetime) -> str:
     """Dead-letter a trigger message that left its initiation queue before, unless it lies there already; and commit.
 
-    The context is set from `md`, so that the message keeps its identity (law 3): the user needs +setall. Parameters,
+    The context is set from the MQMD of `got`, so that the message keeps its identity (law 3): the user needs +setall. Parameters,
     returned value and errors as for `put_in_unit`; and `OutcomeUnknown`: call it again, it looks first.
     """
     target = dead_letter_queue(session)
-    if lies_there(session, target, queue, md):
-        return target
-    _put(session, queue, md, body, reason=reason, at=at, options=_SET_CONTEXT_OPTIONS, context=0)
-    session.commit()
+    if verdict.q_name == target:
+        return ""
+    if not lies_there(session, target, queue, got.md):
+        header = _header(session, queue, got, verdict, at)
+        _put(session, target, dead_lettered(got.md, got.body, header), _SET_CONTEXT_OPTIONS, 0)
+        session.commit()
     return target
 
 
@@ -74,25 +88,24 @@ def _came_from(md: bytes, body: bytes, queue: str) -> bool:
     return header.dest_q_name == queue
 
 
-def _put(
-    session: Session, queue: str, md: bytes, body: bytes, *, reason: int, at: datetime, options: int, context: int
-) -> str:
-    target = dead_letter_queue(session)
-    header = dead_letter_header(
-        MQMD.unpack(md),
-        reason=reason,
+def _header(session: Session, queue: str, got: RawMessage, verdict: Unusable, at: datetime) -> MQDLH:
+    return dead_letter_header(
+        MQMD.unpack(got.md),
+        reason=verdict.reason,
         queue=queue,
         queue_manager=queue_manager_name(session),
         application=APPLICATION,
         appl_type=APPL_TYPE,
         at=at,
     )
+
+
+def _put(session: Session, target: str, letter: tuple[bytes, bytes], options: int, context: int) -> None:
     handle = session.open(target, options)
     try:
         how = c.MQPMO_PASS_ALL_CONTEXT if context else c.MQPMO_SET_ALL_CONTEXT
-        refused = session.put(handle, *dead_lettered(md, body, header), _PUT | how, context=context)
+        refused = session.put(handle, *letter, _PUT | how, context=context)
     finally:
         session.close(handle)
     if refused:
         raise mq_error(c.MQCC_FAILED, refused, verb="MQPUT", object_name=target)
-    return target

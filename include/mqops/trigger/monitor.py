@@ -44,11 +44,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triggered:
-    """A trigger message as it was got, and what it starts."""
+    """A trigger message as it was got from an initiation queue, and what it starts."""
 
     queue: str
-    md: bytes
-    body: bytes
+    message: RawMessage
     verdict: Start | Unusable
 
 
@@ -113,6 +112,11 @@ class TriggerMonitor:
         """End the unit of work; the messages come again. Raises `MQError`."""
         if self._session is not None:
             self._session.backout()
+
+    @property
+    def ccsid(self) -> int:
+        """The queue manager's, which CCSID 0 stands for; 0 until it is connected."""
+        return self._ccsid
 
     def close(self) -> None:
         """Back out and disconnect."""
@@ -182,12 +186,16 @@ class TriggerMonitor:
         verdict = to_start(got.md, got.body, allowed=self._allowed, q_mgr_ccsid=self._ccsid)
         if isinstance(verdict, Unusable):
             at = self._now()
-            target = put_in_unit(
-                session, self._handles[queue], queue, got.md, got.body, reason=verdict.reason, at=at
-            )  # fmt: skip
-            name = feedback_name(verdict.reason)
-            _log.error("trigger message of %s goes to %s, %s: %s", queue, target, name, printable(verdict.why))
-        return Triggered(queue=queue, md=got.md, body=got.body, verdict=verdict)
+            target = put_in_unit(session, self._handles[queue], queue, got, verdict, at=at)
+            log_dead_letter(queue, target, verdict)
+        return Triggered(queue=queue, message=got, verdict=verdict)
+
+
+def log_dead_letter(queue: str, target: str, verdict: Unusable) -> None:
+    """Log that a trigger message of `queue` goes to `target`, or that it is dropped (`mqops.trigger.dead_letter`)."""
+    where = f"goes to {target}" if target else "is dropped, because it is for the dead-letter queue itself"
+    why = f"{feedback_name(verdict.reason)}: {verdict.why}"
+    _log.error("trigger message of %s %s: %s", printable(queue), printable(where), printable(why))
 
 
 def session_name(connection: MqConnection) -> str:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -152,7 +153,7 @@ def test_P01_what_cannot_be_started_goes_to_the_dead_letter_queue(
     (letter,) = letters(here)
     assert (letter.reason, letter.dest_q_name, letter.dest_q_mgr_name) == (reason, "IQ", "QM1")
     assert letter.format == "MQTRIG"
-    assert here.bodies(DLQ)[0][172:] == got.body
+    assert here.bodies(DLQ)[0][172:] == got.message.body
     assert here.depth("IQ") == 0
 
 
@@ -234,10 +235,25 @@ def test_put_later_puts_once(here: Application) -> None:
     with connect(HERE) as session:
         got = session.get(session.open("IQ", c.MQOO_INPUT_SHARED), c.MQGMO_NO_SYNCPOINT)
         assert got is not None
-        md, body = got.md, got.body
-        said: dict[str, Any] = {"reason": c.MQFB_APPL_CANNOT_BE_STARTED, "at": datetime(2026, 11, 23, tzinfo=UTC)}
-        assert dead_letter.put_later(session, "IQ", md, body, **said) == DLQ
-        dead_letter.put_later(session, "IQ", md, body, **said)
-        dead_letter.put_later(session, "IQ2", md, body, **said)  # from another queue: another message
+        verdict = Unusable(reason=c.MQFB_APPL_CANNOT_BE_STARTED, why="paused", q_name="APP")
+        at = datetime(2026, 11, 23, tzinfo=UTC)
+        assert dead_letter.put_later(session, "IQ", got, verdict, at=at) == DLQ
+        dead_letter.put_later(session, "IQ", got, verdict, at=at)
+        dead_letter.put_later(session, "IQ2", got, verdict, at=at)  # from another queue: another message
+        assert dead_letter.put_later(session, "IQ", got, replace(verdict, q_name=DLQ), at=at) == ""
     assert [letter.dest_q_name for letter in letters(here)] == ["IQ", "IQ2"]
     assert all(letter.reason == c.MQFB_APPL_CANNOT_BE_STARTED for letter in letters(here))
+
+
+def test_a_trigger_message_for_the_dead_letter_queue_does_not_trigger_there_for_ever(
+    here: Application, served: TriggerMonitor, caplog: Any
+) -> None:
+    run_mqsc(process("P2", "not_allowed"))
+    run_mqsc(f"ALTER QLOCAL({DLQ}) TRIGGER TRIGTYPE(EVERY) INITQ(IQ) PROCESS(P2)")
+    here.put(DLQ, b"some dead letter")
+    (got,) = batch(served)
+    served.commit()
+    assert isinstance(got.verdict, Unusable)
+    assert served.next_batch() == ()
+    assert here.depth(DLQ) == 1
+    assert "is dropped" in caplog.text

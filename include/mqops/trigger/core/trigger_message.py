@@ -28,6 +28,8 @@ from mqwire.structures import MQMD, MQMD_LAYOUT, MQTM, MQTMC2
 
 DAG_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,249}")
 """Airflow's own grammar in ASCII, without a point or hyphen in front: no path and no option of a command."""
+LONGEST = 32 * 1024
+"""Bytes of a message: an MQTM has 684, and headers in front of it a few hundred."""
 CONF_KEY = "mq_trigger"
 """The one key of the run's conf."""
 RUN_ID_PREFIX = "mq_trigger__"
@@ -53,10 +55,14 @@ class TriggerMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unusable:
-    """A trigger message that starts nothing. Parameters: `reason` for the MQDLH, MQFB_*; `why` in words."""
+    """A trigger message that starts nothing.
+
+    Parameters: `reason` for the MQDLH, MQFB_*; `why` in words; `q_name` the queue that it is for, if that is known.
+    """
 
     reason: int
     why: str
+    q_name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,17 +98,17 @@ def to_start(md: bytes, body: bytes, *, allowed: Collection[str], q_mgr_ccsid: i
     process = f"the process {_shown(message.process_name)}"
     if not accepts(message.appl_type):
         why = f"{process} has APPLTYPE {message.appl_type}: a DAG needs APPLTYPE(UNIX)"
-        return Unusable(reason=c.MQFB_APPL_TYPE_ERROR, why=why)
+        return Unusable(reason=c.MQFB_APPL_TYPE_ERROR, why=why, q_name=message.q_name)
     if not DAG_ID.fullmatch(message.appl_id):
-        return cannot_start(f"APPLICID {_shown(message.appl_id)} of {process} is no DAG id")
+        return cannot_start(message, f"APPLICID {_shown(message.appl_id)} of {process} is no DAG id")
     if message.appl_id not in allowed:
-        return cannot_start(f"the estate does not allow that trigger messages start the DAG {message.appl_id}")
+        return cannot_start(message, f"the estate does not allow that trigger messages start the DAG {message.appl_id}")
     return Start(dag_id=message.appl_id, run_id=run_id(md, body), message=message)
 
 
-def cannot_start(why: str) -> Unusable:
-    """A trigger message whose DAG cannot be started."""
-    return Unusable(reason=c.MQFB_APPL_CANNOT_BE_STARTED, why=why)
+def cannot_start(message: TriggerMessage, why: str) -> Unusable:
+    """The message's DAG cannot be started."""
+    return Unusable(reason=c.MQFB_APPL_CANNOT_BE_STARTED, why=why, q_name=message.q_name)
 
 
 def read(md: bytes, body: bytes, *, q_mgr_ccsid: int | None = None) -> TriggerMessage | Unusable:
@@ -119,6 +125,8 @@ def run_id(md: bytes, body: bytes) -> str:
 
 
 def _read(md: MQMD, body: bytes, q_mgr_ccsid: int | None) -> TriggerMessage:
+    if len(body) > LONGEST:
+        raise WireError("MQTM", "StrucId", 0, f"{len(body)} bytes are more than {LONGEST}")
     front = before_nul(md.format)
     if front in _NOT_AT_FRONT:
         raise WireError("MQMD", "Format", MQMD_LAYOUT.offset("format"), f"{front} is not MQTRIG")
