@@ -18,10 +18,12 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowException, AirflowRuntimeError
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 from airflow.triggers.shared_stream import AdvanceItem, SharedStreamProducer
 
-from mqops.errors import MqopsError
+from mqops.errors import MqopsError, SettingsError
+from mqops.mq.connection import MqConnection
 from mqops.mq.session import RawMessage
 from mqops.printable import printable
 from mqops.trigger.core.trigger_message import Start, Unusable
@@ -134,8 +136,7 @@ class MonitorStream(SharedStreamProducer):
 
     async def _next_batch(self) -> tuple[tuple[Triggered, ...], int]:
         if self._monitor is None:
-            settings = connection_settings(self._mq_conn_id, await BaseHook.aget_connection(self._mq_conn_id))
-            self._monitor = TriggerMonitor(settings, self._queues, self._dags)
+            self._monitor = TriggerMonitor(await _settings(self._mq_conn_id), self._queues, self._dags)
         found = await self._in_thread(self._monitor.next_batch)
         return found, self._monitor.ccsid
 
@@ -147,6 +148,15 @@ class MonitorStream(SharedStreamProducer):
 
     async def _in_thread(self, call: Callable[[], _Result]) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+
+async def _settings(conn_id: str) -> MqConnection:
+    """As `MqHook.get_conn`, for the triggerer, which must not be blocked."""
+    try:
+        connection = await BaseHook.aget_connection(conn_id)
+    except (AirflowException, AirflowRuntimeError) as error:
+        raise SettingsError(f"there is no Airflow connection {conn_id!r}: make one of type 'mq'") from error
+    return connection_settings(conn_id, connection)
 
 
 def payload_of(queue_manager: str, found: Sequence[Triggered], ccsid: int) -> dict[str, Any]:

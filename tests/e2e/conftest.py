@@ -42,6 +42,11 @@ queue_managers:
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
   BACKOUT:   {connection: mq_backout, backout_reprocess: {rules: back.rules, quarantine: NEW.NAME, replay_cap: 1}}
   EXPIRY:    {connection: mq_expiry, spark: spark_test, expiry_scan: {}}
+  TRIGGERED:
+    connection: mq_triggered
+    trigger_monitor: {queues: [MQOPS.INITQ], dags: [triggered_dlq_rules, no_such_dag], unchanged_runs: 2}
+    dlq_rules: {rules: good.rules}
+    expiry_scan: {trigger: EVERY, queues: [APP]}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
 SUITES = Path(__file__).parents[2] / "include" / "expectations"
@@ -135,7 +140,7 @@ def connections(site: Site) -> None:
         f"mq_{name.lower()}": name
         for name in (
             *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
-            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED"),
+            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED"),
         )
     }
     for conn_id, name in names.items():
@@ -162,6 +167,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     settings = {
         "MQOPS_ESTATE": str(folder / "estate.yaml"),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
+        "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",  # a new triggerer takes over from a killed one
         "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
     }
     home = airflow_home.home(folder, **settings)

@@ -52,8 +52,8 @@ def put_in_unit(session: Session, source: int, queue: str, got: RawMessage, verd
 def put_later(session: Session, queue: str, got: RawMessage, verdict: Unusable, *, at: datetime) -> str:
     """Dead-letter a trigger message that left its initiation queue before, unless it lies there already; and commit.
 
-    The context is set from the MQMD of `got`, so that the message keeps its identity (law 3): the user needs +setall. Parameters,
-    returned value and errors as for `put_in_unit`; and `OutcomeUnknown`: call it again, it looks first.
+    The context is set from the MQMD of `got`, so that the message keeps its identity (law 3): the user needs +setall.
+    Parameters, returned value and errors as for `put_in_unit`; and `OutcomeUnknown`: call it again, it looks first.
     """
     target = dead_letter_queue(session)
     if verdict.q_name == target:
