@@ -22,12 +22,14 @@ from airflow.sdk import Asset, BaseOperator
 
 from mqops.counted import counted
 from mqops.errors import MQError
+from mqops.estate import startable
 from mqops.printable import printable
 from mqops.trigger.core.trigger_message import Start, Unusable, cannot_start, to_start
 from mqops.trigger.core.unchanged import Unchanged, loop
 from mqops_airflow.dag_runs import Answer, start_run
 from mqops_airflow.reach import connection_for
 from mqops_airflow.told import tell
+from mqops_airflow.trigger_monitor import message_in
 from mqops_airflow.workplace import estate_file
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ class StartRunsOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         asset = Asset(name=self.asset_name, uri=self.asset_uri)
-        store = context["asset_state_store"][asset]
+        store: Any = context["asset_state_store"][asset]
         handled = _Handled(store.get(HANDLED) or {})
         done = Pass()
         with ExitStack() as stack:
@@ -134,8 +136,6 @@ class _Work:
         self._estate = estate_file()
         self._name = operator.queue_manager
         settings = self._estate.estate.queue_managers[self._name]
-        from mqops.estate import startable  # noqa: PLC0415
-
         self._allowed = startable(self._name, settings)
         self._most = settings.trigger_monitor.unchanged_runs if settings.trigger_monitor else 1
         self._queues = {queue: Unchanged.from_json(value) for queue, value in queues.items()}
@@ -147,9 +147,7 @@ class _Work:
 
     def handle(self, payload: Mapping[str, Any], done: Pass) -> None:
         """All messages of an event."""
-        from mqops_airflow.trigger_monitor import message_in  # noqa: PLC0415
-
-        done.refused += [f"{one['why']}" for one in payload["refused"]]
+        done.refused += [str(one["why"]) for one in payload["refused"]]
         for entry in payload["messages"]:
             self._handle(entry["queue"], message_in(entry), payload["ccsid"], done)
 

@@ -47,7 +47,7 @@ class TriggerMessages(BaseEventTrigger):
     """
 
     def __init__(self, *, queue_manager: str, mq_conn_id: str, queues: Sequence[str], dags: Sequence[str]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.queue_manager = queue_manager
         self.mq_conn_id = mq_conn_id
         self.queues = list(queues)
@@ -74,7 +74,7 @@ class TriggerMessages(BaseEventTrigger):
     async def filter_shared_stream(self, shared_stream: AsyncIterator[Any]) -> AsyncIterator[TriggerEvent]:
         """Each unit of work is an event."""
         async for payload in shared_stream:
-            yield TriggerEvent(payload)
+            yield TriggerEvent(payload)  # type: ignore[no-untyped-call]
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Not called: the events come from the shared stream."""
