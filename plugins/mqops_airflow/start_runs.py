@@ -169,7 +169,7 @@ class _Work:
             done.again.append(start.dag_id)
             return
         done.started.append(start.dag_id)
-        self._operator.log.info("started %s of %s", start.run_id, start.dag_id)
+        self._operator.log.info("started %s of %s", printable(start.run_id), printable(start.dag_id))
         if queue in self._queues and queue not in self._counted:  # several of one pass are one start
             self._counted.add(queue)
             self._queues[queue] = self._queues[queue].started()
@@ -186,7 +186,9 @@ class _Work:
         try:
             seen = sight(self._session(), queue)
         except MQError as error:
-            self._operator.log.warning("a closed loop of %s would not be recognised: %s", printable(queue), error)
+            self._operator.log.warning(
+                "a closed loop of %s would not be recognised: %s", printable(queue), printable(error)
+            )
             self._queues.pop(queue, None)
             return ""
         before = self._queues.get(queue, Unchanged()).before_start(seen)

@@ -102,9 +102,8 @@ class MonitorStream(SharedStreamProducer):
                 found, ccsid = await self._next_batch()
                 delay = FIRST_DELAY
             except MqopsError as error:
-                _log.warning(
-                    "trigger monitor of %s: %s. Next try in %.0f s", printable(self._queue_manager), error, delay
-                )
+                text = f"trigger monitor of {self._queue_manager}: {error}. Next try in {delay:.0f} s"
+                _log.warning("%s", printable(text))
                 await self._close()
                 await asyncio.sleep(delay)
                 delay = min(2 * delay, LONGEST_DELAY)
@@ -122,7 +121,7 @@ class MonitorStream(SharedStreamProducer):
             if monitor is not None:
                 await self._in_thread(monitor.commit if stored else monitor.back_out)
         except MqopsError as error:
-            _log.warning("trigger monitor of %s: %s", printable(self._queue_manager), error)
+            _log.warning("trigger monitor of %s: %s", printable(self._queue_manager), printable(error))
             await self._close()  # what was not committed comes again, with the same run ids
         if not stored:
             _log.warning("trigger monitor of %s: Airflow has not stored the event", printable(self._queue_manager))

@@ -145,10 +145,11 @@ class TriggerMonitor:
         if self._problems.get(queue, "") == problem:
             return
         self._problems[queue] = problem
+        whose = f"{queue} of {self._connection.queue_manager}"
         if problem:
-            _log.error("initiation queue %s of %s is not served: %s", queue, session_name(self._connection), problem)
+            _log.error("initiation queue %s is not served: %s", printable(whose), printable(problem))
         else:
-            _log.info("initiation queue %s of %s is served again", queue, session_name(self._connection))
+            _log.info("initiation queue %s is served again", printable(whose))
 
     def _get_all(self, session: Session, queues: Iterable[str]) -> list[Triggered]:
         found: list[Triggered] = []
@@ -196,8 +197,3 @@ def log_dead_letter(queue: str, target: str, verdict: Unusable) -> None:
     where = f"goes to {target}" if target else "is dropped, because it is for the dead-letter queue itself"
     why = f"{feedback_name(verdict.reason)}: {verdict.why}"
     _log.error("trigger message of %s %s: %s", printable(queue), printable(where), printable(why))
-
-
-def session_name(connection: MqConnection) -> str:
-    """The queue manager's name, for logs."""
-    return printable(connection.queue_manager)
