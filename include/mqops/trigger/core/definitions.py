@@ -70,8 +70,9 @@ class Definitions:
     @property
     def mqsc(self) -> tuple[str, ...]:
         """All of it, in an order that works."""
-        queues = tuple(initiation_queue_mqsc(name) for name in self.initiation_queues)
-        return (*queues, *(each.mqsc for each in (*self.processes, *self.triggers)))
+        queues = [initiation_queue_mqsc(name) for name in self.initiation_queues]
+        processes, triggers = [each.mqsc for each in self.processes], [each.mqsc for each in self.triggers]
+        return (*queues, *processes, *triggers)
 
 
 def initiation_queue_mqsc(name: str) -> str:
