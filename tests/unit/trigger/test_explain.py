@@ -156,7 +156,7 @@ def test_T03_T11_depth_says_how_many_messages_are_to_come(before: int, triggers:
         monitor.stop()
 
 
-def test_who_has_the_queue_open_is_named_and_an_open_unit_of_work_leaves_the_number_unknown() -> None:
+def test_T03a_T10a_T12_who_has_the_queue_open_is_named_and_uncommitted_messages_count() -> None:
     with queue_manager() as application:
         define("TRIGTYPE(FIRST)")
         monitor, server = Monitor(), Application()
@@ -164,11 +164,13 @@ def test_who_has_the_queue_open_is_named_and_an_open_unit_of_work_leaves_the_num
         (served,) = [one for one in explained().conditions if one.id == "T04"]
         assert served.state == "fails"
         assert "1 handle of programs that have the queue open for input (" in served.found
+        assert explained().state("T12") == "unknown"
         opened.close()
         application.put("APP", options=CMQC.MQPMO_SYNCPOINT)
-        states = {one.id: one.state for one in explained().conditions}
-        assert (states["T03"], states["T10a"]) == ("unknown", "unknown")
+        assert (explained().state("T03"), explained().state("T10a")) == ("fails", "unknown")
         assert not explained().would_trigger
+        assert not next_message_triggers(server)
+        server.get("APP")
         application.manager.backout()
         assert explained().would_trigger
         server.manager.disconnect()
