@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from mqops.mq.inquire import (
     command,
     inquire_queues,
     opened,
+    queue_attribute,
     queue_manager_attribute,
     queue_manager_name,
 )
@@ -157,6 +159,16 @@ def _initiation_queue(session: Session, name: str, of: Manager) -> InitiationQue
         raise
 
 
+def is_served(session: Session, initiation_queue: str) -> bool:
+    """Whether a program has an initiation queue open for input; False if there is no such queue. Raises `MQError`."""
+    try:
+        return int(queue_attribute(session, initiation_queue, c.MQIA_OPEN_INPUT_COUNT)) > 0
+    except MQError as error:
+        if is_gone(error):
+            return False
+        raise
+
+
 def _readers(session: Session, queue: str) -> tuple[Reader, ...]:
     """The programs that have a queue open for input; none if the command server does not tell."""
     asked: dict[int, Any] = {
@@ -227,12 +239,12 @@ def _is_normal(row: dict[int, Any]) -> bool:
 class Definitions:
     """What triggering is made of on a queue manager: names, in order.
 
-    Attributes: `queues` local queues with TRIGGER or with an INITQ; `processes` that are defined, but for IBM's own;
-    `named` processes that queues name.
+    Attributes: `queues` local queues with TRIGGER or with an INITQ; `processes` that are defined, but for IBM's own,
+    each with its APPLICID; `named` processes that queues name.
     """
 
     queues: tuple[str, ...]
-    processes: tuple[str, ...]
+    processes: Mapping[str, str]
     named: frozenset[str]
 
 
@@ -250,17 +262,12 @@ def definitions(session: Session) -> Definitions:
     )
 
 
-def _processes(session: Session) -> tuple[str, ...]:
+def _processes(session: Session) -> dict[str, str]:
     try:
         rows = command(session, "MQCMD_INQUIRE_PROCESS", {c.MQCA_PROCESS_NAME: b"*"})
     except MQError as error:
         if is_gone(error):
-            return ()
+            return {}
         raise
-    return tuple(
-        sorted(
-            row[c.MQCA_PROCESS_NAME]
-            for row in rows
-            if c.MQCA_PROCESS_NAME in row and not row[c.MQCA_PROCESS_NAME].startswith("SYSTEM.")
-        )
-    )
+    found = {row[c.MQCA_PROCESS_NAME]: str(row.get(c.MQCA_APPL_ID, "")) for row in rows if c.MQCA_PROCESS_NAME in row}
+    return {name: program for name, program in found.items() if not name.startswith("SYSTEM.")}

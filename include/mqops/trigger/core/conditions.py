@@ -13,8 +13,7 @@ T11 to T13 are further events that make a trigger message. They never fail: they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Callable
 
 from mqops.counted import counted
 from mqops.trigger.core.changes import (
@@ -34,9 +33,9 @@ from mqops.trigger.core.changes import (
 )
 from mqops.trigger.core.explanation import FAILS, HOLDS, UNKNOWN, WORK, Condition, Explanation
 from mqops.trigger.core.found import Disposition, InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.other_events import TYPES, changing, closing, counts_some_only, duration, interval
 from mqwire import constants as c
 
-TYPES = {c.MQTT_NONE: "NONE", c.MQTT_FIRST: "FIRST", c.MQTT_EVERY: "EVERY", c.MQTT_DEPTH: "DEPTH"}
 CHANNEL_INITIATOR = "SYSTEM.CHANNEL.INITQ"
 """The initiation queue that the channel initiator serves."""
 _TOLD_ONLY = frozenset({"T02", "T10a", "T04a", "T04b", "T11", "T12", "T13"})
@@ -68,6 +67,8 @@ def explain(queue: TriggeredQueue) -> Explanation:
         queue_manager=queue.queue_manager,
         would_trigger=first is None and not open_ones,
         stuck=queue.type == c.MQTT_FIRST and queue.depth > 0 and queue.open_input == 0 and bool(failing),
+        at_work=queue.open_input > 0,
+        depth_type=queue.type == c.MQTT_DEPTH,
         verdict=verdict,
         conditions=conditions,
     )
@@ -114,7 +115,7 @@ def _number_before(queue: TriggeredQueue) -> Condition:
             "a shared queue: only committed messages count (T03b), and units of work with messages of the queue are "
             "not ended: look again when they are",
         )
-    if _counts_some_only(queue):
+    if counts_some_only(queue):
         return Condition(
             "T03",
             UNKNOWN,
@@ -122,11 +123,6 @@ def _number_before(queue: TriggeredQueue) -> Condition:
             "or a higher one: browse the queue",
         )
     return _first(queue) if queue.type == c.MQTT_FIRST else _depth(queue)
-
-
-def _counts_some_only(queue: TriggeredQueue) -> bool:
-    """Whether the number of messages on the queue does not say how many have TRIGMPRI or more."""
-    return bool(queue.depth and queue.priority and not queue.fifo)
 
 
 def _there(queue: TriggeredQueue) -> str:
@@ -144,7 +140,7 @@ def _first(queue: TriggeredQueue) -> Condition:
         "T03",
         FAILS,
         f"{there}; the next trigger message is made when the queue's program closes it, or with a message "
-        f"after {_duration(queue.interval)} since the last trigger message (TRIGINT, T11)",
+        f"after {duration(queue.interval)} since the last trigger message (TRIGINT, T11)",
         _again(queue),
     )
 
@@ -172,13 +168,6 @@ def _depth(queue: TriggeredQueue) -> Condition:
     if lacking == 0:
         return Condition("T03", HOLDS, f"{depth} so far: the next one is the last of them")
     return Condition("T03", HOLDS, f"{depth} there: the next one triggers (T11)")
-
-
-def _duration(milliseconds: int) -> str:
-    seconds = milliseconds // 1000
-    if seconds >= 86_400:
-        return counted(seconds // 86_400, "day")
-    return counted(seconds, "second") if seconds else counted(milliseconds, "millisecond")
 
 
 def _nobody_reads(queue: TriggeredQueue) -> Condition:
@@ -233,36 +222,25 @@ def _process(queue: TriggeredQueue) -> Condition:
 
 def _initiation_queue(queue: TriggeredQueue) -> Condition:
     name, found = queue.initiation_name, queue.initiation
-    other = (_alter(queue, initq(queue.usable_initiation)),) if queue.usable_initiation else ()
-    if not name:
-        return Condition("T07", FAILS, "INITQ is blank", other)
-    if found is None:
+    if found is None and name:
         return Condition("T07", FAILS, f"there is no queue {name}", (Change(name=name, define=True),))
-    if not found.local:
-        return Condition("T07", FAILS, f"{name} is no local queue", other)
-    if found.transmission:
-        return Condition("T07", FAILS, f"{name} has USAGE(XMITQ): it is a transmission queue", other)
-    wrong = tuple(_inhibited(found))
-    if wrong:
-        words = " and ".join(attribute for attribute, _fix in wrong)
-        mend = alter(
-            name,
-            *_DISPOSITIONS[found.disposition],
-            *(fix for _attribute, fix in wrong),
-            makes_event=PUT_ENABLED in (fix for _attribute, fix in wrong),
-            warning=_INHIBITED,
-        )
-        return Condition("T07", FAILS, f"{name} has {words}", (mend,))
+    if found is None or not found.local or found.transmission:
+        kind = "has USAGE(XMITQ): it is a transmission queue" if found and found.local else "is no local queue"
+        other = (_alter(queue, initq(queue.usable_initiation)),) if queue.usable_initiation else ()
+        return Condition("T07", FAILS, f"{name} {kind}" if name else "INITQ is blank", other)
+    if not (found.put_allowed and found.get_allowed):
+        return _inhibited(name, found)
     if found.depth >= found.max_depth:
         return Condition("T07", HOLDS, f"{name} is full: trigger messages go to the dead-letter queue")
     return Condition("T07", HOLDS, f"{name} takes trigger messages")
 
 
-def _inhibited(found: InitiationQueue) -> Iterator[tuple[str, Setting]]:
-    if not found.put_allowed:
-        yield "PUT(DISABLED)", PUT_ENABLED
-    if not found.get_allowed:
-        yield "GET(DISABLED)", GET_ENABLED
+def _inhibited(name: str, found: InitiationQueue) -> Condition:
+    wrong = {} if found.put_allowed else {"PUT(DISABLED)": PUT_ENABLED}
+    wrong |= {} if found.get_allowed else {"GET(DISABLED)": GET_ENABLED}
+    settings = (*_DISPOSITIONS[found.disposition], *wrong.values())
+    mend = alter(name, *settings, makes_event=not found.put_allowed, warning=_INHIBITED)
+    return Condition("T07", FAILS, f"{name} has {' and '.join(wrong)}", (mend,))
 
 
 def _monitored(queue: TriggeredQueue) -> Condition:
@@ -304,73 +282,6 @@ def _committed(queue: TriggeredQueue) -> Condition:
     return Condition("T10a", HOLDS, "no unit of work with messages of the queue is open")
 
 
-def _interval(queue: TriggeredQueue) -> Condition:
-    """When a message makes the next trigger message although others are there."""
-    if queue.type == c.MQTT_DEPTH:
-        return Condition("T11", HOLDS, "TRIGTYPE(DEPTH): with TRIGDPTH messages or more each further one triggers")
-    if queue.type != c.MQTT_FIRST:
-        return Condition("T11", HOLDS, f"TRIGTYPE({TYPES[queue.type]}): TRIGINT does not count")
-    if queue.depth == 0 or queue.interval == 0:
-        return Condition("T11", HOLDS, f"TRIGINT({queue.interval}): nothing has to be waited for (T03)")
-    due = _due(queue)
-    if due is not None:
-        return Condition(
-            "T11",
-            UNKNOWN,
-            f"TRIGINT({queue.interval}): a message triggers again when {_duration(queue.interval)} have passed since "
-            f"the last trigger message for the queue. {queue.initiation_name} got its last message, for whichever "
-            f"queue, at {due - timedelta(milliseconds=queue.interval)}: the next one is due at {due:%Y-%m-%d %H:%M:%S} "
-            "by the queue manager's clock, or before",
-        )
-    return Condition(
-        "T11",
-        UNKNOWN,
-        f"TRIGINT({queue.interval}): a message triggers again when {_duration(queue.interval)} have passed since the "
-        "last trigger message for the queue. When that was made is not known: with MONQ(LOW) on the initiation queue, "
-        "DISPLAY QSTATUS tells the time of its last message (LPUTTIME)",
-    )
-
-
-def _due(queue: TriggeredQueue) -> datetime | None:
-    """When TRIGINT has passed at the latest, by the queue manager's clock; None where nothing tells."""
-    last = queue.initiation.last_put if queue.initiation else ""
-    try:
-        return datetime.strptime(last, "%Y-%m-%d %H.%M.%S") + timedelta(milliseconds=queue.interval)  # noqa: DTZ007
-    except (ValueError, OverflowError):
-        return None
-
-
-def _closing(queue: TriggeredQueue) -> Condition:
-    if queue.type not in {c.MQTT_FIRST, c.MQTT_DEPTH}:
-        return Condition("T12", HOLDS, f"TRIGTYPE({TYPES[queue.type]}): closing the queue makes no trigger message")
-    if queue.open_input == 0:
-        return Condition("T12", HOLDS, "no program has the queue open for input: there is none that could close it")
-    return Condition(
-        "T12",
-        UNKNOWN,
-        "a trigger message is made when the last program closes the queue and at least "
-        f"{counted(_needed(queue), 'message is', 'messages are')} left: how many will be left is not known",
-    )
-
-
-def _needed(queue: TriggeredQueue) -> int:
-    return queue.trigger_depth if queue.type == c.MQTT_DEPTH else 1
-
-
-def _changing(queue: TriggeredQueue) -> Condition:
-    there = counted(queue.depth, "message")
-    if queue.depth < _needed(queue):
-        return Condition("T13", HOLDS, f"{there}: too few for a trigger message when an attribute is changed")
-    if _counts_some_only(queue):
-        return Condition("T13", UNKNOWN, f"{there}, of which only those with TRIGMPRI or more count: browse the queue")
-    return Condition(
-        "T13",
-        HOLDS,
-        f"{there}: NOTRIGGER and then TRIGGER makes a trigger message at once, and so does a trigger monitor that is "
-        "the first to open the initiation queue, where the other conditions hold",
-    )
-
-
 def _delivery(queue: TriggeredQueue) -> Condition:
     if queue.fifo and queue.priority > queue.default_priority:
         return Condition(
@@ -396,8 +307,8 @@ _CONDITIONS: tuple[Callable[[TriggeredQueue], Condition], ...] = (
     _switched_on,
     _has_type,
     _committed,
-    _interval,
-    _closing,
-    _changing,
+    interval,
+    closing,
+    changing,
     _delivery,
 )

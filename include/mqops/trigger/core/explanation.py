@@ -40,13 +40,16 @@ class Explanation:
     """Whether the next message of sufficient priority would make a trigger message, and why.
 
     Attributes: `would_trigger` False also where it is not known; `stuck` whether messages wait for a program that does
-    not come; `verdict` one sentence.
+    not come; `at_work` whether a program has the queue open for input; `depth_type` TRIGTYPE(DEPTH);
+    `verdict` one sentence.
     """
 
     queue: str
     queue_manager: str
     would_trigger: bool
     stuck: bool
+    at_work: bool
+    depth_type: bool
     verdict: str
     conditions: tuple[Condition, ...]
 
@@ -62,8 +65,12 @@ class Explanation:
 
     @property
     def broken(self) -> bool:
-        """Whether something has to be mended before the queue's program is started again."""
-        return self.stuck or any(one.state == FAILS and one.id not in WORK for one in self.conditions)
+        """Whether something has to be mended before the queue's program is started again.
+
+        TRIGTYPE(DEPTH) switches triggering off; the program that is at work then switches it on again (T09).
+        """
+        in_order = WORK | {"T09"} if self.at_work and self.depth_type else WORK
+        return self.stuck or any(one.state == FAILS and one.id not in in_order for one in self.conditions)
 
     def state(self, number: str) -> State:
         """The state of one condition, by its SPEC id."""

@@ -30,8 +30,8 @@ class InitiationQueue:
     """The queue that INITQ names, if there is such a queue.
 
     Parameters: `local` whether it is a local queue; the others are those of a local queue: `depth` and `max_depth` in
-    messages, `open_input` the number of handles, `readers` those that the command server tells, `last_put` date and time
-    of its last put by the queue manager's clock, "" if it does not tell.
+    messages, `open_input` the number of handles, `readers` those that the command server tells, `last_put` date and
+    time of its last put by the queue manager's clock, "" if it does not tell.
     """
 
     local: bool
