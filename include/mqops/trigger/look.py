@@ -28,6 +28,12 @@ _HANDLE_ATTRIBUTES = [
     *(c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER, c.MQCACH_CHANNEL_NAME, c.MQIACF_OPEN_INPUT_TYPE),
 ]
 _STATUS = (c.MQIACF_UNCOMMITTED_MSGS, c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)
+_USABLE = {
+    c.MQIA_USAGE: c.MQUS_NORMAL,
+    c.MQIA_INHIBIT_PUT: c.MQQA_PUT_ALLOWED,
+    c.MQIA_INHIBIT_GET: c.MQQA_GET_ALLOWED,
+}
+"""What a local queue has that takes trigger messages."""
 _DISPOSITIONS: dict[int, Disposition] = {c.MQQSGD_COPY: "COPY", c.MQQSGD_SHARED: "SHARED"}
 _OTHER_KINDS = {c.MQQT_REMOTE: "a remote queue", c.MQQT_MODEL: "a model queue", c.MQQT_CLUSTER: "a cluster queue"}
 
@@ -223,16 +229,13 @@ def _usable_initiation_queue(session: Session, queue: str, of: Manager, *, trans
     initiator."""
     if transmission:
         return CHANNEL_INITIATOR
-    rows = inquire_queues(session, "*", (c.MQCA_INITIATION_Q_NAME, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_USAGE))
-    served = {row[c.MQCA_Q_NAME]: row.get(c.MQIA_OPEN_INPUT_COUNT, 0) > 0 for row in rows if _is_normal(row)}
+    rows = inquire_queues(session, "*", (c.MQCA_INITIATION_Q_NAME, c.MQIA_OPEN_INPUT_COUNT, *_USABLE))
+    usable = [row for row in rows if all(row.get(attribute) == value for attribute, value in _USABLE.items())]
+    served = {row[c.MQCA_Q_NAME]: row.get(c.MQIA_OPEN_INPUT_COUNT, 0) > 0 for row in usable}
     others = {row.get(c.MQCA_INITIATION_Q_NAME, "") for row in rows if row[c.MQCA_Q_NAME] != queue}
     named = (*named_in_estate(of.name).initiation_queues, *sorted(others - {CHANNEL_INITIATOR}))
     there = [name for name in named if name in served]
     return next((name for name in there if served[name]), there[0] if there else DEFAULT_INITIATION_QUEUE)
-
-
-def _is_normal(row: dict[int, Any]) -> bool:
-    return bool(row.get(c.MQIA_USAGE, c.MQUS_NORMAL) == c.MQUS_NORMAL)
 
 
 @dataclass(frozen=True, slots=True)
