@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "snapshot": "mqops.cli.snapshot:snapshot",
     "ledger": "mqops.cli.ledger:ledger",
     "estate": "mqops.cli.estate:estate",
+    "doctor": "mqops.cli.doctor:doctor",
     "quality": "mqops.cli.quality:quality",
     "trigger": "mqops.cli.trigger:trigger",
     "stop": "mqops.cli.stop:stop",
