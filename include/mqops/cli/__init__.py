@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "ledger": "mqops.cli.ledger:ledger",
     "estate": "mqops.cli.estate:estate",
     "doctor": "mqops.cli.doctor:doctor",
+    "init": "mqops.cli.init:init",
     "quality": "mqops.cli.quality:quality",
     "trigger": "mqops.cli.trigger:trigger",
     "stop": "mqops.cli.stop:stop",

@@ -12,7 +12,7 @@ from mqops.clock import utc
 from mqops.doctor import here
 from mqops.doctor import queue_manager as live
 from mqops.doctor.check import Check, fails, holds, unknown
-from mqops.errors import LOST_CONNECTION, LakeError, MQError, MqopsError
+from mqops.errors import LOST_CONNECTION, MQError, MqopsError
 from mqops.estate import EstateFile
 from mqops.lake.run import folder_of
 from mqops.mq.connection import MqConnection, connect
@@ -47,7 +47,8 @@ def examine(
             checks.append(holds("connection", f"{name} on {where}, as user {_user(connection)}"))
             checks += _live(session, connection, lake, file, name, own=own, now=now)
     except MqopsError as error:
-        checks.append(fails("connection", str(error), _advice(error)))
+        checks = [one for one in checks if one.name != "connection"]
+        checks.insert(0, fails("connection", str(error), _advice(error)))
         reached = {check.name for check in checks}
         missed = [*NOT_REACHED, "clock", *(["estate"] if file and name in file.estate.queue_managers else [])]
         checks += [unknown(one, "the queue manager was not reached") for one in missed if one not in reached]
@@ -81,17 +82,26 @@ def _live(
         "authorities",
         lambda: live.authority(session, live.needed_authorities(session, file, name), user),
     )
-    try:
-        folder = folder_of(lake, name)
-        yield from live.ledger_queue(session, folder)
-        yield guarded("ledger access", lambda: live.others_may_put(session, folder, {user, *own}))
-    except LakeError as error:
-        yield fails("ledger", str(error), "Do what is said there")
+    yield from _ledger(session, lake, name)
+    yield guarded("ledger access", lambda: live.others_may_put(session, folder_of(lake, name), {user, *own}))
     yield guarded("dead-letter queue", lambda: live.dead_letters(session))
     yield guarded("MAXMSGL", lambda: live.message_lengths(session))
     yield guarded("clock", lambda: live.clock(session, now))
     if file and name in file.estate.queue_managers:
         yield guarded("estate", lambda: live.named_in_estate(session, connection, file, name))
+
+
+def _ledger(session: Session, lake: Path, name: str) -> tuple[Check, ...]:
+    """The ledger queue and the ledger. Raises `MQError`."""
+    try:
+        return live.ledger_queue(session, folder_of(lake, name))
+    except MQError:
+        raise
+    except MqopsError as error:
+        return (
+            unknown("ledger queue", "not looked at before the ledger can be read"),
+            fails("ledger", str(error), error.default_message()),
+        )
 
 
 def _here(lake: Path, file: EstateFile | None, name: str) -> Iterator[Check]:

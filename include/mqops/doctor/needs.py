@@ -6,14 +6,14 @@ the external security manager gives them, not the queue manager.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from mqops.ledger.queue import MAX_DEPTH, MAX_MESSAGE_LENGTH, NAME
+from mqops.mq.authority import Grantee
 from mqwire import constants as c
-
-Entity: TypeAlias = Literal["PRINCIPAL", "GROUP"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class NeededQueue:
     def definition(self) -> str:
         """The MQSC command that defines it. An object that stands is not replaced."""
         words = " ".join(one.mqsc(one.value) for one in self.attributes)
-        return f"DEFINE QLOCAL({self.name}) {words} DESCR('{self.description}')"
+        return f"DEFINE QLOCAL({_quoted(self.name)}) {words} DESCR('{self.description}')"
 
     def differences(self, found: Mapping[int, int]) -> list[Attribute]:
         """The attributes that do not fit. Parameters: `found` selector → value; what is not told is passed over."""
@@ -70,7 +70,12 @@ class NeededQueue:
 
     def change(self, differences: Iterable[Attribute]) -> str:
         """The MQSC command that gives it these attributes."""
-        return f"ALTER QLOCAL({self.name}) {' '.join(one.mqsc(one.value) for one in differences)}"
+        return f"ALTER QLOCAL({_quoted(self.name)}) {' '.join(one.mqsc(one.value) for one in differences)}"
+
+
+def _quoted(name: str) -> str:
+    """A name as MQSC takes it: in quotes where it has letters that MQSC would fold, or other signs."""
+    return name if re.fullmatch(r"[A-Z0-9._]+", name) else f"'{name}'"
 
 
 LEDGER = NeededQueue(
@@ -114,10 +119,10 @@ class Authority:
     profile: str
     words: tuple[str, ...]
 
-    def mqsc(self, entity: Entity, name: str) -> str:
-        """The MQSC command that gives it. Parameters: `name` of a user (PRINCIPAL) or of a group (GROUP)."""
+    def mqsc(self, to: Grantee) -> str:
+        """The MQSC command that gives it to a user or group."""
         profile = f"PROFILE('{self.profile}') " if self.profile else ""
-        return f"SET AUTHREC {profile}OBJTYPE({self.kind}) {entity}('{name}') AUTHADD({','.join(self.words)})"
+        return f"SET AUTHREC {profile}OBJTYPE({self.kind}) {to} AUTHADD({','.join(self.words)})"
 
 
 def authorities(queues: Iterable[str]) -> Iterator[Authority]:

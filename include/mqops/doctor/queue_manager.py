@@ -15,6 +15,7 @@ from mqops.doctor.needs import ALTERNATE_USER, COMMAND_QUEUE, LEDGER, MODEL_QUEU
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.estate import EstateFile
 from mqops.ledger.access import ledger_access
+from mqops.mq.authority import Grantee
 from mqops.mq.clock import clock_ahead
 from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import command, dead_letter_queue, inquire_queues, opened, queue_manager_attribute, queue_state
@@ -229,7 +230,7 @@ def _lacking(session: Session, needed: Authority, user: str) -> Iterator[Check]:
     if lacking:
         give = [replace(needed, words=lacking)]
         give += [Authority(kind="QMGR", profile="", words=("SETALL",))] if "SETALL" in lacking else []
-        commands = ". ".join(one.mqsc("PRINCIPAL", user) for one in give)
+        commands = ". ".join(one.mqsc(Grantee("PRINCIPAL", user)) for one in give)
         yield fails("authorities", f"{', '.join(lacking)} {where} lacking", commands)
     if untried:
         yield unknown("authorities", f"{', '.join(untried)} {where} could not be tried")
