@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "snapshot": "mqops.cli.snapshot:snapshot",
     "ledger": "mqops.cli.ledger:ledger",
     "estate": "mqops.cli.estate:estate",
+    "message": "mqops.cli.message:message",
     "doctor": "mqops.cli.doctor:doctor",
     "init": "mqops.cli.init:init",
     "quality": "mqops.cli.quality:quality",
