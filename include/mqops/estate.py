@@ -92,6 +92,13 @@ def queue_pattern(value: object) -> str:
     return value
 
 
+def user_name(value: object) -> str:
+    """A user of the operating system or of Airflow, as they name him."""
+    if not isinstance(value, str) or not value.strip() or value != value.strip() or not value.isprintable():
+        raise ValueError(f"must be the name of a user (found {value!r})")
+    return value
+
+
 def some(value: tuple[str, ...]) -> tuple[str, ...]:
     """At least one."""
     if not value:
@@ -104,6 +111,7 @@ ConnectionId = Annotated[str, BeforeValidator(connection_id)]
 Duration = Annotated[timedelta, BeforeValidator(duration)]
 Schedule = Annotated[str, BeforeValidator(cron)]
 InsideFile = Annotated[str, BeforeValidator(inside_file)]
+UserName = Annotated[str, BeforeValidator(user_name)]
 QueuePattern = Annotated[str, BeforeValidator(queue_pattern)]
 
 
@@ -253,11 +261,13 @@ class QueueManager(Section):
     Attributes:
         storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
             (`mqops.storage`).
+        reveal: users who may see the payload of a message (`mqops message show --reveal`); nobody else may.
     """
 
     connection: ConnectionId
     spark: ConnectionId | None = None
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
+    reveal: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None

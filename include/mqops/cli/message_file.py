@@ -10,44 +10,24 @@ from typing import TYPE_CHECKING
 import click
 
 from mqops.actions import Action
+from mqops.cli.criteria import criteria_options
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import refuse_to_ask, run_once, this_user, unit_size_option, warn, yes_option
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.counted import counted
-from mqops.errors import RulesError
 
 if TYPE_CHECKING:
+    from mqops.look.core.criteria import Criteria
     from mqops.message_file.export import Form
-    from mqops.rules import Rule
 
 FORMS = click.Choice(["text", "parquet"])
-
-
-def _ids(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> frozenset[bytes]:
-    """MsgIds from hex digits. Raises `click.BadParameter`."""
-    found = set()
-    for one in value:
-        try:
-            raw = bytes.fromhex(one)
-        except ValueError:
-            raw = b""
-        if len(raw) != 24:
-            raise click.BadParameter(f"{one!r} is no MsgId: 48 hex digits")
-        found.add(raw)
-    return frozenset(found)
 
 
 @click.command()
 @click.argument("queue")
 @click.argument("file", type=click.Path(path_type=Path))
 @queue_manager_option
-@click.option("--id", "ids", metavar="MSGID", multiple=True, callback=_ids, help="48 hex digits; may be repeated.")
-@click.option(
-    "--where",
-    default="",
-    metavar="PATTERN",
-    help="Only messages that the pattern of a rule matches: \"REASON(MQRC_Q_FULL) DESTQ('PAY.*')\".",
-)
+@criteria_options
 @click.option(
     "--snapshot",
     "snapshot",
@@ -71,46 +51,32 @@ def export(
     queue: str,
     file: Path,
     queue_manager: str,
-    ids: frozenset[bytes],
-    where: str,
+    wanted: Criteria,
     snapshot: str,
     form: str | None,
     lake: Path,
     as_json: bool,
 ) -> None:
-    """Write messages of QUEUE to FILE, whole: descriptor and body. The queue is browsed, and nothing on it changes.
+    """Write the messages of QUEUE that fit all options to FILE, whole: descriptor and body. The queue is only browsed.
 
     FILE is new and private (0600); it holds the messages' contents. IBM's dmpmqmsg loads the text format, too.
     """
-    from mqops.clock import utc  # noqa: PLC0415
-    from mqops.message_file.export import Chosen, export_queue, export_snapshot  # noqa: PLC0415
+    from mqops.message_file.export import export_queue, export_snapshot  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.observe.snapshot import find  # noqa: PLC0415
 
-    chosen = Chosen(ids=ids, rule=_rule(where) if where else None)
-    wanted: Form = "parquet" if (form or file.suffix.lstrip(".")) == "parquet" else "text"
+    as_form: Form = "parquet" if (form or file.suffix.lstrip(".")) == "parquet" else "text"
     if snapshot:
         folder = find(snapshot_folder(lake, snapshot))[1]
-        done = export_snapshot(folder, queue.strip(), file, wanted, chosen)
+        done = export_snapshot(folder, queue.strip(), file, as_form, wanted)
     else:
         with connect(connection_to(queue_manager.strip())) as session:
-            done = export_queue(session, queue.strip(), file, wanted, chosen, at=utc())
+            done = export_queue(session, queue.strip(), file, as_form, wanted)
     if as_json:
         show_json(asdict(done))
     else:
         size = f"{counted(done.messages, 'message')}, {counted(done.bytes, 'byte')}"
         show_line(f"{done.file}: {size} of {done.queue} of {done.queue_manager}, as {done.form}")
-
-
-def _rule(pattern: str) -> Rule:
-    """A rule with this pattern. Raises `RulesError`."""
-    from mqops.rules import parse  # noqa: PLC0415
-
-    parsed = parse(f"{pattern} ACTION(IGNORE)\n", source="--where", lint=False)
-    if parsed.table is None or len(parsed.table.rules) != 1:
-        lines = [problem.message for problem in parsed.errors] or ["it is not the pattern of one rule"]
-        raise RulesError(*(f"--where: {line}" for line in lines))
-    return parsed.table.rules[0]
 
 
 @click.command()

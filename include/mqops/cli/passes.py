@@ -149,8 +149,6 @@ def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
         show_line("dry run: nothing was moved")
 
 
-TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
-"""How a time is written."""
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 
 

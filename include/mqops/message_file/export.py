@@ -5,54 +5,32 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
-from mqops.decide.core.answers import answers
+import pyarrow as pa
+
+from mqops.clock import utc
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, make_durable, make_folder
 from mqops.lake.parquet import read_parquet, write_parquet
+from mqops.look.core.criteria import Criteria
+from mqops.look.find import live_batches, recorded_batches
+from mqops.look.search import Search
 from mqops.message_file.core.text import text_of
-from mqops.mq.browse import browse
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import RawMessage, Session
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
-from mqops.observe.core.columns import PATTERN_COLUMNS
-from mqops.observe.core.decode import Browsed, snapshot_row
+from mqops.observe.core.decode import Browsed
 from mqops.printable import printable
-from mqops.rules import Rule, matches
 from mqwire.structures import MQMD_LAYOUT
 
 Form: TypeAlias = Literal["text", "parquet"]
-_msg_id = MQMD_LAYOUT.reader("msg_id")
 _ROWS = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """Which messages are exported.
-
-    Parameters: `ids` MsgIds, none for all; `rule` whose pattern must match, None for all.
-    """
-
-    ids: Collection[bytes] = ()
-    rule: Rule | None = None
-
-    def has(self, browsed: Browsed, md: bytes, body: bytes) -> bool:
-        """Whether it is one of them."""
-        if self.ids and _msg_id(md)[0] not in self.ids:
-            return False
-        if self.rule is None:
-            return True
-        row = snapshot_row(browsed, 0, md, body)
-        fields: dict[str, Any] = {keyword: row[column] for keyword, column in PATTERN_COLUMNS.items()}
-        questions = [condition.question for condition in self.rule.extensions]
-        return matches(self.rule, fields | answers(questions, row))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,24 +67,20 @@ class Fingerprint:
         return self._digest.hexdigest()
 
 
-def export_queue(session: Session, queue: str, file: Path, form: Form, chosen: Chosen, *, at: datetime) -> Exported:
-    """Export messages of a live queue, which is browsed.
-
-    Parameters: `at` this machine's time, UTC.
+def export_queue(session: Session, queue: str, file: Path, form: Form, wanted: Criteria) -> Exported:
+    """Export the messages of a live queue that fit. The queue is browsed.
 
     Raises:
         MQError: the queue cannot be browsed. No file is left.
         SettingsError: the file is there already.
         LakeError: the disk refused.
     """
-    name = queue_manager_name(session)
-    browsed = Browsed(queue_manager=name, queue=queue, observed_at=at)
-    found = ((got.md, got.body) for got in browse(session, queue))
-    return _export(browsed, found, file, form, chosen)
+    browsed = Browsed(queue_manager=queue_manager_name(session), queue=queue, observed_at=utc())
+    return _export(browsed, live_batches(session, [queue]), file, form, wanted)
 
 
-def export_snapshot(folder: Path, queue: str, file: Path, form: Form, chosen: Chosen) -> Exported:
-    """Export messages of a queue that a snapshot has.
+def export_snapshot(folder: Path, queue: str, file: Path, form: Form, wanted: Criteria) -> Exported:
+    """Export the messages of a queue that a snapshot has and that fit.
 
     Parameters: `folder` of Parquet files.
 
@@ -114,25 +88,19 @@ def export_snapshot(folder: Path, queue: str, file: Path, form: Form, chosen: Ch
         SettingsError: the file is there already, or the snapshot has no message of the queue.
         LakeError: the snapshot cannot be read, or the disk refused.
     """
-    head = next(_rows(folder, queue, ["queue_manager", "observed_at"]), None)
+    heads = recorded_batches(folder, ["queue_manager", "observed_at"], [queue])
+    head = next((batch.slice(0, 1).to_pylist()[0] for batch in heads if batch.num_rows), None)
     if head is None:
         raise SettingsError(f"The snapshot in {folder} has no message of {queue}")
     browsed = Browsed(queue_manager=head["queue_manager"], queue=queue, observed_at=head["observed_at"])
-    return _export(
-        browsed, ((row["md"], row["body"]) for row in _rows(folder, queue, ["md", "body"])), file, form, chosen
-    )
+    columns = {"md", "body", *Search(wanted).columns}
+    return _export(browsed, recorded_batches(folder, columns, [queue]), file, form, wanted)
 
 
-def _rows(folder: Path, queue: str, columns: list[str]) -> Iterator[dict[str, Any]]:
-    for batch in read_parquet(folder, ["queue", *columns], rows=_ROWS):
-        yield from (row for row in batch.to_pylist() if row["queue"] == queue)
-
-
-def _export(browsed: Browsed, found: Iterable[tuple[bytes, bytes]], file: Path, form: Form, chosen: Chosen) -> Exported:
-    fingerprint = Fingerprint()
-    messages = fingerprint.over((md, body) for md, body in found if chosen.has(browsed, md, body))
-    write = _write_text if form == "text" else _write_parquet
-    write(file, browsed, messages)
+def _export(browsed: Browsed, batches: Iterable[pa.RecordBatch], file: Path, form: Form, wanted: Criteria) -> Exported:
+    search, fingerprint = Search(wanted), Fingerprint()
+    messages = fingerprint.over(_fitting(batches, search))
+    (_write_text if form == "text" else _write_parquet)(file, browsed, messages)
     return Exported(
         file=str(file),
         queue_manager=browsed.queue_manager,
@@ -142,6 +110,13 @@ def _export(browsed: Browsed, found: Iterable[tuple[bytes, bytes]], file: Path, 
         bytes=fingerprint.bytes,
         sha256=fingerprint.hex(),
     )
+
+
+def _fitting(batches: Iterable[pa.RecordBatch], search: Search) -> Iterator[tuple[bytes, bytes]]:
+    """MQMD and body of the messages that fit, in their order."""
+    for batch in batches:
+        for row in batch.select(["md", "body"]).take(pa.array(search.fitting(batch), pa.int64())).to_pylist():
+            yield row["md"], row["body"]
 
 
 def _write_text(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> None:

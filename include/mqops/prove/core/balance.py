@@ -27,7 +27,7 @@ that has such a row does not balance. The rules are applied in the order of thei
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -71,7 +71,7 @@ class _Totals:
     Attributes: `rules` rule → name of a field of `Counts` → messages; `on_queue` messages that were seen and that no
     row has accounted for yet; `unseen` queues that could not be browsed; `moved` what was moved, by queue and identity;
     `unknown` rows that markers name and that the plan has not named yet; `unreached` whether a lane may not have
-    reached all of its rows yet (rule 5); `gone` evidence → messages; `to_act` rows with an action.
+    reached all of its rows yet (rule 5); `gone` evidence → rows; `to_act` rows with an action.
     """
 
     on_queue: Counter[MessageOnQueue]
@@ -81,8 +81,15 @@ class _Totals:
     unreached: bool
     rules: dict[_Rule, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     moved: set[MessageOnQueue] = field(default_factory=set)
-    gone: Counter[str] = field(default_factory=Counter)
+    gone: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     to_act: int = 0
+
+
+class Balanced(NamedTuple):
+    """The outcome of a run, and which rows of the plan are gone: evidence → their numbers."""
+
+    summary: RunSummary
+    gone: Mapping[str, Sequence[int]]
 
 
 def balance(
@@ -94,7 +101,7 @@ def balance(
     reason_names: Mapping[int, str],
     unseen: Set[str] = frozenset(),
     put_back: Mapping[MessageOnQueue, int] = NOTHING,
-) -> RunSummary:
+) -> Balanced:
     """Balance a run.
 
     Parameters: `empty` the summary with its names filled in; `rows` gives the plan's rows, twice; `on_queue` says how
@@ -123,7 +130,7 @@ def balance(
     by_undo = sum(min(count, totals.on_queue[place]) for place, count in put_back.items())
     failed = Counter(account.failed.values())
     left = Counter(account.left.values())
-    return replace(
+    summary = replace(
         empty,
         **asdict(total_of(rules)),
         rules=rules,
@@ -132,10 +139,11 @@ def balance(
         finished=not account.open_lanes and sum(account.lengths) == totals.to_act,
         reasons={reason_names.get(code, str(code)): count for code, count in sorted(failed.items())},
         left_because=dict(sorted(left.items())),
-        gone_because=dict(sorted(totals.gone.items())),
+        gone_because={why: len(gone) for why, gone in sorted(totals.gone.items())},
         problems=tuple(totals.problems),
         balanced=not totals.problems and all(rule.adds_up for rule in rules),
     )
+    return Balanced(summary, totals.gone)
 
 
 def _leave_out_forwarded_to_itself(totals: _Totals, account: Account, rows: Iterable[PlannedRow]) -> None:
@@ -180,7 +188,7 @@ def _not_acted_on(totals: _Totals, row: PlannedRow, account: Account) -> Literal
         totals.on_queue[row.queue, row.msg_key] -= 1
         return "left"
     if why := _why_gone(totals, row, account):
-        totals.gone[why] += 1
+        totals.gone[why].append(row.row)
         return "gone"
     return "unexplained"
 
