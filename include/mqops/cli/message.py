@@ -10,6 +10,7 @@ import click
 
 from mqops.cli.criteria import criteria_options
 from mqops.cli.group import Group
+from mqops.cli.message_file import export, load
 from mqops.cli.message_text import found_line, story_lines
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import this_user
@@ -167,3 +168,7 @@ def find(
         more = f"; to go on: --after {page.next}" if page.next else ""
         show_line(f"{counted(len(page.messages), 'message')} of {page.looked_at} looked at{more}")
     raise SystemExit(0 if page.messages or after else 1)
+
+
+message.add_command(export)
+message.add_command(load)

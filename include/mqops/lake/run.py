@@ -189,6 +189,11 @@ class RunFolder:
         return self.path / "undo.json"
 
     @property
+    def load_json(self) -> Path:
+        """A load: which messages it puts where, and which loads of them there were before."""
+        return self.path / "load.json"
+
+    @property
     def outcomes_json(self) -> Path:
         """What was last seen of the messages that the run moved, in numbers."""
         return self.path / "outcomes.json"

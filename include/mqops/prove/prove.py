@@ -41,6 +41,7 @@ from mqops.prove import undo_record as undo
 from mqops.prove.authority import without_authority
 from mqops.prove.core.balance import Balanced, PlannedRow, balance
 from mqops.prove.gone_record import write_gone
+from mqops.prove.load_record import read_load_record
 from mqops.prove.records_gone import records_gone
 from mqwire.names import reason_name
 
@@ -84,7 +85,7 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
             sums, on_queue, unseen = _still_picture(session, ledger, run, approved_plan)
             empty = _empty(approved_plan, ledger.head(), now())
             lacking = without_authority(run, sums)
-            with_remarks = replace(empty, remarks=(*empty.remarks, *unseen.values(), *lacking))
+            with_remarks = replace(empty, remarks=(*empty.remarks, *filter(None, unseen.values()), *lacking))
             return balance(
                 with_remarks,
                 lambda: read_plan(run.plan, PlannedRow),
@@ -215,8 +216,10 @@ def _refuse_if_at_work(session: Session, approved_plan: ApprovedPlan, sums: Acco
 def _on_queues(session: Session, approved_plan: ApprovedPlan) -> tuple[Counter[MessageOnQueue], dict[str, str]]:
     """(queue, msg_key) → number of messages; queue → the remark that the proof of an undo left it out.
 
-    An empty queue is not browsed.
+    An empty queue is not browsed. That of a load is not looked at: what a load did not put is left in its file.
     """
+    if read_load_record(approved_plan.folder):
+        return Counter(), dict.fromkeys(approved_plan.queues, "")
     passes = SOURCE if undo.read_undo_record(approved_plan.folder) else frozenset()
     found: Counter[MessageOnQueue] = Counter()
     unseen: dict[str, str] = {}

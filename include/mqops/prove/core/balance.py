@@ -3,11 +3,12 @@
 Every planned row is counted by the evidence of what became of it. `unexplained` counts the rows without evidence; a run
 that has such a row does not balance. The rules are applied in the order of their numbers.
 
-1. A marker lists the row as acted on: it is moved (RETRY, FWD, RESTORE, RETURN) or discarded (DISCARD, EXPIRE).
+1. A marker lists the row as acted on: it is moved (RETRY, FWD, RESTORE, RETURN, LOAD) or discarded (DISCARD, EXPIRE).
 2. Its message was seen on the queue: it is left. Messages with the same identity cannot be told apart: of k such rows
    that were not acted on, as many are left as such messages are on the queue. Messages that this run forwarded to the
    same queue do not count.
-3. The queue cannot be browsed: the message is left, because nothing proves that it is gone.
+3. The queue cannot be browsed: the message is left, because nothing proves that it is gone. So is a message that a load
+   did not put: its file has it.
 4. A marker lists the row as absent: it is gone. Its message was not on the queue when its turn came, and it was not
    there when the run was proved.
 5. The message was not on the queue when the run was proved, and this run did not touch it: it is gone, another program
@@ -203,8 +204,9 @@ def _why_gone(totals: _Totals, row: PlannedRow, account: Account) -> str:
 def _unexplained(rule: RuleBalance) -> str:
     line = f"rule line {rule.rule_line}" if rule.rule_line else "no rule"
     return (
-        f"{rule.queue}, {line}, {rule.action}: {rule.unexplained} of {rule.planned} planned messages are unexplained: "
-        "they are not on the queue, and no marker says what became of them"
+        f"{rule.queue}, {line}, {rule.action}: {rule.unexplained} of "
+        + counted(rule.planned, "planned message is unexplained: it is", "planned messages are unexplained: they are")
+        + f" not on the queue, and no marker says what became of {'it' if rule.planned == 1 else 'them'}"
     )
 
 
