@@ -313,7 +313,7 @@ def test_a_load_is_not_begun_while_the_queue_manager_is_stopped(message, manager
 
 
 @pytest.mark.parametrize("by", ["load", "resume"])
-def test_law1_a_load_that_broke_off_goes_on_where_it_was(message, manager, mqops_here, tmp_path, monkeypatch, by):
+def test_law1_a_load_that_broke_off_goes_on_where_it_was(message, manager, mqops_here, *, tmp_path, monkeypatch, by):
     bodies = [b"%d" % number for number in range(6)]
     manager.put("IN", [({}, body) for body in bodies])
     file, put = exported(message, tmp_path), LoadPort.put
