@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,14 +52,20 @@ def folders(lake: Path, queue_manager: str, key: str) -> list[tuple[int, RunFold
     return sorted(found, key=lambda one: one[0])
 
 
-def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> RunFolder:
-    """Make the run's own folder.
+@contextmanager
+def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> Iterator[RunFolder]:
+    """Make the run's own folder; if the task fails with it, nothing of it stays.
 
     Raises:
         LakeError: the disk refuses.
     """
     run = context["dag_run"]
-    return unused(lake_folder, queue_manager, run_key(run.dag_id, run.run_id)).create()
+    folder = unused(lake_folder, queue_manager, run_key(run.dag_id, run.run_id)).create()
+    try:
+        yield folder
+    except BaseException:
+        folder.discard()
+        raise
 
 
 def hand_on(context: Context, folder: RunFolder, found: Mapping[str, Any]) -> dict[str, Any]:

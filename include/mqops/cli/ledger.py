@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from mqops.cli.columns import show_folded
 from mqops.cli.ledger_show import show
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.run_argument import (
@@ -87,18 +88,18 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
     if as_json:
         show_json({"ok": ok, "ledgers": results})
     for result in [] if as_json else results:
-        show_line(f"{result['queue_manager']}: {counted(result['lines'], 'line')}, {result['error'] or 'unbroken'}")
+        show_folded(f"{result['queue_manager']}: {counted(result['lines'], 'line')}, {result['error'] or 'unbroken'}")
         if result["unsigned"]:
             older = counted(result["unsigned"], "line is", "lines are")
-            show_line(f"{result['queue_manager']}: {older} {_UNSIGNED}")
+            show_folded(f"{result['queue_manager']}: {older} {_UNSIGNED}")
         if result["set_aside"]:
-            show_line(f"{result['queue_manager']}: {result['set_aside']}")
+            show_folded(f"{result['queue_manager']}: {result['set_aside']}")
         if result["torn"]:
-            show_line(
+            show_folded(
                 f"{result['queue_manager']}: {counted(result['torn'], 'byte')} of a half-written last line: {_TORN}"
             )
     if not results and not as_json:
-        show_line(f"{lake}: no ledgers")
+        show_folded(f"{lake}: no ledgers")
     sys.exit(0 if ok else 1)
 
 
@@ -282,13 +283,13 @@ def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) ->
 
 
 def _show_outcomes(summary: OutcomeSummary) -> None:
-    show_line(f"{summary.run} moved {counted(summary.moved, 'message')}; looked at {summary.looked_at}")
+    show_folded(f"{summary.run} moved {counted(summary.moved, 'message')}; looked at {summary.looked_at}")
     for outcome, count in summary.outcomes.items():
-        show_line(f"{count:8}  {outcome}: {MEANING[outcome]}")
+        show_folded(f"{count:8}  {outcome}: {MEANING[outcome]}")
     if summary.untold:
-        show_line(
+        show_folded(
             f"{summary.untold:8}  not known now: other units of work hide them, or mqops cannot browse their queue"
         )
     for line in summary.remarks:
-        show_line(line)
-    show_line(f"{summary.changed} changed since the last look, {summary.open} may still change")
+        show_folded(line)
+    show_folded(f"{summary.changed} changed since the last look, {summary.open} may still change")

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from mqops.actions import ACTED
+from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.lake.run import folder_of
 from mqops.ledger.file import all_ledgers
@@ -44,17 +45,22 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
     if as_json:
         show_json({"msg_id": msg_id, "events": list(found), "seen": [one.to_json() for one in seen], "errors": broken})
     for line in [] if as_json else [line for event in found for line in told_event(event)]:
-        show_line(line)
+        _show(line)
     for line in [] if as_json else [line for one in seen for line in told_seen(one)]:
-        show_line(line)
+        _show(line)
     if not (found or seen or as_json):
-        show_line(f"no ledger, plan or snapshot in {lake} knows a message {msg_id}")
+        show_folded(f"no ledger, plan or snapshot in {lake} knows a message {msg_id}")
     for line in broken:
         show_line(f"mqops: {line}", err=True)
     for name in all_ledgers(lake):
         if sentence := remark(folder_of(lake, name)):
             show_line(f"mqops: {name}: {sentence}", err=True)
     sys.exit(0 if (found or seen) and not broken else 1)
+
+
+def _show(line: str) -> None:
+    """A line of the account; what is folded stands below its text, not below its heading."""
+    show_folded(line, indent=14 if line.startswith(" ") else 4)
 
 
 def told_seen(one: Whereabouts) -> tuple[str, ...]:

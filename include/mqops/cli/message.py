@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -62,7 +63,7 @@ def show(
 ) -> None:
     """Show one message of QUEUE, or with --snapshot of a snapshot, and what is known of it.
 
-    MSGID is the MsgId in hex, or the beginning of it; the options choose a message as those of `mqops message find` do.
+    MSGID is the MsgId in hex, or the beginning of it (with --snapshot QUEUE may be left out); the options choose a message as those of `mqops message find` do.
     It shows the MQMD, the chain of headers, and the data behind them; where the message came from; what each rule of
     the table says of it and why; and what the ledger, the plans and the snapshots know of it.
 
@@ -94,10 +95,10 @@ def show(
 
 
 def _queue_and_id(words: tuple[str, ...], snapshot: str) -> tuple[str, str]:
-    """QUEUE and MSGID. One word is the queue; with --snapshot it is the MsgId."""
+    """QUEUE and MSGID. One word is the queue; with --snapshot it is the MsgId, if it is hex."""
     if len(words) > 2:
         raise click.UsageError("Give QUEUE and MSGID, and nothing behind them")
-    if snapshot and len(words) == 1:
+    if snapshot and len(words) == 1 and re.fullmatch("[0-9a-fA-F]+", words[0]):
         return "", words[0]
     queue, msg_id = (*words, "", "")[:2]
     if not queue and not snapshot:

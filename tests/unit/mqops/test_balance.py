@@ -181,7 +181,7 @@ def test_law5_what_nothing_explains_is_unexplained_and_does_not_balance(markers)
         "they are not on the queue, and no marker says what became of them"
     )
     without_rule = prove([row(0, line=None)], [issued(1), marker(0, 1)])
-    assert without_rule.problems[-1].startswith("DLQ, no rule, RETRY: 1 of 1 planned messages are unexplained")
+    assert without_rule.problems[-1].startswith("DLQ, no rule, RETRY: 1 of 1 planned message is unexplained")
 
 
 def test_law5_the_sums_alone_make_a_run_unbalanced():

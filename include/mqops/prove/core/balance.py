@@ -204,8 +204,9 @@ def _why_gone(totals: _Totals, row: PlannedRow, account: Account) -> str:
 def _unexplained(rule: RuleBalance) -> str:
     line = f"rule line {rule.rule_line}" if rule.rule_line else "no rule"
     return (
-        f"{rule.queue}, {line}, {rule.action}: {rule.unexplained} of {rule.planned} planned messages are unexplained: "
-        "they are not on the queue, and no marker says what became of them"
+        f"{rule.queue}, {line}, {rule.action}: {rule.unexplained} of "
+        + counted(rule.planned, "planned message is unexplained: it is", "planned messages are unexplained: they are")
+        + f" not on the queue, and no marker says what became of {'it' if rule.planned == 1 else 'them'}"
     )
 
 
