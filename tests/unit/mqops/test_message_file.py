@@ -15,12 +15,19 @@ from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.act.mover_port import BY_ALIAS
 from mqops.actions import Action
 from mqops.cli import main
-from mqops.errors import SettingsError
+from mqops.decide.core import PlanSummary
+from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.errors import InProgress, PlanChanged, SettingsError
+from mqops.lake.run import RunFolder
 from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import FileMessage, messages_in, text_of
+from mqops.message_file.load import all_loads_of
 from mqops.message_file.load_port import LoadPort
+from mqops.prove.load_record import read_load_record
 from mqwire.structures import MQMD, MQMD_LAYOUT
 
 MD = MQMD_LAYOUT.pack({"version": 2})
@@ -339,6 +346,41 @@ def test_law1_a_load_that_broke_off_goes_on_where_it_was(message, manager, mqops
     assert load(message, file, "OUT")["moved"] == 0
     assert manager.bodies("OUT") == bodies
     assert manager.depth("MQOPS.LEDGER") == 0
+
+
+def planned(manager: Manager, lake: Path, file: Path, queue: str) -> tuple[LoadRequest, RunFolder, PlanSummary]:
+    what = LoadRequest(connection=manager.connection, lake=lake, file=file, queue=queue)
+    return (what, *plan_run(MESSAGE_LOAD, what))
+
+
+def test_law1_of_two_loads_of_the_same_messages_one_is_carried_out(message, manager, tmp_path):
+    manager.put("IN", [({}, b"one"), ({}, b"two")])
+    text, parquet = exported(message, tmp_path), exported(message, tmp_path, name="b.parquet")
+    plans = [planned(manager, tmp_path / "lake", file, "OUT") for file in (text, parquet)]
+    assert carry_out(MESSAGE_LOAD, *plans[0]).moved == 2
+    with pytest.raises(PlanChanged, match="Another load of these messages was begun"):
+        carry_out(MESSAGE_LOAD, *plans[1])
+    assert manager.bodies("OUT") == [b"one", b"two"]
+
+
+def test_law1_no_two_processes_load_the_same_messages(message, manager, tmp_path):
+    manager.put("IN", [({}, b"x")])
+    file = exported(message, tmp_path)
+    one, other = (planned(manager, tmp_path / "lake", file, "OUT") for _ in range(2))
+    found = read_load_record(one[1])
+    assert found
+    with all_loads_of(one[1], found).lock(), pytest.raises(InProgress):
+        carry_out(MESSAGE_LOAD, *other)
+    assert manager.depth("OUT") == 0
+
+
+def test_an_alias_that_leads_to_the_ledger_queue_after_the_plan_gets_nothing(message, manager, tmp_path):
+    manager.mqsc("DEFINE QALIAS(DOOR) TARGET(OUT)\n")
+    manager.put("IN", [({}, b"x")])
+    plan = planned(manager, tmp_path / "lake", exported(message, tmp_path), "DOOR")
+    manager.mqsc("ALTER QALIAS(DOOR) TARGET(MQOPS.LEDGER)\n")
+    done = carry_out(MESSAGE_LOAD, *plan)
+    assert (done.moved, done.left, done.left_because) == (0, 1, {f"{BY_ALIAS} MQOPS.LEDGER": 1})
 
 
 @pytest.mark.parametrize("queue", ["MQOPS.LEDGER", "SYSTEM.ADMIN.COMMAND.QUEUE", "BACK.DOOR", "XMIT"])
