@@ -94,6 +94,13 @@ def queue_pattern(value: object) -> str:
     return value
 
 
+def user_name(value: object) -> str:
+    """A user of the operating system or of Airflow, as they name him."""
+    if not isinstance(value, str) or not value.strip() or value != value.strip() or not value.isprintable():
+        raise ValueError(f"must be the name of a user (found {value!r})")
+    return value
+
+
 def dag_id(value: object) -> str:
     """The id of a DAG, as APPLICID of a process can have it (`mqops.trigger.core.trigger_message`)."""
     if not isinstance(value, str) or not DAG_ID.fullmatch(value):
@@ -120,6 +127,7 @@ ConnectionId = Annotated[str, BeforeValidator(connection_id)]
 Duration = Annotated[timedelta, BeforeValidator(duration)]
 Schedule = Annotated[str, BeforeValidator(cron)]
 InsideFile = Annotated[str, BeforeValidator(inside_file)]
+UserName = Annotated[str, BeforeValidator(user_name)]
 QueuePattern = Annotated[str, BeforeValidator(queue_pattern)]
 DagId = Annotated[str, BeforeValidator(dag_id)]
 TriggerType = Annotated[str, BeforeValidator(trigger_type)]
@@ -290,11 +298,13 @@ class QueueManager(Section):
     Attributes:
         storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
             (`mqops.storage`).
+        reveal: users who may see the payload of a message (`mqops message show --reveal`); nobody else may.
     """
 
     connection: ConnectionId
     spark: ConnectionId | None = None
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
+    reveal: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None

@@ -56,6 +56,10 @@ class AirflowClient:
             raise AirflowFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text[:500]}")
         return answer.json() if answer.content else None
 
+    def page(self, address: str) -> httpx.Response:
+        """What Airflow answers to a link of its pages."""
+        return self._http.get(address)
+
     def wait_until_healthy(self, report: Report = print) -> None:
         """Wait until Airflow's four processes say they are healthy and Spark's server listens, then log in.
 

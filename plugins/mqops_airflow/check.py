@@ -59,10 +59,10 @@ class CheckOperator(BaseOperator, SkipMixin):
         acts = unattended(context["dag_run"]) or not context["params"]["dry_run"]
         if acts and (why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(","))):
             return end_here(self, context, found, why)
-        folder = own_folder(context, lake_folder, self.queue_manager)
-        keep(folder)
         by = {"acts": acts, "requested_by": requester(context)}
-        return hand_on(context, folder, found | asked(context["params"]) | by)
+        with own_folder(context, lake_folder, self.queue_manager) as folder:
+            keep(folder)
+            return hand_on(context, folder, found | asked(context["params"]) | by)
 
 
 class DlqCheckOperator(CheckOperator):

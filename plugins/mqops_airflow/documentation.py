@@ -73,7 +73,8 @@ Copies the messages of {queues} into the lake, changes nothing, and runs suites 
 | report | the summary; **fails if a critical expectation failed**, reports warnings |
 
 The run's folder then has `quality/failures/` (Parquet: one row for each message and failed expectation, without
-payload), `quality/docs/` (Data Docs) and `quality/quality.json`. How suites are written is in
+payload), `quality/docs/` (Data Docs) and `quality/quality.json`. The link *Data Docs* on the task report, and in the
+run's note, opens the pages; they need no network. How suites are written is in
 `include/expectations/README.md`; `mqops quality suite FILE` checks one.
 """
 
@@ -95,7 +96,7 @@ happens to each message. `ACTION(RETRY)` puts it back on the queue it came from:
 as BOQNAME. If several queues name it, the MQRFH2 of the message decides (`jms/Dst`). A message whose origin is
 ambiguous is counted as AMBIGUOUS and left, unless a rule names a queue for it.
 
-A message (same MsgId and body) that was put back {replay_cap} times goes to `{quarantine}` instead.
+A message (same MsgId and body) that was put back {replays} goes to `{quarantine}` instead.
 
 | task | does |
 |---|---|
@@ -122,7 +123,7 @@ def backout_reprocess_page(name: str, section: BackoutReprocess) -> str:
         queue_manager=name,
         queues=named or "every queue that another one names as its BOQNAME",
         rules=section.rules,
-        replay_cap=section.replay_cap,
+        replays=counted(section.replay_cap, "time"),
         quarantine=section.quarantine,
         policy=policy_of(section.approval),
         timeout=section.approval.timeout,

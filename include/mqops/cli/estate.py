@@ -73,7 +73,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 
     Parameters: `own` users and groups that mqops works as, besides the user of each connection.
     """
-    from mqops.cli.estate_live import missing_objects  # noqa: PLC0415
+    from mqops.doctor.named import missing_objects, wrong_targets  # noqa: PLC0415
     from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.access import ledger_access  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
@@ -91,25 +91,10 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
                 wanted = live_definitions(session, name, estate_file.estate.queue_managers[name])
                 errors += [f"{name}: {line}" for line in missing_definitions(session, wanted)]
                 warnings += [f"{name}: {line}" for line in ledger_access(session, folder_of(lake, name), users)]
-            for line in _wrong_targets(estate_file, name):
-                errors.append(f"{name}: {line}")
+            errors += [f"{name}: {line}" for line in wrong_targets(connection, estate_file, name)]
         except MqopsError as error:
             errors.append(f"{name}: {error}")
     return warnings, errors
-
-
-def _wrong_targets(file: EstateFile, name: str) -> list[str]:
-    """A line for each rule whose FWDQ the queue manager cannot put to. Raises `MqopsError`."""
-    from mqops.decide.rules_check import wrong_queues  # noqa: PLC0415
-    from mqops.rules import parse as parse_rules  # noqa: PLC0415
-
-    found = []
-    for _, workflow in file.estate.queue_managers[name].workflows(RulesWorkflow):
-        text = file.rules(workflow.rules).read_bytes().decode("utf-8", "surrogateescape")
-        table = parse_rules(text, source=workflow.rules, origins=workflow.origins, lint=False).table
-        problems = wrong_queues(table, connection_to(name), backout=workflow.origins) if table else []
-        found += [f"{workflow.rules}:{problem.line}: {problem.message}" for problem in problems]
-    return found
 
 
 def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
