@@ -20,6 +20,7 @@ DEFINE QLOCAL(X) USAGE(XMITQ)
 DEFINE QREMOTE(R) RNAME(THERE) RQMNAME(QM2) XMITQ(X)
 """
 
+
 @pytest.mark.parametrize(("before", "triggers"), [(0, False), (1, False), (2, True), (3, True)])
 def test_T03_T11_depth_says_how_many_messages_are_to_come(before: int, triggers: bool) -> None:
     with queue_manager() as application:

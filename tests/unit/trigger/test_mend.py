@@ -64,7 +64,10 @@ def record(tmp_path: Path) -> list[dict[str, Any]]:
 def test_the_plan_is_shown_asked_for_run_and_recorded(broken: Application, tmp_path: Path) -> None:
     refused = fix(answer="n\n")
     assert refused.exit_code == 1
-    assert "  ALTER QLOCAL(APP) PUT(ENABLED)\n      warning: somebody has inhibited it, perhaps on purpose" in refused.stdout
+    assert (
+        "  ALTER QLOCAL(APP) PUT(ENABLED)\n      warning: somebody has inhibited it, perhaps on purpose"
+        in refused.stdout
+    )
     assert "Run these commands? [y/N]: n" in refused.stdout
     assert not record(tmp_path)
     assert explained().state("T09") == "fails"
@@ -129,12 +132,15 @@ def test_what_is_dangerous_is_refused_and_nothing_is_run(tmp_path: Path) -> None
 
 
 def test_a_command_that_the_queue_manager_refuses_ends_it_and_is_recorded(tmp_path: Path) -> None:
-    with queue_manager(mqsc="DEFINE QREMOTE(R) RNAME(THERE) RQMNAME(QM2)"):
-        define("TRIGTYPE(FIRST)")
-        run_mqsc("ALTER QLOCAL(APP) PUT(DISABLED)\nALTER QMGR COMMANDQ(SYSTEM.ADMIN.COMMAND.QUEUE)")
-        result = fix("--yes", "--json")
-        assert json.loads(result.stdout.splitlines()[0])["plan"]["commands"][0]["mqsc"] == "ALTER QLOCAL(APP) PUT(ENABLED)"
-        assert result.exit_code == 1
+    with queue_manager():
+        define("TRIGTYPE(FIRST)", process="UNKNOWN")
+        run_mqsc("ALTER QLOCAL(APP) NOTRIGGER")
+        result = fix("--yes", "--applicid", "x" * 257)  # MQ_PROCESS_APPL_ID_LENGTH is 256
+        assert result.exit_code == 2
+        assert "MQCMD_CREATE_PROCESS on UNKNOWN failed" in result.stderr
+        assert [line["step"] for line in record(tmp_path)] == ["approved", "run", "failed"]
+        assert "MQCMD_CREATE_PROCESS" in record(tmp_path)[-1]["error"]
+        assert {explained().state("T06"), explained().state("T09")} == {"fails"}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def test_T08_T01_what_changes_is_printed_until_it_triggers() -> None:
         with watching() as process:
             read_to(process, "The next message makes no trigger message: no trigger monitor has IQ open")
             monitor = Monitor()
-            change, verdict = read_to(process, "The next message of sufficient priority makes a trigger message.")
+            change, _verdict = read_to(process, "The next message of sufficient priority makes a trigger message.")
             assert "T08   ok       IQ is open for input (" in change
             application.put("APP")
             lines = read_to(process, "triggered: a message has come, and all conditions held")
@@ -51,15 +51,6 @@ def test_T08_T01_what_changes_is_printed_until_it_triggers() -> None:
             assert (process.wait(), process.stdout.read()) == (0, "")
         assert monitor.triggered() == ["APP"]
         monitor.stop()
-
-
-def close_it(application: Application, served: Any) -> None:
-    served.close()
-
-
-def switch_on(application: Application, served: Any) -> None:
-    served.close()
-    run_mqsc("ALTER QLOCAL(APP) NOTRIGGER\nALTER QLOCAL(APP) TRIGGER")
 
 
 @pytest.mark.parametrize(
