@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
-from mqops_airflow import notes
+from mqops_airflow import data_docs, notes
 
 
 class MqopsPlugin(AirflowPlugin):
@@ -14,3 +14,5 @@ class MqopsPlugin(AirflowPlugin):
 
     name = "mqops"
     listeners: ClassVar = [notes]
+    fastapi_apps: ClassVar = [{"app": data_docs.app, "url_prefix": data_docs.PREFIX, "name": "mqops"}]
+    operator_extra_links: ClassVar = [data_docs.DataDocsLink()]

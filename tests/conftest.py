@@ -29,8 +29,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((place[folder] for folder in place if item.nodeid.startswith(folder)), len(place)))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """A worker of pytest-xdist gets a main module, without which GX will not run on PySpark: the command's."""
+    """A worker of pytest-xdist gets a main module, without which GX will not run on PySpark: the command's.
+
+    What the commands print is folded where a line is longer than the terminal is wide, which is tested apart
+    (test_cli_width.py): all other tests have a wide one. Pytest's own output stays as wide as it is.
+    """
+    if reporter := config.pluginmanager.get_plugin("terminalreporter"):
+        writer = reporter._tw
+        writer.fullwidth = writer.fullwidth
+    os.environ["COLUMNS"] = "10000"
     if hasattr(config, "workerinput"):
         sys.modules["__main__"].__file__ = config.workerinput["mainargv"][0]
 

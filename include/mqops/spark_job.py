@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mqops import errors
 from mqops.errors import LakeError, MqopsError, SparkUnreachable
 from mqops.printable import printable
-from mqops.spark_private import UMASK, scratch, scratch_parent, settings
+from mqops.spark_private import UMASK, scratch, scratch_parent, settings, short_job_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,8 +28,11 @@ _SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.", "Socket cl
 _RAISED = re.compile(r"^(?:[\w.]*\.)?errors\.(\w+): (.+)$", re.MULTILINE)
 
 
-def session(name: str) -> SparkSession:
+def session(name: str, *, short: bool = False) -> SparkSession:
     """A Spark session. Master and resources are the submitter's; what correctness or privacy needs is set here.
+
+    Parameters: `short` whether the job is one of seconds: if Java is started here, it is started for such a job, with
+    the archive of its classes that MQOPS_SPARK_ARCHIVE names.
 
     Raises:
         LakeError: Spark's temporary folder cannot be made.
@@ -38,7 +41,7 @@ def session(name: str) -> SparkSession:
 
     made = (
         SparkSession.builder.appName(name)
-        .config(map=_private_start())
+        .config(map=_private_start(short=short))
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "2000")
         .getOrCreate()
@@ -50,7 +53,7 @@ def session(name: str) -> SparkSession:
     return made
 
 
-def _private_start() -> dict[str, Any]:
+def _private_start(*, short: bool) -> dict[str, Any]:
     """Start Java in a private temporary folder, where this process has none yet; returns the settings for privacy.
 
     Nothing is started in a process that spark-submit started: who submitted it has seen to both.
@@ -63,10 +66,14 @@ def _private_start() -> dict[str, Any]:
     place = until_exit.enter_context(scratch(scratch_parent(os.environ.get("MQOPS_LAKE"), os.environ)))
     atexit.register(until_exit.close)
     os.umask(UMASK)
-    os.environ.update(place.environment(os.environ))
+    java = short_job_options(os.environ.get("MQOPS_SPARK_ARCHIVE")) if short else ""
+    given_options = {"SPARK_SUBMIT_OPTS": f"{java} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()}  # given ones win
+    os.environ.update(place.environment({**os.environ, **given_options}))
     SparkContext._ensure_initialized()
     given = SparkConf()
     wanted = settings(given.get("spark.master", "local[*]"))
+    if short:  # with a few rows nothing is gained by planning again between two stages
+        wanted |= {"spark.sql.adaptive.enabled": "false"}
     return {key: value for key, value in wanted.items() if not given.contains(key)}
 
 

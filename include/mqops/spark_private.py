@@ -41,6 +41,8 @@ ON_ONE_MACHINE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+# Jobs of seconds are over before the second compiler pays; one collector thread is enough on two cores.
+SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _JOB = "mqops-spark-"
 _NEW = "new-mqops-spark-"
 _LOCK = "lock"
@@ -74,6 +76,12 @@ class Scratch:
         """
         java = f'-Djava.io.tmpdir="{self.folder}" {given.get("SPARK_SUBMIT_OPTS", "")}'.rstrip()
         return {**given, "SPARK_LOCAL_DIRS": str(self.folder), "TMPDIR": str(self.folder), "SPARK_SUBMIT_OPTS": java}
+
+
+def short_job_options(archive: str | Path | None) -> str:
+    """Java's options for a job of seconds. Parameters: `archive` of Java's classes, if there is one."""
+    there = archive and Path(archive).is_file()
+    return f"{SHORT_JOBS} -XX:SharedArchiveFile={archive} -Xshare:auto" if there else SHORT_JOBS
 
 
 def scratch_parent(lake: str | Path | None, environment: Mapping[str, str]) -> Path:

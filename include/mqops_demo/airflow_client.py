@@ -56,6 +56,10 @@ class AirflowClient:
             raise AirflowFailed(f"{method} {path} was answered with {answer.status_code}: {answer.text[:500]}")
         return answer.json() if answer.content else None
 
+    def page(self, address: str) -> httpx.Response:
+        """What Airflow answers to a link of its pages."""
+        return self._http.get(address)
+
     def wait_until_healthy(self, report: Report = print) -> None:
         """Wait until Airflow's four processes say they are healthy and Spark's server listens, then log in.
 
@@ -133,6 +137,11 @@ class AirflowClient:
 
     def unpause(self, dag_id: str) -> None:
         self.call("PATCH", f"/dags/{dag_id}", json={"is_paused": False})
+
+    def parse_again(self, dag_id: str) -> None:
+        """Have the DAG's file read now: Airflow starts the trigger of an asset only when it reads an unpaused DAG."""
+        token = self.call("GET", f"/dags/{dag_id}")["file_token"]
+        self.call("PUT", f"/parseDagFile/{token}")
 
     def trigger(self, dag_id: str, **params: Any) -> str:
         """Start a run with the values of its form; returns its run id."""

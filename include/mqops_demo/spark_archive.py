@@ -11,19 +11,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mqops.spark_private import settings
+from mqops.spark_private import SHORT_JOBS, settings, short_job_options
 from mqops_demo.estate import ROOT
 
 ARCHIVE = ROOT / "build" / "spark.jsa"
 MASTER = "local[2]"
 JOB = Path(__file__).with_name("spark_warm_up.py")
-# Jobs of seconds are over before the second compiler pays; one collector thread is enough on two cores.
-SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def driver_options(archive: Path = ARCHIVE) -> str:
     """The driver's Java options."""
-    return f"{SHORT_JOBS} -XX:SharedArchiveFile={archive} -Xshare:auto" if archive.exists() else SHORT_JOBS
+    return short_job_options(archive)
 
 
 def write_properties(path: Path) -> None:

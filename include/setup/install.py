@@ -205,6 +205,7 @@ def write_environment(java: Path) -> None:
         "PYSPARK_PYTHON": str(VENV / "bin" / "python"),
         "PYSPARK_DRIVER_PYTHON": str(VENV / "bin" / "python"),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "MQOPS_SPARK_ARCHIVE": str(BUILD / "spark.jsa"),
     }
     text = "".join(f"export {key}='{value}'\n" for key, value in lines.items())
     # Where the embedded queue managers and the lake are, unless the person says otherwise.

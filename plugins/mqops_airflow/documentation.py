@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mqops.counted import counted
-from mqops.estate import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality
+from mqops.estate import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality, TriggerMonitor
 
 DLQ_RULES = """
 ### Dead-letter queue rules of {queue_manager}
@@ -71,7 +73,8 @@ Copies the messages of {queues} into the lake, changes nothing, and runs suites 
 | report | the summary; **fails if a critical expectation failed**, reports warnings |
 
 The run's folder then has `quality/failures/` (Parquet: one row for each message and failed expectation, without
-payload), `quality/docs/` (Data Docs) and `quality/quality.json`. How suites are written is in
+payload), `quality/docs/` (Data Docs) and `quality/quality.json`. The link *Data Docs* on the task report, and in the
+run's note, opens the pages; they need no network. How suites are written is in
 `include/expectations/README.md`; `mqops quality suite FILE` checks one.
 """
 
@@ -93,7 +96,7 @@ happens to each message. `ACTION(RETRY)` puts it back on the queue it came from:
 as BOQNAME. If several queues name it, the MQRFH2 of the message decides (`jms/Dst`). A message whose origin is
 ambiguous is counted as AMBIGUOUS and left, unless a rule names a queue for it.
 
-A message (same MsgId and body) that was put back {replay_cap} times goes to `{quarantine}` instead.
+A message (same MsgId and body) that was put back {replays} goes to `{quarantine}` instead.
 
 | task | does |
 |---|---|
@@ -120,7 +123,7 @@ def backout_reprocess_page(name: str, section: BackoutReprocess) -> str:
         queue_manager=name,
         queues=named or "every queue that another one names as its BOQNAME",
         rules=section.rules,
-        replay_cap=section.replay_cap,
+        replays=counted(section.replay_cap, "time"),
         quarantine=section.quarantine,
         policy=policy_of(section.approval),
         timeout=section.approval.timeout,
@@ -152,6 +155,30 @@ def expiry_scan_page(name: str, section: ExpiryScan) -> str:
         when=f"Every {section.interval}" if section.interval else "Started by hand, it",
         queues=", ".join(f"`{pattern}`" for pattern in section.queues),
         recheck=section.recheck,
+    )
+
+
+TRIGGER_MONITOR = """
+### Trigger monitor of {queue_manager}
+
+Serves the initiation queues {queues}. Each trigger message starts one run of the DAG that APPLICID of its process
+names, if the estate allows it: {dags}. The run's conf has the message's fields under `mq_trigger`: data, which nothing
+evaluates.
+
+Airflow's triggerer has the initiation queues open as long as this DAG is not paused. A run of this DAG starts the runs,
+and its note says which. A trigger message that can start nothing goes to the dead-letter queue with its reason: a DAG
+that is missing, paused or not allowed, no valid trigger message, or a queue that {unchanged_runs} runs in a row left as
+it was (a closed loop). If a run fails, nothing is lost: clear it, or the next one makes up for it.
+"""
+
+
+def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]) -> str:
+    """The DAG's page, with this queue manager's settings in it."""
+    return TRIGGER_MONITOR.format(
+        queue_manager=name,
+        queues=", ".join(f"`{queue}`" for queue in section.queues),
+        dags=", ".join(f"`{dag_id}`" for dag_id in dags) or "none so far",
+        unchanged_runs=section.unchanged_runs,
     )
 
 

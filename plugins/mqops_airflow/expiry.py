@@ -53,7 +53,8 @@ class ExpiryCheckOperator(CheckOperator):
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
         if not chosen.why:
             return end_here(self, context, found)
-        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found)
+        with own_folder(context, lake(estate), self.queue_manager) as folder:
+            return hand_on(context, folder, found)
 
 
 class ExpiryReportOperator(BaseOperator):

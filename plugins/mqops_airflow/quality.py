@@ -15,9 +15,11 @@ from mqops.printable import printable
 from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops_airflow.check import CheckOperator, end_here
+from mqops_airflow.data_docs import DataDocsLink, address
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.spark import MqSparkSubmitOperator
+from mqops_airflow.told import tell
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ class QualityCheckOperator(CheckOperator):
         }
         if not messages:
             return end_here(self, context, found)
-        return hand_on(context, own_folder(context, lake(estate), self.queue_manager), found)
+        with own_folder(context, lake(estate), self.queue_manager) as folder:
+            return hand_on(context, folder, found)
 
 
 def valid_suites(estate: EstateFile, names: Iterable[str]) -> list[Path]:
@@ -93,6 +96,7 @@ class QualityReportOperator(BaseOperator):
     """
 
     template_fields = ("folder",)
+    operator_extra_links = (DataDocsLink(),)
 
     def __init__(self, *, folder: str, asset: Asset, **kwargs: Any) -> None:
         super().__init__(outlets=[asset], **kwargs)
@@ -104,6 +108,7 @@ class QualityReportOperator(BaseOperator):
 
         summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
         self._log_summary(summary)
+        tell(context, in_words(summary, address(context["dag_run"].dag_id, context["dag_run"].run_id)))
         value = summary.to_json()
         context["ti"].xcom_push(key="return_value", value=value)
         verdict(summary)
@@ -124,3 +129,12 @@ class QualityReportOperator(BaseOperator):
         self.log.info(
             "Which message failed what: %s; Data Docs: %s", printable(summary.failures), printable(summary.docs)
         )
+
+
+def in_words(summary: QualitySummary, docs: str) -> str:
+    """How the check ended, for the run's note. Parameters: `docs` the address of the Data Docs."""
+    failed = {name: len(summary.not_met(name)) for name in SEVERITIES}
+    not_met = ", ".join(f"{number} {name}" for name, number in failed.items() if number)
+    expectations = f"expectations that are not met: {not_met}" if not_met else "every expectation is met"
+    of = f"{summary.left} of {counted(summary.found, 'message')} with findings"
+    return f"{of}; {expectations}. Which message failed what, and why: [Data Docs]({docs})."

@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import read_json, write_json
-from mqops.lake.run import RunFolder
+from mqops.lake.run import HANDED_ON, RunFolder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 LONGEST = 80
-HANDED_ON = "handed_on.json"
 
 
 def run_key(dag_id: str, run_id: str) -> str:
@@ -52,14 +52,20 @@ def folders(lake: Path, queue_manager: str, key: str) -> list[tuple[int, RunFold
     return sorted(found, key=lambda one: one[0])
 
 
-def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> RunFolder:
-    """Make the run's own folder.
+@contextmanager
+def own_folder(context: Context, lake_folder: Path, queue_manager: str) -> Iterator[RunFolder]:
+    """Make the run's own folder; if the task fails with it, nothing of it stays.
 
     Raises:
         LakeError: the disk refuses.
     """
     run = context["dag_run"]
-    return unused(lake_folder, queue_manager, run_key(run.dag_id, run.run_id)).create()
+    folder = unused(lake_folder, queue_manager, run_key(run.dag_id, run.run_id)).create()
+    try:
+        yield folder
+    except BaseException:
+        folder.discard()
+        raise
 
 
 def hand_on(context: Context, folder: RunFolder, found: Mapping[str, Any]) -> dict[str, Any]:

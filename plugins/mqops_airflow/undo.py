@@ -55,16 +55,15 @@ class UndoPlanOperator(BaseOperator):
         run = run_named(lake_folder, estate, name=params["run"], queue_manager=name, planned=True)
         with connect(connection) as session:
             drain_and_log(session, lake_folder, name, self.log)
-        folder = own_folder(context, lake_folder, name)
-        plan = plan_undo(connection, run, folder)
+        with own_folder(context, lake_folder, name) as folder:
+            plan, found = plan_undo(connection, run, folder), read_preflight(folder)
+            handed = hand_on(context, folder, {"undoes": run.run}) | {"run": plan.run, "digest": plan.digest}
         for action, count in sorted(plan.actions.items()):
             (self.log.info if action.puts_back else self.log.warning)(
                 "%s: %s", printable(action), counted(count, "message")
             )
-        found = read_preflight(folder)
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
             self.log.warning("%s", printable(remark))
-        handed = hand_on(context, folder, {"undoes": run.run}) | {"run": plan.run, "digest": plan.digest}
         return handed | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
 
 

@@ -48,10 +48,25 @@ def test_tasks_find_what_the_first_task_of_their_run_handed_on_last(estate_folde
     with pytest.raises(SettingsError, match="the lake has no files of run r of d: clear the first task"):
         handed_on(run, "QM1")
     for number in (1, 2):
-        hand_on({"dag_run": run}, own_folder({"dag_run": run}, estate_folder / "lake", "QM1"), {"number": number})
-    own_folder({"dag_run": run}, estate_folder / "lake", "QM1").snapshot.mkdir()  # begun, and handed on nothing
+        with own_folder({"dag_run": run}, estate_folder / "lake", "QM1") as folder:
+            hand_on({"dag_run": run}, folder, {"number": number})
+    with own_folder({"dag_run": run}, estate_folder / "lake", "QM1") as folder:
+        folder.snapshot.mkdir()  # begun, and handed on nothing
     last = estate_folder / "lake" / "QM1" / "runs" / f"{run_key('d', 'r')}.2"
     assert handed_on(run, "QM1") == {"number": 2, "folder": str(last)}
     (last / HANDED_ON).write_text('{"dag_id": "d", "run_id": "s", "found": {}}')
     with pytest.raises(LakeError, match="belongs to run s of d"):
         handed_on(run, "QM1")
+
+
+def test_a_first_task_that_fails_leaves_no_folder(tmp_path: Path) -> None:
+    context = {"dag_run": SimpleNamespace(dag_id="d", run_id="r")}
+
+    def fails() -> None:
+        with own_folder(context, tmp_path, "QM1") as folder:
+            folder.snapshot.mkdir()
+            raise LakeError("the disk is full")
+
+    with pytest.raises(LakeError):
+        fails()
+    assert list((tmp_path / "QM1" / "runs").iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -42,8 +43,36 @@ queue_managers:
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
   BACKOUT:   {connection: mq_backout, backout_reprocess: {rules: back.rules, quarantine: NEW.NAME, replay_cap: 1}}
   EXPIRY:    {connection: mq_expiry, spark: spark_test, expiry_scan: {}}
+  TRIGGERED:
+    connection: mq_triggered
+    trigger_monitor: {queues: [MQOPS.INITQ], dags: [triggered_dlq_rules, no_such_dag], unchanged_runs: 2}
+    dlq_rules: {rules: good.rules}
+    expiry_scan: {trigger: EVERY, queues: [APP]}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
+NOTIFY = """\
+notify: {notifier: telling.ToFile, arguments: {file: FOLDER/told.txt, text: "{{ mqops.subject }}: {{ mqops.text }}"}}
+"""
+NOTIFIER = '''\
+from airflow.sdk.bases.notifier import BaseNotifier
+
+
+class ToFile(BaseNotifier):
+    """The estate's notifier: writes what it is to tell into a file."""
+
+    template_fields = ("text",)
+
+    def __init__(self, file, text, **kwargs):
+        super().__init__(**kwargs)
+        self.file, self.text = file, text
+
+    def notify(self, context):
+        with open(self.file, "a") as told:
+            told.write(self.text + "\\n")
+
+    async def async_notify(self, context):
+        self.notify(context)
+'''
 SUITES = Path(__file__).parents[2] / "include" / "expectations"
 BAD_SUITE = "suite: bad\nexpectations:\n- {id: a, expect: column_values_to_be_null, column: bdy}\n- {id: b}\n"
 GOOD_RULES = """\
@@ -119,6 +148,11 @@ class Site:
         row = self.client.task_instances(result.dag_id, result.run_id)[task]
         return self.client.log(result.dag_id, result.run_id, task, row["try_number"])
 
+    def told(self) -> list[str]:
+        """What the estate's notifier has told people, a line each."""
+        file = self.folder / "told.txt"
+        return file.read_text().splitlines() if file.exists() else []
+
     def note(self, result: RunResult) -> str:
         """The run's note, which is written when the run ends."""
         return str(self.client.call("GET", f"/dags/{result.dag_id}/dagRuns/{result.run_id}")["note"])
@@ -135,7 +169,7 @@ def connections(site: Site) -> None:
         f"mq_{name.lower()}": name
         for name in (
             *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
-            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED"),
+            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED"),
         )
     }
     for conn_id, name in names.items():
@@ -152,7 +186,9 @@ def connections(site: Site) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Airflow with its scheduler and a warm Spark Connect server, started once and stopped behind the last test."""
     folder = tmp_path_factory.mktemp("site")
-    (folder / "estate.yaml").write_text(ESTATE)
+    (folder / "estate.yaml").write_text(ESTATE + NOTIFY.replace("FOLDER", str(folder)))
+    (folder / "modules").mkdir()
+    (folder / "modules" / "telling.py").write_text(NOTIFIER)
     (folder / "good.rules").write_text(GOOD_RULES)
     (folder / "bad.rules").write_text(BAD_RULES)
     (folder / "back.rules").write_text("ACTION(RETRY)\n")
@@ -161,7 +197,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         shutil.copy(suite, folder)
     settings = {
         "MQOPS_ESTATE": str(folder / "estate.yaml"),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(folder / "modules"), os.environ.get("PYTHONPATH")])),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
+        "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",  # a new triggerer takes over from a killed one
         "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
     }
     home = airflow_home.home(folder, **settings)

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -14,6 +15,7 @@ import pytest
 from mq_support import DLQ, Manager, dead_letter
 from pymqi import CMQC
 
+from mqops.clock import utc_now
 from mqops.ledger.file import LedgerFile
 from mqops_demo.airflow_client import FINISHED, POLL, AirflowClient, RunResult
 from mqops_demo.airflow_processes import running
@@ -50,6 +52,8 @@ def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
     assert question["subject"] == f"QM1: act on 240 of 300 messages of {DLQ}?"
     digest = site.client.xcom(dag_id, run_id, "decide")["digest"]
     assert digest in question["body"]
+    waits = f"Plan {digest} waits for an answer within 8:00:00; no answer is a Reject."
+    assert f"{question['subject']}: {waits}" in site.told()
     summary = site.summary(result)
     counts = {name: summary[name] for name in ("planned", "moved", "discarded", "left", "gone", "arrived")}
     assert counts == {"planned": 300, "moved": 180, "discarded": 60, "left": 60, "gone": 0, "arrived": 1}
@@ -97,6 +101,23 @@ def test_law1_the_task_of_act_is_killed_and_its_next_try_finishes_the_work(site:
     entries = LedgerFile(site.folder / "lake" / "KILLED", str).entries()  # the chain is checked while it is read
     acted = [row[0] for entry in entries if entry["kind"] == "acted" for row in entry["rows"]]
     assert (len(acted), len(set(acted))) == (1200, 1200)
+
+
+def test_law5_a_run_that_does_not_balance_is_told_by_the_estates_notifier(site: Any) -> None:
+    """The ledger says twice that the messages of the run before were moved, and its last task proves it again."""
+    dag_id = "killed_dlq_rules"
+    (run,) = site.client.call("GET", f"/dags/{dag_id}/dagRuns")["dag_runs"]
+    lake = site.folder / "lake" / "KILLED"
+    markers = [one for one in LedgerFile(lake, str).markers() if one.kind == "acted"]
+    with LedgerFile(lake, utc_now).writer() as writer:
+        writer.add([replace(markers[0], unit="ab" * 24)])
+    again = {"dry_run": False, "dag_run_id": run["dag_run_id"], "task_ids": ["prove"], "only_failed": False}
+    site.client.call("POST", f"/dags/{dag_id}/clearTaskInstances", json=again)
+    result = site.client.follow(dag_id, run["dag_run_id"])
+    assert (result.state, states(result)) == ("failed", "SSSSSSF")
+    (told,) = (line for line in site.told() if line.startswith("KILLED: a run does not balance: "))
+    assert "was recorded as acted on twice" in told
+    assert site.note(result) in told
 
 
 def wait_for(client: AirflowClient, dag_id: str, run_id: str, task: str, state: str) -> None:

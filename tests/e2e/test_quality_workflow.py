@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
+import httpx
 import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, dead_letter
@@ -66,10 +69,32 @@ def test_warnings_are_told_and_the_run_succeeds(site: Any, manager: Any) -> None
     assert "warning: messages.format_known: 1 of 5 messages" in log
     assert "PAYMENTS.IN: found 4 = good 3 + with findings 1" in log
     assert Path(document["docs"]).is_file()
+    assert_the_data_docs_are_found(site, result)
     assert [manager.messages(queue) for queue in ("PAYMENTS.IN", DLQ)] == before  # law: looking changes nothing
     events = site.client.call("GET", "/assets/events", params={"order_by": "-timestamp", "limit": 50})["asset_events"]
     report = next(event for event in events if event["name"] == "quality_snapshot_quality_report")
     assert report["extra"]["left"] == 1
+
+
+def assert_the_data_docs_are_found(site: Any, result: RunResult) -> None:
+    """By the task's link and by the run's note; shown to who may see the task's log, and to nobody else."""
+    row = f"/dags/{result.dag_id}/dagRuns/{result.run_id}/taskInstances/report/links"
+    address = site.client.call("GET", row)["extra_links"]["Data Docs"]
+    assert site.note(result).startswith("1 of 5 messages with findings; expectations that are not met: 1 warning. ")
+    assert f"[Data Docs]({address})" in site.note(result)
+    first = site.as_user("viewer").page(address)
+    assert first.status_code == 200
+    assert "script-src" not in first.headers["content-security-policy"]
+    assert "default-src 'none'" in first.headers["content-security-policy"]
+    (found,) = re.findall(r'href="(validations/[^"]+)"', first.text)
+    assert "format_known (warning)" in site.client.page(urljoin(address, found)).text
+    nobody = httpx.Client()
+    assert nobody.get(address).status_code == 401
+    assert nobody.get(urljoin(address, found)).status_code == 401
+    other = address.replace("quality_snapshot_quality", "badsuite_snapshot_quality")
+    assert site.client.page(other).status_code == 404
+    for outside in ("../quality.json", "..%2Fquality.json", "%2E%2E/quality.json", "%2Fetc%2Fpasswd"):
+        assert site.client.page(address.replace("index.html", outside)).status_code == 404, outside
 
 
 def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site: Any, manager: Any) -> None:

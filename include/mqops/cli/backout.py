@@ -7,7 +7,8 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.columns import show_folded
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
     pacing_options,
@@ -103,5 +104,5 @@ def _show_nothing(found: Selection, *, as_json: bool) -> None:
         show_json({"queues": list(found.depths), "planned": 0, "remarks": found.setting.remarks()})
         return
     for remark in found.setting.remarks():
-        show_line(remark)
-    show_line(f"nothing to do: {', '.join(found.depths) or 'no backout queues'}")
+        show_folded(remark)
+    show_folded(f"nothing to do: {', '.join(found.depths) or 'no backout queues'}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -15,13 +17,43 @@ def width() -> int:
     return max(40, shutil.get_terminal_size((80, 24)).columns)
 
 
-def show_folded(text: str, *, indent: int = 4) -> None:
-    """Print a line, folded between words. Parameters: `indent` blanks before what is folded."""
+_COUNT = re.compile(r" *\d+ +| +")
+"""How a row begins: a count, or blanks."""
+
+
+def show_folded(text: str, *, indent: int | None = None) -> None:
+    """Print a line, folded between words. A word that is longer than a line (a digest, a path) is left whole.
+
+    Parameters: `indent` blanks before what is folded; None: as many as stand before the row's text, with its count.
+    """
+    if indent is None:
+        begins = _COUNT.match(text)
+        indent = min(len(begins[0]) if begins else 4, width() // 2)
     lines = textwrap.wrap(
-        printable(text), width(), subsequent_indent=" " * indent, break_on_hyphens=False, replace_whitespace=False
+        printable(text),
+        width(),
+        subsequent_indent=" " * indent,
+        break_on_hyphens=False,
+        break_long_words=False,
+        replace_whitespace=False,
     )
     for line in lines or [""]:
         show_line(line)
+
+
+def show_command(line: str, *, indent: int = 4) -> None:
+    """Print a command that can be pasted into a shell as it stands: a long one goes on behind a backslash.
+
+    Parameters: `line` as `mqops.command.command` gives it; `indent` blanks before it.
+    """
+    rows: list[list[str]] = [[]]
+    for word in map(shlex.quote, shlex.split(line)):
+        if rows[-1] and indent + len(" ".join([*rows[-1], word])) + len(" \\") > width():
+            rows.append([" " * 3])  # with the blank behind it: 4 more than the first row
+        rows[-1].append(word)
+    for row in rows[:-1]:
+        show_line(f"{'':{indent}}{' '.join(row)} \\")
+    show_line(f"{'':{indent}}{' '.join(rows[-1])}")
 
 
 def show_table(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

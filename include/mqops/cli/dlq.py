@@ -14,9 +14,10 @@ from mqops.actions import Action
 from mqops.cli import amq
 from mqops.cli.act import act
 from mqops.cli.anatomy import anatomy
+from mqops.cli.columns import show_folded
 from mqops.cli.ending import Ending
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
     full_name,
@@ -273,8 +274,8 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
         show_json(nothing.to_json())
     else:
         for remark in handler.remarks:
-            show_line(remark)
-        show_line(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
+            show_folded(remark)
+        show_folded(f"nothing to do: {handler.queue} of {handler.queue_manager} is empty")
 
 
 def _why(handler: Handler, ending: Ending, until: str) -> str:

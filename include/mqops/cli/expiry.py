@@ -71,8 +71,8 @@ def scan(
         show_json({**summary.to_json(), "candidates": dict(found.why), "inhibited": found.inhibited})
         return
     for queue in found.inhibited:
-        show_line(f"{queue} is not looked at: GET(DISABLED)")
-    show_line(f"{summary.queue_manager}: worth a scan: {len(found.why)} of {counted(found.looked_at, 'queue')}")
+        show_folded(f"{queue} is not looked at: GET(DISABLED)")
+    show_folded(f"{summary.queue_manager}: worth a scan: {len(found.why)} of {counted(found.looked_at, 'queue')}")
     _show(summary)
 
 
@@ -107,7 +107,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
         show_line("".join(f"{scan.soon.get(name, 0):10}" for name in names))
     for scan in summary.queues:
         if scan.discarded > 0:
-            show_line(Expired(scan.discarded, scan.exact).told(scan.queue))
+            show_folded(Expired(scan.discarded, scan.exact).told(scan.queue))
 
 
 @expiry.command("age-out")
@@ -159,12 +159,12 @@ def age_out(
 def _show(summary: ExpirySummary) -> None:
     for scan in summary.queues:
         about = "" if scan.exact else " (others are at work: about)"
-        show_line(
+        show_folded(
             f"{scan.there:8}  {scan.queue}: {scan.discarded} discarded, {scan.left} left, "
             f"{scan.in_flight} in flight{_next(scan)}{about}"
         )
     verdict = "balances" if summary.balanced else "does not balance"
-    show_line(f"{summary.found} there = {summary.done} discarded + {summary.left} left: {verdict}")
+    show_folded(f"{summary.found} there = {summary.done} discarded + {summary.left} left: {verdict}")
 
 
 def _next(scan: QueueScan) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
+from mqops.cli.columns import show_folded
 from mqops.cli.ledger_show import show
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
-from mqops.cli.passes import TIMES
 from mqops.cli.run_argument import (
     completed_queue_managers,
     completed_runs,
@@ -24,6 +24,7 @@ from mqops.cli.run_argument import (
     queue_manager_option,
     run_argument,
 )
+from mqops.cli.times import since_option
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import LakeError, LedgerBroken, SettingsError
@@ -87,18 +88,18 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
     if as_json:
         show_json({"ok": ok, "ledgers": results})
     for result in [] if as_json else results:
-        show_line(f"{result['queue_manager']}: {counted(result['lines'], 'line')}, {result['error'] or 'unbroken'}")
+        show_folded(f"{result['queue_manager']}: {counted(result['lines'], 'line')}, {result['error'] or 'unbroken'}")
         if result["unsigned"]:
             older = counted(result["unsigned"], "line is", "lines are")
-            show_line(f"{result['queue_manager']}: {older} {_UNSIGNED}")
+            show_folded(f"{result['queue_manager']}: {older} {_UNSIGNED}")
         if result["set_aside"]:
-            show_line(f"{result['queue_manager']}: {result['set_aside']}")
+            show_folded(f"{result['queue_manager']}: {result['set_aside']}")
         if result["torn"]:
-            show_line(
+            show_folded(
                 f"{result['queue_manager']}: {counted(result['torn'], 'byte')} of a half-written last line: {_TORN}"
             )
     if not results and not as_json:
-        show_line(f"{lake}: no ledgers")
+        show_folded(f"{lake}: no ledgers")
     sys.exit(0 if ok else 1)
 
 
@@ -140,7 +141,7 @@ def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
 @ledger.command()
 @click.option("--queue-manager", "-m", "queue_managers", multiple=True, help="Only this one's; may be repeated.")
 @click.option("--run", default="", shell_complete=completed_runs, help="Only what runs did whose keys begin so.")
-@click.option("--since", type=click.DateTime(TIMES), help="Only from this time on (UTC), to the second or the day.")
+@since_option
 @click.option(
     "--format",
     "form",
@@ -282,13 +283,13 @@ def show_outcomes(*, run: str, queue_manager: str, lake: Path, as_json: bool) ->
 
 
 def _show_outcomes(summary: OutcomeSummary) -> None:
-    show_line(f"{summary.run} moved {counted(summary.moved, 'message')}; looked at {summary.looked_at}")
+    show_folded(f"{summary.run} moved {counted(summary.moved, 'message')}; looked at {summary.looked_at}")
     for outcome, count in summary.outcomes.items():
-        show_line(f"{count:8}  {outcome}: {MEANING[outcome]}")
+        show_folded(f"{count:8}  {outcome}: {MEANING[outcome]}")
     if summary.untold:
-        show_line(
+        show_folded(
             f"{summary.untold:8}  not known now: other units of work hide them, or mqops cannot browse their queue"
         )
     for line in summary.remarks:
-        show_line(line)
-    show_line(f"{summary.changed} changed since the last look, {summary.open} may still change")
+        show_folded(line)
+    show_folded(f"{summary.changed} changed since the last look, {summary.open} may still change")

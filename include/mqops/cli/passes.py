@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from mqops.actions import ACTED
+from mqops.cli.columns import show_command, show_folded
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
 from mqops.command import command as command_line
@@ -144,13 +145,11 @@ def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
     else:
         show_plan(plan, found)
         if command:
-            show_line(f"run {plan.run} keeps this plan; to carry it out as it stands:")
-            show_line(f"    {command}")
-        show_line("dry run: nothing was moved")
+            show_folded(f"run {plan.run} keeps this plan; to carry it out as it stands:")
+            show_command(command)
+        show_folded("dry run: nothing was moved")
 
 
-TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
-"""How a time is written."""
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 
 
@@ -160,8 +159,10 @@ def refuse_to_ask(*, as_json: bool, answered: bool) -> None:
         raise click.UsageError("--json cannot ask for confirmation: give --dry-run or --yes with it")
 
 
-def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> None:
+def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> RunSummary | None:
     """Plan a run. Show the plan if `dry_run`, else carry it out and show what was done.
+
+    Returns the summary of what was done, None if nothing was carried out.
 
     Parameters: `question` that is asked below the plan before anything is done, "" for none.
 
@@ -176,10 +177,10 @@ def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, q
     run, plan = plan_run(decider, request)
     if discard_if_empty(run, plan):
         show_nothing(plan, as_json=as_json)
-        return
+        return None
     if dry_run:
         show_dry_run(run, plan, as_json=as_json)
-        return
+        return None
     with discarded_unless_agreed(run):
         refuse_own(decider, plan.queue_manager, requester=request.requested_by, approver=this_user())
         show_run_key(run)
@@ -191,6 +192,7 @@ def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, q
                 raise click.Abort
     summary = carry_out(decider, request, run, plan)
     show_json(summary.to_json()) if as_json else show_summary(summary)
+    return summary
 
 
 @contextmanager
@@ -203,23 +205,27 @@ def discarded_unless_agreed(run: RunFolder) -> Iterator[None]:
         raise
 
 
+def nothing_done(plan: PlanSummary) -> RunSummary:
+    """The summary where a plan has nothing to do: there is no run."""
+    return RunSummary(
+        run="",
+        workflow=plan.workflow,
+        queue_manager=plan.queue_manager,
+        queue=plan.queue,
+        plan="",
+        remarks=plan.remarks,
+    )
+
+
 def show_nothing(plan: PlanSummary, *, as_json: bool) -> None:
     """Say that the queues had no message, with what is remarkable about them. No run is kept, and there is no plan."""
     if as_json:
-        nothing = RunSummary(
-            run="",
-            workflow=plan.workflow,
-            queue_manager=plan.queue_manager,
-            queue=plan.queue,
-            plan="",
-            remarks=plan.remarks,
-        )
-        show_json(nothing.to_json())
+        show_json(nothing_done(plan).to_json())
         return
     for remark in plan.remarks:
-        show_line(remark)
+        show_folded(remark)
     are = "are" if "," in plan.queue else "is"
-    show_line(f"nothing to do: {plan.queue.replace(',', ', ')} of {plan.queue_manager} {are} empty")
+    show_folded(f"nothing to do: {plan.queue.replace(',', ', ')} of {plan.queue_manager} {are} empty")
 
 
 def warn_of(run: RunFolder) -> None:
@@ -247,25 +253,25 @@ def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
 def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     """The plan and its pre-flight as text."""
     size = f"{counted(plan.rows, 'message')}, {counted(plan.bytes, 'byte')}"
-    show_line(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
+    show_folded(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
     for count in plan.counts:
         rule = f"line {count.rule_line}" if count.rule_line else "no rule"
         target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
-        show_line(
+        show_folded(
             f"{count.messages:8}  {rule}: {count.action}{target}  ({origin}; {counted(count.bytes, 'byte')}{oldest})"
         )
         for sample in count.samples:
             size = counted(sample.bytes, "byte")
             text = f"{sample.msg_id} {sample.put_at} {sample.put_appl_name or '-'}, {size}: {sample.shape}"
-            show_line(f"{'':10}{text}".rstrip())
+            show_folded(f"{'':10}{text}".rstrip())
     if plan.counts_left_off:
-        show_line(f"not shown: {counted(plan.counts_left_off, 'smaller group')}. RUN/plan has every message")
+        show_folded(f"not shown: {counted(plan.counts_left_off, 'smaller group')}. RUN/plan has every message")
     for remark in (*plan.remarks, *(found.remarks if found else ())):
-        show_line(remark)
+        show_folded(remark)
     for line in shown(found.findings) if found else ():
-        show_line(line)
+        show_folded(line)
 
 
 def canary_line(result: CanaryResult) -> str:
@@ -278,23 +284,23 @@ def canary_line(result: CanaryResult) -> str:
 
 def show_summary(summary: RunSummary) -> None:
     """Print the summary of a run: what was moved, discarded and left."""
-    show_line(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
+    show_folded(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
     for rule in summary.rules:
         name = f"line {rule.rule_line}" if rule.rule_line else "no rule"
         counts = f"{rule.moved} moved, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
         failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
-        show_line(f"{rule.planned:8}  {name}: {rule.action}: {counts}{failed}")
+        show_folded(f"{rule.planned:8}  {name}: {rule.action}: {counts}{failed}")
     for reason, count in summary.reasons.items():
-        show_line(f"{counted(count, 'try', 'tries', spec='8')} failed with {reason}")
+        show_folded(f"{counted(count, 'try', 'tries', spec='8')} failed with {reason}")
     for why, count in summary.left_because.items():
-        show_line(f"{count:8}  left: {why}")
+        show_folded(f"{count:8}  left: {why}")
     for why, count in summary.gone_because.items():
-        show_line(f"{count:8}  gone: {why}")
+        show_folded(f"{count:8}  gone: {why}")
     for canaries in summary.canaries:
-        show_line(canary_line(canaries))
+        show_folded(canary_line(canaries))
     for remark in summary.remarks:
-        show_line(remark)
+        show_folded(remark)
     totals = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
-    show_line(f"{summary.planned} planned = {totals}: balances")
+    show_folded(f"{summary.planned} planned = {totals}: balances")
     for line in anatomy_lines(summary.anatomy):
-        show_line(line)
+        show_folded(line)

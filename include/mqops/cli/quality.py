@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqops.cli.columns import show_folded, show_table
 from mqops.cli.outcome import error_document, lake_option, show_json, show_line, show_text
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
 from mqops.counted import counted
@@ -91,11 +92,10 @@ def vocabulary(as_json: bool) -> None:
     if as_json:
         show_json({"columns": columns, "expectations": expectations})
         return
-    for column in columns:
-        show_line(f"{column['name']:24} {column['kind']:14} {column['meaning']}".rstrip())
+    show_table(["COLUMN", "KIND", "MEANING"], [(c.name, c.kind.value, c.meaning) for c in COLUMNS.values()])
     show_line("")
     for expectation in EXPECTATIONS.values():
-        show_line(f"{expectation.name}: {', '.join([*expectation.domain, *expectation.arguments])}".rstrip(": "))
+        show_folded(f"{expectation.name}: {', '.join([*expectation.domain, *expectation.arguments])}".rstrip(": "))
 
 
 def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: Path | None) -> QualitySummary:
@@ -114,7 +114,8 @@ def _checked(snapshot: Path, suites: tuple[Path, ...], out: Path | None, docs: P
     log = place.folder / "spark.log"
     warn(f"Spark starts, which takes some seconds; its log is {log}")
     with spark_log_in(log):
-        return check(session("mqops quality"), place, loaded, now=utc_now())
+        few = sum(queue["messages"] for queue in place.observed.get("queues", ())) <= FEW
+        return check(session("mqops quality", short=few), place, loaded, now=utc_now())
 
 
 def _suite_document(suite: Suite) -> dict[str, Any]:
@@ -142,13 +143,14 @@ def _show_error(error: MqopsError, *, as_json: bool) -> None:
         show_text(str(error), err=True)
 
 
+FEW = 100_000
+"""Messages that Spark checks within seconds."""
 MOST_SHOWN = 20
 """Failed messages that are shown."""
 
 
 def _show_failed(summary: QualitySummary) -> None:
     """The table: message, check, why."""
-    from mqops.cli.columns import show_table  # noqa: PLC0415
     from mqops.quality.failed_messages import failed_messages  # noqa: PLC0415
 
     found, number = failed_messages(summary, MOST_SHOWN)
@@ -156,7 +158,7 @@ def _show_failed(summary: QualitySummary) -> None:
         return
     show_table(["QUEUE", "MESSAGE", "CHECK", "WHY"], [(one.queue, one.msg_id, one.check, one.why) for one in found])
     if number > len(found):
-        show_line(f"and {counted(number - len(found), 'more failure')} in {summary.failures}")
+        show_folded(f"and {counted(number - len(found), 'more failure')} in {summary.failures}")
 
 
 def _show_summary(summary: QualitySummary) -> None:
@@ -165,12 +167,12 @@ def _show_summary(summary: QualitySummary) -> None:
 
     for severity in SEVERITIES:
         for failed in summary.not_met(severity):
-            show_line(describe(failed))
+            show_folded(describe(failed))
     _show_failed(summary)
     for queue in summary.queues:
-        show_line(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings")
+        show_folded(f"{queue.queue}: {queue.found} found, {queue.done} good, {queue.left} with findings")
     for problem in summary.problems:
-        show_line(f"does not balance: {problem}")
-    show_line(f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}")
+        show_folded(f"does not balance: {problem}")
+    show_folded(f"{'passed' if summary.ok else 'NOT PASSED'}; which message failed what: {summary.failures}")
     if summary.docs:
-        show_line(f"Data Docs: {summary.docs}")
+        show_folded(f"Data Docs: {summary.docs}")

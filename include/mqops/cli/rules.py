@@ -11,9 +11,10 @@ from typing import IO, Any
 import click
 
 from mqops.actions import Action
-from mqops.cli.outcome import connection_to, error_document, show_json, show_text
+from mqops.cli.outcome import connection_to, error_document, lake_option, show_json, show_text
 from mqops.cli.rules_keywords import keywords
 from mqops.cli.rules_snapshot import diff, test
+from mqops.cli.run_argument import completed_runs, snapshot_folder
 from mqops.cli.tables import check_document, parsed_from, show_check, text_from, with_warnings
 from mqops.decide.core.answers import body_answers
 from mqops.errors import MqopsError
@@ -53,9 +54,13 @@ rules.add_command(test)
 )
 @click.option(
     "--runs",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Warn of rules that match no message of the runs recorded below this folder (LAKE/QM1/runs).",
+    metavar="RUN|FOLDER",
+    multiple=True,
+    shell_complete=completed_runs,
+    help="Warn of rules that match no message of this run (its key or the beginning of it), or of the runs recorded "
+    "below this folder (LAKE/QM1/runs); may be repeated.",
 )
+@lake_option
 def check(
     *,
     file: IO[bytes],
@@ -63,7 +68,8 @@ def check(
     strict: bool,
     backout: bool,
     qmgr: str | None,
-    runs: Path | None,
+    runs: tuple[str, ...],
+    lake: Path,
 ) -> None:
     """Check the rules table FILE (- is standard input): every error and warning, with line, column and a caret.
 
@@ -74,7 +80,7 @@ def check(
     missed: list[MqopsError] = []
     parsed = parse(text, source=getattr(file, "name", "<stdin>"), strict=strict, origins=backout)
     if parsed.table is not None:
-        found, missed = _from_outside(parsed.table, qmgr, runs, backout=backout)
+        found, missed = _from_outside(parsed.table, qmgr, runs, lake, backout=backout)
         parsed = with_warnings(parsed, found, text)
     if as_json:
         show_json(check_document(parsed) | (error_document(missed[0]) if missed else {}))
@@ -86,10 +92,10 @@ def check(
 
 
 def _from_outside(
-    table: Table, qmgr: str | None, runs: Path | None, *, backout: bool
+    table: Table, qmgr: str | None, runs: Sequence[str], lake: Path, *, backout: bool
 ) -> tuple[list[Problem], list[MqopsError]]:
     """Warnings from the queue manager and the recorded runs that were named, and errors if these cannot be read."""
-    if qmgr is None and runs is None:
+    if qmgr is None and not runs:
         return [], []
     from mqops.decide.rules_check import unmatched_rules, wrong_queues  # noqa: PLC0415
 
@@ -97,7 +103,7 @@ def _from_outside(
     missed: list[MqopsError] = []
     looks: list[Callable[[], list[Problem]]] = [
         lambda: wrong_queues(table, connection_to(qmgr.strip()), backout=backout) if qmgr is not None else [],
-        lambda: unmatched_rules(table, runs, backout=backout) if runs is not None else [],
+        lambda: unmatched_rules(table, [snapshot_folder(lake, one) for one in runs], backout=backout) if runs else [],
     ]
     for look in looks:
         try:

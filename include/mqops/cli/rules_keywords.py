@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
+from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, show_json, show_text
 from mqops.rules.keyword import Entry
 from mqops.rules.keyword_text import described, document, listed, markdown
@@ -31,4 +32,5 @@ def keywords(*, keyword: str | None, as_markdown: bool, as_json: bool) -> None:
     elif as_json:
         show_json({"keywords": [document(one) for one in found]})
     else:
-        show_text(described(found[0]) if keyword else listed(found))
+        for line in (described(found[0]) if keyword else listed(found)).split("\n"):
+            show_folded(line, indent=6 if keyword else 10)

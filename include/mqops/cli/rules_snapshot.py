@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from mqops.cli.columns import show_folded
 from mqops.cli.expectations import junit_xml, show_results
 from mqops.cli.outcome import errors_are_usage, json_option, lake_option, show_json, show_line
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
@@ -129,12 +130,13 @@ def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> lis
 
 def _show(found: RulesDiff) -> None:
     for change in found.changes:
-        show_line(f"{change.messages:8}  {change.old} -> {change.new}  ({_details(change)})")
-        show_line(
+        show_folded(f"{change.messages:8}  {change.old} -> {change.new}  ({_details(change)})")
+        show_folded(
             f"          {', '.join(change.message_ids)}{', ...' if len(change.message_ids) < change.messages else ''}"
         )
     total = sum(change.bytes for change in found.changes)
-    show_line(f"handled differently: {found.changed} of {counted(found.messages, 'message')}, {counted(total, 'byte')}")
+    messages = counted(found.messages, "message")
+    show_folded(f"handled differently: {found.changed} of {messages}, {counted(total, 'byte')}")
 
 
 def _details(change: Change) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from mqops.cli.columns import show_folded
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.run_argument import queue_manager_option
 from mqops.counted import counted
@@ -41,9 +42,9 @@ def snapshot(*, queues: tuple[str, ...], queue_manager: str, limit: int, lake: P
         show_json({"folder": str(run.path), **summary.to_json()})
         return
     for queue in summary.queues:
-        show_line(
+        show_folded(
             f"{queue.messages:8}  {queue.queue}: {counted(queue.bytes, 'byte')}, {queue.without_dlh} without an MQDLH"
         )
     for line in remarks(summary.to_json()):
-        show_line(line)
+        show_folded(line)
     show_line(str(run.snapshot))

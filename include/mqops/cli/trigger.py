@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, errors_are_usage, json_option, lake_option, show_json, show_line
 from mqops.cli.passes import refuse_to_ask, yes_option
@@ -85,8 +85,8 @@ def explain(
     with connect(connection_to(one_queue_manager(queue_manager, named))) as session:
         looked_at = triggered_queue(session, queue.strip(), manager(session))
         found = judge(looked_at)
-        for line in () if as_json else _lines(found, with_fixes=not fix):
-            show_line(line)
+        if not as_json:
+            _show(found, with_fixes=not fix)
         more = mend(session, plan_mending(found, program=applicid), how, as_json=as_json) if fix else {}
         if as_json:
             show_json(found.to_json() | more)
@@ -94,14 +94,15 @@ def explain(
     sys.exit(0 if more.get("after", {}).get("would_trigger", good) else 1)
 
 
-def _lines(found: Explanation, *, with_fixes: bool = True) -> Iterator[str]:
-    yield f"{found.queue} of {found.queue_manager}"
+def _show(found: Explanation, *, with_fixes: bool = True) -> None:
+    show_folded(f"{found.queue} of {found.queue_manager}")
     for one in found.conditions:
-        yield f"  {one.id:5} {MARKS.get(one.state, 'unknown'):8} {one.found}"
-    yield found.verdict
+        show_folded(f"  {one.id:5} {MARKS.get(one.state, 'unknown'):8} {one.found}", indent=17)
+    show_folded(found.verdict)
     if with_fixes and (fixes := found.fixes()):
-        yield "To mend it (MQSC):"
-        yield from (f"  {fix}" for fix in fixes)
+        show_line("To mend it (MQSC):")
+        for fix in fixes:  # whole: it is copied
+            show_line(f"  {fix}")
 
 
 @trigger.command()
@@ -125,17 +126,20 @@ def audit(*, queue_manager: str, named: str, as_json: bool) -> None:
     if as_json:
         show_json(found.to_json())
     else:
-        for line in _audited(found):
-            show_line(line)
+        _show_audit(found)
     sys.exit(1 if found.broken else 0)
 
 
-def _audited(found: Any) -> Iterator[str]:
+def _show_audit(found: Any) -> None:
     for one in found.queues:
-        yield f"{'broken' if one.broken else 'ok':7} {one.queue}: {one.verdict}"
-        yield from (f"          {fix}" for fix in (one.fixes() if one.broken else ()))
-    yield from (f"warning initiation queue {name}: no trigger monitor has it open for input" for name in found.unserved)
-    yield from (f"warning process {name}: no queue names it" for name in found.unused)
-    yield from (f"warning DAG {name}: the estate allows it, and no process names it as APPLICID" for name in found.dags)
+        show_folded(f"{'broken' if one.broken else 'ok':7} {one.queue}: {one.verdict}", indent=8)
+        for fix in one.fixes() if one.broken else ():
+            show_line(f"          {fix}")
+    for name in found.unserved:
+        show_folded(f"warning initiation queue {name}: no trigger monitor has it open for input", indent=8)
+    for name in found.unused:
+        show_folded(f"warning process {name}: no queue names it", indent=8)
+    for name in found.dags:
+        show_folded(f"warning DAG {name}: the estate allows it, and no process names it as APPLICID", indent=8)
     broken = counted(len(found.broken), "queue is broken", "queues are broken")
-    yield f"{found.queue_manager}: {counted(len(found.queues), 'queue')} with triggering, {broken}"
+    show_folded(f"{found.queue_manager}: {counted(len(found.queues), 'queue')} with triggering, {broken}")

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from mqops.actions import Action
+from mqops.cli.columns import show_folded
 from mqops.cli.four_eyes import refuse_own
-from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
-    TIMES,
     discarded_unless_agreed,
     dry_run_option,
+    nothing_done,
     refuse_to_ask,
     show_run_key,
     this_user,
@@ -26,6 +27,7 @@ from mqops.cli.passes import (
     yes_option,
 )
 from mqops.cli.run_argument import connection_for, manager_of_run_option, run_argument
+from mqops.cli.times import TIMES
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
 from mqops.model import RunSummary
@@ -89,7 +91,7 @@ def undo(
     refuse_to_ask(as_json=as_json, answered=dry_run or yes)
     runs = _runs(run, queue_manager.strip(), lake, session=session, since=since)
     if len(runs) != 1 and not as_json:
-        show_line(f"{counted(len(runs), 'run')} to undo{': ' if runs else ''}{', '.join(one.run for one in runs)}")
+        show_folded(f"{counted(len(runs), 'run')} to undo{': ' if runs else ''}{', '.join(one.run for one in runs)}")
     failed = False
     for one in runs:
         connection = connection_for(one.queue_manager, queue_manager)
@@ -138,46 +140,53 @@ def _undo(
         warn=warn,
     )
     folder, plan = plan_run(UNDO, what)
-    if not dry_run:
-        show_run_key(folder)
-    refused = any(action.refused for action in plan.actions)
+    refused, put_back = (any(getattr(one, name) for one in plan.actions) for name in ("refused", "puts_back"))
+    more = {"actions": plan.actions, "finished": [one.run for one in finished]}
     if as_json and dry_run:
         found = read_preflight(folder)
-        show_json({"run": str(folder.path), "plan": plan.to_json(), "preflight": found.to_json() if found else None})
+        show_json({"plan": plan.to_json(), "preflight": found.to_json() if found else None})
     elif not as_json:
-        _show_plan(undone.run, plan, finished)
+        _show_plan(undone.run, plan, finished, kept=put_back and not dry_run)
+    elif not put_back:
+        show_json(nothing_done(plan).to_json() | more)
     warn_of(folder)
-    if dry_run:
+    if dry_run or not put_back:
+        folder.discard()  # nothing carries out the plan of an undo but the undo itself
         return refused
+    show_run_key(folder)
     with discarded_unless_agreed(folder):
         if not (yes or click.confirm("Undo this?")):
             raise click.Abort
     summary = carry_out(UNDO, what, folder, plan)
     if as_json:
-        more = {"actions": plan.actions, "finished": [one.run for one in finished]}
         show_json(summary.to_json() | more)
     else:
         _show_summary(summary, shown=plan.remarks)
     return refused or summary.moved != sum(count for action, count in plan.actions.items() if action.puts_back)
 
 
-def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary]) -> None:
+def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary], *, kept: bool) -> None:
     for one in finished:
-        show_line(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
-    show_line(f"{run} acted on {counted(plan.rows, 'message')}; undo {plan.run}, plan {plan.digest}")
+        show_folded(f"undo {one.run} was begun before and is finished now: {one.moved} put back")
+    undo = f"; undo {plan.run}, plan {plan.digest}" if kept else ""
+    show_folded(f"{run} acted on {counted(plan.rows, 'message')}{undo}")
     for action, meaning in MEANING.items():
         if plan.actions.get(action):
-            show_line(f"{plan.actions[action]:8}  {action}: {meaning}")
+            show_folded(f"{plan.actions[action]:8}  {action}: {meaning}")
     for remark in plan.remarks:
-        show_line(remark)
+        show_folded(remark)
+    if not any(action.puts_back for action in plan.actions):
+        show_folded("nothing to put back")
+    elif not kept:
+        show_folded("dry run: nothing was moved")
 
 
 def _show_summary(summary: RunSummary, *, shown: Sequence[str]) -> None:
     for reason, count in summary.reasons.items():
-        show_line(f"{count:8}  could not be put: {reason}")
+        show_folded(f"{count:8}  could not be put: {reason}")
     for remark in summary.remarks:
         if remark not in shown:
-            show_line(remark)
-    show_line(
+            show_folded(remark)
+    show_folded(
         f"{summary.planned} planned = {summary.moved} put back + {summary.left} left + {summary.gone} gone: balances"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from mqops.counted import counted
 from mqops.decide.core.answers import answers
 from mqops.decide.on_snapshot import Recorded, pattern_fields
 from mqops.errors import SettingsError
@@ -69,8 +70,8 @@ def _read_queue(table: Table, session: Session, queue_manager: str) -> str:
         return ""
 
 
-def unmatched_rules(table: Table, folder: Path, *, backout: bool = False) -> list[Problem]:
-    """A warning for each rule whose pattern matches no message of the recorded runs below a folder.
+def unmatched_rules(table: Table, folders: Sequence[Path], *, backout: bool = False) -> list[Problem]:
+    """A warning for each rule whose pattern matches no message of the recorded runs in or below these folders.
 
     Rules are held against the snapshots, so that a new table can be checked, too. Runs over backout queues are passed
     over, or with `backout` all others.
@@ -80,19 +81,23 @@ def unmatched_rules(table: Table, folder: Path, *, backout: bool = False) -> lis
         LakeError: a snapshot cannot be read.
     """
     waiting, runs = list(table.rules), 0
-    for run in _runs(folder):
+    for run in _runs(folders):
         snapshot = Recorded.of(run.path)
         if snapshot.of_backout_queues is not backout:
             continue
         runs += 1
         waiting = _left(waiting, snapshot, table.questions)
     if not runs:
-        raise SettingsError(f"There is no recorded run in {folder}: name a folder of runs, such as LAKE/QM1/runs")
-    return [_problem(rule, f"this rule matched no message in {runs} recorded runs") for rule in waiting]
+        where, kind = ", ".join(map(str, folders)), "backout queues" if backout else "a dead-letter queue"
+        raise SettingsError(
+            f"There is no recorded run of {kind} in {where}: name a run, or a folder of runs, such as LAKE/QM1/runs"
+        )
+    recorded = counted(runs, "recorded run")
+    return [_problem(rule, f"this rule matched no message in {recorded}") for rule in waiting]
 
 
-def _runs(folder: Path) -> Iterator[RunFolder]:
-    for observed in sorted(folder.rglob("observe.json")):
+def _runs(folders: Sequence[Path]) -> Iterator[RunFolder]:
+    for observed in sorted({found for folder in folders for found in folder.rglob("observe.json")}):
         if any((observed.parent / "snapshot").glob("*.parquet")):
             yield RunFolder(observed.parent)
 

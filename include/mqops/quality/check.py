@@ -6,7 +6,7 @@ Everything is written below one folder, `quality.json` last, so that a run that 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,7 +113,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
             failing += suite_failing
         _log.info("Writing which messages failed which expectation")
         write_failures(spark, failing, files.failures)
-        docs = _docs(validator, files)
+        docs = _docs(validator, files, queue_manager, results)
     finally:
         frame.unpersist()
     failures = read_failures(spark, files.failures)
@@ -190,11 +190,14 @@ def _queue_manager(frame: DataFrame, files: QualityFiles) -> str:
     return str(names[0]) if names else "?"
 
 
-def _docs(validator: Any, files: QualityFiles) -> str:
+def _docs(validator: Any, files: QualityFiles, queue_manager: str, results: Sequence[CheckResult]) -> str:
     if files.docs is None:
         return ""
+    from mqops.quality.offline_pages import make_offline  # noqa: PLC0415
+
     make_folder(files.docs)
-    first = validator.build_docs(files.docs)
+    validator.build_docs(files.docs)
+    first = make_offline(files.docs, f"Data quality on {queue_manager}, run {files.run}", results)
     make_durable(files.docs)
     return str(first)
 

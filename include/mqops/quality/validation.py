@@ -124,8 +124,8 @@ class Validator:
         }
         return definition.get_batch(given), answers
 
-    def build_docs(self, folder: Path) -> Path:
-        """Build the Data Docs of everything validated so far into `folder`; returns their first page."""
+    def build_docs(self, folder: Path) -> None:
+        """Build the Data Docs of everything validated so far into `folder`."""
         store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
         site: Any = {
             "class_name": "SiteBuilder",
@@ -134,7 +134,6 @@ class Validator:
         }
         self._context.add_data_docs_site(SITE, site)
         self._context.build_data_docs(site_names=[SITE])
-        return folder / "index.html"
 
 
 def expectation_of(check: Check) -> Any:

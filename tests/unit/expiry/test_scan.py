@@ -139,7 +139,7 @@ def test_commands(manager, tmp_path, monkeypatch):
         "10m": 1,
         "never": 1,
     }
-    told = CliRunner().invoke(main, ["expiry", "forecast", *common]).output
+    told = CliRunner().invoke(main, ["expiry", "forecast", *common], env={"COLUMNS": "80"}).output
     assert "EXP.0; next expires" in told
     assert max(map(len, told.splitlines())) <= 80
     wrong = CliRunner().invoke(main, ["expiry", "scan", "NO.SUCH", *common])

@@ -32,26 +32,38 @@ def bodies(manager) -> list[bytes]:
     return [body[172:] for body in manager.bodies(DLQ)]
 
 
-def test_law2_a_dry_run_says_what_would_be_done_and_moves_nothing(manager, mqops, run):
-    said = mqops("undo", run, "-m", "QM1", "--dry-run").stdout.splitlines()
-    assert re.fullmatch(f"{run} acted on 2 messages; undo undo-.*, plan [0-9a-f]{{64}}", said[0])
-    assert said[1:] == [
+@pytest.fixture
+def runs(tmp_path):
+    """The folder of the runs."""
+    return tmp_path / "lake" / "QM1" / "runs"
+
+
+def test_law2_a_dry_run_says_what_would_be_done_and_moves_nothing(manager, mqops, run, runs):
+    assert mqops("undo", run, "-m", "QM1", "--dry-run").stdout.splitlines() == [
+        f"{run} acted on 2 messages",
         "       1  RESTORE: discarded: put again from the copy",
         "       1  RETURN: moved: taken from where it went, and put back",
+        "dry run: nothing was moved",
     ]
     plan = json.loads(mqops("undo", run, "-m", "QM1", "--dry-run", "--json").stdout)["plan"]
     assert plan["actions"] == {"RESTORE": 1, "RETURN": 1}
     assert (manager.depth(DLQ), manager.depth("A"), manager.depth("MQOPS.LEDGER")) == (0, 1, 0)
+    assert [path.name for path in runs.iterdir()] == [run]
 
 
-def test_it_asks_first(manager, mqops, run):
+def test_it_asks_first(manager, mqops, run, runs):
     assert mqops("undo", run, "-m", "QM1", text="n\n", expect=1).stdout.endswith("Undo this? [y/N]: n\n")
     assert manager.depth(DLQ) == 0
+    assert [path.name for path in runs.iterdir()] == [run]
     said = mqops("undo", run, "-m", "QM1", text="y\n").stdout
+    assert re.search(f"{run} acted on 2 messages; undo undo-.*, plan [0-9a-f]{{64}}\n", said)
     assert said.endswith("2 planned = 2 put back + 0 left + 0 gone: balances\n")
     assert bodies(manager) == [b"x", b"y"]
     again = json.loads(mqops("undo", run, "-m", "QM1", "--json", "--yes").stdout)
-    assert (again["actions"], again["moved"], again["balanced"]) == ({"UNDONE": 2}, 0, True)
+    assert (again["actions"], again["moved"], again["run"]) == ({"UNDONE": 2}, 0, "")
+    said = mqops("undo", run, "-m", "QM1").stdout  # no question where nothing is to be done
+    assert said.endswith("       2  UNDONE: put back by an earlier undo\nnothing to put back\n")
+    assert sorted(path.name[:4] for path in runs.iterdir()) == ["cli-", "undo"]
     # Two of the run, two of the undo, and one of the look back: what became of the messages that the run moved.
     assert mqops("ledger", "verify").stdout == "QM1: 5 lines, unbroken\n"
 

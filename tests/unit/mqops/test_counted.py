@@ -11,8 +11,8 @@ import pytest
 from mqops.counted import counted
 
 ROOT = Path(__file__).resolve().parents[3]
-NOUNS = "message|error|rule|warning|queue|lane|marker|finding|line|row|byte|run|canarie|trie|problem"
-BY_HAND = re.compile(rf"(?:\}}|%d)(?: more| smaller)? (?:{NOUNS})s\b")
+NOUNS = "message|error|rule|warning|queue|lane|marker|finding|line|row|byte|run|canarie|trie|problem|time"
+BY_HAND = re.compile(rf"(?:\}}|%d)(?: more| smaller| recorded| planned| expired| older)? (?:{NOUNS})s\b")
 """A noun in the plural behind a number that may be 1."""
 
 

@@ -58,5 +58,5 @@ def test_an_extended_table_moves_what_it_says_and_is_tried_on_the_snapshot(queue
     assert (found["messages"], found["changed"]) == (6, 5)
     checked = mqops("rules", "check", tables[0], "--runs", str(run.parent)).output
     assert [line for line in checked.splitlines() if "matched no message" in line] == [
-        f"{tables[0]}:7:1: warning: this rule matched no message in 1 recorded runs"
+        f"{tables[0]}:7:1: warning: this rule matched no message in 1 recorded run"
     ]

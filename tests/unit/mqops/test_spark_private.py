@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mqops.errors import LakeError
-from mqops.spark_private import scratch, scratch_parent, settings
+from mqops.spark_private import SHORT_JOBS, scratch, scratch_parent, settings, short_job_options
 
 # Makes a folder with a file in it, hands the lock to a child where asked to, and says where; ends when it is killed.
 OWNER = """
@@ -148,3 +148,10 @@ def test_every_master_gets_encryption_and_local_ones_a_secret(master: str, local
     found = settings(master)
     assert found["spark.io.encryption.enabled"] == "true"
     assert ("spark.authenticate" in found) is local
+
+
+def test_a_job_of_seconds_starts_java_for_it(tmp_path):
+    archive = tmp_path / "spark.jsa"
+    assert short_job_options(None) == short_job_options(archive) == SHORT_JOBS  # none was made
+    archive.write_bytes(b"classes")
+    assert short_job_options(archive) == f"{SHORT_JOBS} -XX:SharedArchiveFile={archive} -Xshare:auto"

@@ -49,14 +49,14 @@ patterns = st.text("AB ?*", max_size=5).filter(lambda p: len(p) - p.count("*") <
 
 
 @given(patterns, patterns)
-@settings(max_examples=600)
+@settings(max_examples=600, deadline=None)
 def test_a_proof_is_what_trying_every_field_gives(wider, narrower):
     tried = all(wild_match(wider, field, 3) for field in FIELDS if wild_match(narrower, field, 3))
     assert Proofs().covers(wider, narrower, 3) is tried
 
 
 @given(patterns, patterns)
-@settings(max_examples=600)
+@settings(max_examples=600, deadline=None)
 def test_patterns_meet_where_a_field_matches_both(one, two):
     tried = any(wild_match(one, field, 3) and wild_match(two, field, 3) for field in FIELDS)
     assert Proofs().meet(one, two, 3) is tried

@@ -220,6 +220,14 @@ def test_D14_a_rule_that_matched_nothing_in_recorded_runs(tmp_path):
     warnings = check(table, "--runs", tmp_path / "QM1" / "runs")
     assert warnings == [(line, "this rule matched no message in 2 recorded runs") for line in (2, 4, 5)]
     assert check(table, "--runs", tmp_path) == warnings
+    one, several = ["--runs", "r1", "--lake", tmp_path], ["--runs", "r2", "--runs", tmp_path / "QM1" / "runs" / "r1"]
+    assert check(table, *one) == [(n, "this rule matched no message in 1 recorded run") for n in (2, 3, 4, 5)]
+    assert check(table, *several, "--lake", tmp_path) == warnings
+    ambiguous = CliRunner().invoke(
+        main, ["rules", "check", "-", "--runs", "r", "--lake", str(tmp_path)], input=CATCH_ALL
+    )
+    assert ambiguous.exit_code == 2
+    assert "2 runs whose keys begin with r: name one of r1, r2" in ambiguous.stderr
     shown = CliRunner().invoke(main, ["rules", "check", "-", "--runs", str(tmp_path)], input=table).output
     assert (
         "2:1: warning: this rule matched no message in 2 recorded runs\n    DESTQ(NOBODY) ACTION(RETRY)\n    ^" in shown
@@ -234,7 +242,7 @@ def test_what_could_not_be_looked_at_is_exit_2_behind_the_verdict(tmp_path, monk
     assert result.stdout == "-: valid, 1 rule, 0 warnings\n".replace("-", "<stdin>", 1)
     unreachable, no_run = result.stderr.splitlines()
     assert unreachable.startswith("mqops: MQCONNX on NOBODY failed: MQRC_Q_MGR_NAME_ERROR (2058)")
-    assert no_run.startswith("mqops: There is no recorded run in")
+    assert no_run.startswith("mqops: There is no recorded run of a dead-letter queue in")
     document = json.loads(CliRunner().invoke(main, [*command, "--json"], input=CATCH_ALL).stdout)
     assert (document["ok"], document["errors"], document["error"]["code"]) == (True, [], "MQRC_Q_MGR_NAME_ERROR")
 

@@ -1,0 +1,191 @@
+"""`mqops runs` and `mqops run show`: which runs there are, and all of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from mqops.cli.group import Group
+from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
+from mqops.cli.times import since_option
+from mqops.counted import counted
+from mqops.look.core.run_state import MEANING, RunLine, RunState
+
+if TYPE_CHECKING:
+    from mqops.look.run_story import MessageFate, RunStory
+
+MOST_RUNS, MOST_MESSAGES = 50, 100
+
+
+@click.command()
+@click.option(
+    "--queue-manager", "-m", default="", shell_complete=completed_queue_managers, help="Only of this queue manager."
+)
+@click.option("--queue", "-q", default="", help="Only runs that looked at this queue.")
+@click.option("--workflow", default="", help="Only runs of this workflow, such as dlq_rules or undo.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in RunState]),
+    help="Only in this state; may be repeated.",
+)
+@since_option
+@click.option(
+    "--limit", type=click.IntRange(0), default=MOST_RUNS, show_default=True, help="Most runs to show; 0: all."
+)
+@lake_option
+@json_option
+@known_errors
+def runs(
+    *,
+    queue_manager: str,
+    queue: str,
+    workflow: str,
+    states: tuple[str, ...],
+    since: datetime | None,
+    limit: int,
+    lake: Path,
+    as_json: bool,
+) -> None:
+    """List the runs of the lake, newest first: when, state, queue, and what became of the messages.
+
+    A state says what the files of a run prove. `mqops run show RUN` explains it and names the messages.
+    """
+    from mqops.look.runs import list_runs  # noqa: PLC0415
+
+    wanted = [RunState(state) for state in states]
+    found = list_runs(
+        lake,
+        queue_manager=queue_manager.strip(),
+        queue=queue.strip(),
+        workflow=workflow.strip(),
+        states=wanted,
+        since=since,
+    )
+    shown = found[:limit] if limit else found
+    if as_json:
+        show_json({"runs": [line.to_json() for line in shown], "more": len(found) - len(shown)})
+        return
+    for line in shown:
+        show_line(_line(line))
+    if not found:
+        show_line(f"{lake}: no such runs")
+    if len(found) > len(shown):
+        show_line(f"{counted(len(found) - len(shown), 'more run')}: --limit 0 shows all")
+
+
+def _line(line: RunLine) -> str:
+    counts = [(line.moved, "moved"), (line.discarded, "discarded"), (line.left, "left"), (line.gone, "gone")]
+    counts += [(line.failed, "failed"), (line.unexplained, "unexplained")]
+    became = ", ".join(f"{number} {word}" for number, word in counts if number)
+    number = counted(line.planned or line.messages, "message")
+    return (
+        f"{line.at[:19] or '-':19}  {line.state:10}  {line.run}  {line.workflow or '-'}  "
+        f"{line.queue or '-'} of {line.queue_manager}: {number}{f': {became}' if became else ''}"
+    )
+
+
+@click.group(cls=Group)
+def run() -> None:
+    """One run of the lake."""
+
+
+@run.command()
+@run_argument()
+@manager_of_run_option
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=MOST_MESSAGES,
+    show_default=True,
+    help="Most messages to show of those that were left, gone or failed; 0: all.",
+)
+@click.option("--after", type=int, default=-1, metavar="ROW", help="Go on behind this row of the plan.")
+@lake_option
+@json_option
+@known_errors
+def show(*, run: str, queue_manager: str, limit: int, after: int, lake: Path, as_json: bool) -> None:
+    """Show all of RUN (its key, or the beginning of it): state, plan, approval, who, the balance, and each message that
+    was left, that is gone, or whose try failed, with the reason.
+
+    It reads the lake only, so it works for a run in any state: planned, rejected, stopped, killed.
+    """
+    from mqops.lake.run import find_run  # noqa: PLC0415
+    from mqops.look.run_story import run_story  # noqa: PLC0415
+
+    found = run_story(find_run(lake, key=run, queue_manager=queue_manager.strip()), limit=limit, after=after)
+    if as_json:
+        show_json(found.to_json())
+        return
+    for line in _story(found):
+        show_line(line)
+
+
+def _story(found: RunStory) -> Iterator[str]:
+    line = found.line
+    yield f"run {line.run}: {line.state}"
+    yield f"    state     {MEANING[line.state]}"
+    yield f"    queue     {line.queue or '-'} of {line.queue_manager}"
+    yield f"    workflow  {line.workflow or '-'}{f', it undoes run {found.undoes}' if found.undoes else ''}"
+    times = f"snapshot {line.at}" + (f", proved {line.proved_at}" if line.proved_at else ", not proved")
+    yield f"    when      {times}"
+    yield f"    folder    {found.folder}"
+    if found.dag:
+        yield f"    airflow   run {found.dag.get('run_id', '-')} of DAG {found.dag.get('dag_id', '-')}"
+    yield from _plan(found)
+    yield from (f"    stop      {one}" for one in found.stops)
+    yield from _balance(found)
+    for message in found.messages:
+        yield from _message(message)
+    if found.more:
+        yield f"{counted(found.more, 'more message')}: --after {found.next} goes on, --limit 0 shows all"
+
+
+def _plan(found: RunStory) -> Iterator[str]:
+    if not found.plan:
+        yield "    plan      none"
+        return
+    actions = ", ".join(f"{number} {action}" for action, number in found.plan["actions"].items())
+    size = counted(found.plan["rows"], "message")
+    yield f"    plan      {found.plan['digest']}: {size}{f': {actions}' if actions else ''}"
+    yield f"    table     {found.plan['table_source']}, {found.plan['table_digest']}"
+    asked = found.people.get("requested_by") or "not recorded"
+    yield f"    asked     {asked}{_approval(found)}"
+
+
+def _approval(found: RunStory) -> str:
+    finished = f"; finished by {found.people['finished_by']}" if "finished_by" in found.people else ""
+    if found.people.get("approved_by"):
+        return f"; approved: {found.people['approved_by']}{finished}"
+    answer = found.approval.get("answer")
+    if answer:
+        who = answer["by"] or "the time-out"
+        return f"; {'approved' if answer['approved'] else 'rejected'}: {who} at {answer['at']}{finished}"
+    return ("; approved: nobody has answered yet" if found.approval else "; approved: by nobody") + finished
+
+
+def _balance(found: RunStory) -> Iterator[str]:
+    one = found.summary
+    if not one:
+        so_far = ", ".join(f"{number} {word}" for word, number in found.recorded.items())
+        yield f"    balance   not proved; the ledger has {so_far}"
+        return
+    totals = f"{one['moved']} moved + {one['discarded']} discarded + {one['left']} left + {one['gone']} gone"
+    verdict = "balances" if one["balanced"] else "DOES NOT BALANCE"
+    yield f"    balance   {one['planned']} planned = {totals}: {verdict}"
+    for name in ("problems", "remarks"):
+        yield from (f"              {text}" for text in one.get(name, ()))
+
+
+def _message(one: MessageFate) -> Iterator[str]:
+    rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
+    target = f" to {one.dest_q}{f'@{one.dest_q_mgr}' if one.dest_q_mgr else ''}" if one.dest_q else ""
+    at = f" at {one.found_at}" if one.found_at else ""
+    yield f"{one.became:8}{one.msg_id} of {one.queue}, row {one.row}: {one.why}{at}"
+    yield f"        planned {one.action}{target}{rule}"
