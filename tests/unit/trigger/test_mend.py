@@ -111,6 +111,20 @@ def test_a_dry_run_changes_nothing_and_another_person_carries_out_this_plan_only
     assert record(tmp_path)[1]["requested_by"] == "alice@host"
 
 
+def test_a_queue_that_changed_while_the_question_was_open_is_left(
+    broken: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def another_person_is_faster(_question: str) -> bool:
+        run_mqsc("ALTER QLOCAL(APP) TRIGGER")
+        return True
+
+    monkeypatch.setattr("click.confirm", another_person_is_faster)
+    result = fix()
+    assert result.exit_code == 2
+    assert "APP is not as it was when plan" in result.stderr
+    assert (explained().state("T01"), record(tmp_path)) == ("fails", [])
+
+
 def test_what_is_dangerous_is_refused_and_nothing_is_run(tmp_path: Path) -> None:
     with queue_manager():
         define("TRIGTYPE(FIRST)", process="UNKNOWN")
