@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "estate": "mqops.cli.estate:estate",
     "quality": "mqops.cli.quality:quality",
     "trigger": "mqops.cli.trigger:trigger",
+    "runs": "mqops.cli.runs:runs",
     "stop": "mqops.cli.stop:stop",
     "resume": "mqops.cli.stop:resume",
 }

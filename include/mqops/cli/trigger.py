@@ -17,7 +17,7 @@ from mqops.trigger.core import FAILS, HOLDS, Explanation
 _MARKS = {HOLDS: "ok", FAILS: "FAILS"}
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, short_help="Say why a queue triggers or not.")
 def trigger() -> None:
     """Triggering: why a queue makes a trigger message, or none."""
 

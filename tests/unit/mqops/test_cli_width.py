@@ -39,6 +39,7 @@ COMMANDS = (
     ("expiry", "age-out", "A", "--older-than", "7d", "--dry-run", "-m", "QM1"),
     ("snapshot", LONG, "-m", "QM1"),
     ("undo", "RUN", "--yes"),
+    ("runs",),
     ("backout", "run", LONG, "-m", "QM1", "--dry-run"),
     ("quality", "vocabulary"),
 )

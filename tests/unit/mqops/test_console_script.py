@@ -52,6 +52,7 @@ def test_each_command_works_as_a_program(manager, script, tmp_path):
         "resume": script("resume", "-m", "QM1"),
         "dlq": script("dlq", "run", "--once", DLQ, "QM1", "--json", text=TABLE),
         "ledger": script("ledger", "verify"),
+        "runs": script("runs"),
     }
     run = json.loads(said["dlq"])
     said["undo"] = script("undo", run["run"], "-m", "QM1", "--yes")
