@@ -12,14 +12,15 @@ class Effect(Enum):
     PUT = "a rules table puts the message on another queue"
     DISCARD = "the message is removed from its queue"
     PUT_BACK = "an undo puts the message back on the queue it was taken from"
+    LOAD = "a load puts a message of a file"
     REFUSE = "an undo cannot put the message back, and leaves everything as it is"
 
 
 class Action(StrEnum):
     """The action of a plan's row. Arrow, Spark and JSON see its name as plain text.
 
-    Attributes: `effect` what happens to the message; `puts`, `discards`, `puts_back` and `refused` whether the effect
-    is PUT, DISCARD, PUT_BACK or REFUSE; `acts` whether the message is moved or discarded at all.
+    Attributes: `effect` what happens to the message; `puts`, `discards`, `puts_back`, `loads` and `refused` whether the
+    effect is PUT, DISCARD, PUT_BACK, LOAD or REFUSE; `acts` whether anything is put or discarded at all.
     """
 
     RETRY = "RETRY", Effect.PUT
@@ -57,12 +58,17 @@ class Action(StrEnum):
     PARTED = "PARTED", Effect.REFUSE
     """For all from PRESENT on see the rules of `mqops.undo`."""
 
+    LOAD = "LOAD", Effect.LOAD
+    LOADED = "LOADED", Effect.LEAVE
+    """For these two see the rules of `mqops.message_file`."""
+
     __hash__ = str.__hash__  # Enum's own is written in Python, and actions are keys for every message
 
     effect: Effect
     puts: bool
     discards: bool
     puts_back: bool
+    loads: bool
     refused: bool
     acts: bool
 
@@ -74,8 +80,9 @@ class Action(StrEnum):
         member.puts = effect is Effect.PUT
         member.discards = effect is Effect.DISCARD
         member.puts_back = effect is Effect.PUT_BACK
+        member.loads = effect is Effect.LOAD
         member.refused = effect is Effect.REFUSE
-        member.acts = member.puts or member.discards or member.puts_back
+        member.acts = member.puts or member.discards or member.puts_back or member.loads
         return member
 
 

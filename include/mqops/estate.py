@@ -24,6 +24,8 @@ from mqops.settings_file import Document, FieldPath, Problem, read
 QUEUE_PATTERN = re.compile(r"[A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*")
 MQ_NAME = re.compile(r"[A-Za-z0-9._/%]{1,48}")
 CONNECTION_ID = re.compile(r"[\w.-]{1,200}")
+DAG_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,249}")
+TRIGGER = re.compile(r"FIRST|EVERY|DEPTH\(([1-9][0-9]{0,8})\)")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 DURATION = re.compile(r"(\d{1,6})([smhd])")
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -92,6 +94,27 @@ def queue_pattern(value: object) -> str:
     return value
 
 
+def user_name(value: object) -> str:
+    """A user of the operating system or of Airflow, as they name him."""
+    if not isinstance(value, str) or not value.strip() or value != value.strip() or not value.isprintable():
+        raise ValueError(f"must be the name of a user (found {value!r})")
+    return value
+
+
+def dag_id(value: object) -> str:
+    """The id of a DAG, as APPLICID of a process can have it (`mqops.trigger.core.trigger_message`)."""
+    if not isinstance(value, str) or not DAG_ID.fullmatch(value):
+        raise ValueError(f"must be a DAG id: letters, digits, _ . - only, first no . or - (found {value!r})")
+    return value
+
+
+def trigger_type(value: object) -> str:
+    """When a queue triggers: TRIGTYPE, with TRIGDPTH in parentheses."""
+    if not isinstance(value, str) or not TRIGGER.fullmatch(value):
+        raise ValueError(f"must be FIRST, EVERY or DEPTH(number) (found {value!r})")
+    return value
+
+
 def some(value: tuple[str, ...]) -> tuple[str, ...]:
     """At least one."""
     if not value:
@@ -104,7 +127,10 @@ ConnectionId = Annotated[str, BeforeValidator(connection_id)]
 Duration = Annotated[timedelta, BeforeValidator(duration)]
 Schedule = Annotated[str, BeforeValidator(cron)]
 InsideFile = Annotated[str, BeforeValidator(inside_file)]
+UserName = Annotated[str, BeforeValidator(user_name)]
 QueuePattern = Annotated[str, BeforeValidator(queue_pattern)]
+DagId = Annotated[str, BeforeValidator(dag_id)]
+TriggerType = Annotated[str, BeforeValidator(trigger_type)]
 
 
 class Section(BaseModel):
@@ -164,12 +190,14 @@ class MovingWorkflow(Section):
     """What every workflow that moves messages by an approved plan has.
 
     Attributes:
-        schedule: cron fields in UTC; absent, the workflow runs by hand only.
+        schedule: cron fields in UTC; absent, the workflow has no schedule.
+        trigger: FIRST, EVERY or DEPTH(n): its queues start it by trigger messages, too.
         unit_of_work: messages moved per unit of work.
         handling: canaries, pace and the like.
     """
 
     schedule: Schedule | None = None
+    trigger: TriggerType | None = None
     approval: Approval = Approval()
     unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
     handling: PacingSection = PacingSection()
@@ -234,14 +262,31 @@ class ExpiryScan(Section):
     """The periodic scan for expired messages of one queue manager (what EXPRYINT is on z/OS).
 
     Attributes:
-        interval: time between two scans; absent, scans by hand only.
+        interval: time between two scans; absent, there is no schedule.
+        trigger: FIRST, EVERY or DEPTH(n): the queues that are named whole start a scan by trigger messages, too.
         queues: names, or beginnings and `*`; `SYSTEM.` and `MQOPS.` queues are looked at only if named so.
         recheck: after this time a queue with messages is looked at, whatever the last scan taught.
     """
 
     interval: Duration | None = None
+    trigger: TriggerType | None = None
     queues: Annotated[tuple[QueuePattern, ...], Field(strict=False), AfterValidator(some)] = ("*",)
     recheck: Duration = timedelta(hours=1)
+
+
+class TriggerMonitor(Section):
+    """The trigger monitor of one queue manager (`mqops.trigger.monitor`).
+
+    Attributes:
+        queues: the initiation queues. Workflows with `trigger` use the first.
+        dags: the DAGs that trigger messages may start (APPLICID), besides the workflows with `trigger`.
+        unchanged_runs: after so many runs in a row that left a queue as it was, its trigger messages start no more runs
+            until the queue changes (T12b).
+    """
+
+    queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)]
+    dags: Annotated[tuple[DagId, ...], Field(strict=False)] = ()
+    unchanged_runs: Annotated[int, Field(ge=1)] = 5
 
 
 Workflow = TypeVar("Workflow", bound=Section)
@@ -253,15 +298,37 @@ class QueueManager(Section):
     Attributes:
         storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
             (`mqops.storage`).
+        reveal: users who may see the payload of a message (`mqops message show --reveal`); nobody else may.
     """
 
     connection: ConnectionId
     spark: ConnectionId | None = None
     storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
+    reveal: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
     dlq_rules: DlqRules | None = None
     snapshot_quality: SnapshotQuality | None = None
     backout_reprocess: BackoutReprocess | None = None
     expiry_scan: ExpiryScan | None = None
+    trigger_monitor: TriggerMonitor | None = None
+
+    @model_validator(mode="after")
+    def _triggered_queues_are_known(self) -> QueueManager:
+        for name, workflow in self.triggered():
+            if self.trigger_monitor is None:
+                raise ValueError(f"{name} has a trigger, and there is no trigger_monitor: add one with queues")
+            if isinstance(workflow, DlqRules) and workflow.trigger == "EVERY":
+                raise ValueError(f"{name}.trigger must not be EVERY: a trigger message that goes there would trigger")
+            if isinstance(workflow, BackoutReprocess) and workflow.queues is None:
+                raise ValueError(f"{name} has a trigger, so it must name its queues")
+            if isinstance(workflow, ExpiryScan) and all("*" in queue for queue in workflow.queues):
+                raise ValueError(f"{name} has a trigger, so it must name a queue whole, without *")
+        return self
+
+    def triggered(self) -> Iterator[tuple[str, DlqRules | BackoutReprocess | ExpiryScan]]:
+        """Name and settings of the workflows that trigger messages start."""
+        for name, workflow in self.workflows(Section):
+            if isinstance(workflow, DlqRules | BackoutReprocess | ExpiryScan) and workflow.trigger:
+                yield name, workflow
 
     def workflows(self, kind: type[Workflow]) -> Iterator[tuple[str, Workflow]]:
         """Name and settings of the workflows that it has, those of one kind."""
@@ -324,6 +391,13 @@ class Estate(Section):
     def spark_connection(self, queue_manager: str) -> str:
         """Airflow connection id of the Spark master for `queue_manager`."""
         return self.queue_managers[queue_manager].spark or self.spark
+
+
+def startable(name: str, settings: QueueManager) -> tuple[str, ...]:
+    """The ids of the DAGs that trigger messages of a queue manager may start."""
+    named = settings.trigger_monitor.dags if settings.trigger_monitor else ()
+    own = (f"{dag_prefix(name)}_{workflow}" for workflow, _ in settings.triggered())
+    return tuple(sorted({*named, *own}))
 
 
 def four_eyes(settings: Iterable[QueueManager]) -> bool:

@@ -80,6 +80,8 @@ def up(place: AirflowHome, report: Callable[[str], None] = print) -> AirflowClie
     for dag_id in dag_ids(estate_of(place)):
         client.wait_for_dag(dag_id)
         client.unpause(dag_id)
+        if dag_id.endswith("_trigger_monitor"):
+            client.parse_again(dag_id)
     return client
 
 

@@ -138,6 +138,11 @@ class AirflowClient:
     def unpause(self, dag_id: str) -> None:
         self.call("PATCH", f"/dags/{dag_id}", json={"is_paused": False})
 
+    def parse_again(self, dag_id: str) -> None:
+        """Have the DAG's file read now: Airflow starts the trigger of an asset only when it reads an unpaused DAG."""
+        token = self.call("GET", f"/dags/{dag_id}")["file_token"]
+        self.call("PUT", f"/parseDagFile/{token}")
+
     def trigger(self, dag_id: str, **params: Any) -> str:
         """Start a run with the values of its form; returns its run id."""
         answer = self.call("POST", f"/dags/{dag_id}/dagRuns", json={"logical_date": None, "conf": params})

@@ -70,29 +70,36 @@ def start(home: AirflowHome, report: Report = print) -> None:
 def spawn(home: AirflowHome, lock: int, spark_lock: int) -> None:
     """Start the processes and write each down at once; those that listen inherit the locks of their ports."""
     (home.folder / "logs").mkdir(exist_ok=True)
-    spark = home.spark_connect
-    started: dict[str, dict[str, float]] = {}
+    write_private(home.folder / "processes.json", {})
+    place, spark = str(home.folder / "spark"), home.spark_connect
+    variables, idle = spark_connect.environment(spark["token"]), str(spark_connect.idle_minutes(os.environ))
+    start_one(home, SPARK, spark_connect.__name__, place, str(spark["port"]), idle, env=variables, lock=spark_lock)
+    for name in AIRFLOW:
+        start_airflow(home, name, lock if name == "api-server" else None)
 
-    def start_one(name: str, module: str, *arguments: str, env: Mapping[str, str], lock: int | None) -> None:
-        with open(home.folder / "logs" / f"{name}.log", "wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=[] if lock is None else [lock],
-            )
-        started[name] = {"pid": process.pid, "started": psutil.Process(process.pid).create_time()}
-        write_private(home.folder / "processes.json", started)
 
-    place, variables = str(home.folder / "spark"), spark_connect.environment(spark["token"])
-    idle = str(spark_connect.idle_minutes(os.environ))
-    start_one(SPARK, spark_connect.__name__, place, str(spark["port"]), idle, env=variables, lock=spark_lock)
-    for name, arguments in AIRFLOW.items():
-        mine = lock if name == "api-server" else None
-        start_one(name, "airflow", *arguments, env=home.environment(), lock=mine)
+def start_airflow(home: AirflowHome, name: str, lock: int | None = None) -> None:
+    """Start one of Airflow's processes, the first time or again after it has ended."""
+    start_one(home, name, "airflow", *AIRFLOW[name], env=home.environment(), lock=lock)
+
+
+def start_one(
+    home: AirflowHome, name: str, module: str, *arguments: str, env: Mapping[str, str], lock: int | None
+) -> None:
+    """Start a Python module in a session of its own, and write it down."""
+    with open(home.folder / "logs" / f"{name}.log", "ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=[] if lock is None else [lock],
+        )
+    known = json.loads((home.folder / "processes.json").read_text())
+    known[name] = {"pid": process.pid, "started": psutil.Process(process.pid).create_time()}
+    write_private(home.folder / "processes.json", known)
 
 
 def migrate(home: AirflowHome, report: Report) -> None:

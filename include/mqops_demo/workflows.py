@@ -10,6 +10,7 @@ from rich.table import Table
 
 from mqops.model import RunSummary, total_of
 from mqops.printable import printable
+from mqops_demo import by_message
 from mqops_demo.airflow_client import AirflowClient, RunResult
 
 OTHERS: Mapping[str, Mapping[str, Any]] = {
@@ -41,11 +42,14 @@ class Line:
 def run_others(
     client: AirflowClient, approve: Callable[[Mapping[str, Any]], bool], report: Callable[[str], None]
 ) -> list[RunResult]:
-    """Run `OTHERS`, each to its end."""
+    """Run `OTHERS`, each to its end; a message starts the expiry scan."""
     results = []
     for dag_id, form in OTHERS.items():
-        run_id = client.trigger(dag_id, **form)
-        report(f"Airflow run {run_id} of {dag_id}")
+        if dag_id == by_message.DAG:
+            run_id = by_message.started(client, report)
+        else:
+            run_id = client.trigger(dag_id, **form)
+            report(f"Airflow run {run_id} of {dag_id}")
         results.append(client.follow(dag_id, run_id, approve=approve, report=report))
     return results
 

@@ -117,15 +117,34 @@ def walk(
     :param q_mgr_ccsid: what CCSID 0 stands for
     :raises WireError: a header is cut short or not what its format says, or there are more than ``HEADERS``
     """
+    chain, error = walk_far(format, encoding, ccsid, body, offset=offset, q_mgr_ccsid=q_mgr_ccsid)
+    if error is not None:
+        raise error
+    return chain
+
+
+def walk_far(
+    format: str | bytes, encoding: int, ccsid: int, body: Buffer, *, offset: int = 0, q_mgr_ccsid: int | None = None
+) -> tuple[Chain, WireError | None]:
+    """The headers from ``offset`` to the first that is not valid, and why that is not; parameters as ``walk``.
+
+    The chain then says what was announced where the error is: nothing behind that place is known.
+    """
     headers: list[Header] = []
     name = _format_name(format)
+    failed: WireError | None = None
     while is_header(name):
-        if len(headers) == HEADERS:
-            raise WireError(_title(name), "StrucId", offset, f"there are more than {HEADERS} headers")
         try:
+            if len(headers) == HEADERS:
+                raise WireError(_title(name), "StrucId", offset, f"there are more than {HEADERS} headers")
             header = _header(name, encoding, _resolved(ccsid, q_mgr_ccsid), body, offset)
         except (UnknownEncoding, UnknownCcsid) as error:
-            raise _said_by(headers[-1] if headers else None, error) from error
+            failed = _said_by(headers[-1] if headers else None, error)
+            failed.__cause__ = error
+            break
+        except WireError as error:
+            failed = error
+            break
         headers.append(header)
         offset += header.length
         own_ccsid = header.ccsid
@@ -133,13 +152,14 @@ def walk(
         name, encoding, ccsid = _format_name(value.format), value.encoding, value.coded_char_set_id
         if ccsid == c.MQCCSI_INHERIT:
             ccsid = own_ccsid
-    return Chain(
+    chain = Chain(
         headers=tuple(headers),
         format=name,
         encoding=encoding,
         ccsid=_resolved(ccsid, q_mgr_ccsid),
         payload_offset=offset,
     )
+    return chain, failed
 
 
 def split_dlh(

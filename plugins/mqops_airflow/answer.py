@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-
-FILE = "approval.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,12 +59,12 @@ def question(context: Context, *, digest: str, subject: str, body: str) -> Quest
 
 def write_question(folder: str, asked: Asked) -> None:
     """Write it in place of the one before. Raises `LakeError`."""
-    write_json(Path(folder) / FILE, asdict(asked))
+    write_json(RunFolder(Path(folder)).approval_json, asdict(asked))
 
 
 def read_question(folder: str) -> Asked | None:
     """What was asked and answered last, None if no person was asked. Raises `LakeError`."""
-    path = Path(folder) / FILE
+    path = RunFolder(Path(folder)).approval_json
     if not path.exists():
         return None
     value = read_json(path)

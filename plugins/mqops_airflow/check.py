@@ -12,7 +12,7 @@ from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
 from mqops.printable import printable
 from mqops_airflow.four_eyes import must_tell_people_apart, requester
-from mqops_airflow.policy import UNATTENDED
+from mqops_airflow.policy import unattended
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.told import tell
@@ -56,7 +56,7 @@ class CheckOperator(BaseOperator, SkipMixin):
         Parameters: `found` with `queue`, the names of the queues with commas; `keep` what else is written into the
         folder, before. A dry run waits for nobody.
         """
-        acts = context["dag_run"].run_type in UNATTENDED or not context["params"]["dry_run"]
+        acts = unattended(context["dag_run"]) or not context["params"]["dry_run"]
         if acts and (why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(","))):
             return end_here(self, context, found, why)
         by = {"acts": acts, "requested_by": requester(context)}

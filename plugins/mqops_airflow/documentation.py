@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mqops.counted import counted
-from mqops.estate import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality
+from mqops.estate import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality, TriggerMonitor
 
 DLQ_RULES = """
 ### Dead-letter queue rules of {queue_manager}
@@ -153,6 +155,30 @@ def expiry_scan_page(name: str, section: ExpiryScan) -> str:
         when=f"Every {section.interval}" if section.interval else "Started by hand, it",
         queues=", ".join(f"`{pattern}`" for pattern in section.queues),
         recheck=section.recheck,
+    )
+
+
+TRIGGER_MONITOR = """
+### Trigger monitor of {queue_manager}
+
+Serves the initiation queues {queues}. Each trigger message starts one run of the DAG that APPLICID of its process
+names, if the estate allows it: {dags}. The run's conf has the message's fields under `mq_trigger`: data, which nothing
+evaluates.
+
+Airflow's triggerer has the initiation queues open as long as this DAG is not paused. A run of this DAG starts the runs,
+and its note says which. A trigger message that can start nothing goes to the dead-letter queue with its reason: a DAG
+that is missing, paused or not allowed, no valid trigger message, or a queue that {unchanged_runs} runs in a row left as
+it was (a closed loop). If a run fails, nothing is lost: clear it, or the next one makes up for it.
+"""
+
+
+def trigger_monitor_page(name: str, section: TriggerMonitor, dags: Sequence[str]) -> str:
+    """The DAG's page, with this queue manager's settings in it."""
+    return TRIGGER_MONITOR.format(
+        queue_manager=name,
+        queues=", ".join(f"`{queue}`" for queue in section.queues),
+        dags=", ".join(f"`{dag_id}`" for dag_id in dags) or "none so far",
+        unchanged_runs=section.unchanged_runs,
     )
 
 

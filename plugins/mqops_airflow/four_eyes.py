@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mqops.errors import SettingsError
-from mqops_airflow.policy import UNATTENDED
+from mqops_airflow.policy import unattended
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -49,7 +49,7 @@ def must_tell_people_apart(context: Context) -> None:
             "The estate asks for four eyes, but a backfill may give a run another form and keeps the name of the "
             f"person who started it first. Start a run by hand, {WAY_OUT}"
         )
-    if kind not in UNATTENDED and str(run.triggering_user_name or "").casefold() in NOBODY:
+    if not unattended(run) and str(run.triggering_user_name or "").casefold() in NOBODY:
         raise SettingsError(
             f"The estate asks for four eyes, but Airflow does not say who started this run ({kind}). Start it under "
             f"a user of your own, {WAY_OUT}"

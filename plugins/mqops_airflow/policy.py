@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mqops.actions import ACTED, Action
 from mqops.counted import counted
 from mqops.estate import Approval, AutoApprove
+from mqops.trigger.core.trigger_message import CONF_KEY
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from mqops.decide.core.preflight import Preflight
 
 Way = Literal["stop", "ask", "act"]
-UNATTENDED = frozenset({"scheduled", "asset_triggered"})  # kinds of runs; every other one may carry a form
+OPERATOR_TRIGGERED = "operator_triggered"
+UNATTENDED = frozenset({"scheduled", "asset_triggered"})
+"""Kinds of runs that carry no form. See `unattended` for the one other kind that may carry none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +43,18 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
         messages=plan.actions,
         approval=approval,
         dry_run=bool(context["params"]["dry_run"]),
-        by_hand=context["dag_run"].run_type not in UNATTENDED,
+        by_hand=not unattended(context["dag_run"]),
         doubts=len(found.doubts) if found is not None and looked_at else 1,
     )
+
+
+def unattended(run: Any) -> bool:
+    """Whether no form came with a DAG run: a schedule started it, or the trigger monitor with nothing but its message.
+
+    A task of another DAG can start a run, too. If the run's conf names no value of the form, the form is the estate's.
+    """
+    kind = getattr(run.run_type, "value", run.run_type)
+    return kind in UNATTENDED or (kind == OPERATOR_TRIGGERED and set(run.conf or ()) == {CONF_KEY})
 
 
 def judge(

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import read_json, write_json
-from mqops.lake.run import RunFolder
+from mqops.lake.run import HANDED_ON, RunFolder
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
 LONGEST = 80
-HANDED_ON = "handed_on.json"
 
 
 def run_key(dag_id: str, run_id: str) -> str:

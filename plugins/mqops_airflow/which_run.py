@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from mqops.errors import LakeError, SettingsError
 from mqops.estate import Section, dag_prefix
 from mqops.lake.files import read_json
-from mqops.lake.run import RunFolder, find_run, folder_of
+from mqops.lake.run import HANDED_ON, RunFolder, find_run, folder_of
 from mqops.printable import printable
-from mqops_airflow.run_folder import HANDED_ON, folders, run_key
+from mqops_airflow.run_folder import folders, run_key
 
 if TYPE_CHECKING:
     from airflow.sdk import Context

@@ -97,7 +97,7 @@ def test_not_allowed(verdict: Verdict, asked: Asked | None, four_eyes: bool, tex
 
 
 def started(kind: str, name: str | None) -> Any:
-    run = SimpleNamespace(run_type=SimpleNamespace(value=kind), triggering_user_name=name)
+    run = SimpleNamespace(run_type=SimpleNamespace(value=kind), triggering_user_name=name, conf={})
     return {"dag_run": run}
 
 

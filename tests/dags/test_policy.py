@@ -9,7 +9,7 @@ import pytest
 
 from mqops.decide.core.preflight import Preflight
 from mqops.estate import Approval, AutoApprove
-from mqops_airflow.policy import UNATTENDED, judge, plain, restored, verdict_on
+from mqops_airflow.policy import UNATTENDED, judge, plain, restored, unattended, verdict_on
 
 ASK = Approval()
 NEVER = Approval(required=False)
@@ -95,3 +95,23 @@ def test_law2_only_what_nobody_starts_by_hand_is_not_dry_by_default() -> None:
 
     attended = {"manual", "operator_triggered", "asset_materialization", "backfill"}
     assert {kind.value for kind in DagRunType if kind not in UNATTENDED} == attended
+
+
+@pytest.mark.parametrize(
+    ("kind", "conf", "nobody"),
+    [
+        ("operator_triggered", {"mq_trigger": {"QName": "DLQ"}}, True),
+        ("operator_triggered", {"mq_trigger": {}, "queue": "OTHER"}, False),  # a form came with it
+        ("operator_triggered", {"dry_run": False}, False),
+        ("operator_triggered", {}, False),
+        ("operator_triggered", None, False),
+        ("manual", {"mq_trigger": {}}, False),  # a person can write any conf
+        ("scheduled", {}, True),
+    ],
+)
+def test_law2_a_run_of_a_trigger_message_carries_no_form(
+    kind: str, conf: dict[str, object] | None, nobody: bool
+) -> None:
+    from types import SimpleNamespace  # noqa: PLC0415
+
+    assert unattended(SimpleNamespace(run_type=kind, conf=conf)) is nobody

@@ -43,6 +43,11 @@ queue_managers:
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
   BACKOUT:   {connection: mq_backout, backout_reprocess: {rules: back.rules, quarantine: NEW.NAME, replay_cap: 1}}
   EXPIRY:    {connection: mq_expiry, spark: spark_test, expiry_scan: {}}
+  TRIGGERED:
+    connection: mq_triggered
+    trigger_monitor: {queues: [MQOPS.INITQ], dags: [triggered_dlq_rules, no_such_dag], unchanged_runs: 2}
+    dlq_rules: {rules: good.rules}
+    expiry_scan: {trigger: EVERY, queues: [APP]}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
 NOTIFY = """\
@@ -164,7 +169,7 @@ def connections(site: Site) -> None:
         f"mq_{name.lower()}": name
         for name in (
             *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
-            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED"),
+            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED"),
         )
     }
     for conn_id, name in names.items():
@@ -194,6 +199,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "MQOPS_ESTATE": str(folder / "estate.yaml"),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder / "modules"), os.environ.get("PYTHONPATH")])),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
+        "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",  # a new triggerer takes over from a killed one
         "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
     }
     home = airflow_home.home(folder, **settings)

@@ -177,7 +177,7 @@ def test_law1_law3_law5_every_message_in_one_place_and_the_markers_say_which(pla
     on_queue = Counter((name, message.key) for name, queue in manager.sources.items() for message in queue)
     planned = [PlannedRow(row.row, row.queue, row.msg_key, Action(row.action), 1, "rule") for row in rows]
     empty = RunSummary(run="run", workflow="dlq", queue_manager="QM", queue=f"{DLQ},{OTHER}", plan=PLAN.digest)
-    summary = balance(empty, lambda: planned, sums, on_queue, reason_names={})
+    summary = balance(empty, lambda: planned, sums, on_queue, reason_names={}).summary
     assert summary.balanced
     assert summary.finished
     assert summary.planned == summary.moved + summary.discarded + summary.left + summary.gone == len(rows)

@@ -50,7 +50,7 @@ from mqops.ledger.queue import LedgerQueue
 from mqops.model import CanaryResult
 from mqops.mq.browse import GET_OPTIONS, OPEN_OPTIONS, browse
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, queue_state, try_resolve_queue
+from mqops.mq.inquire import dead_letter_queue, queue_state, resolve_queue, try_resolve_queue
 from mqops.mq.session import RawMessage, Session
 from mqops.storage import Storage
 from mqwire import constants as c
@@ -274,7 +274,7 @@ def _watched(session: Session, approved_plan: ApprovedPlan, canaries: Sequence[C
 def _backout_queue(session: Session, queue: str, queue_manager: str) -> tuple[str, str]:
     """The backout queue of a destination, "" for none, and why it is not known."""
     try:
-        place = try_resolve_queue(session, queue, queue_manager)
+        place = resolve_queue(session, queue, queue_manager)
         return ("", place.why) if place.why else (queue_state(session, place.queue).backout_queue, "")
     except MQError as error:
         _raise_if_lost(error)

@@ -24,9 +24,13 @@ COMMANDS: dict[str, str] = {
     "snapshot": "mqops.cli.snapshot:snapshot",
     "ledger": "mqops.cli.ledger:ledger",
     "estate": "mqops.cli.estate:estate",
+    "doctor": "mqops.cli.doctor:doctor",
+    "init": "mqops.cli.init:init",
     "quality": "mqops.cli.quality:quality",
     "trigger": "mqops.cli.trigger:trigger",
+    "message": "mqops.cli.message:message",
     "runs": "mqops.cli.runs:runs",
+    "run": "mqops.cli.runs:run",
     "stop": "mqops.cli.stop:stop",
     "resume": "mqops.cli.stop:resume",
 }

@@ -44,15 +44,28 @@ def check(ctx: click.Context, file: Path, as_json: bool, live: bool, own: tuple[
     """
     problems, plain = examine(file)
     warnings: list[str] = []
+    mqsc = trigger_mqsc(load(file)) if not problems else {}
     if live and not problems:
         warnings, problems = examine_live(load(file), own)
     if as_json:
-        show_json({"ok": not problems, "estate": plain, "errors": problems, "warnings": warnings})
+        show_json({"ok": not problems, "estate": plain, "errors": problems, "warnings": warnings, "mqsc": mqsc})
     else:
         for line in [*problems, *(f"warning: {warning}" for warning in warnings)]:
             show_line(line)
+        for name, commands in mqsc.items():
+            show_line(f"{name} needs for triggering (MQSC):")
+            for command in commands:
+                show_line(f"  {command}")
         show_line(f"{file}: {counted(len(problems), 'error')}" if problems else f"{file}: valid")
     ctx.exit(1 if problems else 0)
+
+
+def trigger_mqsc(estate_file: EstateFile) -> dict[str, list[str]]:
+    """The MQSC commands for the trigger monitor and the workflows by trigger, by queue manager."""
+    from mqops.trigger.core.definitions import wanted  # noqa: PLC0415
+
+    managers = estate_file.estate.queue_managers.items()
+    return {name: list(found) for name, settings in managers if (found := wanted(name, settings).mqsc)}
 
 
 def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[str], list[str]]:
@@ -60,10 +73,11 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 
     Parameters: `own` users and groups that mqops works as, besides the user of each connection.
     """
-    from mqops.cli.estate_live import missing_objects  # noqa: PLC0415
+    from mqops.doctor.named import missing_objects, wrong_targets  # noqa: PLC0415
     from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.access import ledger_access  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
+    from mqops.trigger.missing import live_definitions, missing_definitions  # noqa: PLC0415
 
     warnings: list[str] = []
     errors: list[str] = []
@@ -74,26 +88,13 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
             users = {*own, connection.user or getpass.getuser()}
             with connect(connection) as session:
                 errors += [f"{name}: {line}" for line in missing_objects(session, estate_file, name)]
+                wanted = live_definitions(session, name, estate_file.estate.queue_managers[name])
+                errors += [f"{name}: {line}" for line in missing_definitions(session, wanted)]
                 warnings += [f"{name}: {line}" for line in ledger_access(session, folder_of(lake, name), users)]
-            for line in _wrong_targets(estate_file, name):
-                errors.append(f"{name}: {line}")
+            errors += [f"{name}: {line}" for line in wrong_targets(connection, estate_file, name)]
         except MqopsError as error:
             errors.append(f"{name}: {error}")
     return warnings, errors
-
-
-def _wrong_targets(file: EstateFile, name: str) -> list[str]:
-    """A line for each rule whose FWDQ the queue manager cannot put to. Raises `MqopsError`."""
-    from mqops.decide.rules_check import wrong_queues  # noqa: PLC0415
-    from mqops.rules import parse as parse_rules  # noqa: PLC0415
-
-    found = []
-    for _, workflow in file.estate.queue_managers[name].workflows(RulesWorkflow):
-        text = file.rules(workflow.rules).read_bytes().decode("utf-8", "surrogateescape")
-        table = parse_rules(text, source=workflow.rules, origins=workflow.origins, lint=False).table
-        problems = wrong_queues(table, connection_to(name), backout=workflow.origins) if table else []
-        found += [f"{workflow.rules}:{problem.line}: {problem.message}" for problem in problems]
-    return found
 
 
 def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:

@@ -11,6 +11,7 @@ from mqops.errors import MqopsError
 
 if TYPE_CHECKING:
     from mqops.deciders.decider import Decider
+    from mqops.estate import EstateFile
 
 
 class NotApproved(MqopsError):
@@ -28,18 +29,13 @@ def refuse_own(decider: Decider[Any], queue_manager: str, *, requester: str, app
         NotApproved: they are the same; the message says how it is done.
         SettingsError: the estate file is not valid.
     """
-    from mqops.estate import dag_prefix, four_eyes  # noqa: PLC0415
-    from mqops.storage import estate_here  # noqa: PLC0415
+    from mqops.estate import dag_prefix  # noqa: PLC0415
 
-    file = estate_here() if _user(requester) == _user(approver) else None
-    if file is None or queue_manager not in file.estate.queue_managers:
-        return
-    managers = file.estate.queue_managers
-    of_all = decider.dag == "all"
-    if four_eyes(managers.values() if of_all else [managers[queue_manager]]):
+    file = _asked_for_four_eyes(queue_manager, requester, approver, all_managers=decider.dag == "all")
+    if file is not None:
         ways = []
         if decider.dag:
-            dag = f"{'mq' if of_all else dag_prefix(queue_manager)}_{decider.name}"
+            dag = f"{'mq' if decider.dag == 'all' else dag_prefix(queue_manager)}_{decider.name}"
             ways.append(f"Run the DAG {dag} in Airflow, where another person approves")
         if decider.dry_run_is_approvable:
             ways.append("Plan it with --dry-run, and let another person run the command that the dry run shows")
@@ -47,6 +43,34 @@ def refuse_own(decider: Decider[Any], queue_manager: str, *, requester: str, app
             f"{file.path} asks for four eyes, and {approver} asked for this run: another person must "
             f"approve it. Nothing was moved. {'. Or: '.join(ways)}"
         )
+
+
+def refuse_own_commands(queue_manager: str, *, requester: str, approver: str) -> None:
+    """As `refuse_own`, for commands that change the definitions of a queue manager. Raises as `refuse_own`."""
+    file = _asked_for_four_eyes(queue_manager, requester, approver)
+    if file is not None:
+        raise NotApproved(
+            f"{file.path} asks for four eyes, and {approver} asked for these commands: another person must approve "
+            "them. Nothing was changed. Ask for them with --dry-run, and let another person run the command that the "
+            "dry run shows"
+        )
+
+
+def _asked_for_four_eyes(
+    queue_manager: str, requester: str, approver: str, *, all_managers: bool = False
+) -> EstateFile | None:
+    """The estate file, if requester and approver are one person and the estate has the queue manager and asks for two.
+
+    Parameters: `all_managers` whether it is enough that it asks so for any queue manager. Raises `SettingsError`.
+    """
+    from mqops.estate import four_eyes  # noqa: PLC0415
+    from mqops.storage import estate_here  # noqa: PLC0415
+
+    file = estate_here() if _user(requester) == _user(approver) else None
+    if file is None or queue_manager not in file.estate.queue_managers:
+        return None
+    managers = file.estate.queue_managers
+    return file if four_eyes(managers.values() if all_managers else [managers[queue_manager]]) else None
 
 
 def _user(who: str) -> str:

@@ -14,7 +14,6 @@ import click
 from mqops.cli.columns import show_folded
 from mqops.cli.ledger_show import show
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
-from mqops.cli.passes import TIMES
 from mqops.cli.run_argument import (
     completed_queue_managers,
     completed_runs,
@@ -25,6 +24,7 @@ from mqops.cli.run_argument import (
     queue_manager_option,
     run_argument,
 )
+from mqops.cli.times import since_option
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import LakeError, LedgerBroken, SettingsError
@@ -141,7 +141,7 @@ def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
 @ledger.command()
 @click.option("--queue-manager", "-m", "queue_managers", multiple=True, help="Only this one's; may be repeated.")
 @click.option("--run", default="", shell_complete=completed_runs, help="Only what runs did whose keys begin so.")
-@click.option("--since", type=click.DateTime(TIMES), help="Only from this time on (UTC), to the second or the day.")
+@since_option
 @click.option(
     "--format",
     "form",

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from mqops.actions import ACTED
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import full_name
-from mqops.clock import utc_now
-from mqops.errors import LakeError, LedgerBroken
-from mqops.lake.files import read_json
-from mqops.lake.run import RunFolder, folder_of, queue_manager_of
-from mqops.ledger.core.history import Event, events
-from mqops.ledger.file import LedgerFile, all_ledgers
+from mqops.lake.run import folder_of
+from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
 from mqops.prove.core.outcome import MEANING
-from mqops.prove.core.whereabouts import WORDS, Whereabouts
+from mqops.prove.core.whereabouts import EXPIRED, WORDS, Whereabouts
 
 
 @click.command()
@@ -40,31 +37,17 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
 
     Exit code 1 where nothing in the lake knows such a message, or a ledger has such a line.
     """
-    from mqops.prove.sightings import seen_in_snapshots  # noqa: PLC0415 - reads Parquet
+    from mqops.look.history import history  # noqa: PLC0415 - reads Parquet
 
     if not re.fullmatch("[0-9a-fA-F]+", msg_id):
         raise click.BadParameter(f"{msg_id!r} is not the beginning of a MsgId in hex", param_hint="MSGID")
-    asked = msg_id.lower()
-    found: list[dict[str, Any]] = []
-    seen: list[Whereabouts] = []
-    broken: list[str] = []
-    for name in _with_runs(lake):
-        mine: list[Event] = []
-        try:
-            mine += _history(lake, name, asked)
-        except LedgerBroken as error:
-            broken.append(f"{name}: {error}")
-        found += (_with_rule(event, lake) for event in mine)
-        done = {(event.run, event.msg_key) for event in mine if event.outcome == "acted"}
-        try:
-            seen += seen_in_snapshots(lake, name, asked, done)
-        except (LakeError, LedgerBroken) as error:
-            broken.append(f"{name}: {error}")
+    known = history(lake, msg_id.lower())
+    found, seen, broken = known.events, known.seen, list(known.errors)
     if as_json:
-        show_json({"msg_id": msg_id, "events": found, "seen": [one.to_json() for one in seen], "errors": broken})
-    for line in [] if as_json else [line for event in found for line in _told(event)]:
+        show_json({"msg_id": msg_id, "events": list(found), "seen": [one.to_json() for one in seen], "errors": broken})
+    for line in [] if as_json else [line for event in found for line in told_event(event)]:
         _show(line)
-    for line in [] if as_json else [line for one in seen for line in _told_seen(one)]:
+    for line in [] if as_json else [line for one in seen for line in told_seen(one)]:
         _show(line)
     if not (found or seen or as_json):
         show_folded(f"no ledger, plan or snapshot in {lake} knows a message {msg_id}")
@@ -81,46 +64,37 @@ def _show(line: str) -> None:
     show_folded(line, indent=14 if line.startswith(" ") else 4)
 
 
-def _with_runs(lake: Path) -> list[str]:
-    """The queue managers that have a ledger or runs in the lake."""
-    return sorted({*all_ledgers(lake), *(queue_manager_of(path.parent) for path in lake.glob("*/runs"))})
-
-
-def _told_seen(one: Whereabouts) -> tuple[str, ...]:
+def told_seen(one: Whereabouts) -> tuple[str, ...]:
+    """What is known of a message that no run dealt with, in lines."""
     rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
     plan = f"{one.action}{rule}" if one.action else "none: a snapshot only"
     ended = f"; its lifetime ends at {one.ends_at}" if one.ends_at else ""
     gone = f"gone at {one.missed_at} (run {one.missed_by}): " if one.missed_at else ""
+    since = WORDS[one.became]
+    if one.became == EXPIRED and one.lifetime is not None:
+        before = "it expired before it was moved" if one.action in ACTED else "it expired"
+        since = f"{before} (lifetime {one.lifetime / 10} s at {one.seen_at}), unless a program got it before that"
     return (
         f"{one.seen_at}  {one.queue_manager}  last seen  run {one.run}",
         f"    message   {one.msg_id} of {one.queue}{ended}",
         f"    plan      {plan}",
-        f"    since     {gone}{WORDS[one.became]}",
+        f"    since     {gone}{since}",
     )
 
 
-def _history(lake: Path, name: str, msg_id: str) -> Iterator[Event]:
-    for event in events(name, LedgerFile(folder_of(lake, name), utc_now).about(f'"{msg_id}')):
-        if event.msg_id.startswith(msg_id):
-            yield event
-
-
-def _with_rule(event: Event, lake: Path) -> dict[str, Any]:
-    """An event, with the rule's line and table while the run's folder is there."""
-    plan_json = RunFolder.at(lake, event.queue_manager, event.run).plan_json
-    plan = read_json(plan_json) if plan_json.is_file() else {}
-    same = plan if plan.get("digest") == event.plan else {}
-    lines = [rule["rule_line"] for rule in same.get("rules", ()) if rule["rule_key"] == event.rule]
-    source = {"rule_line": lines[0] if lines else None, "table_source": same.get("table_source", "")}
-    return event.to_json() | source
-
-
-def _told(event: Mapping[str, Any]) -> tuple[str, ...]:
+def told_event(event: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the ledger says of a message, in lines."""
     target = f" {full_name(event['dest_q'], event['dest_q_mgr'])}" if event["dest_q"] else ""
     if event["outcome"] in MEANING:
         return (
             f"{event['at']}  {event['queue_manager']}  {MEANING[event['outcome']]}  run {event['run']}",
             f"    message   {event['msg_id']}, moved by {event['action']}{target}; line {event['line']} of the ledger",
+        )
+    if event["outcome"] == "revealed":
+        source = f"run {event['run']}" if event["run"] else "the live queue"
+        return (
+            f"{event['at']}  {event['queue_manager']}  its payload was shown to {event['requested_by']}",
+            f"    message   {event['msg_id']} of {event['queue']}, from {source}; line {event['line']} of the ledger",
         )
     failed = f" failed: {event['reason']}" if event["reason"] else ""
     line = f"line {event['rule_line']} of {event['table_source']}, " if event["rule_line"] else ""

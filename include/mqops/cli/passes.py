@@ -150,8 +150,6 @@ def show_dry_run(run: RunFolder, plan: PlanSummary, *, as_json: bool) -> None:
         show_folded("dry run: nothing was moved")
 
 
-TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"]
-"""How a time is written."""
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 
 
@@ -161,8 +159,10 @@ def refuse_to_ask(*, as_json: bool, answered: bool) -> None:
         raise click.UsageError("--json cannot ask for confirmation: give --dry-run or --yes with it")
 
 
-def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> None:
+def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, question: str = "") -> RunSummary | None:
     """Plan a run. Show the plan if `dry_run`, else carry it out and show what was done.
+
+    Returns the summary of what was done, None if nothing was carried out.
 
     Parameters: `question` that is asked below the plan before anything is done, "" for none.
 
@@ -177,10 +177,10 @@ def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, q
     run, plan = plan_run(decider, request)
     if discard_if_empty(run, plan):
         show_nothing(plan, as_json=as_json)
-        return
+        return None
     if dry_run:
         show_dry_run(run, plan, as_json=as_json)
-        return
+        return None
     with discarded_unless_agreed(run):
         refuse_own(decider, plan.queue_manager, requester=request.requested_by, approver=this_user())
         show_run_key(run)
@@ -192,6 +192,7 @@ def run_once(decider: Decider[R], request: R, *, dry_run: bool, as_json: bool, q
                 raise click.Abort
     summary = carry_out(decider, request, run, plan)
     show_json(summary.to_json()) if as_json else show_summary(summary)
+    return summary
 
 
 @contextmanager

@@ -1,91 +1,192 @@
-"""`mqops runs`: the runs of the lake, newest first, and how each ended."""
+"""`mqops runs` and `mqops run show`: which runs there are, and all of one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from mqops.cli.columns import show_folded
+from mqops.cli.group import Group
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
-from mqops.cli.run_argument import queue_manager_option
+from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
+from mqops.cli.times import since_option
 from mqops.counted import counted
-from mqops.errors import LakeError
-from mqops.lake.files import lake_errors, read_json
-from mqops.lake.run import RunFolder
-from mqops.run_key import is_run_key
+from mqops.look.core.run_state import MEANING, RunLine, RunState
 
-_COUNTS = ("planned", "moved", "discarded", "left", "gone")
+if TYPE_CHECKING:
+    from mqops.look.run_story import MessageFate, RunStory
+
+MOST_RUNS, MOST_MESSAGES = 50, 100
 
 
-@click.command(short_help="List the runs of the lake.")
-@queue_manager_option
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="The largest number of runs.")
+@click.command()
+@click.option(
+    "--queue-manager", "-m", default="", shell_complete=completed_queue_managers, help="Only of this queue manager."
+)
+@click.option("--queue", "-q", default="", help="Only runs that looked at this queue.")
+@click.option("--workflow", default="", help="Only runs of this workflow, such as dlq_rules or undo.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([state.value for state in RunState]),
+    help="Only in this state; may be repeated.",
+)
+@since_option
+@click.option(
+    "--limit", type=click.IntRange(0), default=MOST_RUNS, show_default=True, help="Most runs to show; 0: all."
+)
 @lake_option
 @json_option
 @known_errors
-def runs(*, queue_manager: str, limit: int, lake: Path, as_json: bool) -> None:
-    """List the runs of the lake, the newest first, and how each ended. Without -m: of all queue managers.
+def runs(
+    *,
+    queue_manager: str,
+    queue: str,
+    workflow: str,
+    states: tuple[str, ...],
+    since: datetime | None,
+    limit: int,
+    lake: Path,
+    as_json: bool,
+) -> None:
+    """List the runs of the lake, newest first: when, state, queue, and what became of the messages.
 
-    The key of a run, or the beginning of it, names the run in the other commands.
+    A state says what the files of a run prove. `mqops run show RUN` explains it and names the messages.
     """
-    found = _newest(lake, queue_manager.strip())
-    documents = [_document(run) for run in found[:limit]]
+    from mqops.look.runs import list_runs  # noqa: PLC0415
+
+    wanted = [RunState(state) for state in states]
+    found = list_runs(
+        lake,
+        queue_manager=queue_manager.strip(),
+        queue=queue.strip(),
+        workflow=workflow.strip(),
+        states=wanted,
+        since=since,
+    )
+    shown = found[:limit] if limit else found
     if as_json:
-        show_json({"runs": documents})
+        show_json({"runs": [line.to_json() for line in shown], "more": len(found) - len(shown)})
         return
-    for one in documents:
-        show_folded("  ".join(filter(None, (one["run"], one["queue_manager"], one["workflow"]))))
-        queue = f"{one['queue'].replace(',', ', ')}: " if one["queue"] else ""
-        show_folded(f"    {queue}{_ended(one)}", indent=6)
-    more = len(found) - len(documents)
-    show_folded(f"and {counted(more, 'older run')}: --limit shows more" if more else counted(len(found), "run"))
+    for line in shown:
+        show_folded(_line(line), indent=4)
+    if not found:
+        show_folded(f"{lake}: no such runs")
+    if len(found) > len(shown):
+        show_folded(f"{counted(len(found) - len(shown), 'more run')}: --limit 0 shows all")
 
 
-def _newest(lake: Path, queue_manager: str) -> list[RunFolder]:
-    with lake_errors(lake):
-        every = [RunFolder(path) for path in lake.glob("*/runs/*") if is_run_key(path.name) and path.is_dir()]
-        mine = [run for run in every if queue_manager in ("", run.queue_manager)]
-        return sorted(mine, key=lambda run: run.path.stat().st_mtime_ns, reverse=True)
+def _line(line: RunLine) -> str:
+    counts = [(line.moved, "moved"), (line.discarded, "discarded"), (line.left, "left"), (line.gone, "gone")]
+    counts += [(line.failed, "failed"), (line.unexplained, "unexplained")]
+    became = ", ".join(f"{number} {word}" for number, word in counts if number)
+    number = counted(line.planned or line.messages, "message")
+    return (
+        f"{line.at[:19] or '-':19}  {line.state:10}  {line.run}  {line.workflow or '-'}  "
+        f"{line.queue or '-'} of {line.queue_manager}: {number}{f': {became}' if became else ''}"
+    )
 
 
-def _document(run: RunFolder) -> dict[str, Any]:
-    """What the files of a run say of it. A file that cannot be read is an end of its own."""
-    document: dict[str, Any] = {"run": run.run, "queue_manager": run.queue_manager, "workflow": "", "queue": ""}
-    try:
-        for state, known in _files(run):
-            document |= {"state": state} | {
-                name: known[name] for name in ("workflow", "queue", *_COUNTS) if name in known
-            }
-        if document.get("state") == "proved":
-            document["state"] = _proved(known)
-        if run.undo_json.exists():
-            document["undoes"] = str(read_json(run.undo_json)["run"])
-    except (LakeError, KeyError, TypeError) as error:
-        document["state"] = f"cannot be read: {error}"
-    return {"state": "nothing recorded", **document}
+@click.group(cls=Group)
+def run() -> None:
+    """One run of the lake."""
 
 
-def _files(run: RunFolder) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The states that a run has gone through, with what its files say then."""
-    if run.observe_json.exists():
-        yield "snapshot only", {}
-    if run.plan_json.exists():
-        plan = read_json(run.plan_json)
-        yield ("begun, not proved" if run.issued_json.exists() else "planned"), plan | {"planned": plan["rows"]}
-    if run.summary_json.exists():
-        yield "proved", read_json(run.summary_json)
+@run.command()
+@run_argument()
+@manager_of_run_option
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=MOST_MESSAGES,
+    show_default=True,
+    help="Most messages to show of those that were left, gone or failed; 0: all.",
+)
+@click.option("--after", type=int, default=-1, metavar="ROW", help="Go on behind this row of the plan.")
+@lake_option
+@json_option
+@known_errors
+def show(*, run: str, queue_manager: str, limit: int, after: int, lake: Path, as_json: bool) -> None:
+    """Show all of RUN (its key, or the beginning of it): state, plan, approval, who, the balance, and each message that
+    was left, that is gone, or whose try failed, with the reason.
+
+    It reads the lake only, so it works for a run in any state: planned, rejected, stopped, killed.
+    """
+    from mqops.lake.run import find_run  # noqa: PLC0415
+    from mqops.look.run_story import run_story  # noqa: PLC0415
+
+    found = run_story(find_run(lake, key=run, queue_manager=queue_manager.strip()), limit=limit, after=after)
+    if as_json:
+        show_json(found.to_json())
+        return
+    for line in _story(found):
+        show_folded(line, indent=14 if line.startswith("    ") else 4)
 
 
-def _proved(summary: dict[str, Any]) -> str:
-    if not summary["balanced"]:
-        return "does not balance"
-    return "done" if summary["finished"] else "stopped before its end"
+def _story(found: RunStory) -> Iterator[str]:
+    line = found.line
+    yield f"run {line.run}: {line.state}"
+    yield f"    state     {MEANING[line.state]}"
+    yield f"    queue     {line.queue or '-'} of {line.queue_manager}"
+    yield f"    workflow  {line.workflow or '-'}{f', it undoes run {found.undoes}' if found.undoes else ''}"
+    times = f"snapshot {line.at}" + (f", proved {line.proved_at}" if line.proved_at else ", not proved")
+    yield f"    when      {times}"
+    yield f"    folder    {found.folder}"
+    if found.dag:
+        yield f"    airflow   run {found.dag.get('run_id', '-')} of DAG {found.dag.get('dag_id', '-')}"
+    yield from _plan(found)
+    yield from (f"    stop      {one}" for one in found.stops)
+    yield from _balance(found)
+    for message in found.messages:
+        yield from _message(message)
+    if found.more:
+        yield f"{counted(found.more, 'more message')}: --after {found.next} goes on, --limit 0 shows all"
 
 
-def _ended(document: dict[str, Any]) -> str:
-    of = f"undo of {document['undoes']}, " if document.get("undoes") else ""
-    moved = [f"{document[name]} {name}" for name in _COUNTS if name in document]
-    return f"{of}{document['state']}{': ' if moved else ''}{', '.join(moved)}"
+def _plan(found: RunStory) -> Iterator[str]:
+    if not found.plan:
+        yield "    plan      none"
+        return
+    actions = ", ".join(f"{number} {action}" for action, number in found.plan["actions"].items())
+    size = counted(found.plan["rows"], "message")
+    yield f"    plan      {found.plan['digest']}: {size}{f': {actions}' if actions else ''}"
+    yield f"    table     {found.plan['table_source']}, {found.plan['table_digest']}"
+    asked = found.people.get("requested_by") or "not recorded"
+    yield f"    asked     {asked}{_approval(found)}"
+
+
+def _approval(found: RunStory) -> str:
+    finished = f"; finished by {found.people['finished_by']}" if "finished_by" in found.people else ""
+    if found.people.get("approved_by"):
+        return f"; approved: {found.people['approved_by']}{finished}"
+    answer = found.approval.get("answer")
+    if answer:
+        who = answer["by"] or "the time-out"
+        return f"; {'approved' if answer['approved'] else 'rejected'}: {who} at {answer['at']}{finished}"
+    return ("; approved: nobody has answered yet" if found.approval else "; approved: by nobody") + finished
+
+
+def _balance(found: RunStory) -> Iterator[str]:
+    one = found.summary
+    if not one:
+        so_far = ", ".join(f"{number} {word}" for word, number in found.recorded.items())
+        yield f"    balance   not proved; the ledger has {so_far}"
+        return
+    totals = f"{one['moved']} moved + {one['discarded']} discarded + {one['left']} left + {one['gone']} gone"
+    verdict = "balances" if one["balanced"] else "DOES NOT BALANCE"
+    yield f"    balance   {one['planned']} planned = {totals}: {verdict}"
+    for name in ("problems", "remarks"):
+        yield from (f"              {text}" for text in one.get(name, ()))
+
+
+def _message(one: MessageFate) -> Iterator[str]:
+    rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
+    target = f" to {one.dest_q}{f'@{one.dest_q_mgr}' if one.dest_q_mgr else ''}" if one.dest_q else ""
+    at = f" at {one.found_at}" if one.found_at else ""
+    yield f"{one.became:8}{one.msg_id} of {one.queue}, row {one.row}: {one.why}{at}"
+    yield f"        planned {one.action}{target}{rule}"

@@ -15,7 +15,6 @@ from mqops.cli.columns import show_folded
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
-    TIMES,
     discarded_unless_agreed,
     dry_run_option,
     nothing_done,
@@ -28,6 +27,7 @@ from mqops.cli.passes import (
     yes_option,
 )
 from mqops.cli.run_argument import connection_for, manager_of_run_option, run_argument
+from mqops.cli.times import TIMES
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
 from mqops.model import RunSummary

@@ -142,7 +142,7 @@ def put_before(lake_folder: Path, ids: Collection[str]) -> set[str]:
     for marker in LedgerFile(lake_folder, str).markers(kind="acted"):
         for row in marker.rows:
             msg_id, action = row.msg_id, row.action
-            if action in PUTS and msg_id in ids:
+            if action in {*PUTS, Action.LOAD} and msg_id in ids:
                 found.add(msg_id)
             elif action == Action.RETURN:
                 found.discard(msg_id)
@@ -151,4 +151,4 @@ def put_before(lake_folder: Path, ids: Collection[str]) -> set[str]:
 
 def _put_rows(run: RunFolder, kind: type[Putting]) -> Iterator[Putting]:
     """The rows that put a message."""
-    return (row for row in read_plan(run.plan, kind) if row.action.puts or row.action.puts_back)
+    return (row for row in read_plan(run.plan, kind) if row.action.acts and not row.action.discards)

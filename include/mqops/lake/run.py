@@ -18,6 +18,7 @@ from mqops.run_key import GRAMMAR, is_run_key
 
 LOCK_WAIT = 5
 """Other runs hold a run's lock only while they drain what it left on the ledger queue, which is soon done."""
+HANDED_ON = "handed_on.json"
 MOST_NAMED = 5
 """Runs that an error names."""
 LANE_WAIT = 0.5
@@ -113,6 +114,16 @@ class RunFolder:
         return self.path / "plan.json"
 
     @property
+    def approval_json(self) -> Path:
+        """In Airflow: the question about the plan, and the answer (`mqops_airflow.answer`)."""
+        return self.path / "approval.json"
+
+    @property
+    def handed_on_json(self) -> Path:
+        """In Airflow: the DAG run, and what its first task found (`mqops_airflow.run_folder`)."""
+        return self.path / HANDED_ON
+
+    @property
     def issued_json(self) -> Path:
         """Note that the lane tokens of a plan were issued, with the number of lanes."""
         return self.path / "issued.json"
@@ -143,6 +154,11 @@ class RunFolder:
         return self.path / "summary.json"
 
     @property
+    def gone_json(self) -> Path:
+        """The rows of the plan whose messages were gone when the run was proved."""
+        return self.path / "gone.json"
+
+    @property
     def tries(self) -> Path:
         """Retry counts of earlier runs for the snapshot's messages, a JSON object a line."""
         return self.path / "tries.jsonl"
@@ -171,6 +187,11 @@ class RunFolder:
     def undo_json(self) -> Path:
         """An undo: which run it undoes, and which undos of that run there were before."""
         return self.path / "undo.json"
+
+    @property
+    def load_json(self) -> Path:
+        """A load: which messages it puts where, and which loads of them there were before."""
+        return self.path / "load.json"
 
     @property
     def outcomes_json(self) -> Path:

@@ -1,10 +1,11 @@
-"""Who may put on a queue, by the queue manager's authority records (PCF MQCMD_INQUIRE_AUTH_RECS)."""
+"""The queue manager's authority records: who may put on a queue, what a user or group has, and giving it more (PCF)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from mqops.errors import MQError
 from mqops.mq.inquire import command
@@ -12,7 +13,20 @@ from mqops.mq.session import Session
 from mqwire import constants as c
 
 _KINDS = {1: "principal", 2: "group"}  # MQZAET_*
+ENTITIES = {"PRINCIPAL": (1, c.MQCACF_PRINCIPAL_ENTITY_NAMES), "GROUP": (2, c.MQCACF_GROUP_ENTITY_NAMES)}
+"""Word of MQSC → MQZAET_*, and the parameter that names such entities."""
+_NO_RECORD = {c.MQRC_UNKNOWN_OBJECT_NAME, c.MQRC_UNKNOWN_ENTITY, c.MQRCCF_NONE_FOUND}
 _PUTS = {c.MQAUTH_OUTPUT, c.MQAUTH_ALL_MQI, c.MQAUTH_ALL}
+
+
+class Grantee(NamedTuple):
+    """A user (PRINCIPAL) or a group (GROUP) that authorities are given to."""
+
+    entity: Literal["PRINCIPAL", "GROUP"]
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.entity}('{self.name}')"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +74,50 @@ def who_may_put(session: Session, queue: str) -> list[Grant]:
         for (name, kind), (profile, authorities) in sorted(best.items())
         if authorities & _PUTS
     ]
+
+
+def granted(session: Session, profile: str, object_type: int, to: Grantee) -> set[int]:
+    """The authorities (MQAUTH_*) that the record of a profile itself gives a user or group.
+
+    Parameters: `profile` of objects, or the queue manager's name for itself; `object_type` MQOT_*.
+
+    Raises:
+        MQError: the queue manager does not tell this user, or has no such records (z/OS).
+    """
+    kind, _ = ENTITIES[to.entity]
+    asked: dict[int, Any] = {
+        c.MQIACF_AUTH_OPTIONS: c.MQAUTHOPT_NAME_EXPLICIT | c.MQAUTHOPT_ENTITY_EXPLICIT,
+        c.MQCACF_AUTH_PROFILE_NAME: profile.encode(),
+        c.MQIACF_OBJECT_TYPE: object_type,
+        c.MQIACF_ENTITY_TYPE: kind,
+        c.MQCACF_ENTITY_NAME: to.name.encode(),
+    }
+    try:
+        rows = command(session, "MQCMD_INQUIRE_AUTH_RECS", asked, object_name=profile)
+    except MQError as error:
+        if error.reason in _NO_RECORD:
+            return set()
+        raise
+    mine = [row for row in rows if row.get(c.MQCACF_ENTITY_NAME) == to.name]
+    return {word for row in mine for word in row.get(c.MQIACF_AUTHORIZATION_LIST, ())}
+
+
+def grant(session: Session, profile: str, object_type: int, to: Grantee, words: Iterable[int]) -> None:
+    """Add authorities to the record of a profile; what it gives besides stays (PCF MQCMD_SET_AUTH_REC).
+
+    Parameters: as of `granted`; `words` MQAUTH_*.
+
+    Raises:
+        MQError: the command server refused.
+    """
+    _, names = ENTITIES[to.entity]
+    asked: dict[int, Any] = {
+        c.MQCACF_AUTH_PROFILE_NAME: profile.encode(),
+        c.MQIACF_OBJECT_TYPE: object_type,
+        c.MQIACF_AUTH_ADD_AUTHS: list(words),
+        names: [to.name.encode()],
+    }
+    command(session, "MQCMD_SET_AUTH_REC", asked, object_name=profile)
 
 
 def _specificity(profile: str) -> list[int]:

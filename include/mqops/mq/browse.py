@@ -13,24 +13,29 @@ GET_OPTIONS = c.MQGMO_NO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROPERT
 SLACK = 1000
 
 
-def browse(session: Session, queue: str, *, limit: int = 0) -> Iterator[RawMessage]:
+def browse(
+    session: Session, queue: str, *, limit: int = 0, msg_id: bytes = b"", correl_id: bytes = b""
+) -> Iterator[RawMessage]:
     """The messages of a queue in its order.
 
     An application that puts faster than this reads cannot keep it going for ever: it ends after twice as many messages
     as there were at the start, and a thousand.
 
-    Parameters: `limit` most messages to give, 0 for all.
+    Parameters: `limit` most messages to give, 0 for all; `msg_id` and `correl_id` that the messages must have, empty
+    for any.
 
     Raises:
         MQError: the queue cannot be opened or read.
     """
+    match = (c.MQMO_MATCH_MSG_ID if msg_id else 0) | (c.MQMO_MATCH_CORREL_ID if correl_id else 0)
+    ids = msg_id.ljust(c.MQ_MSG_ID_LENGTH, b"\0") + correl_id.ljust(c.MQ_CORREL_ID_LENGTH, b"\0")
     handle = session.open(queue, OPEN_OPTIONS)
     try:
         most = 2 * int(session.inquire(handle, c.MQIA_CURRENT_Q_DEPTH)) + SLACK
         most = min(limit, most) if limit else most
         options = GET_OPTIONS | c.MQGMO_BROWSE_NEXT
         for _ in range(most):
-            got = session.get(handle, options, name=queue)
+            got = session.get(handle, options, match=match, ids=ids, name=queue)
             if got is None:
                 return
             yield got

@@ -39,7 +39,9 @@ from mqops.observe import anatomy
 from mqops.observe.core.anatomy import brief
 from mqops.prove import undo_record as undo
 from mqops.prove.authority import without_authority
-from mqops.prove.core.balance import PlannedRow, balance
+from mqops.prove.core.balance import Balanced, PlannedRow, balance
+from mqops.prove.gone_record import write_gone
+from mqops.prove.load_record import read_load_record
 from mqops.prove.records_gone import records_gone
 from mqwire.names import reason_name
 
@@ -79,11 +81,11 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
     with _says_where_it_stands(run), run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
 
-        def balanced() -> RunSummary:
+        def balanced() -> Balanced:
             sums, on_queue, unseen = _still_picture(session, ledger, run, approved_plan)
             empty = _empty(approved_plan, ledger.head(), now())
             lacking = without_authority(run, sums)
-            with_remarks = replace(empty, remarks=(*empty.remarks, *unseen.values(), *lacking))
+            with_remarks = replace(empty, remarks=(*empty.remarks, *filter(None, unseen.values()), *lacking))
             return balance(
                 with_remarks,
                 lambda: read_plan(run.plan, PlannedRow),
@@ -94,9 +96,10 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
                 put_back=_put_back(run, sums),
             )
 
-        summary = balanced()
+        summary, gone = balanced()
         if summary.gone or summary.unexplained:
-            summary = _looked_again(session, summary, balanced)
+            summary, gone = _looked_again(session, summary, balanced)
+        write_gone(run, summary.proved_at, gone)
         write_json(run.summary_json, summary.to_json())
     if not summary.balanced:
         raise _unbalanced(approved_plan, summary.problems)
@@ -213,8 +216,10 @@ def _refuse_if_at_work(session: Session, approved_plan: ApprovedPlan, sums: Acco
 def _on_queues(session: Session, approved_plan: ApprovedPlan) -> tuple[Counter[MessageOnQueue], dict[str, str]]:
     """(queue, msg_key) → number of messages; queue → the remark that the proof of an undo left it out.
 
-    An empty queue is not browsed.
+    An empty queue is not browsed. That of a load is not looked at: what a load did not put is left in its file.
     """
+    if read_load_record(approved_plan.folder):
+        return Counter(), dict.fromkeys(approved_plan.queues, "")
     passes = SOURCE if undo.read_undo_record(approved_plan.folder) else frozenset()
     found: Counter[MessageOnQueue] = Counter()
     unseen: dict[str, str] = {}
@@ -240,20 +245,20 @@ def _put_back(run: RunFolder, sums: Account) -> Counter[MessageOnQueue]:
     return Counter((row["queue"], row["msg_key"]) for row in rows if row["position"] in returned)
 
 
-def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], RunSummary]) -> RunSummary:
-    """The summary of a second look at the queues. A remark names each queue on which units of work may have hidden
+def _looked_again(session: Session, summary: RunSummary, balanced: Callable[[], Balanced]) -> Balanced:
+    """The outcome of a second look at the queues. A remark names each queue on which units of work may have hidden
     messages before or after it.
     """
     queues = sorted({rule.queue for rule in summary.rules if rule.gone or rule.unexplained})
     before = {queue: _doubt(session, queue, LOOKS) for queue in queues}
-    again = balanced()
+    again, rows = balanced()
     doubts = {queue: before[queue] or _doubt(session, queue, 1) for queue in queues}
     gone = {queue: sum(rule.gone + rule.unexplained for rule in again.rules if rule.queue == queue) for queue in queues}
     what = "gone or unexplained" if again.unexplained else "gone"
     remarks = (
         f"{queue}: {gone[queue]} {what}, but {doubts[queue]}" for queue in queues if gone[queue] and doubts[queue]
     )
-    return replace(again, remarks=(*again.remarks, *remarks))
+    return Balanced(replace(again, remarks=(*again.remarks, *remarks)), rows)
 
 
 def _doubt(session: Session, queue: str, looks: int) -> str:

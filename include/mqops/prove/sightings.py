@@ -3,7 +3,7 @@ tell of (rules in `mqops.prove.core.whereabouts`). No queue manager is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,10 +20,11 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
 from mqops.prove.core.whereabouts import Sighting, Whereabouts, whereabouts
+from mqops.prove.gone_record import read_gone
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
 _SEEN = ("queue", "msg_id", "msg_key", "observed_at", "expiry", "persistence")
-_PLANNED = ("row", "msg_id", "msg_key", "action", "rule_line")
+_PLANNED = ("row", "queue", "msg_id", "msg_key", "action", "rule_line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,27 +73,27 @@ def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
         observed = read_json(path)
         whole = observed.get("whole", run.anatomy_json.exists() or run.backout_json.exists())
         queues = frozenset(one["queue"] for one in observed["queues"]) if whole else frozenset()
+        at = datetime.fromisoformat(observed["observed_at"])
         try:
-            rows = list(_rows_with(run.snapshot, _SEEN, msg_id))
-        except LakeError:  # its snapshot was cut from the lake (retention)
-            rows, queues = [], frozenset()
-        yield _Look(
-            run,
-            datetime.fromisoformat(observed["observed_at"]),
-            queues,
-            {
-                row["msg_key"]: Sighting(
-                    run=run.run,
-                    at=row["observed_at"],
-                    queue=row["queue"],
-                    msg_id=row["msg_id"].hex(),
-                    msg_key=row["msg_key"],
-                    expiry=row["expiry"],
-                    persistence=row["persistence"],
-                )
-                for row in rows
-            },
-        )
+            seen = [_sighting(run, row["observed_at"], row) for row in _rows_with(run.snapshot, _SEEN, msg_id)]
+        except LakeError:  # its snapshot was removed from the lake (retention); its plan may be there
+            queues = frozenset()
+            planned = _rows_with(run.plan, _PLANNED, msg_id) if run.plan.is_dir() else ()
+            seen = [_sighting(run, at, row) for row in planned]
+        yield _Look(run, at, queues, {one.msg_key: one for one in seen})
+
+
+def _sighting(run: RunFolder, at: datetime, row: Mapping[str, Any]) -> Sighting:
+    """Parameters: `row` of the snapshot, or of the plan, which has no lifetime."""
+    return Sighting(
+        run=run.run,
+        at=at,
+        queue=row["queue"],
+        msg_id=row["msg_id"].hex(),
+        msg_key=row["msg_key"],
+        expiry=row.get("expiry"),
+        persistence=row.get("persistence"),
+    )
 
 
 def _rows_with(folder: Path, columns: Collection[str], msg_id: str) -> Iterator[dict[str, Any]]:
@@ -107,7 +108,7 @@ def _rows_with(folder: Path, columns: Collection[str], msg_id: str) -> Iterator[
 
 def _planned(run: RunFolder, sighting: Sighting) -> Sighting:
     """The same with what the run's plan says of it."""
-    if not run.plan_json.exists():
+    if not run.plan_json.exists() or not run.plan.is_dir():
         return sighting
     for row in _rows_with(run.plan, _PLANNED, sighting.msg_id):
         if row["msg_key"] == sighting.msg_key:
@@ -116,12 +117,13 @@ def _planned(run: RunFolder, sighting: Sighting) -> Sighting:
 
 
 def _absent_at(run: RunFolder, msg_key: str, msg_id: str) -> datetime | None:
-    """When the act of a run did not find a message, None if it did not look for it or found it."""
-    if not run.plan_json.exists():
+    """When a run first found that a message was gone: when its turn came, or at the proof. None if it did not."""
+    if not run.plan_json.exists() or not run.plan.is_dir():
         return None
     plan = PlanIdentity(run=run.run, digest=read_json(run.plan_json)["digest"])
     rows = {row["row"] for row in _rows_with(run.plan, _PLANNED, msg_id) if row["msg_key"] == msg_key}
     for marker in LedgerFile(run.lake_folder, utc_now).markers(plan=plan):
         if rows & set(marker.absent):
             return datetime.fromisoformat(marker.at)
-    return None
+    gone = read_gone(run)
+    return datetime.fromisoformat(gone.at) if rows & gone.because.keys() else None

@@ -25,13 +25,14 @@ IBM's text leaves a point open, the stricter reading holds:
 
 from __future__ import annotations
 
-from mqops.rules.matcher import choose, matches, matching
+from mqops.rules.matcher import Miss, choose, matches, matching, misses
 from mqops.rules.model import ANY, Control, Parsed, Problem, Rule, Table
 from mqops.rules.parser import parse
 
 __all__ = [
     "ANY",
     "Control",
+    "Miss",
     "Parsed",
     "Problem",
     "Rule",
@@ -39,5 +40,6 @@ __all__ = [
     "choose",
     "matches",
     "matching",
+    "misses",
     "parse",
 ]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from mqops.actions import Action
-from mqops.rules.conditions import Answer
+from mqops.rules.conditions import Answer, Question
 from mqops.rules.keyword import ValueKind
 from mqops.rules.keywords import KEYWORDS
 from mqops.rules.model import Rule, Table
@@ -24,11 +25,40 @@ def matches(rule: Rule, message: Mapping[str, Answer]) -> bool:
     )
 
 
+class Miss(NamedTuple):
+    """A pattern or a condition that a message does not fit: what was wanted, in the words of the table, and found."""
+
+    keyword: str
+    wanted: str | int
+    found: Answer
+    question: Question | None = None
+
+
+def misses(rule: Rule, message: Mapping[str, Answer]) -> list[Miss]:
+    """Why a rule does not match, in the order of its patterns; empty if it does. Parameters as of `matches`."""
+    found = [
+        Miss(name, value, message.get(name))
+        for name, value in rule.conditions().items()
+        if not _holds(name, value, message)
+    ]
+    for condition in rule.extensions:
+        question = condition.question
+        if not condition.holds(answer := message.get(question.key)):
+            found.append(Miss(question.keyword, str(condition), answer, question))
+    return found
+
+
 def _holds(name: str, wanted: str | int, message: Mapping[str, Answer]) -> bool:
+    return fits(name, wanted, message.get(name))
+
+
+def fits(name: str, wanted: str | int, found: Answer) -> bool:
+    """Whether the value of a message fits a pattern. Parameters: `name` of the pattern keyword; `found` None as blank
+    or 0."""
     keyword = KEYWORDS[name]
     if keyword.kind is ValueKind.NUMBER:
-        return (message.get(name) or 0) == wanted
-    return wild_match(str(wanted), str(message.get(name) or ""), keyword.length)
+        return (found or 0) == wanted
+    return wild_match(str(wanted), str(found or ""), keyword.length)
 
 
 def matching(table: Table, message: Mapping[str, Answer]) -> list[Rule]:

@@ -8,20 +8,23 @@ from typing import Any
 from mqops.errors import MQError
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core import Explanation, explain
-from mqops.trigger.look import definitions, manager, triggered_queue
+from mqops.trigger.in_estate import named_in_estate
+from mqops.trigger.look import definitions, is_served, manager, triggered_queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """What an audit found.
 
-    Attributes: `unserved` initiation queues that no program has open for input; `unused` processes that no queue names.
+    Attributes: `unserved` initiation queues, of queues and of the estate, that no program has open for input; `unused`
+    processes that no queue names; `dags` that the estate allows and that no process names as APPLICID.
     """
 
     queue_manager: str
     queues: tuple[Explanation, ...]
     unserved: tuple[str, ...]
     unused: tuple[str, ...]
+    dags: tuple[str, ...]
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -35,6 +38,7 @@ class Audit:
             "queues": [one.to_json() | {"broken": one.broken} for one in self.queues],
             "unserved": list(self.unserved),
             "unused": list(self.unused),
+            "dags": list(self.dags),
         }
 
 
@@ -43,8 +47,10 @@ def audit(session: Session) -> Audit:
 
     Raises:
         MQError: the command server refuses, or an object may not be inquired.
+        SettingsError: the estate file is not valid.
     """
     of, there = manager(session), definitions(session)
+    estate = named_in_estate(of.name)
     found, unserved = [], set()
     for name in there.queues:
         try:
@@ -56,9 +62,11 @@ def audit(session: Session) -> Audit:
         found.append(explain(queue))
         if queue.initiation is not None and queue.initiation.local and not queue.initiation.open_input:
             unserved.add(queue.initiation_name)
+    unserved |= {name for name in estate.initiation_queues if not is_served(session, name)}
     return Audit(
         queue_manager=of.name,
         queues=tuple(found),
         unserved=tuple(sorted(unserved)),
-        unused=tuple(name for name in there.processes if name not in there.named),
+        unused=tuple(name for name in sorted(there.processes) if name not in there.named),
+        dags=tuple(sorted(set(estate.dags) - set(there.processes.values()))),
     )

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.mq.inquire import (
     command,
-    has_uncommitted,
     inquire_queues,
     opened,
+    queue_attribute,
     queue_manager_attribute,
     queue_manager_name,
 )
 from mqops.mq.session import Session, is_gone
-from mqops.trigger.core import InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.conditions import CHANNEL_INITIATOR
+from mqops.trigger.core.found import Disposition, InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.in_estate import named_in_estate
 from mqwire import constants as c
+
+DEFAULT_INITIATION_QUEUE = "SYSTEM.DEFAULT.INITIATION.QUEUE"
+"""The one that every queue manager has, and that runmqtrm serves unless another is named."""
 
 _HANDLE_ATTRIBUTES = [
     *(c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER, c.MQCACH_CHANNEL_NAME, c.MQIACF_OPEN_INPUT_TYPE),
 ]
+_STATUS = (c.MQIACF_UNCOMMITTED_MSGS, c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)
+_USABLE = {
+    c.MQIA_USAGE: c.MQUS_NORMAL,
+    c.MQIA_INHIBIT_PUT: c.MQQA_PUT_ALLOWED,
+    c.MQIA_INHIBIT_GET: c.MQQA_GET_ALLOWED,
+}
+"""What a local queue has that takes trigger messages."""
+_DISPOSITIONS: dict[int, Disposition] = {c.MQQSGD_COPY: "COPY", c.MQQSGD_SHARED: "SHARED"}
 _OTHER_KINDS = {c.MQQT_REMOTE: "a remote queue", c.MQQT_MODEL: "a model queue", c.MQQT_CLUSTER: "a cluster queue"}
 
 
@@ -77,8 +91,12 @@ class _Object:
 
 
 def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> TriggeredQueue:
-    process, initiation = queue.text(c.MQCA_PROCESS_NAME), queue.text(c.MQCA_INITIATION_Q_NAME)
+    process, named = queue.text(c.MQCA_PROCESS_NAME), queue.text(c.MQCA_INITIATION_Q_NAME)
     open_input = queue.number(c.MQIA_OPEN_INPUT_COUNT)
+    transmission = queue.number(c.MQIA_USAGE) == c.MQUS_TRANSMISSION
+    initiation = _initiation_queue(session, named, of) if named else None
+    wrong = not named or (initiation is not None and (not initiation.local or initiation.transmission))
+    status = _status(session, name)
     return TriggeredQueue(
         name=name,
         queue_manager=of.name,
@@ -90,20 +108,26 @@ def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> Trigg
         priority=queue.number(c.MQIA_TRIGGER_MSG_PRIORITY),
         fifo=queue.number(c.MQIA_MSG_DELIVERY_SEQUENCE) == c.MQMDS_FIFO,
         default_priority=queue.number(c.MQIA_DEF_PRIORITY),
-        transmission=queue.number(c.MQIA_USAGE) == c.MQUS_TRANSMISSION,
-        shared=of.zos and queue.number(c.MQIA_QSG_DISP) == c.MQQSGD_SHARED,
+        transmission=transmission,
+        disposition=_disposition(queue, of),
         put_allowed=queue.number(c.MQIA_INHIBIT_PUT) == c.MQQA_PUT_ALLOWED,
         get_allowed=queue.number(c.MQIA_INHIBIT_GET) == c.MQQA_GET_ALLOWED,
         depth=queue.number(c.MQIA_CURRENT_Q_DEPTH),
         max_depth=queue.number(c.MQIA_MAX_Q_DEPTH),
         open_input=open_input,
         readers=_readers(session, name) if open_input else (),
-        uncommitted=_uncommitted(session, name),
+        uncommitted=status.uncommitted,
+        last_put=status.last_put,
         process=process,
-        process_defined=bool(process) and _is_defined(session, process),
-        initiation_name=initiation,
-        initiation=_initiation_queue(session, initiation) if initiation else None,
+        process_defined=_is_defined(session, process or name),
+        initiation_name=named,
+        initiation=initiation,
+        usable_initiation=_usable_initiation_queue(session, name, of, transmission=transmission) if wrong else "",
     )
+
+
+def _disposition(queue: _Object, of: Manager) -> Disposition:
+    return _DISPOSITIONS.get(queue.number(c.MQIA_QSG_DISP), "") if of.zos else ""
 
 
 def _is_defined(session: Session, process: str) -> bool:
@@ -116,7 +140,7 @@ def _is_defined(session: Session, process: str) -> bool:
         raise
 
 
-def _initiation_queue(session: Session, name: str) -> InitiationQueue | None:
+def _initiation_queue(session: Session, name: str, of: Manager) -> InitiationQueue | None:
     try:
         with opened(session, name, c.MQOT_Q) as handle:
             queue = _Object(session, handle)
@@ -132,10 +156,22 @@ def _initiation_queue(session: Session, name: str) -> InitiationQueue | None:
                 max_depth=queue.number(c.MQIA_MAX_Q_DEPTH),
                 open_input=open_input,
                 readers=_readers(session, name) if open_input else (),
+                last_put=_status(session, name).last_put,
+                disposition=_disposition(queue, of),
             )
     except MQError as error:
         if is_gone(error):
             return None
+        raise
+
+
+def is_served(session: Session, initiation_queue: str) -> bool:
+    """Whether a program has an initiation queue open for input; False if there is no such queue. Raises `MQError`."""
+    try:
+        return int(queue_attribute(session, initiation_queue, c.MQIA_OPEN_INPUT_COUNT)) > 0
+    except MQError as error:
+        if is_gone(error):
+            return False
         raise
 
 
@@ -163,26 +199,55 @@ def _readers(session: Session, queue: str) -> tuple[Reader, ...]:
     )
 
 
-def _uncommitted(session: Session, queue: str) -> bool | None:
-    """As `has_uncommitted`; None if the command server does not answer or refuses."""
+@dataclass(frozen=True, slots=True)
+class _Status:
+    """What DISPLAY QSTATUS tells: `uncommitted` None and `last_put` "" if the command server does not."""
+
+    uncommitted: bool | None = None
+    last_put: str = ""
+
+
+def _status(session: Session, queue: str) -> _Status:
+    asked: dict[int, Any] = {
+        c.MQCA_Q_NAME: queue.encode("utf-8", "surrogateescape"),
+        c.MQIACF_Q_STATUS_ATTRS: list(_STATUS),
+    }
     try:
-        return has_uncommitted(session, queue)
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked, object_name=queue)
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
-        return None
+        return _Status()
+    uncommitted = [row[c.MQIACF_UNCOMMITTED_MSGS] for row in rows if c.MQIACF_UNCOMMITTED_MSGS in row]
+    put = [f"{row.get(c.MQCACF_LAST_PUT_DATE, '')} {row.get(c.MQCACF_LAST_PUT_TIME, '')}".strip() for row in rows]
+    return _Status(any(uncommitted) if uncommitted else None, max(put, default=""))
+
+
+def _usable_initiation_queue(session: Session, queue: str, of: Manager, *, transmission: bool) -> str:
+    """An initiation queue for a queue whose INITQ names none: one that the estate or another queue names, before others
+    one that is open for input; else the default one of the queue manager, for a transmission queue that of the channel
+    initiator."""
+    if transmission:
+        return CHANNEL_INITIATOR
+    rows = inquire_queues(session, "*", (c.MQCA_INITIATION_Q_NAME, c.MQIA_OPEN_INPUT_COUNT, *_USABLE))
+    usable = [row for row in rows if all(row.get(attribute) == value for attribute, value in _USABLE.items())]
+    served = {row[c.MQCA_Q_NAME]: row.get(c.MQIA_OPEN_INPUT_COUNT, 0) > 0 for row in usable}
+    others = {row.get(c.MQCA_INITIATION_Q_NAME, "") for row in rows if row[c.MQCA_Q_NAME] != queue}
+    named = (*named_in_estate(of.name).initiation_queues, *sorted(others - {CHANNEL_INITIATOR}))
+    there = [name for name in named if name in served]
+    return next((name for name in there if served[name]), there[0] if there else DEFAULT_INITIATION_QUEUE)
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
     """What triggering is made of on a queue manager: names, in order.
 
-    Attributes: `queues` local queues with TRIGGER or with an INITQ; `processes` that are defined, but for IBM's own;
-    `named` processes that queues name.
+    Attributes: `queues` local queues with TRIGGER or with an INITQ; `processes` that are defined, but for IBM's own,
+    each with its APPLICID; `named` processes that queues name.
     """
 
     queues: tuple[str, ...]
-    processes: tuple[str, ...]
+    processes: Mapping[str, str]
     named: frozenset[str]
 
 
@@ -200,17 +265,12 @@ def definitions(session: Session) -> Definitions:
     )
 
 
-def _processes(session: Session) -> tuple[str, ...]:
+def _processes(session: Session) -> dict[str, str]:
     try:
         rows = command(session, "MQCMD_INQUIRE_PROCESS", {c.MQCA_PROCESS_NAME: b"*"})
     except MQError as error:
         if is_gone(error):
-            return ()
+            return {}
         raise
-    return tuple(
-        sorted(
-            row[c.MQCA_PROCESS_NAME]
-            for row in rows
-            if c.MQCA_PROCESS_NAME in row and not row[c.MQCA_PROCESS_NAME].startswith("SYSTEM.")
-        )
-    )
+    found = {row[c.MQCA_PROCESS_NAME]: str(row.get(c.MQCA_APPL_ID, "")) for row in rows if c.MQCA_PROCESS_NAME in row}
+    return {name: program for name, program in found.items() if not name.startswith("SYSTEM.")}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from itertools import chain
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows, read_approved_plan
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
@@ -27,11 +26,10 @@ from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsErro
 from mqops.lake.files import make_folder, read_json
 from mqops.lake.parquet import write_parquet
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.account import Account, account
+from mqops.ledger.core.account import Account
 from mqops.ledger.core.identity import MessageOnQueue, PlanIdentity
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import LedgerFile
-from mqops.ledger.queue import LedgerQueue
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import Session
@@ -40,6 +38,8 @@ from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.originals import Original, Originals, Which, copied
 from mqops.plan_row import PlanRow
 from mqops.prove import undo_record as undo
+from mqops.prove.begun import begun
+from mqops.prove.load_record import read_load_record
 from mqops.prove.prove import reopened
 from mqops.prove.undo_record import Undoes
 from mqops.undo import UNDOES, WORKFLOW
@@ -57,7 +57,7 @@ def plan_undo(
     """Plan the undo of `run` in `folder`, a new run's: snapshot, plan, plan.json, preflight.json. Nothing is moved.
 
     Raises:
-        SettingsError: `run` is an undo itself.
+        SettingsError: `run` is an undo itself, or a load.
         InProgress: somebody acts on the run, or an undo of it was begun and not finished, or units of work of others
             hide messages of a queue that something was discarded from.
         Unbalanced: the run's ledger and plan contradict each other.
@@ -66,6 +66,11 @@ def plan_undo(
     if undo.read_undo_record(run) is not None:
         raise SettingsError(
             f"Run {run.run} is an undo. An undo cannot be undone: run the rules on the messages that it put back"
+        )
+    if read_load_record(run) is not None:
+        raise SettingsError(
+            f"Run {run.run} is a load of a file: it took nothing from a queue, so there is nothing to put back. "
+            "What it put are ordinary messages"
         )
     with reopened(connection, run) as found:
         approved_plan, ledger, session = found.approved_plan, found.ledger, found.session
@@ -115,8 +120,8 @@ def act_undo(
     run = RunFolder(folder.path.parent / what.plan.run)
     with run.lock(), Originals(folder.snapshot) as originals:
         with connect(connection) as session:
-            begun = undos_of(session, LedgerFile(run.lake_folder, utc_now), what.plan)
-        if approved_plan.identity not in begun and {one.digest for one in begun} != what.earlier:
+            others = undos_of(session, LedgerFile(run.lake_folder, utc_now), what.plan)
+        if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged(
                 f"Another undo of run {what.plan.run} was begun after this undo was planned. Plan the undo again"
             )
@@ -131,8 +136,8 @@ def begun_undos(connection: MqConnection, run: RunFolder) -> list[tuple[RunFolde
     Raises `MQError`, `LakeError`, `LedgerBroken`.
     """
     with connect(connection) as session:
-        begun = undos_of(session, LedgerFile(run.lake_folder, utc_now), read_approved_plan(run).identity)
-    return [(RunFolder(run.path.parent / plan.run), plan.digest, bool(sums.open_lanes)) for plan, sums in begun.items()]
+        found = undos_of(session, LedgerFile(run.lake_folder, utc_now), read_approved_plan(run).identity)
+    return [(RunFolder(run.path.parent / plan.run), plan.digest, bool(sums.open_lanes)) for plan, sums in found.items()]
 
 
 def undos_of(session: Session, ledger: LedgerFile, plan: PlanIdentity) -> dict[PlanIdentity, Account]:
@@ -140,18 +145,7 @@ def undos_of(session: Session, ledger: LedgerFile, plan: PlanIdentity) -> dict[P
 
     Raises `MQError`, `LedgerBroken`.
     """
-    queue = LedgerQueue(session, ledger.keys)
-    try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
-        waiting = list(queue.markers())
-    finally:
-        queue.close()
-    found: dict[PlanIdentity, Account] = {}
-    for marker in chain([one for one in waiting if one.kind == "issued"], ledger.markers(kind="issued")):
-        mine = PlanIdentity(run=marker.run, digest=marker.plan)
-        if mine not in found and _undoes(marker, plan):
-            here = [one for one in waiting if (one.run, one.plan) == (mine.run, mine.digest)]
-            found[mine] = account({one.unit: one for one in chain(here, ledger.markers(plan=mine))}.values())
-    return found
+    return begun(session, ledger, lambda marker: _undoes(marker, plan))
 
 
 def _undoes(marker: Marker, plan: PlanIdentity) -> bool:

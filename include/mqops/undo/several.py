@@ -30,14 +30,14 @@ def runs_of_session(run: RunFolder) -> list[RunFolder]:
 
 
 def _begun(lake: Path, queue_manager: str) -> list[tuple[datetime, RunFolder]]:
-    """The time of each run's snapshot, and the run, the newest first; without undos and what was only planned."""
+    """The time of each run's snapshot, and the run, the newest first; without undos, loads and mere plans."""
     return sorted(_timed(folder_of(lake, queue_manager)), key=lambda one: (one[0], one[1].run), reverse=True)
 
 
 def _timed(folder: Path) -> Iterator[tuple[datetime, RunFolder]]:
     for path in folder.glob("runs/*/issued.json"):
         run = RunFolder(path.parent)
-        if not run.undo_json.exists():
+        if not (run.undo_json.exists() or run.load_json.exists()):
             yield datetime.fromisoformat(read_json(run.observe_json)["observed_at"]), run
 
 

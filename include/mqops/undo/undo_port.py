@@ -45,6 +45,7 @@ class UndoPort(MoverPort):
     """
 
     target_options = TARGET_OPTIONS
+    work = "an undo"
 
     def __init__(
         self,
@@ -74,9 +75,9 @@ class UndoPort(MoverPort):
         except MQError:
             lacks, gives = f"PUT on {queue}", "PUT,SETALL"
         return (
-            f"Nothing is put back on {queue}: MQRC_NOT_AUTHORIZED (2035). The connection's user lacks {lacks}, because "
-            f"an undo sets all context: SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL(user) AUTHADD({gives}), "
-            "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL(user) AUTHADD(SETALL)"
+            f"Nothing is put on {queue}: MQRC_NOT_AUTHORIZED (2035). The connection's user lacks {lacks}, because "
+            f"{self.work} sets all context: SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL(user) "
+            f"AUTHADD({gives}), SET AUTHREC OBJTYPE(QMGR) PRINCIPAL(user) AUTHADD(SETALL)"
         )
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:

@@ -49,7 +49,7 @@ def prove(rows, markers, on_queue=()):
     found = {}
     for key in on_queue:
         found["DLQ", key] = found.get(("DLQ", key), 0) + 1
-    return balance(EMPTY, lambda: rows, account(markers), found, reason_names={2053: "MQRC_Q_FULL"})
+    return balance(EMPTY, lambda: rows, account(markers), found, reason_names={2053: "MQRC_Q_FULL"}).summary
 
 
 def totals(summary):
@@ -138,7 +138,7 @@ def test_a_plan_that_nobody_acted_on_is_not_finished():
 def test_law5_what_was_not_acted_on_is_left_on_a_queue_that_nobody_can_look_at():
     rows = [row(0), row(1), row(2, "CONSUMED", line=None), row(3)._replace(queue="SEEN")]
     markers = [issued(3), marker(0, 3, done(0), absent=[3]), marker(0, 3, done(1, reason=2016), kind="failed")]
-    summary = balance(EMPTY, lambda: rows, account(markers), {}, reason_names={}, unseen={"DLQ"})
+    summary = balance(EMPTY, lambda: rows, account(markers), {}, reason_names={}, unseen={"DLQ"}).summary
     assert totals(summary) == (1, 0, 2, 1)
     assert (summary.arrived, summary.balanced) == (0, True)
 

@@ -405,3 +405,23 @@ def test_canaries_that_nobody_has_read_prove_nothing(manager, lake, tmp_path, mo
     assert (proof.left_because, [one.unread for one in proof.canaries]) == ({UNREAD: 2}, [0, 0, 1, 0])
     assert counts(proof) == {"planned": 12, "moved": 10, "left": 2}
     assert manager.bodies("B") == [b"B 0"]
+
+
+def test_a_destination_behind_an_alias_that_may_not_be_inquired_is_told(manager, lake):
+    manager.mqlite("user", "add", "QM1", "app", text="app's own\n")
+    manager.mqsc(
+        "SET AUTHREC PROFILE(QM1) OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(ALL)\n"
+        "SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(ALL)\n"
+        "SET AUTHREC PROFILE(B) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,GET,PUT,PASSALL)\n"
+    )
+    fill(manager, "A", "ALSO.B", each=3)
+    run, _plan = planned(manager, lake, canary=1, canary_wait=0)
+    app = replace(manager.connection, user="app", password="app's own")
+    act(app, run)
+    proof = prove(app, run)
+    assert counts(proof) == {"planned": 6, "moved": 3, "left": 3}
+    (not_known,) = proof.remarks[1:]
+    assert not_known.startswith(
+        "canaries: whether ALSO.B@QM1 has a backout queue and a program that reads is not known: MQOPEN on B failed: "
+        "MQRC_NOT_AUTHORIZED (2035)"
+    )

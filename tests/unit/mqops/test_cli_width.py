@@ -40,6 +40,9 @@ COMMANDS = (
     ("snapshot", LONG, "-m", "QM1"),
     ("undo", "RUN", "--yes"),
     ("runs",),
+    ("run", "show", "RUN"),
+    ("message", "find", "--queue", "A", "-m", "QM1"),
+    ("doctor", "QM1"),
     ("backout", "run", LONG, "-m", "QM1", "--dry-run"),
     ("quality", "vocabulary"),
 )

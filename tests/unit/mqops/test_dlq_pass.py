@@ -454,7 +454,10 @@ def test_a_syncpoint_limit_that_takes_no_message_is_told_and_nothing_is_left_for
     manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(3)])
     folder, _plan = work("ACTION(RETRY)", dry_run=True)
     manager.mqsc("ALTER QMGR MAXUMSGS(3)")
-    with pytest.raises(MQError, match=r"MQRC_SYNCPOINT_LIMIT_REACHED \(2024\)"):
+    with pytest.raises(MQError, match=r"MQPUT on MQOPS.LEDGER failed: MQRC_SYNCPOINT_LIMIT_REACHED \(2024\)"):
+        act(manager.connection, folder, unit_size=1)
+    manager.mqsc("ALTER QMGR MAXUMSGS(2)")
+    with pytest.raises(MQError, match=r"MQPUT on A failed: MQRC_SYNCPOINT_LIMIT_REACHED \(2024\)"):
         act(manager.connection, folder, unit_size=1)
     manager.mqsc("ALTER QMGR MAXUMSGS(99)")
     assert (manager.depth(DLQ), manager.depth("A")) == (3, 0)

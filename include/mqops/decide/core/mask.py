@@ -40,10 +40,15 @@ def masked(body: bytes, ccsid: int, encoding: int) -> str:
         return "." * len(head)
     for cut in range(min(4, len(head) + 1)):  # the last character may be cut in two
         try:
-            return "".join(map(_masked, codec.decode(head[: len(head) - cut])))
+            return masked_text(codec.decode(head[: len(head) - cut]))
         except UnicodeError:
             continue
     return "." * len(head)
+
+
+def masked_text(text: str) -> str:
+    """The shape of a text, as `masked` has it, of its first characters."""
+    return "".join(map(_masked, text[:SHOWN_BYTES]))
 
 
 def _masked(character: str) -> str:

@@ -20,7 +20,8 @@ class Event:
     """A message and what a unit of work did to it.
 
     Parameters: `line` of the ledger, from 1, and its `hash`; `at` UTC time, ISO 8601; `outcome` "acted", "failed" for a
-    try that failed with `reason` (MQRC name), or what was seen of it then (`mqops.prove.core.outcome`); `unit` MsgId
+    try that failed with `reason` (MQRC name), "revealed" to `requested_by`, or what was seen of it then
+    (`mqops.prove.core.outcome`); `unit` MsgId
     (hex) of the unit of work's marker; `row` of the plan; `rule` the key of the rule; `body` the first 32 hex digits of
     the body's SHA-256; `table` SHA-256 of the rules table; who asked and who approved, blank
     if no approval was needed; who finished the run, blank if that is the person who began it.
@@ -68,7 +69,7 @@ def events(queue_manager: str, entries: Iterable[Mapping[str, Any]]) -> Iterator
             about[marker.run, marker.plan] = marker.about
         elif marker.kind == "resumed":
             about[marker.run, marker.plan] = {**about.get((marker.run, marker.plan), {}), **marker.about}
-        known = about.get((marker.run, marker.plan), {})
+        known = marker.about if marker.kind == "revealed" else about.get((marker.run, marker.plan), {})
         for row in marker.rows:
             yield Event(
                 at=marker.at,

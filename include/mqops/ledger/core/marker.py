@@ -6,8 +6,10 @@ each unit of work), "failed" (at most one beside it) or "issued" (one for each p
 32 hex digits of the body's SHA-256 (missing in old ledgers); `absent` are numbers of rows that were no longer there.
 On the queue it is signed (`mqops.ledger.core.seal`) and fits a schema (`mqops.ledger.core.schema`).
 
-Lines of two kinds stand in the ledger only: "outcome", what was later seen of their rows (`mqops.prove.core.outcome`),
-and "resumed": who (`about`) went on with a plan that was begun. The plan's lines after it are what was done then.
+Lines of three kinds stand in the ledger only: "outcome", what was later seen of their rows
+(`mqops.prove.core.outcome`); "resumed", who (`about`) went on with a plan that was begun: the plan's lines after it are
+what was done then; and "revealed", who (`about`) was shown the payload of a message. Its `run` is that of the snapshot,
+blank for a queue.
 `unit` is the MsgId of the marker in hex and stands first: the ledger recognises a line by it.
 """
 
@@ -24,7 +26,7 @@ from mqops.ledger.core import schema
 VERSION = 1
 About: TypeAlias = Mapping[str, str | int | float | bool | None]
 """Who had a plan carried out, and which plan: its workflow, queues, table, the people who asked and who approved."""
-MarkerKind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed"]
+MarkerKind: TypeAlias = Literal["acted", "failed", "issued", "outcome", "resumed", "revealed"]
 BODY_DIGITS = 32
 
 
@@ -52,8 +54,9 @@ class Marker:
     """What one unit of work did to the rows at positions [first, next) of a lane.
 
     Parameters: `unit` MsgId in hex; `plan` digest; `last` whether the lane ends here; `at` UTC time, ISO 8601; `lanes`
-    (rows of each lane) only with kind "issued", `about` also with "resumed"; `outcome` only with that kind; `put` who
-    put the message, as the queue manager says in its MQMD: in the ledger only, never part of the message.
+    (rows of each lane) only with kind "issued", `about` also with "resumed" and "revealed"; `outcome` only with that
+    kind; `put` who put the message, as the queue manager says in its MQMD: in the ledger only, never part of the
+    message.
     """
 
     unit: str
@@ -84,6 +87,8 @@ class Marker:
             return body | {"lanes": list(self.lanes), "about": dict(self.about)}
         if self.kind == "resumed":
             return body | {"about": dict(self.about)}
+        if self.kind == "revealed":
+            return body | {"about": dict(self.about), "rows": self.rows}
         if self.kind == "outcome":
             return body | {"outcome": self.outcome, "rows": self.rows}
         body |= {"lane": self.lane, "first": self.first, "next": self.next, "last": self.last}

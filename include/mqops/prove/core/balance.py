@@ -3,11 +3,12 @@
 Every planned row is counted by the evidence of what became of it. `unexplained` counts the rows without evidence; a run
 that has such a row does not balance. The rules are applied in the order of their numbers.
 
-1. A marker lists the row as acted on: it is moved (RETRY, FWD, RESTORE, RETURN) or discarded (DISCARD, EXPIRE).
+1. A marker lists the row as acted on: it is moved (RETRY, FWD, RESTORE, RETURN, LOAD) or discarded (DISCARD, EXPIRE).
 2. Its message was seen on the queue: it is left. Messages with the same identity cannot be told apart: of k such rows
    that were not acted on, as many are left as such messages are on the queue. Messages that this run forwarded to the
    same queue do not count.
-3. The queue cannot be browsed: the message is left, because nothing proves that it is gone.
+3. The queue cannot be browsed: the message is left, because nothing proves that it is gone. So is a message that a load
+   did not put: its file has it.
 4. A marker lists the row as absent: it is gone. Its message was not on the queue when its turn came, and it was not
    there when the run was proved.
 5. The message was not on the queue when the run was proved, and this run did not touch it: it is gone, another program
@@ -26,7 +27,7 @@ that has such a row does not balance. The rules are applied in the order of thei
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -70,7 +71,7 @@ class _Totals:
     Attributes: `rules` rule → name of a field of `Counts` → messages; `on_queue` messages that were seen and that no
     row has accounted for yet; `unseen` queues that could not be browsed; `moved` what was moved, by queue and identity;
     `unknown` rows that markers name and that the plan has not named yet; `unreached` whether a lane may not have
-    reached all of its rows yet (rule 5); `gone` evidence → messages; `to_act` rows with an action.
+    reached all of its rows yet (rule 5); `gone` evidence → rows; `to_act` rows with an action.
     """
 
     on_queue: Counter[MessageOnQueue]
@@ -80,8 +81,15 @@ class _Totals:
     unreached: bool
     rules: dict[_Rule, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     moved: set[MessageOnQueue] = field(default_factory=set)
-    gone: Counter[str] = field(default_factory=Counter)
+    gone: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     to_act: int = 0
+
+
+class Balanced(NamedTuple):
+    """The outcome of a run, and which rows of the plan are gone: evidence → their numbers."""
+
+    summary: RunSummary
+    gone: Mapping[str, Sequence[int]]
 
 
 def balance(
@@ -93,7 +101,7 @@ def balance(
     reason_names: Mapping[int, str],
     unseen: Set[str] = frozenset(),
     put_back: Mapping[MessageOnQueue, int] = NOTHING,
-) -> RunSummary:
+) -> Balanced:
     """Balance a run.
 
     Parameters: `empty` the summary with its names filled in; `rows` gives the plan's rows, twice; `on_queue` says how
@@ -122,7 +130,7 @@ def balance(
     by_undo = sum(min(count, totals.on_queue[place]) for place, count in put_back.items())
     failed = Counter(account.failed.values())
     left = Counter(account.left.values())
-    return replace(
+    summary = replace(
         empty,
         **asdict(total_of(rules)),
         rules=rules,
@@ -131,10 +139,11 @@ def balance(
         finished=not account.open_lanes and sum(account.lengths) == totals.to_act,
         reasons={reason_names.get(code, str(code)): count for code, count in sorted(failed.items())},
         left_because=dict(sorted(left.items())),
-        gone_because=dict(sorted(totals.gone.items())),
+        gone_because={why: len(gone) for why, gone in sorted(totals.gone.items())},
         problems=tuple(totals.problems),
         balanced=not totals.problems and all(rule.adds_up for rule in rules),
     )
+    return Balanced(summary, totals.gone)
 
 
 def _leave_out_forwarded_to_itself(totals: _Totals, account: Account, rows: Iterable[PlannedRow]) -> None:
@@ -179,7 +188,7 @@ def _not_acted_on(totals: _Totals, row: PlannedRow, account: Account) -> Literal
         totals.on_queue[row.queue, row.msg_key] -= 1
         return "left"
     if why := _why_gone(totals, row, account):
-        totals.gone[why] += 1
+        totals.gone[why].append(row.row)
         return "gone"
     return "unexplained"
 

@@ -5,7 +5,8 @@
 2. Gone, and its lifetime was over by then: EXPIRED, unless a program got it before that. Also if nobody has looked
    since: a message whose lifetime is over is never given out again (E04).
 3. Gone with lifetime left: TAKEN, by another program or by CLEAR QLOCAL. A nonpersistent message may as well have been
-   lost with the end of the queue manager: UNKNOWN.
+   lost with the end of the queue manager: UNKNOWN. If only the plan is there and its snapshot was removed, nothing says
+   what its lifetime was: GONE.
 4. Nobody has looked since it was last seen, and its lifetime is not over: SEEN.
 """
 
@@ -19,11 +20,12 @@ from typing import Any
 from mqops.expiry.core.lifetime import remaining
 from mqwire.constants import MQEI_UNLIMITED, MQPER_NOT_PERSISTENT
 
-SEEN, EXPIRED, TAKEN, UNKNOWN = "seen", "expired", "taken", "unknown"
+SEEN, EXPIRED, TAKEN, UNKNOWN, GONE = "seen", "expired", "taken", "unknown", "gone"
 WORDS: Mapping[str, str] = {
     SEEN: "it was there, and nobody has looked since",
     EXPIRED: "it expired, unless a program got it before its lifetime ended",
     TAKEN: "another program got it, or the queue was cleared",
+    GONE: "gone for an unknown reason: its snapshot was removed, so its lifetime is not known",
     UNKNOWN: "another program got it, or it was lost when the queue manager ended: it was not persistent",
 }
 
@@ -32,7 +34,8 @@ WORDS: Mapping[str, str] = {
 class Sighting:
     """A message in a snapshot.
 
-    Parameters: `at` when it was seen; `expiry` in tenths of a second as it was then; `action` and `rule_line` of the
+    Parameters: `at` when it was seen; `expiry` in tenths of a second as it was then, None where only a
+    plan has it, as `persistence`; `action` and `rule_line` of the
     run's plan, blank and None where it has no plan.
     """
 
@@ -41,8 +44,8 @@ class Sighting:
     queue: str
     msg_id: str
     msg_key: str
-    expiry: int
-    persistence: int
+    expiry: int | None
+    persistence: int | None
     action: str = ""
     rule_line: int | None = None
 
@@ -54,6 +57,7 @@ class Whereabouts:
     there is none."""
 
     msg_id: str
+    msg_key: str
     queue: str
     queue_manager: str
     became: str
@@ -64,6 +68,7 @@ class Whereabouts:
     missed_at: str = ""
     missed_by: str = ""
     ends_at: str = ""
+    lifetime: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -76,10 +81,12 @@ def whereabouts(
     """What is known of a message. Parameters: `last` sighting of it; `missed` when and by which run it was not found
     after that, None where nobody has looked."""
     by_then = missed[0] if missed else now
-    over = remaining(last.expiry, last.at, by_then) is None
-    ends = None if last.expiry == MQEI_UNLIMITED else last.at + timedelta(milliseconds=100 * last.expiry)
+    lifetime = None if last.expiry == MQEI_UNLIMITED else last.expiry
+    over = lifetime is not None and remaining(lifetime, last.at, by_then) is None
+    ends = None if lifetime is None else last.at + timedelta(milliseconds=100 * lifetime)
     return Whereabouts(
         msg_id=last.msg_id,
+        msg_key=last.msg_key,
         queue=last.queue,
         queue_manager=queue_manager,
         became=_became(last, over=over, gone=missed is not None),
@@ -90,6 +97,7 @@ def whereabouts(
         missed_at=_text(missed[0]) if missed else "",
         missed_by=missed[1] if missed else "",
         ends_at=_text(ends) if ends else "",
+        lifetime=lifetime,
     )
 
 
@@ -98,6 +106,8 @@ def _became(last: Sighting, *, over: bool, gone: bool) -> str:
         return EXPIRED
     if not gone:
         return SEEN
+    if last.expiry is None:
+        return GONE
     return UNKNOWN if last.persistence == MQPER_NOT_PERSISTENT else TAKEN
 
 

@@ -4,77 +4,54 @@ The conditions are those of IBM MQ, "Conditions for a trigger event", with the n
 is thought to be of sufficient priority (T02) and to be committed (T10a). A condition
 
 - `holds`,
-- `fails`: then `fix` has the MQSC that mends it, or None where no command does (a program has to close the queue), or
+- `fails`: then `changes` has the commands that mend it, or none where no command does (a program has to close the
+  queue), or
 - is `unknown`: inquiry cannot tell it. `found` says what would.
+
+T11 to T13 are further events that make a trigger message. They never fail: they say when such an event comes.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Callable
 
 from mqops.counted import counted
-from mqops.trigger.core.found import InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.changes import (
+    GET_ENABLED,
+    NO_PROGRAM,
+    NOTRIGGER,
+    PUT_ENABLED,
+    TRIGGER,
+    TYPE_FIRST,
+    Change,
+    Setting,
+    alter,
+    applicid,
+    initq,
+    process,
+    trigmpri,
+)
+from mqops.trigger.core.explanation import FAILS, HOLDS, UNKNOWN, WORK, Condition, Explanation
+from mqops.trigger.core.found import Disposition, InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.other_events import TYPES, changing, closing, counts_some_only, duration, interval
 from mqwire import constants as c
 
-State = Literal["holds", "fails", "unknown"]
-HOLDS: State = "holds"
-FAILS: State = "fails"
-UNKNOWN: State = "unknown"
-
-TYPES = {c.MQTT_NONE: "NONE", c.MQTT_FIRST: "FIRST", c.MQTT_EVERY: "EVERY", c.MQTT_DEPTH: "DEPTH"}
-_TOLD_ONLY = frozenset({"T02", "T10a", "T04a", "T04b"})
+CHANNEL_INITIATOR = "SYSTEM.CHANNEL.INITQ"
+"""The initiation queue that the channel initiator serves."""
+_TOLD_ONLY = frozenset({"T02", "T10a", "T04a", "T04b", "T11", "T12", "T13"})
 """Conditions whose `unknown` does not keep the next message of sufficient priority from triggering."""
-_WORK = frozenset({"T03", "T04"})
-"""Conditions that fail while triggering works: a trigger message was made already, and a program gets the messages."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition: SPEC `id`, its state, what was found, and the MQSC that mends it (None: no command does)."""
-
-    id: str
-    state: State
-    found: str
-    fix: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """Whether the next message of sufficient priority would make a trigger message, and why.
-
-    Attributes: `would_trigger` False also where it is not known; `stuck` whether messages wait for a program that does
-    not come; `verdict` one sentence.
-    """
-
-    queue: str
-    queue_manager: str
-    would_trigger: bool
-    stuck: bool
-    verdict: str
-    conditions: tuple[Condition, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        return {name: value for name, value in asdict(self).items() if name != "stuck"}
-
-    @property
-    def broken(self) -> bool:
-        """Whether something has to be mended before the queue's program is started again."""
-        return self.stuck or any(one.state == FAILS and one.id not in _WORK for one in self.conditions)
-
-    def fixes(self) -> tuple[str, ...]:
-        """The MQSC commands that mend what fails, in the order in which they are to be run."""
-        ordered = sorted(self.conditions, key=lambda one: one.id in _WORK)
-        return tuple(line for one in ordered if one.fix for line in one.fix.split("\n"))
+_INHIBITED = "somebody has inhibited it, perhaps on purpose"
+_DISPOSITIONS: dict[Disposition, tuple[Setting, ...]] = {
+    "": (),
+    "COPY": (Setting("QSGDISP(COPY)", c.MQIA_QSG_DISP, c.MQQSGD_COPY),),
+    "SHARED": (Setting("QSGDISP(SHARED)", c.MQIA_QSG_DISP, c.MQQSGD_SHARED),),
+}
 
 
 def explain(queue: TriggeredQueue) -> Explanation:
     """Judge each condition in the order of IBM's page."""
     conditions = tuple(condition(queue) for condition in _CONDITIONS)
-    failing = sorted((one for one in conditions if one.state == FAILS), key=lambda one: one.id in _WORK)
+    failing = sorted((one for one in conditions if one.state == FAILS), key=lambda one: one.id in WORK)
     first = failing[0] if failing else None
     open_ones = [one for one in conditions if one.state == UNKNOWN and one.id not in _TOLD_ONLY]
     if first is not None:
@@ -90,23 +67,22 @@ def explain(queue: TriggeredQueue) -> Explanation:
         queue_manager=queue.queue_manager,
         would_trigger=first is None and not open_ones,
         stuck=queue.type == c.MQTT_FIRST and queue.depth > 0 and queue.open_input == 0 and bool(failing),
+        at_work=queue.open_input > 0,
+        depth_type=queue.type == c.MQTT_DEPTH,
         verdict=verdict,
         conditions=conditions,
     )
 
 
-def mqsc_name(name: str) -> str:
-    """A name as MQSC takes it: in quotes where MQSC would change or misread it."""
-    return name if re.fullmatch(r"[A-Z0-9._%/]+", name) else "'" + name.replace("'", "''") + "'"
-
-
-def _alter(queue: str, attributes: str) -> str:
-    return f"ALTER QLOCAL({mqsc_name(queue)}) {attributes}"
+def _alter(queue: TriggeredQueue, *settings: Setting, makes_event: bool = False, warning: str = "") -> Change:
+    where = _DISPOSITIONS[queue.disposition]
+    return alter(queue.name, *where, *settings, makes_event=makes_event, warning=warning)
 
 
 def _put_is_possible(queue: TriggeredQueue) -> Condition:
     if not queue.put_allowed:
-        return Condition("T01", FAILS, "PUT(DISABLED): no message arrives", _alter(queue.name, "PUT(ENABLED)"))
+        mend = _alter(queue, PUT_ENABLED, warning=_INHIBITED)
+        return Condition("T01", FAILS, "PUT(DISABLED): no message arrives", (mend,))
     if queue.depth >= queue.max_depth:
         most = counted(queue.max_depth, "message")
         return Condition("T01", FAILS, f"the queue is full ({most}): no message arrives")
@@ -118,7 +94,12 @@ def _priority(queue: TriggeredQueue) -> Condition:
         return Condition("T02", HOLDS, "TRIGMPRI(0): a message of any priority counts")
     if queue.fifo:
         return Condition("T02", HOLDS, "MSGDLVSQ(FIFO): each message counts with the queue's DEFPRTY (T14)")
-    return Condition("T02", UNKNOWN, f"TRIGMPRI({queue.priority}): a message counts with this priority or a higher one")
+    found = f"TRIGMPRI({queue.priority}): a message counts with this priority or a higher one"
+    if queue.default_priority < queue.priority:
+        found += (
+            f"; one that takes its priority from the queue has DEFPRTY({queue.default_priority}) and does not count"
+        )
+    return Condition("T02", UNKNOWN, found)
 
 
 def _number_before(queue: TriggeredQueue) -> Condition:
@@ -127,14 +108,14 @@ def _number_before(queue: TriggeredQueue) -> Condition:
         return Condition("T03", HOLDS, "TRIGTYPE(EVERY): the number of messages does not count")
     if queue.type == c.MQTT_NONE:
         return Condition("T03", UNKNOWN, "TRIGTYPE(NONE): no number of messages triggers")
-    if queue.uncommitted:
+    if queue.shared and queue.uncommitted and queue.depth:
         return Condition(
             "T03",
             UNKNOWN,
-            "units of work with messages of the queue are not ended, so that the number of messages may change: "
-            "look again when they are",
+            "a shared queue: only committed messages count (T03b), and units of work with messages of the queue are "
+            "not ended: look again when they are",
         )
-    if queue.depth and queue.priority and not queue.fifo:
+    if counts_some_only(queue):
         return Condition(
             "T03",
             UNKNOWN,
@@ -144,24 +125,37 @@ def _number_before(queue: TriggeredQueue) -> Condition:
     return _first(queue) if queue.type == c.MQTT_FIRST else _depth(queue)
 
 
-def _again(queue: TriggeredQueue) -> str:
-    """T13: the queue manager makes a trigger message for the messages that are there when triggering is switched on."""
-    return f"{_alter(queue.name, 'NOTRIGGER')}\n{_alter(queue.name, 'TRIGGER')}"
+def _there(queue: TriggeredQueue) -> str:
+    also = ", uncommitted ones included (T03a)" if queue.uncommitted else ""
+    return f"{counted(queue.depth, 'message')} {'is' if queue.depth == 1 else 'are'} there already{also}"
 
 
 def _first(queue: TriggeredQueue) -> Condition:
     if queue.depth == 0:
         return Condition("T03", HOLDS, "TRIGTYPE(FIRST), and the queue is empty")
-    there = f"TRIGTYPE(FIRST), and {counted(queue.depth, 'message')} {'is' if queue.depth == 1 else 'are'} there"
+    there = f"TRIGTYPE(FIRST), and {_there(queue)}"
     if queue.interval == 0:
         return Condition("T03", HOLDS, f"{there}, but TRIGINT(0) triggers again (T11)")
     return Condition(
         "T03",
         FAILS,
-        f"{there} already; the next trigger message is made when the queue's program closes it, or with a message "
-        f"after {_duration(queue.interval)} since the last trigger message (TRIGINT, T11)",
-        _again(queue) if queue.control else None,
+        f"{there}; the next trigger message is made when the queue's program closes it, or with a message "
+        f"after {duration(queue.interval)} since the last trigger message (TRIGINT, T11)",
+        _again(queue),
     )
+
+
+def _again(queue: TriggeredQueue) -> tuple[Change, ...]:
+    """T13: switching triggering off and on makes a trigger message for the messages that are there.
+
+    No command where another event does it: TRIGGER (T09), the program that closes the queue (T12), the trigger monitor
+    that opens the initiation queue (T13c).
+    """
+    served = queue.initiation is not None and queue.initiation.open_input > 0
+    if not queue.control or queue.open_input or not (served or queue.usable_initiation):
+        return ()
+    off, on = _alter(queue, NOTRIGGER), _alter(queue, TRIGGER, makes_event=True, warning="it starts the program now")
+    return off, on
 
 
 def _depth(queue: TriggeredQueue) -> Condition:
@@ -174,13 +168,6 @@ def _depth(queue: TriggeredQueue) -> Condition:
     if lacking == 0:
         return Condition("T03", HOLDS, f"{depth} so far: the next one is the last of them")
     return Condition("T03", HOLDS, f"{depth} there: the next one triggers (T11)")
-
-
-def _duration(milliseconds: int) -> str:
-    seconds = milliseconds // 1000
-    if seconds >= 86_400:
-        return counted(seconds // 86_400, "day")
-    return counted(seconds, "second") if seconds else counted(milliseconds, "millisecond")
 
 
 def _nobody_reads(queue: TriggeredQueue) -> Condition:
@@ -204,7 +191,8 @@ def _named(readers: tuple[Reader, ...]) -> str:
 def _shared(number: str, what: str) -> Callable[[TriggeredQueue], Condition]:
     def condition(queue: TriggeredQueue) -> Condition:
         if queue.shared:
-            return Condition(number, UNKNOWN, what)
+            tells = f"DISPLAY QSTATUS({queue.name}) TYPE(HANDLE) INPUT CMDSCOPE(*) tells"
+            return Condition(number, UNKNOWN, f"{what} is not known here: {tells}")
         return Condition(number, HOLDS, "the queue is not shared")
 
     return condition
@@ -214,45 +202,45 @@ def _get_allowed(queue: TriggeredQueue) -> Condition:
     if queue.get_allowed:
         return Condition("T05", HOLDS, "GET(ENABLED)")
     if queue.zos:
-        return Condition("T05", FAILS, "GET(DISABLED) on z/OS", _alter(queue.name, "GET(ENABLED)"))
+        mend = _alter(queue, GET_ENABLED, makes_event=True, warning=_INHIBITED)
+        return Condition("T05", FAILS, "GET(DISABLED) on z/OS", (mend,))
     return Condition("T05", HOLDS, "GET(DISABLED) counts on z/OS only; the program that is started cannot get, though")
 
 
 def _process(queue: TriggeredQueue) -> Condition:
     if queue.process and queue.process_defined:
         return Condition("T06", HOLDS, f"process {queue.process} is defined")
-    if queue.process:
-        fix = f"DEFINE PROCESS({mqsc_name(queue.process)}) APPLICID('program to start')"
-        return Condition("T06", FAILS, f"PROCESS names {queue.process}, which is not defined", fix)
-    if queue.transmission:
+    if not queue.process and queue.transmission:
         return Condition("T06", HOLDS, "a transmission queue needs no process")
-    return Condition("T06", FAILS, "PROCESS is blank", _alter(queue.name, "PROCESS(name of a process)"))
+    name = queue.process or queue.name
+    define = Change(name=name, settings=(applicid(NO_PROGRAM),), define=True, process=True)
+    if queue.process:
+        return Condition("T06", FAILS, f"PROCESS names {name}, which is not defined", (define,))
+    mend = _alter(queue, process(name))
+    return Condition("T06", FAILS, "PROCESS is blank", (mend,) if queue.process_defined else (define, mend))
 
 
 def _initiation_queue(queue: TriggeredQueue) -> Condition:
     name, found = queue.initiation_name, queue.initiation
-    if not name:
-        return Condition("T07", FAILS, "INITQ is blank", _alter(queue.name, "INITQ(name of an initiation queue)"))
-    if found is None:
-        return Condition("T07", FAILS, f"there is no queue {name}", f"DEFINE QLOCAL({mqsc_name(name)})")
-    if not found.local:
-        return Condition("T07", FAILS, f"{name} is no local queue", _alter(queue.name, "INITQ(a local queue)"))
-    wrong = tuple(_wrong(found))
-    if wrong:
-        words = " and ".join(attribute for attribute, _fix in wrong)
-        return Condition("T07", FAILS, f"{name} has {words}", _alter(name, " ".join(fix for _attribute, fix in wrong)))
+    if found is None and name:
+        return Condition("T07", FAILS, f"there is no queue {name}", (Change(name=name, define=True),))
+    if found is None or not found.local or found.transmission:
+        kind = "has USAGE(XMITQ): it is a transmission queue" if found and found.local else "is no local queue"
+        other = (_alter(queue, initq(queue.usable_initiation)),) if queue.usable_initiation else ()
+        return Condition("T07", FAILS, f"{name} {kind}" if name else "INITQ is blank", other)
+    if not (found.put_allowed and found.get_allowed):
+        return _inhibited(name, found)
     if found.depth >= found.max_depth:
         return Condition("T07", HOLDS, f"{name} is full: trigger messages go to the dead-letter queue")
     return Condition("T07", HOLDS, f"{name} takes trigger messages")
 
 
-def _wrong(found: InitiationQueue) -> Iterator[tuple[str, str]]:
-    if found.transmission:
-        yield "USAGE(XMITQ)", "USAGE(NORMAL)"
-    if not found.put_allowed:
-        yield "PUT(DISABLED)", "PUT(ENABLED)"
-    if not found.get_allowed:
-        yield "GET(DISABLED)", "GET(ENABLED)"
+def _inhibited(name: str, found: InitiationQueue) -> Condition:
+    wrong = {} if found.put_allowed else {"PUT(DISABLED)": PUT_ENABLED}
+    wrong |= {} if found.get_allowed else {"GET(DISABLED)": GET_ENABLED}
+    settings = (*_DISPOSITIONS[found.disposition], *wrong.values())
+    mend = alter(name, *settings, makes_event=not found.put_allowed, warning=_INHIBITED)
+    return Condition("T07", FAILS, f"{name} has {' and '.join(wrong)}", (mend,))
 
 
 def _monitored(queue: TriggeredQueue) -> Condition:
@@ -261,6 +249,8 @@ def _monitored(queue: TriggeredQueue) -> Condition:
         return Condition("T08", FAILS, "no trigger monitor serves it: there is no initiation queue")
     if found.open_input:
         return Condition("T08", HOLDS, f"{name} is open for input{_named(found.readers)}")
+    if name == CHANNEL_INITIATOR:
+        return Condition("T08", FAILS, f"the channel initiator does not have {name} open for input: START CHINIT")
     return Condition(
         "T08",
         FAILS,
@@ -273,12 +263,12 @@ def _switched_on(queue: TriggeredQueue) -> Condition:
     if queue.control:
         return Condition("T09", HOLDS, "TRIGGER")
     why = "; TRIGTYPE(DEPTH) switches itself off with each trigger message" if queue.type == c.MQTT_DEPTH else ""
-    return Condition("T09", FAILS, f"NOTRIGGER{why}", _alter(queue.name, "TRIGGER"))
+    return Condition("T09", FAILS, f"NOTRIGGER{why}", (_alter(queue, TRIGGER, makes_event=True),))
 
 
 def _has_type(queue: TriggeredQueue) -> Condition:
     if queue.type == c.MQTT_NONE:
-        return Condition("T10", FAILS, "TRIGTYPE(NONE)", _alter(queue.name, "TRIGTYPE(FIRST)"))
+        return Condition("T10", FAILS, "TRIGTYPE(NONE)", (_alter(queue, TYPE_FIRST, makes_event=True),))
     return Condition("T10", HOLDS, f"TRIGTYPE({TYPES[queue.type]})")
 
 
@@ -298,7 +288,7 @@ def _delivery(queue: TriggeredQueue) -> Condition:
             "T14",
             FAILS,
             f"MSGDLVSQ(FIFO) gives each message DEFPRTY({queue.default_priority}), below TRIGMPRI({queue.priority})",
-            _alter(queue.name, f"TRIGMPRI({queue.default_priority})"),
+            (_alter(queue, trigmpri(queue.default_priority), makes_event=True),),
         )
     return Condition("T14", HOLDS, "MSGDLVSQ(FIFO)" if queue.fifo else "MSGDLVSQ(PRIORITY)")
 
@@ -308,8 +298,8 @@ _CONDITIONS: tuple[Callable[[TriggeredQueue], Condition], ...] = (
     _priority,
     _number_before,
     _nobody_reads,
-    _shared("T04a", "whether another queue manager of the group has the queue open for input is not known here"),
-    _shared("T04b", "whether a queue manager of the group has the queue open for exclusive input is not known here"),
+    _shared("T04a", "whether another queue manager of the group has the queue open for input"),
+    _shared("T04b", "whether a queue manager of the group has the queue open for exclusive input"),
     _get_allowed,
     _process,
     _initiation_queue,
@@ -317,5 +307,8 @@ _CONDITIONS: tuple[Callable[[TriggeredQueue], Condition], ...] = (
     _switched_on,
     _has_type,
     _committed,
+    interval,
+    closing,
+    changing,
     _delivery,
 )

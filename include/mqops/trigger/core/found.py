@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Disposition = Literal["", "COPY", "SHARED"]
+"""QSGDISP on z/OS, as far as an ALTER has to name it: "" for a queue of the queue manager's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +30,8 @@ class InitiationQueue:
     """The queue that INITQ names, if there is such a queue.
 
     Parameters: `local` whether it is a local queue; the others are those of a local queue: `depth` and `max_depth` in
-    messages, `open_input` the number of handles, `readers` those that the command server tells.
+    messages, `open_input` the number of handles, `readers` those that the command server tells, `last_put` date and
+    time of its last put by the queue manager's clock, "" if it does not tell.
     """
 
     local: bool
@@ -37,6 +42,8 @@ class InitiationQueue:
     max_depth: int = 0
     open_input: int = 0
     readers: tuple[Reader, ...] = ()
+    last_put: str = ""
+    disposition: Disposition = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +53,10 @@ class TriggeredQueue:
     Parameters: `zos` whether the queue manager is on z/OS; `interval` TRIGINT in milliseconds; `type` MQTT_*;
     `trigger_depth` and `depth` and `max_depth` in messages; `priority` TRIGMPRI; `fifo` MSGDLVSQ(FIFO);
     `default_priority` DEFPRTY; `open_input` the number of handles for input; `uncommitted` whether units of work have
-    messages of it, None if the queue manager does not tell; `process_defined` whether the process that `process` names
-    is there; `initiation` None if there is no queue of the name `initiation_name`.
+    messages of it, None if the queue manager does not tell; `last_put` as in `InitiationQueue`; `process_defined`
+    whether there is a process of the name that `process` has, or of the queue's own name if that is blank;
+    `initiation` None if there is no queue of the name `initiation_name`; `usable_initiation` the name of an initiation
+    queue that INITQ can name instead, "" where none is looked for.
     """
 
     name: str
@@ -61,7 +70,7 @@ class TriggeredQueue:
     fifo: bool
     default_priority: int
     transmission: bool
-    shared: bool
+    disposition: Disposition
     put_allowed: bool
     get_allowed: bool
     depth: int
@@ -69,7 +78,14 @@ class TriggeredQueue:
     open_input: int
     readers: tuple[Reader, ...]
     uncommitted: bool | None
+    last_put: str
     process: str
     process_defined: bool
     initiation_name: str
     initiation: InitiationQueue | None
+    usable_initiation: str = ""
+
+    @property
+    def shared(self) -> bool:
+        """Whether it is a shared queue of a queue-sharing group."""
+        return self.disposition == "SHARED"

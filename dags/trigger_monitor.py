@@ -1,0 +1,45 @@
+"""`<queue manager>_trigger_monitor`: trigger messages start the DAGs that PROCESS definitions name."""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG, Asset, AssetWatcher
+
+from mqops.estate import QueueManager, TriggerMonitor, dag_prefix, startable
+from mqops_airflow.documentation import trigger_monitor_page
+from mqops_airflow.retry import default_args
+from mqops_airflow.start_runs import StartRunsOperator
+from mqops_airflow.trigger_monitor import TriggerMessages
+from mqops_airflow.workplace import estate_file
+
+WORKFLOW = "trigger_monitor"
+
+
+def build(name: str, settings: QueueManager, section: TriggerMonitor) -> DAG:
+    """The DAG of one queue manager; while it is paused, nobody serves the initiation queues."""
+    prefix = dag_prefix(name)
+    messages = TriggerMessages(
+        queue_manager=name, mq_conn_id=settings.connection, queues=section.queues, dags=startable(name, settings)
+    )
+    asset = Asset(
+        name=f"{prefix}_trigger_messages",
+        uri=f"x-mqops://{prefix}/{WORKFLOW}/trigger_messages",
+        group="mqops",
+        watchers=[AssetWatcher(name=f"{prefix}_{WORKFLOW}", trigger=messages)],
+    )
+    with DAG(
+        f"{prefix}_{WORKFLOW}",
+        description=f"Trigger monitor of {name}",
+        doc_md=trigger_monitor_page(name, section, startable(name, settings)),
+        schedule=[asset],
+        catchup=False,
+        max_active_runs=1,
+        tags=["mq", WORKFLOW, name],
+        default_args=default_args(),
+    ) as dag:
+        StartRunsOperator(task_id="start_runs", queue_manager=name, asset=asset)
+    return dag
+
+
+for _name, _settings in estate_file().estate.queue_managers.items():
+    if _settings.trigger_monitor:
+        globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(_name, _settings, _settings.trigger_monitor)

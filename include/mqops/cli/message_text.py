@@ -1,0 +1,114 @@
+"""A message as text: a line in a list, or all of it. Each line goes through `show_line`, which makes it printable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mqops.cli.ledger_show import told_event, told_seen
+from mqops.counted import counted
+
+if TYPE_CHECKING:
+    from mqops.look.core.rule_verdicts import RuleVerdict
+    from mqops.look.core.taken_apart import BodyShown, HeaderShown
+    from mqops.look.find import FoundMessage
+    from mqops.look.message import MessageStory
+
+BYTES_A_LINE, MOST_LINES = 16, 64
+"""Of the data as hex: what a line shows, and the most lines."""
+
+
+def found_line(one: FoundMessage) -> str:
+    """A message in a line."""
+    dead = f"  {one.reason} {one.dest_q}{f'@{one.dest_q_mgr}' if one.dest_q_mgr else ''}" if one.reason else ""
+    who = " ".join(filter(None, (one.application, one.user)))
+    return (
+        f"{one.msg_id}  {one.queue} {one.position}  {one.put_date} {one.put_time}  "
+        f"{counted(one.bytes, 'byte')}  {one.format or '-'}{dead}  {who}".rstrip()
+    )
+
+
+def story_lines(story: MessageStory) -> Iterator[str]:
+    """All of a message."""
+    one, shown = story.found, story.message
+    place = f", position {one.position}" if one.position >= 0 else ""
+    source = f" in the snapshot of run {story.run}" if story.run else ""
+    yield f"message {one.msg_id} of {one.queue}{place}, {one.queue_manager}{source}"
+    yield "MQMD"
+    yield from _fields(shown.md)
+    for header in shown.headers:
+        yield from _header(header)
+    if shown.broken:
+        yield f"the chain of headers ends here: {shown.broken}"
+    yield from _body(shown.body)
+    if shown.origin:
+        yield f"came here from, by its {shown.origin['by']}"
+        yield from _fields({name: value for name, value in shown.origin.items() if name != "by"})
+    yield from _rules(story)
+    yield from _past(story)
+
+
+def _fields(fields: Mapping[str, Any], indent: str = "    ") -> Iterator[str]:
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            yield f"{indent}{name}"
+            yield from _fields(value, indent + "    ")
+        elif name != "StrucId":
+            yield f"{indent}{name:17} {value}".rstrip()
+
+
+def _header(header: HeaderShown) -> Iterator[str]:
+    yield f"{header.name} at {header.offset}, {counted(header.length, 'byte')}"
+    yield from _fields(header.fields)
+    for folder in header.folders or ():
+        yield f"    folder {folder['name']}{' (masked)' if folder['masked'] and folder['elements'] else ''}"
+        for element in folder["elements"]:
+            kind = f" ({element['type']})" if element["type"] else ""
+            yield f"        {element['name']}{kind} = {element['value']}"
+    if header.broken:
+        yield f"    its folders cannot be read: {header.broken}"
+
+
+def _body(body: BodyShown) -> Iterator[str]:
+    masked = ", masked: --reveal shows it" if body.masked and body.length else ""
+    yield f"data at {body.offset}, {counted(body.length, 'byte')}, CCSID {body.ccsid}, Encoding {body.encoding}{masked}"
+    if body.text is None:
+        yield f"    no text: {body.no_text}"
+    elif body.length:
+        yield f"    text {body.text}"
+    if body.masked:
+        return
+    digits = 2 * BYTES_A_LINE
+    lines = range(0, len(body.hex), digits)
+    for at in lines[:MOST_LINES]:
+        yield f"    {at // 2:08x}  {' '.join(body.hex[at + n : at + n + 8] for n in range(0, digits, 8))}".rstrip()
+    if len(lines) > MOST_LINES:
+        yield f"    {counted(body.length - BYTES_A_LINE * MOST_LINES, 'more byte')}: --json shows all"
+
+
+def _rules(story: MessageStory) -> Iterator[str]:
+    if not story.rules:
+        return
+    yield f"rules of {story.rules_source}"
+    for rule in story.rules:
+        yield f"    line {rule.line}: {rule.action}{f' to {rule.target}' if rule.target else ''}: {_verdict(rule)}"
+        for miss in rule.misses:
+            found = "nothing" if miss["found"] in (None, "") else miss["found"]
+            yield f"        {miss['keyword']}({miss['wanted']}): the message has {found}"
+
+
+def _verdict(rule: RuleVerdict) -> str:
+    if not rule.matches:
+        return "does not match"
+    tries = f", {rule.failed} of {counted(rule.tries, 'try', 'tries')} failed" if rule.failed else ""
+    hidden = f" by the IGNORE at line {rule.hidden_by}" if rule.hidden_by else ""
+    return f"matches, {rule.verdict}{hidden}{tries}"
+
+
+def _past(story: MessageStory) -> Iterator[str]:
+    yield "what the lake knows of it"
+    lines = [line for event in story.past.events for line in told_event(event)]
+    lines += [line for one in story.past.seen for line in told_seen(one)]
+    lines += [f"cannot be read: {error}" for error in story.past.errors]
+    for line in lines or ["nothing: no run has seen it"]:
+        yield f"    {line}"

@@ -1,0 +1,129 @@
+"""What a queue manager lacks of what mqops needs, as MQSC, and defining it: `mqops init`.
+
+1. What is missing is defined, by PCF (Create Queue, Set Authority Record), which IBM MQ has on every platform; the
+   authority records are not there on z/OS, where the external security manager has them.
+2. A queue that stands with other attributes is never changed: the difference is told, with the command that would
+   change it. Create Queue is sent without Replace, so that a queue that appeared meanwhile stays as it is, too.
+3. Authorities are only added. What a record gives besides stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from mqops.doctor.needs import AUTHORITIES, OBJECT_TYPES, Authority, NeededQueue
+from mqops.errors import LOST_CONNECTION, MQError
+from mqops.mq.authority import Grantee, grant, granted
+from mqops.mq.inquire import command, opened
+from mqops.mq.session import Session
+from mqwire import constants as c
+
+
+class Standing(StrEnum):
+    """How a queue manager has something that mqops needs."""
+
+    STANDS = "stands"
+    MISSING = "missing"
+    DIFFERS = "differs"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A definition: the MQSC command that makes it, how it stands, and in words what was found.
+
+    Parameters: `mqsc` of a queue that differs would change it; `to` who gets an authority.
+    """
+
+    what: NeededQueue | Authority
+    mqsc: str
+    standing: Standing
+    found: str = ""
+    to: Grantee | None = None
+
+    def to_json(self) -> dict[str, str]:
+        """A JSON object."""
+        return {"mqsc": self.mqsc, "state": str(self.standing), "found": self.found}
+
+
+def queue_step(session: Session | None, needed: NeededQueue) -> Step:
+    """How a queue stands. Parameters: `session` None where the queue manager cannot be asked. Raises `MQError`."""
+
+    def step(standing: Standing, found: str = "", mqsc: str = "") -> Step:
+        return Step(what=needed, mqsc=mqsc or needed.definition(), standing=standing, found=found)
+
+    if session is None:
+        return step(Standing.UNKNOWN)
+    try:
+        kind, found = _found(session, needed)
+    except MQError as error:
+        if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
+            return step(Standing.MISSING)
+        if error.reason in LOST_CONNECTION:
+            raise
+        return step(Standing.UNKNOWN, f"{needed.name} cannot be inquired: {error.symbol} ({error.reason})")
+    if kind != c.MQQT_LOCAL:
+        return step(Standing.DIFFERS, f"{needed.name} is there, and it is no local queue: delete it, or rename it")
+    wrong = needed.differences(found)
+    if not wrong:
+        return step(Standing.STANDS, f"{needed.name} is there as it should be")
+    has = " ".join(one.mqsc(found[one.selector]) for one in wrong)
+    needs = " ".join(one.mqsc(one.value) for one in wrong)
+    said = f"{needed.name} has {has}, and mqops needs {needs}. It is left as it is; this command changes it"
+    return step(Standing.DIFFERS, said, needed.change(wrong))
+
+
+def _found(session: Session, needed: NeededQueue) -> tuple[int, dict[int, int]]:
+    """The kind of the queue, MQQT_*, and of a local one the attributes that are needed. Raises `MQError`."""
+    with opened(session, needed.name, c.MQOT_Q) as handle:
+        kind = int(session.inquire(handle, c.MQIA_Q_TYPE))
+        wanted = needed.attributes if kind == c.MQQT_LOCAL else ()
+        return kind, {one.selector: int(session.inquire(handle, one.selector)) for one in wanted}
+
+
+def authority_steps(
+    session: Session | None, needed: Iterable[Authority], to: Grantee, *, queue_manager: str
+) -> Iterator[Step]:
+    """How the authority records of a user or group stand. Parameters: as of `queue_step`. Raises `MQError`."""
+    for one in needed:
+        standing, found = Standing.UNKNOWN, ""
+        if session is not None:
+            try:
+                has = granted(session, one.profile or queue_manager, OBJECT_TYPES[one.kind], to)
+                lacking = [word for word in one.words if AUTHORITIES[word] not in has]
+                standing = Standing.MISSING if lacking else Standing.STANDS
+            except MQError as error:
+                if error.reason in LOST_CONNECTION:
+                    raise
+                found = f"the record cannot be asked for: {error.symbol} ({error.reason})"
+        yield Step(what=one, mqsc=one.mqsc(to), standing=standing, found=found, to=to)
+
+
+def define(session: Session, step: Step, *, queue_manager: str) -> None:
+    """Carry out a step whose object is missing, or whose record is not known.
+
+    Raises:
+        MQError: the queue manager refused; MQRCCF_OBJECT_ALREADY_EXISTS if the queue appeared meanwhile.
+    """
+    if isinstance(step.what, Authority):
+        assert step.to is not None
+        words = [AUTHORITIES[word] for word in step.what.words]
+        kind = OBJECT_TYPES[step.what.kind]
+        grant(session, step.what.profile or queue_manager, kind, step.to, words)
+        return
+    asked: dict[int, Any] = {
+        c.MQCA_Q_NAME: step.what.name.encode(),
+        c.MQIA_Q_TYPE: c.MQQT_LOCAL,
+        **{one.selector: one.value for one in step.what.attributes},
+        c.MQCA_Q_DESC: step.what.description.encode(),
+    }
+    command(session, "MQCMD_CREATE_Q", asked, object_name=step.what.name)
+
+
+def is_open(step: Step) -> bool:
+    """Whether there is something to define: it is missing, or nobody knows."""
+    known = {Standing.MISSING, Standing.UNKNOWN} if isinstance(step.what, Authority) else {Standing.MISSING}
+    return step.standing in known

@@ -1,0 +1,136 @@
+"""What mqops needs of a queue manager: queues with their attributes, and the least authorities of its user.
+
+The authorities are those of docs/ledger_trust.md, "Least authorities", for an account that runs all workflows. On z/OS
+the external security manager gives them, not the queue manager.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from mqops.ledger.queue import MAX_DEPTH, MAX_MESSAGE_LENGTH, NAME
+from mqops.mq.authority import Grantee
+from mqwire import constants as c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """An attribute of a local queue that mqops needs.
+
+    Parameters: `keyword` in MQSC; `selector` MQIA_*; `value` that is needed; `words` its values in MQSC, without them
+    it is a number, and a larger one will do.
+    """
+
+    keyword: str
+    selector: int
+    value: int
+    words: Mapping[int, str] | None = None
+
+    def fits(self, found: int) -> bool:
+        """Whether this value will do."""
+        return found == self.value if self.words else found >= self.value
+
+    def mqsc(self, value: int) -> str:
+        """The attribute with a value as MQSC writes it: `MAXDEPTH(5000)`, `SHARE`."""
+        if self.words is None:
+            return f"{self.keyword}({value})"
+        word = self.words.get(value, str(value))
+        return f"{self.keyword}({word})" if self.keyword else word
+
+
+PERSISTENCE = {c.MQPER_NOT_PERSISTENT: "NO", c.MQPER_PERSISTENT: "YES"}
+SHARING = {c.MQQA_NOT_SHAREABLE: "NOSHARE", c.MQQA_SHAREABLE: "SHARE"}
+USAGE = {c.MQUS_NORMAL: "NORMAL", c.MQUS_TRANSMISSION: "XMITQ"}
+_KEPT = Attribute(keyword="DEFPSIST", selector=c.MQIA_DEF_PERSISTENCE, value=c.MQPER_PERSISTENT, words=PERSISTENCE)
+_DEEP = Attribute(keyword="MAXDEPTH", selector=c.MQIA_MAX_Q_DEPTH, value=MAX_DEPTH)
+_LONG = Attribute(keyword="MAXMSGL", selector=c.MQIA_MAX_MSG_LENGTH, value=MAX_MESSAGE_LENGTH)
+_SHARED = Attribute(keyword="", selector=c.MQIA_SHAREABILITY, value=c.MQQA_SHAREABLE, words=SHARING)
+_NORMAL = Attribute(keyword="USAGE", selector=c.MQIA_USAGE, value=c.MQUS_NORMAL, words=USAGE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeededQueue:
+    """A local queue that must be there, and what it is for."""
+
+    name: str
+    description: str
+    attributes: tuple[Attribute, ...]
+
+    def definition(self) -> str:
+        """The MQSC command that defines it. An object that stands is not replaced."""
+        words = " ".join(one.mqsc(one.value) for one in self.attributes)
+        return f"DEFINE QLOCAL({_quoted(self.name)}) {words} DESCR('{self.description}')"
+
+    def differences(self, found: Mapping[int, int]) -> list[Attribute]:
+        """The attributes that do not fit. Parameters: `found` selector → value; what is not told is passed over."""
+        return [one for one in self.attributes if one.selector in found and not one.fits(found[one.selector])]
+
+    def change(self, differences: Iterable[Attribute]) -> str:
+        """The MQSC command that gives it these attributes."""
+        return f"ALTER QLOCAL({_quoted(self.name)}) {' '.join(one.mqsc(one.value) for one in differences)}"
+
+
+def _quoted(name: str) -> str:
+    """A name as MQSC takes it: in quotes where it has letters that MQSC would fold, or other signs."""
+    return name if re.fullmatch(r"[A-Z0-9._]+", name) else f"'{name}'"
+
+
+LEDGER = NeededQueue(
+    name=NAME, description="mqops: markers of units of work", attributes=(_KEPT, _DEEP, _LONG, _SHARED, _NORMAL)
+)
+"""The ledger queue. On z/OS the default local queue has NOSHARE: then two processes of mqops could not work."""
+
+
+def quarantine(name: str) -> NeededQueue:
+    """The queue for messages that were replayed too often."""
+    return NeededQueue(name=name, description="mqops: replayed too often", attributes=(_KEPT, _DEEP))
+
+
+ALTERNATE_USER = "ALTUSR"
+QUEUE_MANAGER_WORDS = ("CONNECT", "INQ", "DSP", "SETALL", ALTERNATE_USER)
+LEDGER_WORDS = ("BROWSE", "GET", "INQ", "PUT", "DSP")
+WORK_WORDS = ("BROWSE", "GET", "INQ", "PUT", "PASSALL", "PASSID", "SETALL", "DSP")
+"""On the queues that messages are taken from and put on: an undo takes them from where they went."""
+COMMAND_QUEUE, MODEL_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE", "SYSTEM.DEFAULT.MODEL.QUEUE"
+AUTHORITIES: Mapping[str, int] = {
+    "ALTUSR": c.MQAUTH_ALT_USER_AUTHORITY,
+    "BROWSE": c.MQAUTH_BROWSE,
+    "CONNECT": c.MQAUTH_CONNECT,
+    "DSP": c.MQAUTH_DISPLAY,
+    "GET": c.MQAUTH_INPUT,
+    "INQ": c.MQAUTH_INQUIRE,
+    "PASSALL": c.MQAUTH_PASS_ALL_CONTEXT,
+    "PASSID": c.MQAUTH_PASS_IDENTITY_CONTEXT,
+    "PUT": c.MQAUTH_OUTPUT,
+    "SETALL": c.MQAUTH_SET_ALL_CONTEXT,
+}
+"""Word of MQSC → MQAUTH_*."""
+OBJECT_TYPES: Mapping[str, int] = {"QMGR": c.MQOT_Q_MGR, "QUEUE": c.MQOT_Q, "CHANNEL": c.MQOT_CHANNEL}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authority:
+    """What the user of mqops needs on an object. `profile` is blank for the queue manager."""
+
+    kind: Literal["QMGR", "QUEUE", "CHANNEL"]
+    profile: str
+    words: tuple[str, ...]
+
+    def mqsc(self, to: Grantee) -> str:
+        """The MQSC command that gives it to a user or group."""
+        profile = f"PROFILE('{self.profile}') " if self.profile else ""
+        return f"SET AUTHREC {profile}OBJTYPE({self.kind}) {to} AUTHADD({','.join(self.words)})"
+
+
+def authorities(queues: Iterable[str]) -> Iterator[Authority]:
+    """The least authorities. Parameters: `queues` names or profiles of those that messages are taken from or put on."""
+    yield Authority(kind="QMGR", profile="", words=QUEUE_MANAGER_WORDS)
+    yield Authority(kind="QUEUE", profile=NAME, words=LEDGER_WORDS)
+    for queue in queues:
+        yield Authority(kind="QUEUE", profile=queue, words=WORK_WORDS)
+    yield Authority(kind="QUEUE", profile=COMMAND_QUEUE, words=("PUT",))
+    yield Authority(kind="QUEUE", profile=MODEL_QUEUE, words=("GET", "DSP"))
+    yield Authority(kind="CHANNEL", profile="**", words=("DSP",))

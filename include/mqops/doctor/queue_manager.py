@@ -1,0 +1,309 @@
+"""Checks of a queue manager, by opening and inquiring alone: nothing is put on an application's queue, nothing got."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from mqops.decide.ledger_queue import ledger_findings
+from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
+from mqops.doctor.named import missing_objects, worked_queues, wrong_targets
+from mqops.doctor.needs import ALTERNATE_USER, COMMAND_QUEUE, LEDGER, MODEL_QUEUE, Authority, NeededQueue, authorities
+from mqops.errors import LOST_CONNECTION, MQError, SettingsError
+from mqops.estate import EstateFile
+from mqops.ledger.access import ledger_access
+from mqops.mq.authority import Grantee
+from mqops.mq.clock import clock_ahead
+from mqops.mq.connection import MqConnection
+from mqops.mq.inquire import command, dead_letter_queue, inquire_queues, opened, queue_manager_attribute, queue_state
+from mqops.mq.session import Session
+from mqwire import constants as c
+from mqwire.names import lookup
+
+LEAST_LEVEL = 710
+"""Command level that the MQI calls of mqops need: IBM MQ 7.1, the first one whose clients and servers all have the
+structures that it uses (MQPMO version 3, MQOD version 4, MQGMO version 4)."""
+MOST_AHEAD = timedelta(seconds=5)
+"""Difference of the clocks from which ages and lifetimes that mqops calculates are visibly wrong."""
+MOST_NAMED = 5
+OPENING = {
+    "BROWSE": c.MQOO_BROWSE,
+    "GET": c.MQOO_INPUT_SHARED,
+    "INQ": c.MQOO_INQUIRE,
+    "PUT": c.MQOO_OUTPUT,
+    "PASSALL": c.MQOO_OUTPUT | c.MQOO_PASS_ALL_CONTEXT,
+    "PASSID": c.MQOO_OUTPUT | c.MQOO_PASS_IDENTITY_CONTEXT,
+    "SETALL": c.MQOO_OUTPUT | c.MQOO_SET_ALL_CONTEXT,
+}
+"""Authority → the MQOPEN that needs it (IBM MQ, "Authorizations for MQI calls")."""
+
+
+def platform(session: Session) -> Check:
+    """Platform and command level. Raises `MQError`."""
+    kind = int(queue_manager_attribute(session, c.MQIA_PLATFORM))
+    level = int(queue_manager_attribute(session, c.MQIA_COMMAND_LEVEL))
+    name = (lookup("MQPL", kind) or str(kind)).removeprefix("MQPL_")
+    found = f"{name}, command level {level}"
+    if level < LEAST_LEVEL:
+        return fails("platform", found, f"Use a queue manager of command level {LEAST_LEVEL} or later")
+    return holds("platform", found)
+
+
+def is_zos(session: Session) -> bool:
+    """Whether the queue manager is on z/OS. Raises `MQError`."""
+    return int(queue_manager_attribute(session, c.MQIA_PLATFORM)) == c.MQPL_ZOS
+
+
+def channel(session: Session, connection: MqConnection) -> Check:
+    """The channel that the connection uses. Raises `MQError`."""
+    if not connection.channel:
+        how = "as MQSERVER or the channel table says" if connection.client else "local, without a channel"
+        return holds("channel", how)
+    protected = connection.tls_cipher or "without TLS"
+    name = f"{connection.channel} to {connection.conn_name}, {protected}"
+    asked: dict[int, object] = {
+        c.MQCACH_CHANNEL_NAME: connection.channel.encode(),
+        c.MQIACH_CHANNEL_TYPE: c.MQCHT_SVRCONN,
+        c.MQIACF_CHANNEL_ATTRS: [c.MQCACH_CHANNEL_NAME, c.MQIACH_MAX_MSG_LENGTH],
+    }
+    try:
+        rows = command(session, "MQCMD_INQUIRE_CHANNEL", asked, object_name=connection.channel)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return unknown("channel", f"{name}: its MAXMSGL is not known: {_reason(error)}", "Give the user DSP on it")
+    lengths = [int(row[c.MQIACH_MAX_MSG_LENGTH]) for row in rows if c.MQIACH_MAX_MSG_LENGTH in row]
+    most = int(queue_manager_attribute(session, c.MQIA_MAX_MSG_LENGTH))
+    if lengths and lengths[0] < most:
+        return fails(
+            "channel",
+            f"{name}: MAXMSGL {lengths[0]}, and the queue manager takes messages of {most} bytes: mqops could not "
+            "get the longest (MQRC_DATA_LENGTH_ERROR)",
+            f"ALTER CHANNEL({connection.channel}) CHLTYPE(SVRCONN) MAXMSGL({most})",
+        )
+    return holds("channel", f"{name}, MAXMSGL {lengths[0] if lengths else 'not known'}")
+
+
+def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDGER) -> tuple[Check, Check]:
+    """The ledger queue, and the ledger behind it, as the pre-flight of a plan finds them. Raises `MqopsError`."""
+    rows: dict[str, list[Check]] = {"ledger queue": [], "ledger": []}
+    for finding in ledger_findings(session, lake_folder):
+        name = "ledger" if finding.destination == "the ledger" else "ledger queue"
+        state = State.UNKNOWN if finding.severity == "unknown" else State.FAILS
+        rows[name].append(Check(name=name, state=state, found=finding.what, do=finding.remedy))
+    good = ""
+    if not rows["ledger queue"]:
+        rows["ledger queue"] += _attributes(session, needed)
+        queue = queue_state(session, needed.name)
+        good = f"{needed.name}: CURDEPTH {queue.depth} of {queue.max_depth}, MAXMSGL {queue.max_msg_length}, SHARE"
+    return (
+        summed_up("ledger queue", rows["ledger queue"], good),
+        summed_up("ledger", rows["ledger"], "every line is signed and whole"),
+    )
+
+
+def _attributes(session: Session, needed: NeededQueue) -> Iterator[Check]:
+    """A check that fails for the attributes that do not fit."""
+    with opened(session, needed.name, c.MQOT_Q) as handle:
+        found = {one.selector: int(session.inquire(handle, one.selector)) for one in needed.attributes}
+    if wrong := needed.differences(found):
+        words = " ".join(one.mqsc(found[one.selector]) for one in wrong)
+        yield fails("ledger queue", f"{needed.name} has {words}", needed.change(wrong))
+
+
+def others_may_put(session: Session, lake_folder: Path, own: Collection[str]) -> Check:
+    """Who else may put on the ledger queue, and what was set aside. Raises `MQError`."""
+    if is_zos(session):
+        return unknown("ledger access", "z/OS has no authority records to ask for", "See the profiles of the ESM")
+    lines = list(ledger_access(session, lake_folder, own))
+    checks = [_told(line) for line in lines]
+    return summed_up("ledger access", checks, "only the user of mqops, and administrators, may put on MQOPS.LEDGER")
+
+
+def _told(line: str) -> Check:
+    if "not known" in line:
+        return unknown("ledger access", line, "Let an administrator look")
+    return fails("ledger access", line, "Take PUT from them, and look at what was set aside (docs/ledger_trust.md)")
+
+
+def dead_letters(session: Session) -> Check:
+    """The queue manager's DEADQ: it is there, takes messages, and has room. Raises `MQError`."""
+    name = "dead-letter queue"
+    try:
+        queue = dead_letter_queue(session)
+    except SettingsError as error:
+        return fails(name, str(error), "ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE)")
+    try:
+        found = queue_state(session, queue)
+    except MQError as error:
+        if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
+            return fails(name, f"DEADQ names {queue}, which is not there", f"DEFINE QLOCAL({queue}) DEFPSIST(YES)")
+        if error.reason in LOST_CONNECTION:
+            raise
+        return unknown(name, f"{queue} cannot be inquired: {_reason(error)}", "Give the user INQ on it")
+    ones = []
+    if not found.put_allowed:
+        ones.append(fails(name, f"{queue} has PUT(DISABLED)", f"ALTER QLOCAL({queue}) PUT(ENABLED)"))
+    if found.depth >= found.max_depth:
+        full = f"{queue} is full (CURDEPTH {found.depth}, MAXDEPTH {found.max_depth})"
+        ones.append(fails(name, full, "Deal with its messages (`mqops dlq run`), or raise MAXDEPTH"))
+    longest = _longest(session)
+    if longest and longest[1] > found.max_msg_length:
+        short = f"{queue} has MAXMSGL {found.max_msg_length}, and {longest[0]} takes {longest[1]} bytes"
+        ones.append(fails(name, short, f"ALTER QLOCAL({queue}) MAXMSGL({longest[1]})"))
+    return summed_up(name, ones, f"{queue}: CURDEPTH {found.depth} of {found.max_depth}")
+
+
+def message_lengths(session: Session) -> Check:
+    """MAXMSGL of the local queues against that of the queue manager. Raises `MQError`."""
+    name = "MAXMSGL"
+    most = int(queue_manager_attribute(session, c.MQIA_MAX_MSG_LENGTH))
+    try:
+        lengths = _lengths(session)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return unknown(name, f"the queues cannot be inquired: {_reason(error)}", "Give the user DSP on them")
+    above = sorted(queue for queue, length in lengths.items() if length > most)
+    if above:
+        named = ", ".join(above[:MOST_NAMED]) + (f" and {len(above) - MOST_NAMED} more" if above[MOST_NAMED:] else "")
+        needed = max(lengths.values())
+        return fails(
+            name, f"the queue manager has {most}, and these queues more: {named}", f"ALTER QMGR MAXMSGL({needed})"
+        )
+    return holds(name, f"{most} of the queue manager; none of {len(lengths)} queues has more")
+
+
+def _lengths(session: Session) -> dict[str, int]:
+    rows = inquire_queues(session, "*", (c.MQIA_MAX_MSG_LENGTH,))
+    return {str(row[c.MQCA_Q_NAME]): int(row.get(c.MQIA_MAX_MSG_LENGTH, 0)) for row in rows}
+
+
+def _longest(session: Session) -> tuple[str, int] | None:
+    """The queue with the largest MAXMSGL, but for the queue manager's own; None where that is not told."""
+    try:
+        lengths = {name: size for name, size in _lengths(session).items() if not name.startswith("SYSTEM.")}
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return None
+    return max(lengths.items(), key=lambda one: one[1]) if lengths else None
+
+
+def needed_authorities(session: Session, file: EstateFile | None, name: str) -> list[Authority]:
+    """The authorities that the user of mqops needs, on the queues that are known. Raises `MqopsError`."""
+    queues: dict[str, None] = {}
+    with suppress(SettingsError):  # another check says so
+        queues[dead_letter_queue(session)] = None
+    if file and name in file.estate.queue_managers:
+        queues |= dict.fromkeys(worked_queues(file, name))
+    return list(authorities(queues))
+
+
+def authority(session: Session, needed: Iterable[Authority], user: str) -> Check:
+    """Whether the user has what it needs, tried by opening. Raises `MQError` where the connection is lost."""
+    name = "authorities"
+    ones: list[Check] = []
+    missing: list[str] = []
+    for one in needed:
+        if "*" in one.profile:
+            continue  # a profile is no object that can be opened
+        if _is_missing(session, one):
+            missing.append(one.profile)
+        else:
+            ones += _lacking(session, one, user)
+    if missing:
+        ones.append(unknown(name, f"not tried, because there is no such queue: {', '.join(missing)}"))
+    return summed_up(name, ones, "the least authorities of docs/ledger_trust.md are there")
+
+
+def _lacking(session: Session, needed: Authority, user: str) -> Iterator[Check]:
+    """A check that fails for the words that are lacking on an object, one that is unknown for those that cannot be
+    tried."""
+    tried = {word: _may(session, needed, word, user) for word in needed.words}
+    lacking = tuple(word for word, outcome in tried.items() if outcome is False)
+    untried = [word for word, outcome in tried.items() if outcome is None]
+    where = f"on {needed.profile}" if needed.profile else "on the queue manager"
+    if lacking:
+        give = [replace(needed, words=lacking)]
+        give += [Authority(kind="QMGR", profile="", words=("SETALL",))] if "SETALL" in lacking else []
+        commands = ". ".join(one.mqsc(Grantee("PRINCIPAL", user)) for one in give)
+        yield fails("authorities", f"{', '.join(lacking)} {where} lacking", commands)
+    if untried:
+        yield unknown("authorities", f"{', '.join(untried)} {where} could not be tried")
+
+
+def _is_missing(session: Session, needed: Authority) -> bool:
+    if needed.kind != "QUEUE" or needed.profile in {COMMAND_QUEUE, MODEL_QUEUE}:
+        return False
+    try:
+        with opened(session, needed.profile, c.MQOT_Q):
+            return False
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return error.reason == c.MQRC_UNKNOWN_OBJECT_NAME
+
+
+def _may(session: Session, needed: Authority, word: str, user: str) -> bool | None:
+    """Whether the user has an authority, by MQOPEN or by inquiry; None where that is not known."""
+    if needed.kind == "QMGR":
+        return _may_act_for(session, user) if word == ALTERNATE_USER else True  # the other checks need the rest
+    if needed.profile in {COMMAND_QUEUE, MODEL_QUEUE}:
+        return True  # the inquiries of the other checks need it
+    try:
+        if word == "DSP":
+            return bool(inquire_queues(session, needed.profile, (c.MQIA_Q_TYPE,), kind=c.MQQT_ALL)) or None
+        session.close(session.open(needed.profile, OPENING[word] | c.MQOO_FAIL_IF_QUIESCING))
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        if error.reason == c.MQRC_OPTION_NOT_VALID_FOR_TYPE:
+            return True  # a remote queue: nothing can be got there
+        return False if error.reason == c.MQRC_NOT_AUTHORIZED else None
+    return True
+
+
+def _may_act_for(session: Session, user: str) -> bool | None:
+    """Whether the user has ALTUSR: it opens the ledger queue in its own name. None where that is refused: the channel
+    may have given the connection another user."""
+    options = c.MQOO_INQUIRE | c.MQOO_ALTERNATE_USER_AUTHORITY | c.MQOO_FAIL_IF_QUIESCING
+    try:
+        session.close(session.open(LEDGER.name, options, alternate_user=user))
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return None
+    return True
+
+
+def clock(session: Session, now: Callable[[], datetime]) -> Check:
+    """The difference between the clocks. Raises `MQError` where the connection is lost."""
+    name = "clock"
+    try:
+        least, most = clock_ahead(session, now)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return unknown(name, f"the command server gave no answer with a put time: {_reason(error)}")
+    middle = (least + most) / 2
+    exact = (most - least).total_seconds() / 2
+    ahead = "ahead of" if middle >= timedelta(0) else "behind"
+    found = f"the queue manager's is {abs(middle.total_seconds()):.2f} s {ahead} this machine's (to {exact:.2f} s)"
+    if least > MOST_AHEAD or most < -MOST_AHEAD:
+        return fails(name, found, "Set both by NTP: ages, lifetimes and the times of the ledger are compared")
+    return holds(name, found)
+
+
+def named_in_estate(session: Session, connection: MqConnection, file: EstateFile, name: str) -> Check:
+    """Whether the queues are there that the estate and its rules tables name. Raises `MqopsError`."""
+    lines = [*missing_objects(session, file, name), *wrong_targets(connection, file, name)]
+    ones = [fails("estate", line, "Define it, or correct the name") for line in lines]
+    return summed_up("estate", ones, f"{file.path}: all queues that it names are there")
+
+
+def _reason(error: MQError) -> str:
+    return f"{error.symbol} ({error.reason})"

@@ -1,0 +1,1 @@
+"""What the files of a run, and the bytes of a message, mean. Pure."""

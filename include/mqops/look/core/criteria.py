@@ -1,0 +1,85 @@
+"""What is looked for: conditions in the language of rules tables, identifiers, a time window. Pure.
+
+A message fits if all of them hold. The conditions are the patterns of a rule, extensions too: IBM's keywords (DESTQ,
+REASON, APPLNAME, USERID ...) and AGE, SIZE, PROP, BODY ... of `docs/rules_extensions.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from mqops.errors import RulesError, SettingsError
+from mqops.rules import Rule, parse
+
+_HEADER, _ACTION = "* MQOPS EXTENSIONS\n", " ACTION(IGNORE)"
+IDENTIFIERS = {"msg_id": "MsgId", "correl_id": "CorrelId", "group_id": "GroupId"}
+"""Column of a snapshot → the field of the MQMD."""
+DIGITS = 48
+_HEX = re.compile(f"[0-9a-f]{{1,{DIGITS}}}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criteria:
+    """What messages must have.
+
+    Parameters: `rule` whose patterns they fit, None for any; `identifiers` column → the beginning of the value, in hex;
+    `since` and `until` bounds of the MQMD's put date and time, UTC, the second one excluded.
+    """
+
+    rule: Rule | None = None
+    identifiers: tuple[tuple[str, str], ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def whole_ids(self) -> dict[str, bytes]:
+        """The MsgId and the CorrelId that are given with all their digits: a queue manager can match these."""
+        return {name: bytes.fromhex(text) for name, text in self.identifiers if len(text) == DIGITS}
+
+
+def criteria(
+    where: str = "",
+    *,
+    msg_id: str = "",
+    correl_id: str = "",
+    group_id: str = "",
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Criteria:
+    """What is looked for.
+
+    Parameters: `where` patterns such as `REASON(MQRC_Q_FULL) PROP('usr.country' = 'DE')`, "" for any; identifiers in
+    hex, or the beginning of one; times without a zone are UTC.
+
+    Raises:
+        RulesError: `where` is not valid; each problem has the column in it.
+        SettingsError: an identifier is not hex.
+    """
+    given = {"msg_id": msg_id, "correl_id": correl_id, "group_id": group_id}
+    wanted = {name: text.strip().lower() for name, text in given.items() if text.strip()}
+    for name, text in wanted.items():
+        if not _HEX.fullmatch(text):
+            raise SettingsError(f"{text!r} is not a {IDENTIFIERS[name]} in hex, or the beginning of one")
+    return Criteria(
+        rule=_rule(where) if where.strip() else None,
+        identifiers=tuple(wanted.items()),
+        since=_utc(since),
+        until=_utc(until),
+    )
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
+
+
+def _rule(where: str) -> Rule:
+    """The rule with these patterns."""
+    text = " ".join(where.split("\n"))
+    parsed = parse(f"{_HEADER}{text}{_ACTION}", source="--where", lint=False)
+    if parsed.table is None or len(parsed.table.rules) != 1:
+        problems = [{"line": 1, "column": one.column, "message": one.message} for one in parsed.errors]
+        lines = [f"column {one['column']}: {one['message']}" for one in problems]
+        raise RulesError("these conditions are not valid", *lines, problems=problems)
+    return parsed.table.rules[0]

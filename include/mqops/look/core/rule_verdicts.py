@@ -1,0 +1,105 @@
+"""What each rule of a table says of one message, and why. Pure.
+
+The rule that is chosen now is the first that matches and has tries left (D01-D04). A rule behind it has its turn when
+the tries of those before it have failed; an ACTION(IGNORE) has no tries that could fail, so rules behind it have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mqops.actions import Action
+from mqops.decide.core.mask import masked_text
+from mqops.rules import Miss, Rule, Table, choose, misses
+from mqops.rules.conditions import Answer
+from mqops.rules.keyword import ValueKind
+from mqops.rules.keywords import KEYWORDS
+from mqwire.names import lookup
+
+CHOSEN, NO_MATCH, USED_UP, LATER, HIDDEN = "chosen", "no match", "tries used up", "after the chosen rule", "hidden"
+_PAYLOAD = frozenset({ValueKind.BODY, ValueKind.PROPERTY})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleVerdict:
+    """A rule and a message.
+
+    Parameters: `verdict` one of the words above; `misses` each pattern that the message does not fit: keyword, wanted,
+    found; `tries` that the rule has, and `failed` so many of them have; `hidden_by` the line of the IGNORE before it, 0
+    for none.
+    """
+
+    line: int
+    action: str
+    target: str
+    matches: bool
+    verdict: str
+    tries: int
+    failed: int
+    hidden_by: int = 0
+    misses: tuple[Mapping[str, Any], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {**asdict(self), "misses": [dict(one) for one in self.misses]}
+
+
+def verdicts(
+    table: Table, message: Mapping[str, Answer], tries: Mapping[str, int], *, revealed: bool
+) -> tuple[RuleVerdict, ...]:
+    """The verdict of each rule, in the order of the table.
+
+    Parameters: `message` as the matcher takes it; `tries` rule key → failed tries; `revealed` whether values of the
+    body and of properties are shown as they are.
+    """
+    chosen = choose(table, message, tries)
+    found, hidden_by = [], 0
+    for rule in table.rules:
+        missing = misses(rule, message)
+        failed = tries.get(rule.key, 0)
+        found.append(
+            RuleVerdict(
+                line=rule.line,
+                action=rule.action.value,
+                target=f"{rule.fwdq}@{rule.fwdqm}".removesuffix("@") if rule.action is Action.FWD else "",
+                matches=not missing,
+                verdict=_verdict(rule, chosen, failed, matches=not missing, hidden=bool(hidden_by)),
+                tries=rule.retry,
+                failed=failed,
+                hidden_by=hidden_by if not missing else 0,
+                misses=tuple(_told(miss, revealed=revealed) for miss in missing),
+            )
+        )
+        if not missing and rule.action is Action.IGNORE and not hidden_by:
+            hidden_by = rule.line
+    return tuple(found)
+
+
+def _verdict(rule: Rule, chosen: Rule | None, failed: int, *, matches: bool, hidden: bool) -> str:
+    if not matches:
+        return NO_MATCH
+    if rule is chosen:
+        return CHOSEN
+    if hidden:
+        return HIDDEN
+    return USED_UP if rule.action is not Action.IGNORE and failed >= rule.retry else LATER
+
+
+def _told(miss: Miss, *, revealed: bool) -> dict[str, Any]:
+    keyword = KEYWORDS[miss.keyword]
+    found: Answer = miss.found
+    if keyword.kind in _PAYLOAD and isinstance(found, str) and not revealed:
+        found = masked_text(found)
+    if keyword.kind is ValueKind.NUMBER:
+        found = _named(keyword.prefixes, found or 0)
+    wanted = _named(keyword.prefixes, miss.wanted) if keyword.kind is ValueKind.NUMBER else miss.wanted
+    return {"keyword": miss.keyword, "wanted": wanted, "found": found}
+
+
+def _named(prefixes: tuple[str, ...], value: str | int) -> str | int:
+    """The name of a number, by the first of these prefixes that has one."""
+    if isinstance(value, str):
+        return value
+    return next((name for prefix in prefixes if (name := lookup(prefix, value))), value)

@@ -1,0 +1,243 @@
+"""One message, taken apart: MQMD, the chain of headers, the data behind them. Pure.
+
+1. Nothing is guessed. A header that is not what its Format says ends the chain: `broken` says why, and nothing behind
+   that place is read. Data that is no text in its own CCSID has no text, and `no_text` says why.
+2. The MQDLH is found by its bytes, as in a snapshot (`mqops.observe.core.decode`, rule 3), whatever the Format says.
+3. Payload is what an application wrote: the data, and the folders of an MQRFH2 but those in `OPEN_FOLDERS`, which the
+   queue manager and JMS write. It is masked unless `revealed`: text by its shape, hex by `xx`, both of the first bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mqops.decide.core.mask import SHOWN_BYTES, masked, masked_text
+from mqops.look.core.field_values import Shown, shown
+from mqops.observe.core.decode import dlh_of, md_text
+from mqops.observe.core.payload import BINARY_FORMATS
+from mqwire import constants as c
+from mqwire.ccsid import decode
+from mqwire.errors import CutShort, UnknownCcsid, UnknownEncoding, WireError
+from mqwire.folder import Element
+from mqwire.headers import Chain, Header, walk_far
+from mqwire.layout import Layout
+from mqwire.rfh2 import MQRFH2
+from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT, MQTM, MQTMC2, MQXQH, Structure
+
+OPEN_FOLDERS = frozenset({"mcd", "jms", "mqext", "mqps", "mqema", "psc", "pscr"})
+_NUMBERS = frozenset({"StrucLength", "Version", "NameValueLength", "NameValueCCSID"})
+"""Fields whose errors quote numbers only."""
+_read_md = MQMD_LAYOUT.reader(*MQMD_LAYOUT.keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderShown:
+    """A header. Parameters: `fields` by MQ's names; `folders` of an MQRFH2, None for other headers; `broken` why they
+    cannot be read."""
+
+    name: str
+    offset: int
+    length: int
+    fields: Mapping[str, Any]
+    folders: tuple[Mapping[str, Any], ...] | None = None
+    broken: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        found: dict[str, Any] = {"name": self.name, "offset": self.offset, "length": self.length}
+        found["fields"] = dict(self.fields)
+        if self.folders is not None:
+            found["folders"] = [dict(one) for one in self.folders]
+        return found | ({"broken": self.broken} if self.broken else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyShown:
+    """The data behind all headers. Parameters: `text` None if it is no text, `no_text` why; `masked` whether text and
+    hex show its shape only; `offset` where it begins behind the MQMD; `length` in bytes."""
+
+    text: str | None
+    hex: str
+    ccsid: int
+    encoding: int
+    format: str
+    offset: int
+    length: int
+    masked: bool
+    no_text: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageShown:
+    """A message taken apart. Parameters: `md` by MQ's names; `broken` why the chain of headers ends early; `origin`
+    where the message was to go, or came from, by its headers."""
+
+    md: Mapping[str, Shown]
+    headers: tuple[HeaderShown, ...]
+    body: BodyShown
+    broken: str = ""
+    origin: Mapping[str, Shown] | None = None
+
+
+def taken_apart(md: bytes, body: bytes, *, revealed: bool = False) -> MessageShown:
+    """A message. Parameters: `md` an MQMD of version 2 in this machine's byte order; `body` all that follows it."""
+    fields = dict(zip(MQMD_LAYOUT.keys, _read_md(md), strict=True))
+    raw_format: bytes = fields["format"]
+    dead, chain, broken = _chain(raw_format, fields["encoding"], fields["coded_char_set_id"], body)
+    headers = [_header(one, revealed=revealed) for one in chain.headers]
+    if dead is not None:
+        headers.insert(0, _structure("MQDLH", dead, 0, MQDLH.LAYOUT.size))
+    trigger = None if broken else _trigger(chain, body)
+    if trigger is not None:
+        headers.append(_structure(type(trigger).__name__, trigger, chain.payload_offset, trigger.LAYOUT.size))
+        size = chain.payload_offset + trigger.LAYOUT.size
+        chain = replace(chain, payload_offset=size, format=c.MQFMT_NONE if size == len(body) else chain.format)
+    return MessageShown(
+        md={one.name: shown(one.name, _text(fields[one.key], one.kind)) for one in MQMD_LAYOUT.fields},
+        headers=tuple(headers),
+        body=_body(chain, body, broken=broken is not None, revealed=revealed),
+        broken=_why(broken, revealed=revealed) if broken else "",
+        origin=_origin(dead, chain),
+    )
+
+
+def _why(error: WireError, *, revealed: bool) -> str:
+    """What is wrong with a header. Some errors quote bytes of the message: these name the place only."""
+    numbers_only = isinstance(error, (CutShort, UnknownCcsid, UnknownEncoding)) or error.field in _NUMBERS
+    if revealed or numbers_only:
+        return str(error)
+    return f"{error.structure}.{error.field} at offset {error.offset} is not valid"
+
+
+def _text(value: Any, kind: str) -> Any:
+    return md_text(value) if kind == "char" else value
+
+
+def _chain(raw_format: bytes, encoding: int, ccsid: int, body: bytes) -> tuple[MQDLH | None, Chain, WireError | None]:
+    """The MQDLH, None without a valid one; the chain behind it, and what ends that early."""
+    try:
+        dead, _rest = dlh_of(raw_format, encoding, ccsid, body)
+    except WireError:
+        return None, *walk_far(raw_format, encoding, ccsid, body)
+    inner = ccsid if dead.coded_char_set_id == c.MQCCSI_INHERIT else dead.coded_char_set_id
+    return dead, *walk_far(dead.format, dead.encoding, inner, body, offset=MQDLH.LAYOUT.size)
+
+
+def _header(header: Header, *, revealed: bool) -> HeaderShown:
+    value = header.value
+    found = _structure(header.name, value, header.offset, header.length)
+    if not isinstance(value, MQRFH2):
+        return found
+    try:
+        elements = value.elements(header.encoding, offset=header.offset)
+    except WireError as error:
+        return replace(found, folders=(), broken=_why(error, revealed=revealed))
+    return replace(found, folders=tuple(_folder(one, revealed=revealed) for one in elements))
+
+
+def _structure(name: str, value: Structure, offset: int, length: int) -> HeaderShown:
+    return HeaderShown(name=name, offset=offset, length=length, fields=_fields(value.LAYOUT, value))
+
+
+def _fields(layout: Layout, value: Structure) -> dict[str, Any]:
+    """By MQ's names, in the order of the structure; an embedded descriptor is an object."""
+    found: dict[str, Any] = {}
+    for one in layout.fields:
+        if one.key == "struc_id":
+            found[one.name] = layout.struc_id or getattr(value, "struc_id", "")
+            continue
+        content = getattr(value, one.key)
+        found[one.name] = _fields(MQMD_LAYOUT, content) if isinstance(content, MQMD) else shown(one.name, content)
+    if isinstance(value, MQXQH):
+        of_version_1 = {one.name for one in MQMD_LAYOUT.fields if one.since == 1}
+        found["MsgDesc"] = {name: text for name, text in found["MsgDesc"].items() if name in of_version_1}
+    return found
+
+
+def _folder(element: Element, *, revealed: bool) -> dict[str, Any]:
+    """A folder with its elements: path, type, value."""
+    is_open = revealed or element.name in OPEN_FOLDERS
+    leaves = [
+        {"name": name, "type": kind, "value": value if is_open else masked_text(value)}
+        for name, kind, value in _leaves(element, "")
+    ]
+    if not element.children and element.value:
+        leaves.append({"name": "", "type": "", "value": element.value if is_open else masked_text(element.value)})
+    return {"name": element.name, "masked": not is_open, "elements": leaves}
+
+
+def _leaves(element: Element, above: str) -> Iterator[tuple[str, str, str]]:
+    """Path, type and text of each element without children."""
+    for child in element.children:
+        path = f"{above}{child.name}"
+        if child.children:
+            yield from _leaves(child, f"{path}.")
+        else:
+            yield path, child.attribute("dt") or "", child.value
+
+
+def _trigger(chain: Chain, body: bytes) -> MQTM | MQTMC2 | None:
+    """The trigger message that the data is; None for other data."""
+    if chain.format != c.MQFMT_TRIGGER:
+        return None
+    for kind in (MQTM, MQTMC2):
+        try:
+            return kind.unpack(body, offset=chain.payload_offset, encoding=chain.encoding, ccsid=chain.ccsid)
+        except WireError:
+            continue
+    return None
+
+
+def _body(chain: Chain, body: bytes, *, broken: bool, revealed: bool) -> BodyShown:
+    raw = body[chain.payload_offset :]
+    text, why = _decoded(chain, raw, broken=broken)
+    if not revealed and text is not None:
+        text = masked(raw, chain.ccsid, chain.encoding)
+    return BodyShown(
+        text=text,
+        hex=raw.hex() if revealed else "xx" * min(len(raw), SHOWN_BYTES),
+        ccsid=chain.ccsid,
+        encoding=chain.encoding,
+        format=chain.format,
+        offset=chain.payload_offset,
+        length=len(raw),
+        masked=not revealed,
+        no_text=why,
+    )
+
+
+def _decoded(chain: Chain, raw: bytes, *, broken: bool) -> tuple[str | None, str]:
+    """The text of the data, or None and why there is none. The reason holds nothing of the data."""
+    if broken:
+        return None, "a header before it is broken, so nothing says what it is"
+    if chain.format in BINARY_FORMATS:
+        return None, f"Format {chain.format} is no text"
+    try:
+        return decode(raw, chain.ccsid, chain.encoding), ""
+    except WireError:
+        return None, f"it is no text in CCSID {chain.ccsid}"
+
+
+def _origin(dead: MQDLH | None, chain: Chain) -> dict[str, Shown] | None:
+    """Where it was to go, by the MQDLH, else the MQXQH; None where no header says it."""
+    if dead is not None:
+        return {
+            "by": "MQDLH",
+            "queue": shown("DestQName", dead.dest_q_name),
+            "queue_manager": shown("DestQMgrName", dead.dest_q_mgr_name),
+            "reason": shown("Reason", dead.reason),
+            "application": shown("PutApplName", dead.put_appl_name),
+            "application_type": shown("PutApplType", dead.put_appl_type),
+            "at": f"{dead.put_date} {dead.put_time}".strip(),
+        }
+    header = chain.first("MQXQH")
+    if header is not None and isinstance(header.value, MQXQH):
+        names = {"queue": header.value.remote_q_name, "queue_manager": header.value.remote_q_mgr_name}
+        return {"by": "MQXQH", **{name: shown(name, text) for name, text in names.items()}}
+    return None

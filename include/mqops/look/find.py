@@ -1,0 +1,247 @@
+"""Find messages on live queues and in snapshots: the same criteria, the same view, in pages.
+
+1. A live queue is browsed: nothing is locked or changed, but messages whose lifetime is over are discarded by the queue
+   manager when a browse comes by them. A snapshot is read by columns.
+2. A page ends with a cursor: how many messages were looked at, and the beginning of the last one's identity. The next
+   page of a snapshot goes on at that number. That of a live queue goes on behind that message, wherever it stands now;
+   if it left the queue, the search has to begin again, so that nothing is passed over in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.clock import utc
+from mqops.errors import SettingsError
+from mqops.lake.parquet import read_parquet
+from mqops.look.core.criteria import Criteria
+from mqops.look.core.field_values import shown
+from mqops.look.search import Search
+from mqops.mq.browse import browse
+from mqops.mq.inquire import queue_manager_name
+from mqops.mq.session import Session
+from mqops.observe.batches import record_batches
+from mqops.observe.core.decode import Browsed
+
+KEY_DIGITS = 16
+"""Digits of a message's identity in a cursor."""
+LISTED = (
+    *("queue_manager", "queue", "position", "msg_id", "correl_id", "group_id", "msg_key", "put_date", "put_time"),
+    *("format", "body_length", "persistence", "expiry", "backout_count", "put_appl_name", "user_identifier"),
+    *("dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr"),
+)
+"""The columns of a snapshot that a found message shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundMessage:
+    """A message in a list.
+
+    Parameters: `position` on its queue, from 0; identifiers in hex; `bytes` with all headers; `persistence`, `expiry`
+    (tenths of a second) and `reason` with names where MQ has them; `reason`, `dest_q` and `dest_q_mgr` of the MQDLH,
+    blank without one.
+    """
+
+    queue_manager: str
+    queue: str
+    position: int
+    msg_id: str
+    correl_id: str
+    group_id: str
+    msg_key: str
+    put_date: str
+    put_time: str
+    format: str
+    bytes: int
+    persistence: str | int
+    expiry: str | int
+    backout_count: int
+    application: str
+    user: str
+    reason: str | int
+    dest_q: str
+    dest_q_mgr: str
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPage:
+    """A page of messages. Parameters: `looked_at` messages of this search so far, those before the page too; `next` the
+    cursor to go on with, "" where no further message fits."""
+
+    messages: tuple[FoundMessage, ...]
+    looked_at: int
+    next: str
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {"messages": [one.to_json() for one in self.messages], "looked_at": self.looked_at, "next": self.next}
+
+
+class Cursor(NamedTuple):
+    """Where a page ended. Parameters: `number` of messages looked at; `key` the beginning of its last identity."""
+
+    number: int = 0
+    key: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Cursor:
+        """The cursor that a page gave, "" for the beginning. Raises `SettingsError` for another text."""
+        found = re.fullmatch(rf"([1-9][0-9]{{0,17}})-([0-9a-f]{{{KEY_DIGITS}}})", text)
+        if text and found is None:
+            raise SettingsError(f"{text!r} is not what a page gave to go on with: give the `next` of the page before")
+        return cls(int(found[1]), found[2]) if found else cls()
+
+    def __str__(self) -> str:
+        return f"{self.number}-{self.key}"
+
+
+class Hit(NamedTuple):
+    """A message that fits: its batch and place there, and how many messages were looked at with it."""
+
+    batch: pa.RecordBatch
+    place: int
+    number: int
+
+    def row(self, *columns: str) -> dict[str, Any]:
+        """Column → value."""
+        found: dict[str, Any] = self.batch.select(list(columns)).slice(self.place, 1).to_pylist()[0]
+        return found
+
+
+def find_live(
+    session: Session, queues: Sequence[str], wanted: Criteria, *, limit: int = 0, after: str = ""
+) -> FoundPage:
+    """The messages of queues that fit, in their order.
+
+    Parameters: `limit` most messages of the page, 0 for all; `after` the cursor of the page before.
+
+    Raises:
+        MQError: the queue manager or a queue cannot be read.
+        SettingsError: the cursor is none, or its message is on none of the queues any more.
+    """
+    cursor = Cursor.of(after)
+    return _page(hits(live_batches(session, queues), Search(wanted), cursor, live=True), limit)
+
+
+def find_recorded(
+    snapshot: Path, wanted: Criteria, *, queues: Sequence[str] = (), limit: int = 0, after: str = ""
+) -> FoundPage:
+    """The messages of a snapshot that fit, in its order.
+
+    Parameters: `snapshot` the folder of its files; `queues` none for all; the others as of `find_live`.
+
+    Raises:
+        LakeError: the snapshot cannot be read, or an earlier version wrote it.
+        SettingsError: the cursor is none, or one of another snapshot.
+    """
+    search = Search(wanted)
+    batches = recorded_batches(snapshot, {*LISTED, *search.columns}, queues)
+    return _page(hits(batches, search, Cursor.of(after), live=False), limit)
+
+
+def live_batches(
+    session: Session, queues: Iterable[str], *, msg_id: bytes = b"", correl_id: bytes = b""
+) -> Iterator[pa.RecordBatch]:
+    """The messages of queues as a snapshot would have them. Parameters: identifiers as `browse` takes them."""
+    name = queue_manager_name(session)
+    at = utc()
+    return chain.from_iterable(
+        record_batches(
+            Browsed(queue_manager=name, queue=queue, observed_at=at),
+            browse(session, queue, msg_id=msg_id, correl_id=correl_id),
+        )
+        for queue in queues
+    )
+
+
+def recorded_batches(snapshot: Path, columns: Iterable[str], queues: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+    """Columns of a snapshot. Parameters: `queues` none for all. Raises `LakeError`."""
+    wanted = sorted({*columns, "queue"})
+    for batch in read_parquet(snapshot, wanted, rows=_BODIES if "body" in wanted else _COLUMNS):
+        yield batch.filter(pc.is_in(batch.column("queue"), pa.array(queues, pa.string()))) if queues else batch
+
+
+_BODIES, _COLUMNS = 2000, 65_536
+"""Rows of a batch with bodies, and without."""
+
+
+def hits(batches: Iterable[pa.RecordBatch], search: Search, cursor: Cursor, *, live: bool) -> Iterator[Hit | int]:
+    """The messages that fit behind a cursor; at the end, the number of messages that were looked at.
+
+    Raises:
+        SettingsError: the cursor's message is not there.
+    """
+    number, begun = 0, not cursor.key
+    for batch in batches:
+        first = 0
+        if not begun:
+            place = _behind(batch, number, cursor, live=live)
+            if place is not None:
+                first, begun = place, True
+        if begun:
+            for place in search.fitting(batch):
+                if place >= first:
+                    yield Hit(batch, place, number + place + 1)
+        number += batch.num_rows
+    if not begun:
+        gone = "is not on the queue any more" if live else "is not in this snapshot"
+        raise SettingsError(f"The message behind which to go on {gone}: begin again without --after")
+    yield number
+
+
+def _behind(batch: pa.RecordBatch, number: int, cursor: Cursor, *, live: bool) -> int | None:
+    """The place in a batch behind the cursor's message; None if that is not in the batch (rule 2).
+
+    Parameters: `number` of the messages before the batch.
+    """
+    last = cursor.number - number  # the place behind it, if no message before it has left
+    if not live:
+        if 0 < last <= batch.num_rows and batch.column("msg_key")[last - 1].as_py().startswith(cursor.key):
+            return last
+        return None
+    keys = batch.column("msg_key").to_pylist()[: max(0, last)]
+    return next((place + 1 for place, key in enumerate(keys) if key.startswith(cursor.key)), None)
+
+
+def _page(found: Iterator[Hit | int], limit: int) -> FoundPage:
+    messages: list[FoundMessage] = []
+    last = Cursor()
+    for hit in found:
+        if isinstance(hit, int):
+            return FoundPage(messages=tuple(messages), looked_at=hit, next="")
+        if limit and len(messages) == limit:
+            return FoundPage(messages=tuple(messages), looked_at=last.number, next=str(last))
+        messages.append(found_message(hit.row(*LISTED)))
+        last = Cursor(hit.number, messages[-1].msg_key[:KEY_DIGITS])
+    raise AssertionError("the number of messages comes last")
+
+
+def found_message(row: dict[str, Any]) -> FoundMessage:
+    """A message of a list from the columns `LISTED`."""
+    reason = row["dlh_reason"]
+    return FoundMessage(
+        **{name: row[name] for name in ("queue_manager", "queue", "position", "msg_key", "put_date", "put_time")},
+        **{name: row[name].hex() for name in ("msg_id", "correl_id", "group_id")},
+        format=row["format"],
+        bytes=row["body_length"],
+        persistence=shown("Persistence", row["persistence"]),
+        expiry=shown("Expiry", row["expiry"]),
+        backout_count=row["backout_count"],
+        application=row["put_appl_name"],
+        user=row["user_identifier"],
+        reason="" if reason is None else shown("Reason", reason),
+        dest_q=row["dlh_dest_q"] or "",
+        dest_q_mgr=row["dlh_dest_q_mgr"] or "",
+    )

@@ -1,0 +1,90 @@
+"""What the ledgers, plans and snapshots of a lake know of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mqops.clock import utc_now
+from mqops.errors import LakeError, LedgerBroken
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.ledger.core.history import Event, events
+from mqops.ledger.file import LedgerFile, all_ledgers
+from mqops.prove.core.whereabouts import Whereabouts
+from mqops.prove.sightings import seen_in_snapshots
+from mqops.run_key import is_run_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """Parameters: `events` of the ledgers, oldest first in each, with the line of the rule and the table's source;
+    `seen` what is known of messages that no run dealt with; `errors` what cannot be read, each with its queue
+    manager."""
+
+    events: tuple[dict[str, Any], ...] = ()
+    seen: tuple[Whereabouts, ...] = ()
+    errors: tuple[str, ...] = ()
+
+    def of(self, queue_manager: str, msg_key: str, msg_id: str) -> History:
+        """What of it is about one message: by MsgId, or by its identity where the MsgId is blank."""
+        return History(
+            events=tuple(
+                one
+                for one in self.events
+                if one["msg_key"] == msg_key or (msg_id.strip("0") and one["msg_id"] == msg_id)
+            ),
+            seen=tuple(one for one in self.seen if one.msg_key == msg_key and one.queue_manager == queue_manager),
+            errors=self.errors,
+        )
+
+
+def history(lake: Path, msg_id: str) -> History:
+    """What is known of the messages whose MsgId begins so.
+
+    Each ledger is checked while it is read: what it says behind the first line that is not what was written is left
+    out, and an error names that line.
+
+    Parameters: `msg_id` lower-case hex.
+    """
+    found: list[dict[str, Any]] = []
+    seen: list[Whereabouts] = []
+    errors: list[str] = []
+    for name in with_runs(lake):
+        mine: list[Event] = []
+        try:
+            mine += _events(lake, name, msg_id)
+        except LedgerBroken as error:
+            errors.append(f"{name}: {error}")
+        found += (_with_rule(event, lake) for event in mine)
+        done = {(event.run, event.msg_key) for event in mine if event.outcome == "acted"}
+        try:
+            seen += seen_in_snapshots(lake, name, msg_id, done)
+        except (LakeError, LedgerBroken) as error:
+            errors.append(f"{name}: {error}")
+    return History(events=tuple(found), seen=tuple(seen), errors=tuple(errors))
+
+
+def with_runs(lake: Path) -> list[str]:
+    """The queue managers that have a ledger or runs in the lake."""
+    return sorted({*all_ledgers(lake), *(queue_manager_of(path.parent) for path in lake.glob("*/runs"))})
+
+
+def _events(lake: Path, name: str, msg_id: str) -> Iterator[Event]:
+    for event in events(name, LedgerFile(folder_of(lake, name), utc_now).about(f'"{msg_id}')):
+        if event.msg_id.startswith(msg_id):
+            yield event
+
+
+def _with_rule(event: Event, lake: Path) -> dict[str, Any]:
+    """An event, with the rule's line and table while the run's folder is there."""
+    plan: dict[str, Any] = {}
+    if is_run_key(event.run):  # a message on a live queue was revealed without a run
+        plan_json = RunFolder.at(lake, event.queue_manager, event.run).plan_json
+        plan = read_json(plan_json) if plan_json.is_file() else {}
+    same = plan if plan.get("digest") == event.plan else {}
+    lines = [rule["rule_line"] for rule in same.get("rules", ()) if rule["rule_key"] == event.rule]
+    source = {"rule_line": lines[0] if lines else None, "table_source": same.get("table_source", "")}
+    return event.to_json() | source

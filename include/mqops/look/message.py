@@ -1,0 +1,240 @@
+"""One message of a live queue or a snapshot, with all that is known of it: decoded, judged by the rules, its past."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mqops.backout.core.decision import with_origin
+from mqops.backout.core.origin import Setting
+from mqops.counted import counted
+from mqops.decide import backout_setting
+from mqops.decide.core.answers import answers
+from mqops.decide.in_process import Past
+from mqops.errors import SettingsError
+from mqops.lake.bodies import rows_with
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder, folder_of
+from mqops.look.core.criteria import Criteria
+from mqops.look.core.rule_verdicts import RuleVerdict, verdicts
+from mqops.look.core.taken_apart import MessageShown, taken_apart
+from mqops.look.find import LISTED, Cursor, FoundMessage, Hit, found_message, hits, live_batches, recorded_batches
+from mqops.look.history import History, history
+from mqops.look.reveal import record_reveal, refuse_unless_named
+from mqops.look.search import Search
+from mqops.mq.inquire import queue_manager_name
+from mqops.mq.session import Session
+from mqops.observe.core.columns import PATTERN_COLUMNS
+from mqops.observe.core.decode import Browsed, SnapshotRow, snapshot_row
+from mqops.observe.tries import current
+from mqops.rules import Table, parse
+from mqops.storage import estate_here
+
+MOST_NAMED = 5
+"""Messages that an error names where several fit."""
+
+
+class TableFrom(NamedTuple):
+    """A rules table and where it comes from."""
+
+    table: Table
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageStory:
+    """A message.
+
+    Parameters: `found` its place and main fields; `run` whose snapshot has it, "" on a live queue; `message` it taken
+    apart; `rules_source` the table of `rules`, "" where no table judges it; `past` what the lake knows of it.
+    """
+
+    found: FoundMessage
+    run: str
+    message: MessageShown
+    rules_source: str = ""
+    rules: tuple[RuleVerdict, ...] = ()
+    past: History = field(default_factory=History)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object (DESIGN, section 8)."""
+        return {
+            "queue_manager": self.found.queue_manager,
+            "queue": self.found.queue,
+            "position": None if self.found.position < 0 else self.found.position,
+            "run": self.run,
+            "msg_key": self.found.msg_key,
+            "md": dict(self.message.md),
+            "headers": [one.to_json() for one in self.message.headers],
+            "broken": self.message.broken,
+            "body": self.message.body.to_json(),
+            "origin": None if self.message.origin is None else dict(self.message.origin),
+            "rules_source": self.rules_source,
+            "rules": [one.to_json() for one in self.rules],
+            "ledger": list(self.past.events),
+            "seen": [one.to_json() for one in self.past.seen],
+            "errors": list(self.past.errors),
+        }
+
+
+def show_live(
+    session: Session,
+    lake: Path,
+    queue: str,
+    wanted: Criteria,
+    *,
+    position: int | None = None,
+    table: TableFrom | None = None,
+    reveal_to: str = "",
+) -> MessageStory:
+    """The one message of a queue that fits. The queue is browsed, and nothing is changed.
+
+    Parameters: `position` on the queue from 0, None for any; `table` that judges it, None for that of the estate;
+    `reveal_to` the user who sees its payload, "" for nobody.
+
+    Raises:
+        SettingsError: no message fits, or several; the text names some.
+        NotRevealed: the estate does not let this user see payload.
+        MqopsError: the queue manager, the lake or the ledger cannot be read.
+    """
+    name = queue_manager_name(session)
+    if reveal_to:
+        refuse_unless_named(name, reveal_to)
+    match = {} if position is not None else {k: v for k, v in wanted.whole_ids.items() if k in {"msg_id", "correl_id"}}
+    hit = _only(live_batches(session, [queue], **match), wanted, position, f"{queue} of {name}")
+    row = hit.row("md", "body", "observed_at", *LISTED)
+    place = -1 if match else row["position"]  # among those that match: not the position on the queue
+    message = _row(row, place)
+    judge = table or of_estate(name)
+    tries = current(folder_of(lake, name)).get(message["msg_key"], {}) if judge else {}
+    return _story(lake, message, "", _Judge(judge, tries), reveal_to)
+
+
+def show_recorded(
+    lake: Path,
+    snapshot: Path,
+    wanted: Criteria,
+    *,
+    run: RunFolder | None = None,
+    queue: str = "",
+    position: int | None = None,
+    table: TableFrom | None = None,
+    reveal_to: str = "",
+) -> MessageStory:
+    """The one message of a snapshot that fits.
+
+    Parameters: `snapshot` the folder of its files; `run` that it belongs to, None for another folder; `queue` "" for
+    all; `table` that judges it, None for that of the run's plan, else that of the estate; the others, and what is
+    raised, as of `show_live`.
+    """
+    columns = {*LISTED, *Search(wanted).columns}
+    hit = _only(recorded_batches(snapshot, columns, [queue] if queue else []), wanted, position, str(snapshot))
+    row = hit.row(*LISTED)
+    if reveal_to:
+        refuse_unless_named(row["queue_manager"], reveal_to)
+    rows = rows_with(snapshot, {"msg_key": {row["msg_key"]}}, ["queue", "position", "md", "body", "observed_at"])
+    whole = next(one for one in rows if (one["queue"], one["position"]) == (row["queue"], row["position"]))
+    message = _row({**row, **whole}, row["position"])
+    judge = _judge_of(run, message, table) if run else _Judge(table or of_estate(row["queue_manager"]), {})
+    return _story(lake, message, run.run if run else "", judge, reveal_to)
+
+
+class _Judge(NamedTuple):
+    """What decides about a message. Parameters: `tries` rule key → failed tries; `where` of a backout run."""
+
+    table: TableFrom | None
+    tries: Mapping[str, int]
+    where: Setting | None = None
+
+
+def _judge_of(run: RunFolder, message: SnapshotRow, table: TableFrom | None) -> _Judge:
+    """The table of a run's plan, else that of the estate, with the tries that the run knew."""
+    where = backout_setting.read_setting(run)
+    past = Past.of(run, where)
+    plan = read_json(run.plan_json) if run.plan_json.exists() else {}
+    parsed = parse(str(plan.get("table_text", "")), origins=where is not None, lint=False).table
+    planned = TableFrom(parsed, f"{plan['table_source']} as run {run.run} read it") if parsed else None
+    found = table or planned or of_estate(message["queue_manager"])
+    return _Judge(found, past.tries.get(message["msg_key"], {}), where)
+
+
+def of_estate(queue_manager: str) -> TableFrom | None:
+    """The table that the estate has for the dead-letter queue; None where it has none.
+
+    Raises:
+        SettingsError: the estate file is not valid, or its table cannot be read.
+    """
+    file = estate_here()
+    settings = file.estate.queue_managers.get(queue_manager) if file else None
+    if file is None or settings is None or settings.dlq_rules is None:
+        return None
+    path = file.rules(settings.dlq_rules.rules)
+    try:
+        return table_from(path.read_bytes(), str(path))
+    except OSError as error:
+        raise SettingsError(f"The rules table {path} cannot be read: {error.strerror}") from error
+
+
+def table_from(content: bytes, source: str) -> TableFrom:
+    """The table in a file's content. Raises `SettingsError` with its first error."""
+    parsed = parse(content.decode("utf-8", "surrogateescape"), source=source, lint=False)
+    if parsed.table is None:
+        first = parsed.errors[0]
+        raise SettingsError(f"{source}:{first.line}:{first.column}: {first.message}")
+    return TableFrom(parsed.table, source)
+
+
+def _only(batches: Iterator[Any], wanted: Criteria, position: int | None, where: str) -> Hit:
+    """The one message that fits."""
+    found: list[Hit] = []
+    for hit in hits(batches, Search(wanted), Cursor(), live=True):
+        if isinstance(hit, int) or len(found) > MOST_NAMED:
+            break
+        if position is None or hit.row("position")["position"] == position:
+            found.append(hit)
+            if position is not None:
+                break
+    if not found:
+        raise SettingsError(f"{where} has no such message: `mqops message find` lists those that are there")
+    if len(found) > 1:
+        raise SettingsError(f"{_several(found)} of {where} fit: {_places(found)}. Give more digits, or --position")
+    return found[0]
+
+
+def _several(found: Sequence[Hit]) -> str:
+    number = len(found)
+    return f"More than {counted(MOST_NAMED, 'message')}" if number > MOST_NAMED else counted(number, "message")
+
+
+def _places(found: Sequence[Hit]) -> str:
+    rows = [hit.row("queue", "position", "msg_id") for hit in found[:MOST_NAMED]]
+    return ", ".join(f"{row['msg_id'].hex()} (position {row['position']} of {row['queue']})" for row in rows)
+
+
+def _row(row: Mapping[str, Any], position: int) -> SnapshotRow:
+    """All columns of a snapshot, read from the message's bytes again."""
+    browsed = Browsed(queue_manager=row["queue_manager"], queue=row["queue"], observed_at=row["observed_at"])
+    return snapshot_row(browsed, position, row["md"], row["body"])
+
+
+def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to: str) -> MessageStory:
+    if reveal_to:
+        record_reveal(lake, message, run=run, who=reveal_to)
+    msg_id = message["msg_id"].hex()
+    judged = message if judge.where is None else with_origin(message, judge.where)
+    rules: tuple[RuleVerdict, ...] = ()
+    if judge.table is not None and judged["dlh_error"] is None:
+        table = judge.table.table
+        known = {keyword: judged[column] for keyword, column in PATTERN_COLUMNS.items()}
+        known |= answers(table.questions, judged)
+        rules = verdicts(table, known, judge.tries, revealed=bool(reveal_to))
+    return MessageStory(
+        found=found_message(message),
+        run=run,
+        message=taken_apart(message["md"], message["body"], revealed=bool(reveal_to)),
+        rules_source=judge.table.source if judge.table and rules else "",
+        rules=rules,
+        past=history(lake, msg_id).of(message["queue_manager"], message["msg_key"], msg_id),
+    )

@@ -1,0 +1,84 @@
+"""Who may see the payload of a message, and the line of the ledger that says who has seen it (law 9)."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from mqops.clock import utc_now
+from mqops.errors import MqopsError
+from mqops.lake.run import folder_of
+from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
+from mqops.ledger.file import LedgerFile
+from mqops.storage import estate_here
+
+REVEAL = "REVEAL"
+"""The word that stands as the action of such a line."""
+
+
+class NotRevealed(MqopsError):
+    """You may not see the payload of this queue manager's messages; ask a user whom `reveal` in the estate names."""
+
+
+def refuse_unless_named(queue_manager: str, who: str) -> None:
+    """Refuse a user whom the estate does not name under `reveal` of the queue manager.
+
+    Parameters: `who` the user, or user@host, of which only the user counts.
+
+    Raises:
+        NotRevealed: it does not name him. Nothing was shown.
+        SettingsError: the estate file is not valid.
+    """
+    file = estate_here()
+    found = file.estate.queue_managers.get(queue_manager) if file else None
+    named = found.reveal if found else ()
+    if who not in named and _user(who) not in named:
+        place = (
+            f"`reveal` of {queue_manager} in {file.path}" if file else f"`reveal` of {queue_manager} in an estate file"
+        )
+        names = f"names {', '.join(named)}" if named else "names nobody"
+        raise NotRevealed(
+            f"{who} may not see the payload of messages of {queue_manager}: {place} {names}. Nothing was shown. Ask "
+            "one of them, or let your name be added there"
+        )
+
+
+def _user(who: str) -> str:
+    """The user of user@host; a user's name may have an @ of its own."""
+    return who.rpartition("@")[0] or who
+
+
+def record_reveal(lake: Path, message: dict[str, Any], *, run: str, who: str) -> None:
+    """Write to the ledger that `who` sees a message; it is on disk when this returns. Show the message after that only.
+
+    Parameters: `message` column of a snapshot → value; `run` whose snapshot has it, "" for a live queue.
+
+    Raises:
+        LakeError: the ledger cannot be written.
+        LedgerBroken, SettingsError: the ledger or its key is damaged or missing.
+    """
+    at, queue_manager = utc_now(), str(message["queue_manager"])
+    text = "\0".join(("mqops", "revealed", queue_manager, message["queue"], message["msg_key"], who, at))
+    line = Marker(
+        unit=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48],
+        run=run,
+        plan="",
+        kind="revealed",
+        at=at,
+        rows=(
+            MarkerRow(
+                row=0,
+                msg_key=message["msg_key"],
+                msg_id=message["msg_id"].hex(),
+                action=REVEAL,
+                rule_key="",
+                dest_q="",
+                dest_q_mgr="",
+                body=message["body_sha256"].hex()[:BODY_DIGITS],
+            ),
+        ),
+        about={"requested_by": who, "queue": message["queue"]},
+    )
+    with LedgerFile(folder_of(lake, queue_manager), utc_now).writer() as writer:
+        writer.add([line])

@@ -1,0 +1,241 @@
+"""All that the lake knows of one run: its plan, who decided, the proof, and each message that was not simply moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from mqops.actions import DISCARDS, Action
+from mqops.clock import utc_now
+from mqops.decide.arrow import read_plan
+from mqops.errors import LakeError
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import stop_in
+from mqops.ledger.core.account import Account, account
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import About, Marker
+from mqops.ledger.file import LedgerFile
+from mqops.look.core.run_state import MEANING, RunLine, RunState
+from mqops.look.runs import run_line
+from mqops.prove.core.balance import ABSENT
+from mqops.prove.gone_record import Gone, read_gone
+from mqops.prove.undo_record import read_undo_record
+from mqwire.names import reason_name
+
+LEFT, GONE, FAILED, UNKNOWN = "left", "gone", "failed", "unknown"
+"""What became of a message that was not moved or discarded. FAILED: its try failed, and it is left."""
+NOT_REACHED = "its turn has not come"
+BACK = "a unit of work of another program hid it when its turn came; it was on its queue when the run was proved"
+WHY_LEFT: Mapping[Action, str] = {
+    Action.IGNORE: "the table leaves it: ACTION(IGNORE), no rule matches, or all tries have failed",
+    Action.ERROR: "it has no MQDLH that can be read",
+    Action.AMBIGUOUS: "its origin is ambiguous",
+    Action.PROTECTED: "it names a protected queue",
+    Action.LATER: "its next try was not due",
+    Action.REPLAYED: "it has been put as often as MAXREPLAY allows",
+    Action.SPLIT: "the table sends the messages of its group to different queues",
+    Action.INCOMPLETE: "its group is not complete",
+    Action.BEHIND: "a message that it must follow is left",
+    Action.PRESENT: "it is back already",
+    Action.UNDONE: "an earlier undo has put it back",
+    Action.CONSUMED: "it was consumed where it had gone",
+    Action.HIDDEN: "it cannot be seen where it had gone",
+    Action.UNPROVABLE: "what became of it cannot be proved",
+    Action.CONFIRMS: "the queue manager has reported its outcome to the sender",
+    Action.EXPIRED: "its lifetime is over",
+    Action.PARTED: "another message of its group cannot be put back",
+}
+"""Action that leaves a message → why it is left."""
+
+
+class _Planned(NamedTuple):
+    """The columns of `mqops.plan_row.PlanRow` that a fate tells."""
+
+    row: int
+    queue: str
+    msg_id: bytes
+    msg_key: str
+    rule_line: int | None
+    action: Action
+    dest_q: str
+    dest_q_mgr: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageFate:
+    """A message of the plan that was not moved or discarded.
+
+    Parameters: `msg_id` hex; `action` that was planned; `became` LEFT, GONE, FAILED or UNKNOWN; `why` in words, for
+    FAILED the name of the reason code; `found_at` when it was found to be gone, ISO 8601 UTC.
+    """
+
+    row: int
+    queue: str
+    msg_id: str
+    msg_key: str
+    rule_line: int | None
+    action: str
+    dest_q: str
+    dest_q_mgr: str
+    became: str
+    why: str
+    found_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStory:
+    """A run.
+
+    Parameters: `plan` the content of RUN/plan.json without its table and groups; `approval` question and answer in
+    Airflow, empty where no person was asked; `dag` DAG id and run id in Airflow; `people` who asked, approved and
+    finished it, and `recorded` what was moved, discarded and failed, both as the ledger has it now; `stops` in
+    force; `summary` the proof; `undoes` the run that an undo is of;
+    `messages` those that were left, gone or failed, `more` how many there are besides; `next` what to go on after.
+    """
+
+    line: RunLine
+    folder: str
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    approval: Mapping[str, Any] = field(default_factory=dict)
+    dag: Mapping[str, str] = field(default_factory=dict)
+    people: Mapping[str, str] = field(default_factory=dict)
+    recorded: Mapping[str, int] = field(default_factory=dict)
+    stops: tuple[str, ...] = ()
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    undoes: str = ""
+    messages: tuple[MessageFate, ...] = ()
+    more: int = 0
+    next: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object: that of the line, and what is known besides."""
+        return {
+            **self.line.to_json(),
+            "meaning": MEANING[self.line.state],
+            "folder": self.folder,
+            "plan": dict(self.plan),
+            "approval": dict(self.approval),
+            "dag": dict(self.dag),
+            "people": dict(self.people),
+            "recorded": dict(self.recorded),
+            "stops": list(self.stops),
+            "summary": dict(self.summary),
+            "undoes": self.undoes,
+            "messages": [asdict(one) for one in self.messages],
+            "more": self.more,
+            "next": self.next,
+        }
+
+
+_OF_THE_PLAN = ("digest", "table_source", "table_digest", "rows", "bytes", "observed", "actions", "rules", "remarks")
+_PEOPLE = ("requested_by", "approved_by", "finished_by")
+
+
+def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
+    """All that the lake knows of a run.
+
+    Parameters: `limit` most messages, 0 for all; `after` the row of the plan that the messages come behind.
+
+    Raises:
+        LakeError: a file of the run cannot be read.
+        LedgerBroken: the ledger cannot be read.
+        PlanChanged: the plan has an action that this version does not know.
+    """
+    line = run_line(run)
+    plan = read_json(run.plan_json) if run.plan_json.exists() else {}
+    asked = read_json(run.approval_json) if run.approval_json.exists() else {}
+    handed_on = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
+    undone = read_undo_record(run)
+    stops = {"this run": stop_in(run.path), f"all runs of {run.queue_manager}": stop_in(run.lake_folder)}
+    markers = _markers(run, plan) if plan else ()
+    sums = account(markers)
+    shown, more = _page(_fates(run, line, sums), limit, after) if plan else ((), 0)
+    return RunStory(
+        line=line,
+        folder=str(run.path),
+        plan={name: plan[name] for name in _OF_THE_PLAN if name in plan},
+        approval=asked,
+        dag={name: str(handed_on[name]) for name in ("dag_id", "run_id") if name in handed_on},
+        people=_people(plan, markers),
+        recorded=_recorded(sums),
+        stops=tuple(f"{what} is stopped {found}" for what, found in stops.items() if found),
+        summary=read_json(run.summary_json) if run.summary_json.exists() else {},
+        undoes=undone.plan.run if undone else "",
+        messages=shown,
+        more=more,
+        next=shown[-1].row if more else None,
+    )
+
+
+def _markers(run: RunFolder, plan: Mapping[str, Any]) -> Sequence[Marker]:
+    identity = PlanIdentity(run=run.run, digest=str(plan["digest"]))
+    return tuple(LedgerFile(run.lake_folder, utc_now).markers(plan=identity))
+
+
+def _people(plan: Mapping[str, Any], markers: Sequence[Marker]) -> dict[str, str]:
+    """Who asked, approved and finished: what the ledger has, else the plan."""
+    about: About = {"requested_by": plan.get("requested_by", "")}
+    for marker in markers:
+        if marker.kind in {"issued", "resumed"}:
+            about = {**about, **marker.about}
+    return {name: str(about[name]) for name in _PEOPLE if about.get(name)}
+
+
+def _recorded(sums: Account) -> dict[str, int]:
+    discarded = sum(acted.action in DISCARDS for acted in sums.acted.values())
+    return {"moved": len(sums.acted) - discarded, "discarded": discarded, "failed": len(sums.failed)}
+
+
+def _page(fates: Iterator[MessageFate], limit: int, after: int) -> tuple[tuple[MessageFate, ...], int]:
+    """The messages behind row `after`, and how many more there are."""
+    shown: list[MessageFate] = []
+    more = 0
+    for fate in fates:
+        if fate.row <= after:
+            continue
+        if limit and len(shown) == limit:
+            more += 1
+        else:
+            shown.append(fate)
+    return tuple(shown), more
+
+
+def _fates(run: RunFolder, line: RunLine, sums: Account) -> Iterator[MessageFate]:
+    """The messages of the plan that were not moved or discarded, in its order. Raises `LakeError`, `PlanChanged`."""
+    gone, absent_at = read_gone(run), line.proved_at
+    if not run.plan.is_dir():
+        raise LakeError(f"The plan of run {run.run} is not in {run.plan}: it was removed")
+    for row in read_plan(run.plan, _Planned):
+        if row.row in sums.acted:
+            continue
+        became, why = _fate(row, line, sums, gone)
+        yield MessageFate(
+            **{**row._asdict(), "msg_id": row.msg_id.hex(), "action": row.action.value},
+            became=became,
+            why=why,
+            found_at=(gone.at or absent_at) if became == GONE else "",
+        )
+
+
+def _fate(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[str, str]:
+    """What became of a message that was not acted on, and why: by the proof, the markers, the plan, the run's state."""
+    number = row.row
+    if number in gone.because:
+        return GONE, gone.because[number]
+    if number in sums.failed:
+        return FAILED, reason_name(sums.failed[number])
+    if number in sums.absent:
+        return (LEFT, BACK) if line.proved_at and not line.gone else (GONE, ABSENT)
+    if line.state is RunState.UNBALANCED and row.action.acts and number not in sums.left:
+        return UNKNOWN, "the run does not balance: see its problems"
+    return LEFT, sums.left.get(number) or _why_left(row.action, line.state)
+
+
+def _why_left(action: Action, state: RunState) -> str:
+    """Why a message is left that no marker names."""
+    if not action.acts:
+        return WHY_LEFT.get(action, action.effect.value)
+    under_way = state in {RunState.BEGUN, RunState.STOPPED, RunState.UNFINISHED}
+    return NOT_REACHED if under_way else MEANING[state]

@@ -1,0 +1,171 @@
+"""The runs of a lake, newest first, without reading what did not change.
+
+LAKE/<queue manager>/runs_index.json keeps the line of each run with the time of its folder. Every file of a run is
+written beside its place and renamed, so each change gives the folder another time (`mqops.lake.files.write_bytes`), and
+a line holds while the time is the same. The index may be deleted: it is made again from the runs.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mqops.clock import utc_text
+from mqops.errors import LakeError
+from mqops.lake.files import lake_errors, read_json, write_json
+from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.lake.stop import NAME as STOP
+from mqops.lake.stop import stop_in
+from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunState, line_of
+from mqops.run_key import is_run_key
+
+INDEX = "runs_index.json"
+_VERSION = 1
+_SETTLED_NS = 2 * 10**9
+"""A folder that changed less long ago is not kept: a further change may have the same time, as file systems count."""
+
+
+def list_runs(
+    lake: Path,
+    *,
+    queue_manager: str = "",
+    queue: str = "",
+    workflow: str = "",
+    states: Collection[RunState] = (),
+    since: datetime | None = None,
+) -> list[RunLine]:
+    """The runs that fit, newest first.
+
+    Parameters: `queue_manager`, `queue` and `workflow` "" for all; `states` none for all; `since` only runs whose
+    snapshot is not older, UTC.
+
+    Raises:
+        LakeError: a run cannot be read, or another user can change the lake.
+    """
+    names = [queue_manager] if queue_manager else sorted(queue_manager_of(path.parent) for path in lake.glob("*/runs"))
+    begin = utc_text(since if since.tzinfo else since.replace(tzinfo=UTC)) if since else ""
+    found = [
+        line
+        for name in names
+        for line in _lines(folder_of(lake, name), name)
+        if (not queue or queue in line.queue.split(","))
+        and (not workflow or line.workflow == workflow)
+        and (not states or line.state in states)
+        and (not begin or line.at >= begin)
+    ]
+    return sorted(found, key=lambda line: (line.at, line.run), reverse=True)
+
+
+def run_line(run: RunFolder) -> RunLine:
+    """The line of one run. Raises `LakeError`."""
+    line = _read(run)
+    if line is None:
+        raise LakeError(f"Run {run.run} was removed meanwhile")
+    return _under_stop(line, stopped=stop_in(run.lake_folder) is not None)
+
+
+def _lines(folder: Path, queue_manager: str) -> Iterator[RunLine]:
+    """The lines of a queue manager's runs. What changed is read, and the index is written again."""
+    known, kept, changed = _index(folder), {}, False
+    before = time.time_ns() - _SETTLED_NS
+    stopped = stop_in(folder) is not None
+    for name, when in _folders(folder / "runs"):
+        entry = known.get(name)
+        if entry is not None and entry[0] == when:
+            line = RunLine(run=name, queue_manager=queue_manager, **{**entry[1], "state": RunState(entry[1]["state"])})
+        else:
+            found, entry = _read(RunFolder(folder / "runs" / name)), None
+            if found is None:
+                continue
+            line = found
+        if entry is None and when < before:
+            document = {key: value for key, value in line.to_json().items() if value and key not in _IN_PLACE}
+            entry, changed = [when, document], True
+        if entry is not None:
+            kept[name] = entry
+        yield _under_stop(line, stopped=stopped)
+    if changed or len(kept) != len(known):
+        _keep(folder, kept)
+
+
+_IN_PLACE = frozenset({"run", "queue_manager"})
+"""What an entry of the index does not repeat."""
+
+
+def _folders(runs: Path) -> Iterator[tuple[str, int]]:
+    """The name of each run's folder and when it changed, in nanoseconds."""
+    with lake_errors(runs):
+        if not runs.is_dir():
+            return
+        with os.scandir(runs) as entries:
+            for entry in entries:
+                if is_run_key(entry.name) and entry.is_dir(follow_symlinks=False):
+                    yield entry.name, entry.stat(follow_symlinks=False).st_mtime_ns
+
+
+def _index(folder: Path) -> dict[str, list[Any]]:
+    """What the index has: name → [time of the folder, line]. One of another version, or damaged, has nothing."""
+    path = folder / INDEX
+    try:
+        found = read_json(path) if path.exists() else {}
+        if found.get("v") != _VERSION:
+            return {}
+        names = RunLine.__dataclass_fields__.keys() - _IN_PLACE
+        sound = all(
+            isinstance(when, int) and "state" in line and line.keys() <= names for when, line in found["runs"].values()
+        )
+        return dict(found["runs"]) if sound else {}
+    except (LakeError, AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def _keep(folder: Path, kept: Mapping[str, list[Any]]) -> None:
+    """Write the index. Who may only read the lake does without."""
+    if os.access(folder, os.W_OK):
+        write_json(folder / INDEX, {"v": _VERSION, "runs": kept})
+
+
+def _under_stop(line: RunLine, *, stopped: bool) -> RunLine:
+    """The line, stopped where all of the queue manager is."""
+    return replace(line, state=RunState.STOPPED) if stopped and line.state in BEGUN_AND_OPEN else line
+
+
+def _read(run: RunFolder) -> RunLine | None:
+    """The line of a run, from its files; None if the run was removed meanwhile. Raises `LakeError`."""
+    try:
+        return line_of(run.run, run.queue_manager, _files(run))
+    except (LakeError, OSError):
+        if not run.path.is_dir():
+            return None
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise LakeError(f"A file of run {run.run} in {run.path} is not what mqops wrote: {error!r}") from error
+
+
+def _files(run: RunFolder) -> RunFiles:
+    there = set(os.listdir(run.path))
+
+    def content(path: Path) -> Mapping[str, Any]:
+        found = read_json(path) if path.name in there else {}
+        if not isinstance(found, dict):
+            raise TypeError(path.name)
+        return found
+
+    newest = run.plan_json if run.plan_json.name in there else run.path
+    return RunFiles(
+        observe=content(run.observe_json),
+        plan=content(run.plan_json),
+        approval=content(run.approval_json),
+        act=content(run.act_json),
+        summary=content(run.summary_json),
+        expiry=content(run.expiry_json),
+        issued=run.issued_json.name in there,
+        stopped=STOP in there,
+        undoes=run.undo_json.name in there,
+        planned_at=utc_text(datetime.fromtimestamp(newest.stat().st_mtime, UTC)),
+    )

@@ -1,0 +1,118 @@
+"""The messages of a record batch of a snapshot that fit: columns first, single messages last.
+
+1. What is compared with one column (identifiers, patterns, put time) is asked of the column's distinct values.
+2. A property that must have a value is looked for in the column's text: only messages that have such text are read.
+3. What is left is asked message by message, by the functions that decide in a run (`mqops.decide.core.answers`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.decide.core.answers import answers, columns_for
+from mqops.look.core.criteria import DIGITS, Criteria
+from mqops.observe.core.columns import PATTERN_COLUMNS
+from mqops.rules.conditions import Condition
+from mqops.rules.keyword import ValueKind
+from mqops.rules.matcher import fits
+
+Test = Callable[[pa.RecordBatch], pa.Array]
+
+
+class Search:
+    """What is looked for, ready to be asked of record batches.
+
+    Attributes: `columns` of the snapshot that it reads.
+    """
+
+    def __init__(self, wanted: Criteria) -> None:
+        patterns = wanted.rule.conditions() if wanted.rule else {}
+        self._conditions = wanted.rule.extensions if wanted.rule else ()
+        self._questions = tuple(sorted({one.question for one in self._conditions}))
+        self._tests: list[Test] = [_begins(column, text) for column, text in wanted.identifiers]
+        self._tests += [_pattern(keyword, value) for keyword, value in patterns.items()]
+        columns = [column for column, _text in wanted.identifiers]
+        columns += [PATTERN_COLUMNS[keyword] for keyword in patterns]
+        if wanted.since or wanted.until:
+            self._tests.append(_put_between(_digits(wanted.since), _digits(wanted.until)))
+            columns += ["put_date", "put_time"]
+        self._tests += [_has_property(one) for one in self._conditions if one.question.kind is ValueKind.PROPERTY]
+        self._asked = columns_for(self._questions)
+        self.columns = sorted({*columns, *self._asked})
+
+    def fitting(self, batch: pa.RecordBatch) -> list[int]:
+        """The positions in a batch of the messages that fit, in its order."""
+        if self._tests:
+            keep = reduce(pc.and_, (pc.fill_null(test(batch), False) for test in self._tests))
+            found: list[int] = pc.indices_nonzero(keep).to_pylist()
+        else:
+            found = list(range(batch.num_rows))
+        return list(self._by_message(batch, found)) if self._conditions else found
+
+    def _by_message(self, batch: pa.RecordBatch, places: list[int]) -> Iterator[int]:
+        if not places:
+            return
+        rows = batch.select(self._asked).take(pa.array(places)).to_pylist()
+        for place, row in zip(places, rows, strict=True):
+            known = answers(self._questions, row)
+            if all(one.holds(known[one.question.key]) for one in self._conditions):
+                yield place
+
+
+def _begins(column: str, text: str) -> Test:
+    """An identifier that begins so. Parameters: `text` hex digits."""
+    low, high = (bytes.fromhex(text.ljust(DIGITS, end)) for end in "0f")
+
+    def test(batch: pa.RecordBatch) -> pa.Array:
+        found = batch.column(column)
+        bounds = (pa.scalar(bound, found.type) for bound in (low, high))
+        return pc.and_(pc.greater_equal(found, next(bounds)), pc.less_equal(found, next(bounds)))
+
+    return test
+
+
+def _pattern(keyword: str, wanted: str | int) -> Test:
+    """A pattern of the rules language, by the matcher's own comparison."""
+    return _by_value(PATTERN_COLUMNS[keyword], lambda value: fits(keyword, wanted, value))
+
+
+def _by_value(column: str, holds: Callable[[Any], bool]) -> Test:
+    def test(batch: pa.RecordBatch) -> pa.Array:
+        coded = batch.column(column).dictionary_encode(null_encoding="encode")
+        answer = pa.array([holds(value) for value in coded.dictionary.to_pylist()], pa.bool_())
+        return answer.take(coded.indices)
+
+    return test
+
+
+def _digits(time: datetime | None) -> str:
+    return time.strftime("%Y%m%d%H%M%S") if time else ""
+
+
+def _put_between(since: str, until: str) -> Test:
+    """Put date and time as the MQMD has them: digits, which sort as the times do. Blank ones fit no window."""
+
+    def test(batch: pa.RecordBatch) -> pa.Array:
+        put = pc.binary_join_element_wise(batch.column("put_date"), batch.column("put_time"), "")
+        tests = [pc.match_substring_regex(put, "^[0-9]{16}$")]
+        tests += [pc.greater_equal(put, pa.scalar(since, put.type))] if since else []
+        tests += [pc.less(put, pa.scalar(until, put.type))] if until else []
+        return reduce(pc.and_, tests)
+
+    return test
+
+
+def _has_property(condition: Condition) -> Test:
+    """Whether the JSON of the properties has the name, with the beginning of the value up to a wildcard (rule 2)."""
+    value = str(condition.value)
+    stop = min((value.index(one) for one in "*?" if one in value), default=len(value))
+    start = json.dumps(value[:stop], ensure_ascii=False)[:-1]
+    text = f"{json.dumps(condition.question.subject, ensure_ascii=False)}: {start}"
+    return lambda batch: pc.match_substring(batch.column("properties"), text)

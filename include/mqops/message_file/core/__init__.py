@@ -1,0 +1,1 @@
+"""The text format, and which messages of a file are put. Pure."""

@@ -1,0 +1,202 @@
+"""Export: chosen messages of a live queue, or of a snapshot, to a new private file (rule 1 of `mqops.message_file`)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, TypeAlias
+
+import pyarrow as pa
+
+from mqops.clock import utc
+from mqops.errors import LakeError, SettingsError
+from mqops.lake.files import FILE_MODE, lake_errors, make_durable, make_folder
+from mqops.lake.parquet import read_parquet, write_parquet
+from mqops.look.core.criteria import Criteria
+from mqops.look.find import live_batches, recorded_batches
+from mqops.look.search import Search
+from mqops.message_file.core.text import text_of
+from mqops.mq.inquire import queue_manager_name
+from mqops.mq.session import RawMessage, Session
+from mqops.observe.arrow import SNAPSHOT
+from mqops.observe.batches import record_batches
+from mqops.observe.core.decode import Browsed
+from mqops.printable import printable
+from mqwire.structures import MQMD_LAYOUT
+
+Form: TypeAlias = Literal["text", "parquet"]
+_ROWS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What an export wrote. `bytes` of all bodies; `sha256` of the messages, as a load names them."""
+
+    file: str
+    queue_manager: str
+    queue: str
+    form: Form
+    messages: int
+    bytes: int
+    sha256: str
+
+
+class Fingerprint:
+    """The digest of messages in their order: that of a file, whatever its format (rule 4)."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+        self.messages = 0
+        self.bytes = 0
+
+    def over(self, messages: Iterable[tuple[bytes, bytes]]) -> Iterator[RawMessage]:
+        """The same messages; each is taken into account as it is given."""
+        for md, body in messages:
+            self._digest.update(len(body).to_bytes(8) + md + body)
+            self.messages += 1
+            self.bytes += len(body)
+            yield RawMessage(md, body)
+
+    def hex(self) -> str:
+        """The digest of the messages so far."""
+        return self._digest.hexdigest()
+
+
+def export_queue(session: Session, queue: str, file: Path, form: Form, wanted: Criteria) -> Exported:
+    """Export the messages of a live queue that fit. The queue is browsed.
+
+    Raises:
+        MQError: the queue cannot be browsed. No file is left.
+        SettingsError: the file is there already.
+        LakeError: the disk refused.
+    """
+    browsed = Browsed(queue_manager=queue_manager_name(session), queue=queue, observed_at=utc())
+    return _export(browsed, live_batches(session, [queue]), file, form, wanted)
+
+
+def export_snapshot(folder: Path, queue: str, file: Path, form: Form, wanted: Criteria) -> Exported:
+    """Export the messages of a queue that a snapshot has and that fit.
+
+    Parameters: `folder` of Parquet files.
+
+    Raises:
+        SettingsError: the file is there already, or the snapshot has no message of the queue.
+        LakeError: the snapshot cannot be read, or the disk refused.
+    """
+    heads = recorded_batches(folder, ["queue_manager", "observed_at"], [queue])
+    head = next((batch.slice(0, 1).to_pylist()[0] for batch in heads if batch.num_rows), None)
+    if head is None:
+        raise SettingsError(f"The snapshot in {folder} has no message of {queue}")
+    browsed = Browsed(queue_manager=head["queue_manager"], queue=queue, observed_at=head["observed_at"])
+    columns = {"md", "body", *Search(wanted).columns}
+    return _export(browsed, recorded_batches(folder, columns, [queue]), file, form, wanted)
+
+
+def _export(browsed: Browsed, batches: Iterable[pa.RecordBatch], file: Path, form: Form, wanted: Criteria) -> Exported:
+    search, fingerprint = Search(wanted), Fingerprint()
+    messages = fingerprint.over(_fitting(batches, search))
+    (_write_text if form == "text" else _write_parquet)(file, browsed, messages)
+    return Exported(
+        file=str(file),
+        queue_manager=browsed.queue_manager,
+        queue=browsed.queue,
+        form=form,
+        messages=fingerprint.messages,
+        bytes=fingerprint.bytes,
+        sha256=fingerprint.hex(),
+    )
+
+
+def _fitting(batches: Iterable[pa.RecordBatch], search: Search) -> Iterator[tuple[bytes, bytes]]:
+    """MQMD and body of the messages that fit, in their order."""
+    for batch in batches:
+        for row in batch.select(["md", "body"]).take(pa.array(search.fitting(batch), pa.int64())).to_pylist():
+            yield row["md"], row["body"]
+
+
+def _write_text(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> None:
+    about = (
+        f"Qmgr  = {printable(browsed.queue_manager)}",
+        f"Queue = {printable(browsed.queue)}",
+        f"Seen  = {browsed.observed_at.isoformat()}",
+    )
+    with _new_file(file) as stream:
+        for chunk in text_of(((got.md, got.body) for got in messages), about):
+            stream.write(chunk)
+
+
+def _write_parquet(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> None:
+    with _new_name(file) as folder:
+        make_folder(folder)
+        write_parquet(folder, SNAPSHOT, record_batches(browsed, messages))
+        make_durable(folder)
+
+
+@contextmanager
+def _new_file(file: Path) -> Iterator[BinaryIO]:
+    """A private file that has its name when it is whole and on disk."""
+    with _new_name(file) as temporary:
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, FILE_MODE)
+        with open(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+@contextmanager
+def _new_name(file: Path) -> Iterator[Path]:
+    """A name beside a file, whose content gets the file's name at the end; it is removed after an error.
+
+    Raises:
+        SettingsError: the file is there already.
+        LakeError: the disk refused.
+    """
+    temporary = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+    with lake_errors(file):
+        _refuse_existing(file)
+        try:
+            yield temporary
+            _refuse_existing(file)
+            temporary.rename(file)
+            _sync_folder(file)
+        except BaseException:
+            _remove(temporary)
+            raise
+
+
+def _refuse_existing(file: Path) -> None:
+    if os.path.lexists(file):
+        raise SettingsError(f"{file} is there already: name a new file, nothing is overwritten")
+
+
+def _sync_folder(file: Path) -> None:
+    """Bring a file's name to disk. Raises `OSError`."""
+    descriptor = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir():
+            for one in path.iterdir():
+                one.unlink()
+            path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+
+
+def messages_of_folder(folder: Path) -> Iterator[tuple[bytes, bytes]]:
+    """MQMD and body of each message of a folder of Parquet files, in its order. Raises `LakeError`."""
+    for batch in read_parquet(folder, ["md", "body"], rows=_ROWS):
+        for row in batch.to_pylist():
+            if len(row["md"]) != MQMD_LAYOUT.length(2):
+                raise LakeError(f"{folder} has a message descriptor of {len(row['md'])} bytes: the file was damaged")
+            yield row["md"], row["body"]

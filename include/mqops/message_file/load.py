@@ -1,0 +1,233 @@
+"""Load the messages of a file (`mqops.message_file` has the rules): the plan, and acting on it. In one process."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+from mqops.act.approved_plan import read_approved_plan
+from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
+from mqops.act.destinations import Destinations, picture
+from mqops.act.in_process import act
+from mqops.act.mover_port import key_of
+from mqops.actions import Action
+from mqops.clock import utc, utc_now
+from mqops.command import command
+from mqops.counted import counted
+from mqops.decide.core import PlanSummary
+from mqops.decide.core.decided import DecidedRow
+from mqops.decide.core.protected import is_protected
+from mqops.decide.in_process import COPIED, row_of, write_plan
+from mqops.decide.preflight import preflight
+from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
+from mqops.lake.files import make_folder
+from mqops.lake.parquet import read_parquet, write_parquet
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.account import Account
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import About, Marker
+from mqops.ledger.file import LedgerFile
+from mqops.message_file import WORKFLOW
+from mqops.message_file.core.choice import load_actions
+from mqops.message_file.core.text import messages_in
+from mqops.message_file.export import Fingerprint, messages_of_folder
+from mqops.message_file.load_port import LoadPort
+from mqops.model import ActSummary
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import queue_manager_name
+from mqops.mq.session import Session
+from mqops.observe import snapshot
+from mqops.observe.arrow import SNAPSHOT
+from mqops.observe.batches import record_batches
+from mqops.observe.core.decode import Browsed
+from mqops.observe.originals import Originals
+from mqops.plan_row import RuleDecision, without_rule
+from mqops.prove.begun import begun
+from mqops.prove.load_record import Loads, read_load_record, write_load_record
+from mqops.undo.undo_port import TARGET_OPTIONS
+
+
+def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
+    """MQMD and body of each message of a file, in its order: a folder of Parquet files, or dmpmqmsg's text.
+
+    Raises:
+        SettingsError: the file is damaged, or cannot be read; the text names the line.
+        LakeError: the folder cannot be read, or is damaged.
+    """
+    if file.is_dir():
+        yield from messages_of_folder(snapshot.find(file)[1])
+        return
+    try:
+        with file.open("rb") as stream:
+            for message in messages_in(stream, name=str(file)):
+                yield message.md, message.body
+    except OSError as error:
+        raise SettingsError(f"{file} cannot be read: {error.strerror or error}") from error
+
+
+def fingerprint_of(file: Path) -> Fingerprint:
+    """The digest of a file's messages, all of which are read. Raises as `read_messages`."""
+    found = Fingerprint()
+    for _message in found.over(read_messages(file)):
+        pass
+    if not found.messages:
+        raise SettingsError(f"{file} has no message")
+    return found
+
+
+def refuse_target(session: Session, queue: str) -> None:
+    """Refuse to load onto the queues of mqops and of the queue manager, and onto transmission queues.
+
+    Raises:
+        SettingsError: it is such a queue, whatever name it is given.
+        MQError: the queue manager cannot be inquired.
+    """
+    there = Destinations(session).of(queue, "")
+    for name in (queue, there.queue):
+        if is_protected(name) and not name.startswith("SYSTEM.DEAD.LETTER.QUEUE"):
+            raise SettingsError(f"{name} is a queue of mqops or of the queue manager: nothing is loaded onto it")
+    if there.direct:
+        raise SettingsError(f"{queue} is a transmission queue: only the queue manager puts there")
+
+
+def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: str, *, again: bool) -> PlanSummary:
+    """Plan a load in `folder`, a new run's: snapshot, load.json, plan, plan.json, preflight.json. Nothing is put.
+
+    Parameters: `again` whether what earlier loads put is put once more.
+
+    Raises:
+        SettingsError: the file is damaged or empty.
+        InProgress: an earlier load of these messages on this queue was begun and is not finished.
+        MqopsError: the queue manager or the lake failed.
+    """
+    observed_at = utc()
+    with connect(connection) as session:
+        name = queue_manager_name(session)
+        found = _copy(file, folder, Browsed(queue_manager=name, queue=queue, observed_at=observed_at))
+        snapshot.finish(folder, name, (queue,), observed_at.isoformat(), whole=False)
+        earlier = loads_of(session, LedgerFile(folder.lake_folder, utc_now), found.hex(), queue)
+        _refuse_unfinished(earlier)
+        record = Loads(messages=found.hex(), queue=queue, file=str(file), earlier={one.digest for one in earlier})
+        write_load_record(folder, record)
+        on_queue, remarks = _on_queue(session, queue)
+    loaded = set() if again else {row for one in earlier.values() for row in one.acted}
+    if loaded:
+        runs = ", ".join(one.run for one in earlier)
+        remarks += (f"{counted(len(loaded), 'message')} of the file: put before by {runs}. With --again all are put",)
+    plan = write_plan(
+        folder,
+        _rows(folder, queue, loaded, on_queue),
+        workflow=WORKFLOW,
+        table=(f"load of {file}", found.hex(), ""),
+        remarks=remarks,
+    )
+    preflight(connection, folder, taken_from=(), target_options=TARGET_OPTIONS)
+    return plan
+
+
+def _copy(file: Path, folder: RunFolder, browsed: Browsed) -> Fingerprint:
+    """Write the run's snapshot; the file is whole where this returns. Raises as `fingerprint_of`."""
+    found = Fingerprint()
+    snapshot.begin(folder)
+    make_folder(folder.snapshot)
+    write_parquet(folder.snapshot, SNAPSHOT, record_batches(browsed, found.over(read_messages(file))))
+    if not found.messages:
+        raise SettingsError(f"{file} has no message")
+    return found
+
+
+def _on_queue(session: Session, queue: str) -> tuple[Counter[str], tuple[str, ...]]:
+    """How many of which messages are on the queue, and why that is not known."""
+    there = Destinations(session).of(queue, "")
+    why = there.why
+    if there.queue:
+        try:
+            return Counter(picture(session, there.queue, lambda got: key_of(got.md, got.body), whole=False)), ()
+        except PermanentMQError as error:
+            why = str(error)
+    return Counter(), (f"whether messages of the file are on {queue} already is not known: {why}",)
+
+
+def _rows(folder: RunFolder, queue: str, loaded: set[int], on_queue: Mapping[str, int]) -> Iterator[DecidedRow]:
+    messages = [row for batch in read_parquet(folder.snapshot, COPIED) for row in batch.to_pylist()]
+    actions = load_actions((row["msg_key"] for row in messages), loaded=loaded, on_queue=on_queue)
+    for number, (message, action) in enumerate(zip(messages, actions, strict=True)):
+        yield DecidedRow(row_of(number, message, _decision(action, queue)))
+
+
+def _decision(action: Action, queue: str) -> RuleDecision:
+    decision = without_rule(action)
+    if action is Action.LOAD:
+        decision["dest_q"], decision["header"], decision["unit_group"] = queue, True, f"{queue}@"
+    return decision
+
+
+def act_load(
+    connection: MqConnection,
+    folder: RunFolder,
+    *,
+    approved: str = "",
+    unit_size: int = DEFAULT_UNIT_SIZE,
+    about: About | None = None,
+) -> ActSummary:
+    """Act on the plan of a load, or finish what an earlier execution began.
+
+    Raises:
+        PlanChanged: the plan is not the approved one, or another load of these messages was begun since it was made.
+        InProgress: somebody loads these messages onto this queue.
+        MqopsError: what was committed stays, everything else is as before; call again to go on.
+    """
+    what = read_load_record(folder)
+    if what is None:
+        raise SettingsError(f"Run {folder.run} is not a load")
+    approved_plan = read_approved_plan(folder, approved)
+    with _all_loads_of(folder, what).lock(), Originals(folder.snapshot) as originals:
+        with connect(connection) as session:
+            others = loads_of(session, LedgerFile(folder.lake_folder, utc_now), what.messages, what.queue)
+        if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
+            raise PlanChanged("Another load of these messages was begun after this one was planned. Plan it again")
+        port = partial(LoadPort, original=originals, now=utc)
+        about_load = {**(about or {}), "loads": what.messages, "into": what.queue, "file": Path(what.file).name}
+        return act(connection, folder, unit_size=unit_size, approved=approved, about=about_load, port=port, needs=())
+
+
+def _all_loads_of(folder: RunFolder, what: Loads) -> RunFolder:
+    """A folder whose lock all loads of the same messages share: LAKE/<queue manager>/loads/<digest>."""
+    return RunFolder(folder.lake_folder / "loads" / what.messages[:32]).create()
+
+
+def loads_of(session: Session, ledger: LedgerFile, messages: str, queue: str) -> dict[PlanIdentity, Account]:
+    """The loads of these messages onto this queue that were ever begun. Raises `MQError`, `LedgerBroken`."""
+
+    def is_one(marker: Marker) -> bool:
+        return (marker.about.get("loads"), marker.about.get("into")) == (messages, queue)
+
+    return begun(session, ledger, is_one)
+
+
+def begun_loads(
+    connection: MqConnection, lake: Path, file: Path, queue: str
+) -> list[tuple[RunFolder, PlanIdentity, bool]]:
+    """The loads of a file onto a queue that were ever begun, and whether some of each is still to be done.
+
+    Raises as `fingerprint_of` and `loads_of`.
+    """
+    found = fingerprint_of(file)
+    with connect(connection) as session:
+        folder = RunFolder.at(lake, queue_manager_name(session), "any").lake_folder
+        if not (folder / "ledger").exists():
+            return []
+        earlier = loads_of(session, LedgerFile(folder, utc_now), found.hex(), queue)
+    return [(RunFolder(folder / "runs" / plan.run), plan, bool(sums.open_lanes)) for plan, sums in earlier.items()]
+
+
+def _refuse_unfinished(earlier: Mapping[PlanIdentity, Account]) -> None:
+    for one, sums in earlier.items():
+        if sums.open_lanes:
+            finish = command("mqops", "resume", one.run, "--finish")
+            raise InProgress(
+                f"Load {one.run} of these messages was begun and is not finished. To finish it: load the file with "
+                f"--run, or `{finish}`"
+            )

@@ -1,0 +1,32 @@
+"""The plans that were ever begun, by what their "issued" markers say: on the ledger queue and in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain
+
+from mqops.ledger.core.account import Account, account
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.core.marker import Marker
+from mqops.ledger.file import LedgerFile
+from mqops.ledger.queue import LedgerQueue
+from mqops.mq.session import Session
+
+
+def begun(session: Session, ledger: LedgerFile, is_one: Callable[[Marker], bool]) -> dict[PlanIdentity, Account]:
+    """The plans whose "issued" marker is one that is asked for, with what all of their markers say.
+
+    Raises `MQError`, `LedgerBroken`.
+    """
+    queue = LedgerQueue(session, ledger.keys)
+    try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
+        waiting = list(queue.markers())
+    finally:
+        queue.close()
+    found: dict[PlanIdentity, Account] = {}
+    for marker in chain([one for one in waiting if one.kind == "issued"], ledger.markers(kind="issued")):
+        mine = PlanIdentity(run=marker.run, digest=marker.plan)
+        if mine not in found and is_one(marker):
+            here = [one for one in waiting if (one.run, one.plan) == (mine.run, mine.digest)]
+            found[mine] = account({one.unit: one for one in chain(here, ledger.markers(plan=mine))}.values())
+    return found

@@ -1,0 +1,69 @@
+"""The endless loop of T12b: a queue triggers, its run leaves everything as it was, and the queue triggers again.
+
+What a run does is not known for a DAG of somebody else. So the queue is looked at when a run is about to start: if its
+first message and its depth are what they were when the last run started, that run has not changed the queue. An empty
+queue is no loop. Nothing here asks a queue manager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mqops.counted import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What a queue looks like.
+
+    Parameters: `first` the identity of its first message, "" where it is empty; `depth` in messages; `backouts` of the
+    first message (BackoutCount).
+    """
+
+    first: str
+    depth: int
+    backouts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unchanged:
+    """The runs in a row that were started while a queue looked the same.
+
+    Parameters: `first` and `depth` as of `Sight`; `runs` how many.
+    """
+
+    first: str = ""
+    depth: int = 0
+    runs: int = 0
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Unchanged:
+        """What `to_json` made."""
+        return cls(first=str(value["first"]), depth=int(value["depth"]), runs=int(value["runs"]))
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+    def before_start(self, sight: Sight) -> Unchanged:
+        """The same for the queue as it looks now, before the next run starts."""
+        if sight.first and (sight.first, sight.depth) == (self.first, self.depth):
+            return self
+        return Unchanged(first=sight.first, depth=sight.depth)
+
+    def started(self) -> Unchanged:
+        """A run was started, or several at once."""
+        return Unchanged(first=self.first, depth=self.depth, runs=self.runs + 1)
+
+
+def loop(queue: str, seen: Unchanged, sight: Sight, *, most: int) -> str:
+    """Why no more runs start, or nothing. Parameters: `seen` from `before_start`; `most` runs in a row."""
+    if not sight.first or seen.runs < most:
+        return ""
+    backed_out = f", its BackoutCount is {sight.backouts}" if sight.backouts else ""
+    return (
+        f"a closed loop (T12b): {counted(seen.runs, 'run')} in a row left the queue {queue} as it was. Its first "
+        f"message is still there{backed_out}. No run starts until the queue changes: move or mend that message"
+    )

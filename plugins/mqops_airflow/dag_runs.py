@@ -1,0 +1,67 @@
+"""Starts a run of another DAG, as Airflow's TriggerDagRunOperator does, but many in one task and with an answer.
+
+The operator starts one run for each task instance, and a task instance costs seconds. Airflow has no public call for a
+task to start a run, so this sends the message that the operator's task sends (`airflow.sdk.execution_time`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from mqops.trigger.core.trigger_message import Start
+
+NOT_FOUND = 404
+REFUSED = 400
+"""HTTP codes of Airflow's own API: no such DAG; a DAG that has import errors, or does not take this run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What Airflow says. Parameters: `again` the run was there already; `refused` why there is no run, in words."""
+
+    again: bool = False
+    refused: str = ""
+
+
+def start_run(context: Context, start: Start) -> Answer:
+    """Start a run. No run starts of a DAG that is paused: it would wait, and nobody would know.
+
+    Raises:
+        AirflowRuntimeError: Airflow's API does not answer; repeat it, nothing is started twice.
+    """
+    from airflow.sdk.execution_time.comms import ErrorResponse, TriggerDagRun  # noqa: PLC0415 - for running tasks only
+    from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS  # noqa: PLC0415
+
+    task_instance: Any = context["ti"]
+    try:
+        if task_instance.get_dag(start.dag_id).is_paused:
+            return Answer(refused=f"the DAG {start.dag_id} is paused")
+        said = SUPERVISOR_COMMS.send(TriggerDagRun(dag_id=start.dag_id, run_id=start.run_id, conf=start.conf))
+    except AirflowRuntimeError as error:
+        return Answer(refused=_why_not(start.dag_id, error))
+    if isinstance(said, ErrorResponse) and said.error != ErrorType.DAGRUN_ALREADY_EXISTS:
+        raise AirflowRuntimeError(said)
+    return Answer(again=isinstance(said, ErrorResponse))
+
+
+def _why_not(dag_id: str, error: AirflowRuntimeError) -> str:
+    """In words, why Airflow refuses the DAG; raises the error where it is no refusal."""
+    detail = error.error.detail or {}
+    if detail.get("status_code") == NOT_FOUND:
+        return f"there is no DAG {dag_id}"
+    if detail.get("status_code") == REFUSED:
+        return f"Airflow refuses a run of the DAG {dag_id}: {_message(detail)}"
+    raise error
+
+
+def _message(detail: Any) -> str:
+    """What Airflow's API said."""
+    while isinstance(detail, dict):
+        detail = detail.get("detail") or detail.get("message")
+    return str(detail)

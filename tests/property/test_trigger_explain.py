@@ -1,0 +1,218 @@
+"""Each condition for a trigger event broken, alone and with others: `mqops trigger explain` names exactly the broken
+ones, and the queue manager agrees by not triggering. Mended by the commands of the explanation, both agree again.
+
+MQOPS_TRIGGER_EXAMPLES says how many combinations of two and three are tried.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from explain_support import explained, next_message_triggers, queue_manager
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from mqlite_support import INPUT, Application, run_mqsc
+from pymqi import CMQC
+from trigger_support import Monitor, define
+
+from mqops.cli import main
+from mqops.trigger.core import FAILS, Explanation
+from mqwire.structures import MQTM
+
+EXAMPLES = int(os.environ.get("MQOPS_TRIGGER_EXAMPLES", "12"))
+BY_MQSC = {
+    "T01 put": "ALTER QLOCAL(APP) PUT(DISABLED)",
+    "T01 full": "ALTER QLOCAL(APP) MAXDEPTH(0)",
+    "T05": "ALTER QLOCAL(APP) GET(DISABLED)",
+    "T06 missing": "DELETE PROCESS(P)",
+    "T06 blank": "ALTER QLOCAL(APP) PROCESS(' ')",
+    "T07 missing": "ALTER QLOCAL(APP) INITQ(IQ2)",
+    "T07 blank": "ALTER QLOCAL(APP) INITQ(' ')",
+    "T07 remote": "ALTER QLOCAL(APP) INITQ(R)",
+    "T07 transmission": "ALTER QLOCAL(APP) INITQ(X)",
+    "T07 put": "ALTER QLOCAL(IQ) PUT(DISABLED)",
+    "T07 get": "ALTER QLOCAL(IQ) GET(DISABLED)",
+    "T09": "ALTER QLOCAL(APP) NOTRIGGER",
+    "T10": "ALTER QLOCAL(APP) TRIGTYPE(NONE)",
+    "T14": "ALTER QLOCAL(APP) MSGDLVSQ(FIFO) DEFPRTY(0) TRIGMPRI(5)",
+}
+BREAKS = [*BY_MQSC, "T03", "T03a", "T04", "T08"]
+OTHER_QUEUES = """\
+DEFINE QLOCAL(OTHER) INITQ(IQ)
+DEFINE QLOCAL(X) USAGE(XMITQ)
+DEFINE QREMOTE(R) RNAME(THERE) RQMNAME(QM2) XMITQ(X)
+"""
+BASE = {"FIRST": "TRIGTYPE(FIRST)", "EVERY": "TRIGTYPE(EVERY)", "DEPTH": "TRIGTYPE(DEPTH) TRIGDPTH(2)"}
+
+
+@dataclass
+class Scene:
+    """A queue APP that is broken so, a trigger monitor unless T08 is broken, and the program that serves APP."""
+
+    application: Application
+    uncommitted: Application
+    server: Application
+    served: Any
+    monitor: Monitor | None
+    breaks: frozenset[str]
+
+    def monitored(self, queue: str) -> None:
+        """Have a trigger monitor serve this initiation queue, and no other one."""
+        if self.monitor:
+            self.monitor.stop()
+        self.monitor = Monitor(queue)
+
+
+@contextmanager
+def scene(breaks: frozenset[str], kind: str, platform: str) -> Iterator[Scene]:
+    """One message less than triggers is on APP; with T03 broken one more for FIRST, none for DEPTH."""
+    with queue_manager(platform, OTHER_QUEUES) as application:
+        define(f"NOTRIGGER {BASE[kind]}")
+        uncommitted, server = Application(), Application()
+        committed, not_committed = messages(breaks, kind)
+        for _ in range(committed):
+            application.put("APP")
+        for _ in range(not_committed):
+            uncommitted.put("APP", options=CMQC.MQPMO_SYNCPOINT)
+        run_mqsc("ALTER QLOCAL(APP) TRIGGER\nCLEAR QLOCAL(IQ)")  # T13 makes a trigger message
+        monitor = None if "T08" in breaks else Monitor()
+        if monitor:
+            monitor.messages()  # T13c makes one, too
+        served = server.open("APP", INPUT) if "T04" in breaks else None
+        here = Scene(application, uncommitted, server, served, monitor, breaks)
+        for name in sorted(breaks & BY_MQSC.keys(), reverse=True):  # a type only while triggering is on
+            run_mqsc(BY_MQSC[name])
+        try:
+            yield here
+        finally:
+            for one in (uncommitted, server, *([here.monitor.application] if here.monitor else [])):
+                if one.manager.is_connected:
+                    one.manager.disconnect()
+
+
+def messages(breaks: frozenset[str], kind: str) -> tuple[int, int]:
+    """How many messages are on APP at first: committed ones, and those of a unit of work."""
+    there = int((kind == "DEPTH") != ("T03" in breaks))
+    if "T03a" not in breaks:
+        return there, 0
+    return (0, there) if kind == "DEPTH" else (there, 1)
+
+
+def possible(breaks: frozenset[str]) -> frozenset[str]:
+    """Without those that cannot be beside another: a queue with GET(DISABLED) is not opened by its program."""
+    return breaks - {"T04"} if "T05" in breaks else breaks
+
+
+def expected(breaks: frozenset[str], kind: str, platform: str) -> set[str]:
+    """The conditions that fail, by IBM's page."""
+    failing = {name.partition(" ")[0] for name in breaks - {"T03", "T03a", "T04"}}
+    if {"T07 missing", "T07 blank", "T07 remote", "T07 transmission"} & breaks:
+        failing.add("T08")  # nobody serves the queue that INITQ names, or there is none
+    if platform != "zos":
+        failing.discard("T05")
+    kind = "NONE" if "T10" in breaks else kind
+    if "T04" in breaks and kind != "EVERY":
+        failing.add("T04")
+    there = sum(messages(breaks, kind))
+    if (kind == "FIRST" and there) or (kind == "DEPTH" and not there):
+        failing.add("T03")
+    return failing
+
+
+def failing(found: Explanation) -> set[str]:
+    return {one.id for one in found.conditions if one.state == FAILS}
+
+
+def broken_and_mended(breaks: frozenset[str], kind: str, platform: str, *, by_pcf: bool) -> None:
+    breaks = possible(breaks)
+    with scene(breaks, kind, platform) as here:
+        wrong = expected(breaks, kind, platform)
+        found = explained()
+        assert failing(found) == wrong
+        assert found.would_trigger == (not wrong)
+        assert next_message_triggers(here.application) == found.would_trigger
+        if wrong:
+            mended(here, kind, by_pcf=by_pcf)
+
+
+def mended(here: Scene, kind: str, *, by_pcf: bool) -> None:
+    """What no command does is done by hand, the rest by the very commands that explain has. The message that waits gets
+    its trigger message, and the next one triggers, too."""
+    here.uncommitted.manager.commit()
+    here.server.manager.disconnect()
+    if "T01 full" in here.breaks:
+        run_mqsc("ALTER QLOCAL(APP) MAXDEPTH(9)")
+    before, waiting = explained(), here.application.depth("APP")
+    if by_pcf:
+        arguments = ["trigger", "explain", "APP", "QM1", "--fix", "--yes", "--json", "--applicid", "serve"]
+        CliRunner().invoke(main, arguments, catch_exceptions=False)
+    else:
+        for command in before.fixes():
+            run_mqsc(command)
+    initiation = initiation_queue(here.application)
+    if not any(one.id == "T08" and one.state == "holds" for one in explained().conditions):
+        here.monitored(initiation)
+    left, made = failing(explained()), triggered(here)
+    assert left <= {"T03", "T09"}
+    assert made or not ((waiting and kind == "FIRST") or "T09" in left)  # DEPTH switches itself off with each
+    run_mqsc("ALTER QLOCAL(APP) GET(ENABLED)")  # it keeps no trigger message from being made, but on z/OS
+    serve(here.application, 1 if kind == "DEPTH" else 0)
+    assert explained().would_trigger
+    assert next_message_triggers(here.application, initiation)
+    assert triggered(here)
+
+
+def initiation_queue(application: Application) -> str:
+    """What INITQ of APP names now."""
+    opened = application.open("APP", CMQC.MQOO_INQUIRE)
+    name = opened.inquire(CMQC.MQCA_INITIATION_Q_NAME).decode().strip()
+    opened.close()
+    return str(name)
+
+
+def triggered(here: Scene) -> bool:
+    """Whether the monitor gets a trigger message for APP."""
+    assert here.monitor
+    found = here.monitor.messages()
+    names = [MQTM.unpack(body, encoding=md.Encoding, ccsid=md.CodedCharSetId).q_name for md, body in found]
+    return "APP" in names
+
+
+def serve(application: Application, left: int) -> None:
+    """Work as the queue's program does: get what is there but for `left` messages; it closes the queue between."""
+    while application.depth("APP") > left:
+        application.get("APP")
+    while application.depth("APP") < left:
+        application.put("APP")
+    if left:
+        run_mqsc("ALTER QLOCAL(APP) TRIGGER")
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_T01_T14_a_condition_that_is_broken_alone_is_named_and_mended(name: str) -> None:
+    kind = "DEPTH" if name in {"T03", "T09"} else "FIRST"
+    broken_and_mended(frozenset({name}), kind, "zos" if name == "T05" else "unix", by_pcf=name in {"T06 blank", "T10"})
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate],
+)
+@given(
+    breaks=st.frozensets(st.sampled_from(BREAKS), min_size=2, max_size=3),
+    kind=st.sampled_from(sorted(BASE)),
+    platform=st.sampled_from(["unix", "zos"]),
+    by_pcf=st.booleans(),
+)
+def test_T01_T14_conditions_that_are_broken_together_are_named_and_mended(
+    breaks: frozenset[str], kind: str, platform: str, by_pcf: bool
+) -> None:
+    broken_and_mended(breaks, kind, platform, by_pcf=by_pcf)

@@ -1,0 +1,234 @@
+"""`mqops doctor`: each check holds on a queue manager that has everything, and fails alone where one thing is wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from mq_support import DLQ, Manager, dead_letter
+
+from mqops.cli import main
+from mqops.doctor import here
+from mqops.doctor import queue_manager as live
+from mqops.doctor.check import State
+from mqops.doctor.needs import LEDGER
+from mqops.ledger.queue import DEFINITION
+from mqops.mq.connection import connect
+
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    dlq_rules: {rules: a.rules}
+"""
+
+
+def java(home: Path, version: str) -> str:
+    """A folder with a program that answers as Java of a version does, without its start-up time."""
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "java").write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    (home / "bin" / "java").chmod(0o755)
+    return str(home)
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE CHANNEL(MQOPS.SVRCONN) CHLTYPE(SVRCONN)\n")
+
+
+@pytest.fixture
+def doctor(manager, mqops_here, tmp_path, monkeypatch):
+    """Runs `mqops doctor QM1 --json`: check → (state, found, do). The exit code must fit the states."""
+    monkeypatch.setenv("JAVA_HOME", java(tmp_path / "java", "17.0.9"))
+    (tmp_path / "estate.yaml").write_text(ESTATE)
+    (tmp_path / "a.rules").write_text("ACTION(FWD) FWDQ(A)\n")
+    monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
+
+    def run(*options: str, name: str = "QM1", **more: str) -> dict[str, tuple[str, str, str]]:
+        answer = CliRunner().invoke(main, ["doctor", name, "--json", *options], env=more)
+        found = json.loads(answer.stdout)
+        rows = {one["check"]: (one["state"], one["found"], one["do"]) for one in found["checks"]}
+        assert len(rows) == len(found["checks"])
+        fails = "fails" in {state for state, _, _ in rows.values()}
+        assert (answer.exit_code, found["ok"]) == (int(fails), not fails)
+        return rows
+
+    return run
+
+
+def failing(rows: dict[str, tuple[str, str, str]]) -> dict[str, tuple[str, str]]:
+    return {name: (found, do) for name, (state, found, do) in rows.items() if state == "fails"}
+
+
+def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    before = manager.messages(DLQ)
+    rows = doctor()
+    assert {state for state, _, _ in rows.values()} == {"holds"}
+    assert list(rows) == [
+        *("connection", "platform", "channel", "authorities", "ledger queue", "ledger", "ledger access"),
+        *("dead-letter queue", "MAXMSGL", "clock", "estate"),
+        *("lake", "ledger key", "unfinished runs", "stop", "Spark", "versions"),
+    ]
+    assert rows["platform"][1].startswith("UNIX, command level ")
+    assert "pymqi 1." in rows["versions"][1]
+    assert "libmqm" in rows["versions"][1]
+    assert manager.messages(DLQ) == before
+    assert manager.depth("MQOPS.LEDGER") == 0
+    assert not (tmp_path / "lake").exists()
+
+
+@pytest.mark.parametrize(
+    ("mqsc", "check", "says"),
+    [
+        ("DELETE QLOCAL(MQOPS.LEDGER)", "ledger queue", ("MQRC_UNKNOWN_OBJECT_NAME", f"Define it: {DEFINITION}")),
+        ("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(2)", "ledger queue", ("it is full", "mqops ledger drain")),
+        ("ALTER QLOCAL(MQOPS.LEDGER) PUT(DISABLED)", "ledger queue", ("PUT(DISABLED)", "PUT(ENABLED)")),
+        ("ALTER QLOCAL(MQOPS.LEDGER) MAXMSGL(1000)", "ledger queue", ("MAXMSGL(1000)", "MAXMSGL(4194304)")),
+        ("ALTER QLOCAL(MQOPS.LEDGER) DEFPSIST(NO)", "ledger queue", ("DEFPSIST(NO)", "DEFPSIST(YES)")),
+        ("ALTER QLOCAL(MQOPS.LEDGER) NOSHARE", "ledger queue", ("NOSHARE", "ALTER QLOCAL(MQOPS.LEDGER) SHARE")),
+        ("ALTER QMGR DEADQ(' ')", "dead-letter queue", ("has no dead-letter queue", "ALTER QMGR DEADQ")),
+        ("ALTER QMGR DEADQ(NOT.THERE)", "dead-letter queue", ("which is not there", "DEFINE QLOCAL(NOT.THERE)")),
+        (f"ALTER QLOCAL({DLQ}) PUT(DISABLED)", "dead-letter queue", ("PUT(DISABLED)", "PUT(ENABLED)")),
+        (f"ALTER QLOCAL({DLQ}) MAXMSGL(1000)", "dead-letter queue", ("MAXMSGL 1000", "MAXMSGL(4194304)")),
+        ("ALTER QMGR MAXMSGL(50000)", "MAXMSGL", ("has 50000, and these queues more", "ALTER QMGR MAXMSGL(4194304)")),
+        ("DELETE QLOCAL(A)", "estate", ("a.rules:1: FWDQ A does not exist", "Define it")),
+        (
+            "SET AUTHREC PROFILE('MQOPS.**') OBJTYPE(QUEUE) PRINCIPAL('shop') AUTHADD(PUT)",
+            "ledger access",
+            ("principal shop (profile MQOPS.**)", "Take PUT"),
+        ),
+    ],
+)
+def test_one_thing_is_wrong_and_it_says_what_to_do(doctor, manager, mqsc, check, says):
+    manager.mqsc(mqsc + "\n")
+    rows = failing(doctor())
+    assert all(text in told for text, told in zip(says, rows[check], strict=True))
+    named_by_the_estate_too = "DEADQ" in mqsc or "DELETE" in mqsc
+    assert set(rows) == ({check, "estate"} if named_by_the_estate_too else {check})
+
+
+def test_a_channel_that_is_too_short_for_the_longest_message(manager, doctor, monkeypatch):
+    connection = manager.connection
+    with connect(connection) as session:
+        local = live.channel(session, connection)
+        client = type(connection)(
+            queue_manager="QM1",
+            channel="MQOPS.SVRCONN",
+            conn_name="localhost(1414)",
+            environment=connection.environment,
+        )
+        holds = live.channel(session, client)
+        manager.mqsc("ALTER CHANNEL(MQOPS.SVRCONN) CHLTYPE(SVRCONN) MAXMSGL(1000)\n")
+        short = live.channel(session, client)
+    assert (local.state, holds.state, short.state) == (State.HOLDS, State.HOLDS, State.FAILS)
+    assert "without TLS" in holds.found
+    assert short.do == "ALTER CHANNEL(MQOPS.SVRCONN) CHLTYPE(SVRCONN) MAXMSGL(4194304)"
+
+
+def test_authorities_that_are_lacking_are_named_with_the_command_that_gives_them(manager, doctor):
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    least = "CONNECT,INQ,DSP"
+    manager.mqsc(
+        f"SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD({least})\n"
+        "SET AUTHREC PROFILE('**') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(INQ,DSP,BROWSE,GET)\n"
+        "SET AUTHREC PROFILE('SYSTEM.ADMIN.COMMAND.QUEUE') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT)\n"
+    )
+    connection = json.dumps({"queue_manager": "QM1", "user": "app", "password": "secret"})
+    rows = failing(doctor(MQOPS_CONNECTION=connection))
+    found, do = rows["authorities"]
+    assert "PUT on MQOPS.LEDGER lacking" in found
+    assert f"PUT, PASSALL, PASSID, SETALL on {DLQ} lacking" in found
+    assert "SET AUTHREC PROFILE('A') OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(PUT,PASSALL,PASSID,SETALL)" in do
+    assert "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(SETALL)" in do
+    assert "MQRC_NOT_AUTHORIZED" in rows["ledger queue"][0]
+
+
+def test_a_queue_manager_that_is_not_reached_leaves_its_checks_unknown(doctor):
+    rows = doctor(name="QM9")
+    assert failing(rows).keys() == {"connection"}
+    assert "MQRC_Q_MGR_NAME_ERROR (2058)" in rows["connection"][1]
+    assert rows["ledger queue"][0] == rows["clock"][0] == "unknown"
+    assert rows["lake"][0] == rows["Spark"][0] == "holds"
+
+
+def test_the_clock_is_compared_with_the_time_in_the_answer_of_the_queue_manager(manager):
+    with connect(manager.connection) as session:
+        right = live.clock(session, lambda: datetime.now(UTC))
+        slow = live.clock(session, lambda: datetime.now(UTC) - timedelta(minutes=2))
+        fast = live.clock(session, lambda: datetime.now(UTC) + timedelta(minutes=2))
+    assert right.state is State.HOLDS
+    assert (slow.state, fast.state) == (State.FAILS, State.FAILS)
+    assert " s ahead of " in slow.found
+    assert " s behind " in fast.found
+
+
+def test_a_run_that_was_begun_and_a_stop_are_told_with_the_command_that_goes_on(doctor, manager, mqops_here, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    mqops_here("dlq", "run", DLQ, "QM1", "--once", text="ACTION(RETRY)\n")
+    (run,) = (tmp_path / "lake" / "QM1" / "runs").iterdir()
+    assert not failing(doctor())
+    (run / "summary.json").unlink()
+    mqops_here("stop", "-m", "QM1", "--why", "full moon")
+    rows = failing(doctor())
+    assert rows.keys() == {"unfinished runs", "stop"}
+    assert f"mqops resume {run.name} --finish -m QM1" in rows["unfinished runs"][1]
+    assert "full moon" in rows["stop"][0]
+    assert rows["stop"][1] == "To go on: `mqops resume -m QM1`"
+
+
+def test_a_damaged_ledger_and_a_key_that_others_may_read(doctor, manager, mqops_here, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    mqops_here("dlq", "run", DLQ, "QM1", "--once", text="ACTION(RETRY)\n")
+    ledger = tmp_path / "lake" / "QM1" / "ledger"
+    lines = (ledger / "ledger.jsonl").read_bytes()
+    (ledger / "ledger.jsonl").write_bytes(lines.replace(b'"kind":"acted"', b'"kind":"wrong"'))
+    assert failing(doctor()).keys() == {"ledger"}
+    (ledger / "ledger.jsonl").write_bytes(lines)
+    (ledger / "keys.json").chmod(0o644)
+    assert "chmod 600" in failing(doctor())["ledger key"][0]
+
+
+def test_a_lake_that_others_can_write_to(doctor, tmp_path):
+    (tmp_path / "lake").mkdir()
+    (tmp_path / "lake").chmod(0o777)
+    found, _do = failing(doctor())["lake"]
+    assert "Other users can write to" in found
+
+
+def test_a_lake_without_room(tmp_path, monkeypatch):
+    monkeypatch.setattr(here, "LEAST_ROOM", 1 << 60)
+    check = here.lake(tmp_path / "lake")
+    assert check.state is State.FAILS
+    assert check.do.startswith("Make room")
+
+
+def test_spark_needs_a_java_that_it_runs_on(tmp_path):
+    old = here.spark(None, "QM1", {"JAVA_HOME": java(tmp_path / "old", "1.8.0_392")})
+    none = here.spark(None, "QM1", {"JAVA_HOME": str(tmp_path / "nothing")})
+    secret = {
+        "JAVA_HOME": java(tmp_path / "new", "21.0.1"),
+        "AIRFLOW_CONN_SPARK_DEFAULT": "spark-connect://me:pass@host:15002",
+    }
+    good = here.spark(None, "QM1", secret)
+    assert (old.state, none.state, good.state) == (State.FAILS, State.UNKNOWN, State.HOLDS)
+    assert "connection spark_default (spark-connect)" in good.found
+    assert "pass" not in str(good)
+
+
+def test_the_table_for_people_has_every_check_and_the_numbers(manager, mqops):
+    manager.mqsc("ALTER QMGR DEADQ(' ')\n")
+    done: subprocess.CompletedProcess[str] = mqops("doctor", "QM1", expect=1, COLUMNS="80", MQOPS_ESTATE="")
+    assert "FAILS   dead-letter queue " in done.stdout
+    assert "to do: ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE)" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert done.stdout.splitlines()[-1].startswith("QM1: 1")
+
+
+def test_the_definition_that_an_error_names_has_all_that_the_doctor_asks_for():
+    assert all(one.mqsc(one.value) in f"{DEFINITION} USAGE(NORMAL)" for one in LEDGER.attributes)

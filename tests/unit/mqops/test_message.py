@@ -1,0 +1,356 @@
+"""`mqops message show` and `find`, on a live queue and on its snapshot: the same view, masked but for whom it names."""
+
+from __future__ import annotations
+
+import getpass
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mq_support import DLQ, dead_letter
+from pymqi import CMQC
+
+from mqops.lake.run import find_run
+from mqops.ledger.file import LedgerFile
+from mqwire import constants as c
+from mqwire.folder import folder
+from mqwire.rfh2 import MQRFH2
+from mqwire.structures import MQMD, MQMDE, MQTM, MQXQH
+
+GROUPED = {"MsgFlags": CMQC.MQMF_MSG_IN_GROUP, "MsgSeqNumber": 1}
+SECRET = "Grüße, IBAN DE89"
+TABLE = """\
+* MQOPS EXTENSIONS
+REASON(MQRC_UNKNOWN_OBJECT_NAME) DESTQ(A*) ACTION(RETRY)
+BODY('*NOTHING*') PROP('usr.country' = 'FR') ACTION(DISCARD)
+DESTQ(A) ACTION(RETRY) RETRY(3)
+APPLNAME(*) ACTION(IGNORE)
+ACTION(FWD) FWDQ(B)
+"""
+
+
+@pytest.fixture
+def mqops(mqops_here):
+    return mqops_here
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\n")
+
+
+def rfh2(body: bytes, *, inner: str = "MQSTR", ccsid: int = 1208) -> bytes:
+    header = MQRFH2(format=inner, encoding=c.MQENC_NATIVE, coded_char_set_id=ccsid)
+    usr = folder("usr", {"country": "DE", "customer": "Müller"})
+    return header.with_folders(usr, folder("jms", {"Dst": "queue:///A"})).pack() + body
+
+
+def estate(tmp_path: Path, *reveal: str) -> str:
+    path = tmp_path / "reveal_estate.yaml"
+    (tmp_path / "t.rules").write_text(TABLE)
+    manager = {"connection": "mq_qm1", "reveal": list(reveal), "dlq_rules": {"rules": "t.rules"}}
+    path.write_text(json.dumps({"lake": str(tmp_path / "lake"), "queue_managers": {"QM1": manager}}))
+    return str(path)
+
+
+@pytest.fixture(params=["live", "snapshot"])
+def view(request, manager, mqops, tmp_path):
+    """`view("show"|"find", QUEUE, ...)` on the live queue, or on a snapshot of it made then."""
+    made: list[str] = []
+    env = {"MQOPS_ESTATE": estate(tmp_path)}
+
+    def look(what: str, queue: str, *words: str, expect: int = 0, again: bool = False) -> Any:
+        if request.param == "snapshot" and not (again and made):
+            folder_of = json.loads(mqops("snapshot", queue, "-m", "QM1", "--json").stdout)["folder"]
+            made.append(Path(folder_of).name)
+        source = ["--snapshot", made[-1]] if request.param == "snapshot" else ["-m", "QM1"]
+        done = mqops("message", what, queue, *words, *source, "--json", expect=expect, **env)
+        return json.loads(done.stdout)
+
+    look.text = lambda what, queue, *words: (
+        mqops(  # type: ignore[attr-defined]
+            *("message", what, queue, *words),
+            *(["--snapshot", made[-1]] if request.param == "snapshot" else ["-m", "QM1"]),
+            **env,
+        ).stdout
+    )
+    return look
+
+
+def header(found: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(one for one in found["headers"] if one["name"] == name)
+
+
+def test_a_dead_letter_is_taken_apart_and_judged(manager, view):
+    ebcdic = SECRET.encode("cp500")
+    body = rfh2(ebcdic, ccsid=500)
+    dead = dead_letter(
+        "A", body, inner=("MQHRF2", c.MQENC_NATIVE, 1208), Report=c.MQRO_EXPIRATION | c.MQRO_PASS_MSG_ID, ReplyToQ="B"
+    )
+    (msg_id,) = manager.put(DLQ, [dead])
+    found = view("show", DLQ, msg_id.hex())
+    md = found["md"]
+    assert (md["Persistence"], md["MsgType"], md["Feedback"]) == ("MQPER_PERSISTENT", "MQMT_DATAGRAM", "MQFB_NONE")
+    assert (md["Report"], md["MsgId"]) == ("MQRO_PASS_MSG_ID + MQRO_EXPIRATION", msg_id.hex())
+    assert [one["name"] for one in found["headers"]] == ["MQDLH", "MQRFH2"]
+    dlh = header(found, "MQDLH")["fields"]
+    assert (dlh["Reason"], dlh["DestQName"], dlh["PutApplType"]) == ("MQRC_Q_FULL", "A", "MQAT_JAVA")
+    usr, jms = header(found, "MQRFH2")["folders"]
+    assert usr == {
+        "name": "usr",
+        "masked": True,
+        "elements": [
+            {"name": "country", "type": "", "value": "xx"},
+            {"name": "customer", "type": "", "value": "xxxxxx"},
+        ],
+    }
+    assert jms["elements"] == [{"name": "Dst", "type": "", "value": "queue:///A"}]
+    shown = found["body"]
+    assert (shown["text"], shown["hex"]) == ("xxxxx, xxxx xx99", "xx" * len(ebcdic))
+    assert (shown["ccsid"], shown["encoding"], shown["format"], shown["masked"]) == (
+        500,
+        c.MQENC_NATIVE,
+        "MQSTR",
+        True,
+    )
+    assert (found["origin"]["queue"], found["origin"]["queue_manager"], found["origin"]["by"]) == ("A", "QM1", "MQDLH")
+    verdicts = [(one["line"], one["verdict"], one["matches"], one["hidden_by"]) for one in found["rules"]]
+    assert verdicts == [
+        (2, "no match", False, 0),
+        (3, "no match", False, 0),
+        (4, "chosen", True, 0),
+        (5, "after the chosen rule", True, 0),
+        (6, "hidden", True, 5),
+    ]
+    assert found["rules"][0]["misses"] == [
+        {"keyword": "REASON", "wanted": "MQRC_UNKNOWN_OBJECT_NAME", "found": "MQRC_Q_FULL"}
+    ]
+    assert [one["found"] for one in found["rules"][1]["misses"]] == ["xxxxx, xxxx xx99", "xx"]
+    text = view.text("show", DLQ, msg_id.hex())
+    assert "    Persistence       MQPER_PERSISTENT\n" in text
+    assert "    line 6: FWD to B: matches, hidden by the IGNORE at line 5\n" in text
+    assert "        REASON(MQRC_UNKNOWN_OBJECT_NAME): the message has MQRC_Q_FULL\n" in text
+    for word in ("IBAN", "Grüße", "Müller", ebcdic.hex(), SECRET.encode().hex()):
+        assert word not in text + json.dumps(found, ensure_ascii=False)
+
+
+def test_transmission_headers_extensions_and_trigger_messages_are_decoded(manager, view):
+    inner = MQMD(version=1, format=c.MQFMT_MD_EXTENSION, user_identifier="alice", persistence=1, coded_char_set_id=819)
+    sent = MQXQH(remote_q_name="FAR", remote_q_mgr_name="QM9", msg_desc=inner).pack()
+    mde = MQMDE(format="MQSTR", coded_char_set_id=819, encoding=c.MQENC_NATIVE, msg_seq_number=7).pack()
+    trigger = MQTM(q_name="APP.IN", process_name="PROC", appl_type=11).pack()
+    first, second = manager.put(
+        "A",
+        [
+            ({"Format": c.MQFMT_XMIT_Q_HEADER, "CodedCharSetId": 819}, sent + mde + b"abc 1"),
+            ({"Format": c.MQFMT_TRIGGER, "CodedCharSetId": 819}, trigger),
+        ],
+    )
+    found = view("show", "A", first.hex())
+    assert [one["name"] for one in found["headers"]] == ["MQXQH", "MQMDE"]
+    described = header(found, "MQXQH")["fields"]["MsgDesc"]
+    assert (described["UserIdentifier"], described["Persistence"]) == ("alice", "MQPER_PERSISTENT")
+    assert "GroupId" not in described
+    assert header(found, "MQMDE")["fields"]["MsgSeqNumber"] == 7
+    assert (found["body"]["text"], found["body"]["length"]) == ("xxx 9", 5)
+    assert found["origin"] == {"by": "MQXQH", "queue": "FAR", "queue_manager": "QM9"}
+    assert found["rules"] == []
+    found = view("show", "A", second.hex(), again=True)
+    fields = header(found, "MQTM")["fields"]
+    assert (fields["QName"], fields["ProcessName"], fields["ApplType"]) == ("APP.IN", "PROC", "MQAT_WINDOWS_NT")
+    assert found["body"]["length"] == 0
+
+
+def test_law7_what_is_broken_or_no_text_is_said_and_not_guessed(manager, view):
+    cut = rfh2(b"x" * 40)[:60]
+    first, second, third = manager.put(
+        "A",
+        [
+            ({"Format": c.MQFMT_RF_HEADER_2, "CodedCharSetId": 1208}, cut),
+            ({"Format": "MQSTR", "CodedCharSetId": 1208}, b"\xff\xfe secret"),
+            ({"Format": c.MQFMT_RF_HEADER_1, "CodedCharSetId": 1208}, b"SECRETBYTES".ljust(40)),
+        ],
+    )
+    found = view("show", "A", first.hex())
+    assert (found["headers"], found["body"]["text"], found["body"]["length"]) == ([], None, 60)
+    assert found["broken"].startswith("MQRFH2.StrucLength at offset 8")
+    assert found["body"]["no_text"] == "a header before it is broken, so nothing says what it is"
+    found = view("show", "A", second.hex(), again=True)
+    assert (found["body"]["text"], found["body"]["no_text"]) == (None, "it is no text in CCSID 1208")
+    found = view("show", "A", third.hex(), again=True)
+    assert "SECR" not in json.dumps(found)
+    assert found["broken"].startswith("MQRFH.")
+
+
+def test_law9_only_whom_the_estate_names_sees_payload_and_the_ledger_says_so(manager, mqops, lake, tmp_path):
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", rfh2(SECRET.encode()), inner=("MQHRF2", c.MQENC_NATIVE, 1208))])
+    run = Path(json.loads(mqops("snapshot", DLQ, "-m", "QM1", "--json").stdout)["folder"]).name
+    me = getpass.getuser()
+    for source in (("-m", "QM1"), ("--snapshot", run)):
+        for named in ((), ("somebody", "else"), (f"x{me}",)):
+            env = {"MQOPS_ESTATE": estate(tmp_path, *named)}
+            said = mqops("message", "show", DLQ, msg_id.hex(), *source, "--reveal", expect=1, **env)
+            assert "`reveal` of QM1 in" in said.stderr
+            assert f"names {', '.join(named) or 'nobody'}. Nothing was shown" in said.stderr
+            assert said.stdout == ""
+        assert not LedgerFile(lake / "QM1", str).path.exists() or source[0] == "--snapshot"
+        env = {"MQOPS_ESTATE": estate(tmp_path, "somebody", me)}
+        found = json.loads(mqops("message", "show", DLQ, msg_id.hex(), *source, "--reveal", "--json", **env).stdout)
+        assert (found["body"]["text"], found["body"]["hex"]) == (SECRET, SECRET.encode().hex())
+        assert not found["body"]["masked"]
+        assert header(found, "MQRFH2")["folders"][0]["elements"][1]["value"] == "Müller"
+        assert found["ledger"][-1]["outcome"] == "revealed"
+        assert SECRET in mqops("message", "show", DLQ, msg_id.hex(), *source, "--reveal", **env).stdout
+    shown = [entry for entry in LedgerFile(lake / "QM1", str).entries() if entry["kind"] == "revealed"]
+    assert [entry["run"] for entry in shown] == ["", "", run, run]
+    assert shown[0]["about"]["requested_by"].startswith(f"{me}@")
+    assert "Müller" not in json.dumps(shown, ensure_ascii=False)
+    assert mqops("ledger", "verify").stdout == "QM1: 4 lines, unbroken\n"
+    assert f"its payload was shown to {me}@" in mqops("ledger", "show", msg_id.hex()).stdout
+    exported = [json.loads(line) for line in mqops("ledger", "export").stdout.splitlines()]
+    assert {(one["action"], one["outcome"], one["queue"]) for one in exported} == {("REVEAL", "revealed", DLQ)}
+    path = LedgerFile(lake / "QM1", str).path
+    path.write_bytes(path.read_bytes().replace(b'"revealed"', b'"issued"', 1))
+    assert mqops("ledger", "verify", expect=1)
+
+
+def test_find_by_each_criterion(manager, mqops, view):
+    manager.put(
+        DLQ,
+        [
+            dead_letter("A", b"one", CorrelId=b"C" * 24, PutApplName="billing", UserIdentifier="alice"),
+            dead_letter(
+                "B", rfh2(b"two"), reason=2085, inner=("MQHRF2", c.MQENC_NATIVE, 1208), GroupId=b"G" * 24, **GROUPED
+            ),
+            dead_letter("B.OTHER", "Grüße".encode("utf-16-be"), inner=("MQSTR", 273, 1200), PutApplName="billing2"),
+            ({"Format": "MQSTR", "CodedCharSetId": 1208, "PutDate": "20200101", "PutTime": "00000000"}, b"x" * 500),
+        ],
+        options=CMQC.MQOO_SET_ALL_CONTEXT,
+    )
+    listed = view("find", DLQ)
+    ids = [one["msg_id"] for one in listed["messages"]]
+    assert ([one["position"] for one in listed["messages"]], listed["looked_at"], listed["next"]) == (
+        [0, 1, 2, 3],
+        4,
+        "",
+    )
+    second = listed["messages"][1]
+    assert (second["reason"], second["dest_q"], second["dest_q_mgr"]) == ("MQRC_UNKNOWN_OBJECT_NAME", "B", "QM1")
+    for words, wanted in (
+        (("--msg-id", ids[2]), [2]),
+        (("--msg-id", ids[2][:47]), None),
+        (("--correl-id", "43" * 24), [0]),
+        (("--correl-id", "4343"), [0]),
+        (("--group-id", "47"), [1]),
+        (("--destination", "B*"), [1, 2]),
+        (("--destination", "b*"), []),
+        (("--reason", "MQRC_Q_FULL"), [0, 2]),
+        (("--reason", "2085"), [1]),
+        (("--application", "billing"), [0]),
+        (("--application", "billing?"), [2]),
+        (("--user", "alice"), [0]),
+        (("--since", "2019-12-31", "--until", "2020-01-02"), [3]),
+        (("--size", ">=500"), [3]),
+        (("--size", "<4", "--reason", "2053"), [0]),
+        (("--age", ">1h"), [0, 1, 2, 3]),
+        (("--age", "<1h"), []),
+        (("--property", "usr.country=DE"), [1]),
+        (("--property", "usr.customer=M?l*"), [1]),
+        (("--property", "usr.country=D"), []),
+        (("--property", "usr.land=DE"), []),
+        (("--text", "two"), [1]),
+        (("--text", "rüß"), [2]),
+        (("--where", "DESTQ(B*) REASON(MQRC_Q_FULL) SIZE(>1)"), [2]),
+        (("--where", "PRIORITY(=0)", "--text", "x"), [3]),
+    ):
+        found = view("find", DLQ, *words, expect=0 if wanted is None or wanted else 1, again=True)["messages"]
+        assert wanted is None or [one["position"] for one in found] == wanted, words
+        assert wanted is not None or ids[2] in [one["msg_id"] for one in found]
+    shown = view("show", DLQ, "--where", "DESTQ(B) ", again=True)
+    assert shown["md"]["MsgId"] == ids[1]
+
+
+def test_find_gives_pages_and_never_passes_over_a_message_in_silence(manager, mqops, view):
+    given = manager.put("A", [({}, b"%d" % number) for number in range(7)])
+    first = view("find", "A", "--limit", "3")
+    assert [one["position"] for one in first["messages"]] == [0, 1, 2]
+    second = view("find", "A", "--limit", "3", "--after", first["next"], again=True)
+    assert [one["msg_id"] for one in second["messages"]] == [one.hex() for one in given[3:6]]
+    third = view("find", "A", "--limit", "3", "--after", second["next"], again=True)
+    assert ([one["msg_id"] for one in third["messages"]], third["next"]) == ([given[6].hex()], "")
+    text = view.text("find", "A", "--limit", "2")
+    assert "2 messages of 2 looked at; to go on: --after 2-" in text
+    wrong = view("find", "A", "--after", "x", expect=1, again=True)
+    assert "is not what a page gave" in wrong["error"]["message"]
+
+
+def test_a_page_of_a_live_queue_goes_on_behind_its_message_wherever_that_is_now(manager, mqops):
+    import pymqi  # noqa: PLC0415
+
+    given = manager.put("A", [({}, b"%d" % number) for number in range(6)])
+    page = json.loads(mqops("message", "find", "A", "-m", "QM1", "--limit", "3", "--json").stdout)
+
+    def consume(msg_id: bytes) -> None:
+        with manager.connected() as connection:
+            pymqi.Queue(connection, "A").get(None, pymqi.MD(MsgId=msg_id))
+            connection.commit()
+
+    consume(given[0])
+    words = ("message", "find", "A", "-m", "QM1", "--after", page["next"], "--json")
+    assert [one["msg_id"] for one in json.loads(mqops(*words).stdout)["messages"]] == [one.hex() for one in given[3:]]
+    consume(given[2])
+    assert "is not on the queue any more: begin again" in mqops(*words, expect=1).stderr
+
+
+def test_which_message_is_meant_must_be_clear(manager, mqops, view):
+    given = manager.put("A", [({"MsgId": b"M" * 24}, b"1"), ({"MsgId": b"M" * 24}, b"22"), ({}, b"3")])
+    several = view("show", "A", "4d", expect=1)["error"]["message"]
+    assert "2 messages of" in several
+    assert f"{given[0].hex()} (position 0 of A), {given[0].hex()} (position 1 of A)" in several
+    assert view("show", "A", "4d", "--position", "1", again=True)["body"]["length"] == 2
+    assert "has no such message" in view("show", "A", "ab" * 24, expect=1, again=True)["error"]["message"]
+    assert "is not a MsgId in hex" in view("show", "A", "xyz", expect=1, again=True)["error"]["message"]
+    bad = view("find", "A", "--where", "DESTQ(A B(", expect=1, again=True)["error"]
+    assert bad["code"] == "RulesError"
+    assert bad["errors"][0]["line"] == 1
+    assert view("find", "A", "--where", "ACTION(DISCARD)", expect=1, again=True)["error"]["code"] == "RulesError"
+
+
+def test_looking_changes_nothing_and_what_a_run_did_is_shown(manager, mqops, lake, tmp_path):
+    env = {"MQOPS_ESTATE": estate(tmp_path)}
+    given = manager.put(DLQ, [dead_letter("GONE", b"1"), dead_letter("A", b"2")])
+    before = manager.messages(DLQ)
+    mqops("message", "find", "-m", "QM1")
+    mqops("message", "show", DLQ, given[0].hex(), "-m", "QM1", **env)
+    assert manager.messages(DLQ) == before
+    table = "DESTQ(GONE) ACTION(RETRY) RETRY(1)\nDESTQ(GONE) ACTION(FWD) FWDQ(B) RETRY(2)\n"
+    key = json.loads(mqops("dlq", "run", DLQ, "QM1", "--once", "--json", text=table).stdout)["run"]
+    run = find_run(lake, key=key)
+    live = json.loads(mqops("message", "show", DLQ, given[0].hex(), "-m", "QM1", "--json", **env).stdout)
+    assert [(one["outcome"], one["reason"]) for one in live["ledger"]] == [("failed", "MQRC_UNKNOWN_OBJECT_NAME")]
+    rules = tmp_path / "other.rules"
+    rules.write_text(table)
+    words = ("message", "show", DLQ, given[0].hex(), "-m", "QM1", "--rules", str(rules), "--json")
+    assert [(one["verdict"], one["failed"]) for one in json.loads(mqops(*words).stdout)["rules"]] == [
+        ("tries used up", 1),
+        ("chosen", 0),
+    ]
+    recorded = json.loads(mqops("message", "show", given[0].hex(), "--snapshot", run.run, "--json", **env).stdout)
+    assert recorded["rules_source"].endswith(f"as run {run.run} read it")
+    assert [one["verdict"] for one in recorded["rules"]] == ["chosen", "after the chosen rule"]
+
+
+def test_text_of_a_message_forges_no_line(manager, mqops, tmp_path):
+    forged = "X\nrules of /etc/table\x1b[2J\u202e"
+    body = rfh2(forged.encode())
+    manager.put(
+        DLQ,
+        [dead_letter(forged, body, inner=("MQHRF2", c.MQENC_NATIVE, 1208), PutApplName=forged.encode()[:28])],
+        options=CMQC.MQOO_SET_ALL_CONTEXT,
+    )
+    env = {"MQOPS_ESTATE": estate(tmp_path, getpass.getuser())}
+    for words in (("show", DLQ, "--position", "0"), ("show", DLQ, "--position", "0", "--reveal"), ("find", DLQ)):
+        text = mqops("message", *words, "-m", "QM1", **env).stdout
+        assert all(line.isprintable() for line in text.split("\n"))
+        assert not [line for line in text.split("\n") if line.startswith("rules of /etc")]

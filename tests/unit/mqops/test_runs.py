@@ -1,0 +1,203 @@
+"""`mqops runs` and `mqops run show`: each state of a run, the messages that were not moved, the index of the runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from act_support import after_commits, planned
+from mq_support import DLQ, dead_letter, until
+
+from mqops.act.in_process import act
+from mqops.errors import Stopped
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder, find_run
+from mqops.lake.stop import Stop, lift, stop
+from mqops.look.runs import INDEX, list_runs
+from mqops.prove.prove import prove
+
+TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\nDESTQ(B) ACTION(DISCARD)\n"
+CAROL = Stop(by="carol@desk", at="2026-11-21T12:00:00Z", why="\x1b[2Jwait")
+
+
+@pytest.fixture
+def mqops(mqops_here):
+    return mqops_here
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) MAXDEPTH(0)\n")
+
+
+def run_of(mqops, *words: str, table: str = TABLE) -> str:
+    return json.loads(mqops("dlq", "run", DLQ, "QM1", "--json", *words, text=table).stdout)["run"]
+
+
+def listed(mqops, *words: str) -> list[dict]:
+    return json.loads(mqops("runs", "--json", *words).stdout)["runs"]
+
+
+def shown(mqops, run: str, *words: str) -> dict:
+    return json.loads(mqops("run", "show", run, "--json", *words).stdout)
+
+
+def answer(run: RunFolder, given: dict | None) -> None:
+    """RUN/approval.json as `mqops_airflow.answer` writes it."""
+    asked = {"dag_id": "qm1_dlq_rules", "run_id": "manual__1", "digest": "d", "text": "t"}
+    write_json(run.approval_json, {"question": asked, "task_instance": "i", "answer": given})
+
+
+def test_a_run_that_was_carried_out_names_what_was_left_and_what_failed(manager, mqops, lake):
+    ids = manager.put(DLQ, [dead_letter(queue, b"secret") for queue in ("A", "FULL", "B", "OTHER")])
+    key = run_of(mqops, "--once")
+    (line,) = listed(mqops)
+    counts = [line[name] for name in ("messages", "planned", "moved", "discarded", "left", "gone", "failed")]
+    assert counts == [4, 4, 1, 1, 2, 0, 1]
+    assert (line["run"], line["state"], line["queue"], line["queue_manager"]) == (key, "done", DLQ, "QM1")
+    found = shown(mqops, key)
+    assert [(one["msg_id"], one["became"], one["why"], one["rule_line"]) for one in found["messages"]] == [
+        (ids[1].hex(), "failed", "MQRC_Q_FULL", 2),
+        (ids[3].hex(), "left", "the table leaves it: ACTION(IGNORE), no rule matches, or all tries have failed", None),
+    ]
+    assert found["people"]["requested_by"] == found["plan"].get("requested_by", found["people"]["requested_by"])
+    assert found["summary"]["balanced"]
+    text = mqops("run", "show", key[:-3]).stdout  # the beginning of a key will do
+    assert f"run {key}: done\n" in text
+    assert "    balance   4 planned = 1 moved + 1 discarded + 2 left + 0 gone: balances\n" in text
+    assert f"failed  {ids[1].hex()} of {DLQ}, row 1: MQRC_Q_FULL\n        planned RETRY to FULL@QM1 by the rule" in text
+    assert "secret" not in text
+
+
+def test_messages_are_shown_in_pages(manager, mqops):
+    manager.put(DLQ, [dead_letter("OTHER", b"%d" % number) for number in range(5)])
+    key = run_of(mqops, "--once")
+    first = shown(mqops, key, "--limit", "2")
+    assert ([one["row"] for one in first["messages"]], first["more"], first["next"]) == ([0, 1], 3, 1)
+    rest = shown(mqops, key, "--limit", "0", "--after", "1")
+    assert ([one["row"] for one in rest["messages"]], rest["more"], rest["next"]) == ([2, 3, 4], 0, None)
+
+
+def test_law5_a_message_that_is_gone_at_the_proof_is_named_with_the_time(manager, lake, mqops):
+    ids = manager.put(DLQ, [dead_letter("OTHER", b"0"), dead_letter("A", b"1")])
+    run, plan = planned(manager, lake, text=TABLE)
+    with manager.connected() as connection:
+        import pymqi  # noqa: PLC0415
+
+        pymqi.Queue(connection, DLQ).get(None, pymqi.MD(MsgId=ids[0]))
+        connection.commit()
+    act(manager.connection, run, approved=plan.digest)
+    summary = prove(manager.connection, run)
+    (one,) = shown(mqops, run.run)["messages"]
+    assert (one["became"], one["why"]) == ("gone", "not on the queue when the run was proved")
+    assert (one["msg_id"], one["found_at"]) == (ids[0].hex(), summary.proved_at)
+
+
+def test_each_state_of_a_run_that_moved_nothing(manager, mqops, lake):
+    manager.put(DLQ, [dead_letter("A", b"1")])
+    folder = json.loads(mqops("dlq", "run", DLQ, "QM1", "--json", "--dry-run", text=TABLE).stdout)["run"]
+    run = RunFolder(Path(folder))
+    assert [one["state"] for one in listed(mqops)] == ["planned"]
+    answer(run, None)
+    assert [one["state"] for one in listed(mqops)] == ["waiting"]
+    assert "approved: nobody has answered yet" in mqops("run", "show", run.run).stdout
+    for given, state, words in (
+        ({"approved": False, "by_id": "1", "by": "bob", "at": "t1"}, "rejected", "; rejected: bob at t1"),
+        ({"approved": False, "by_id": "", "by": "", "at": "t1"}, "rejected", "; rejected: the time-out at t1"),
+        ({"approved": True, "by_id": "1", "by": "bob", "at": "t1"}, "approved", "; approved: bob at t1"),
+    ):
+        answer(run, given)
+        assert [one["state"] for one in listed(mqops)] == [state]
+        assert words in mqops("run", "show", run.run).stdout
+        assert shown(mqops, run.run)["messages"][0]["why"].endswith("nothing was moved")
+    stop(run.path, CAROL)
+    assert [one["state"] for one in listed(mqops)] == ["stopped"]
+    text = mqops("run", "show", run.run).stdout
+    assert "this run is stopped by carol@desk" in text
+    assert "\x1b" not in text
+    mqops("snapshot", DLQ, "-m", "QM1")
+    assert [one["state"] for one in listed(mqops, "--state", "observed")] == ["observed"]
+    assert shown(mqops, listed(mqops)[0]["run"])["plan"] == {}
+
+
+def test_a_stopped_and_a_killed_run(manager, mqops, lake):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(4)])
+    run, plan = planned(manager, lake, text=TABLE)
+
+    def halt(number: int) -> None:
+        if number == 1:
+            stop(run.path, CAROL)
+
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=1, port=after_commits(halt), approved=plan.digest)
+    assert [one["state"] for one in listed(mqops)] == ["stopped"]
+    lift(run.path)
+    assert [one["state"] for one in listed(mqops)] == ["begun"]
+    assert "not proved; the ledger has 0 moved, 0 discarded, 0 failed" in mqops("run", "show", run.run).stdout
+    mqops("ledger", "drain", "-m", "QM1")
+    assert "not proved; the ledger has 1 moved, 0 discarded, 0 failed" in mqops("run", "show", run.run).stdout
+    stop(run.lake_folder, CAROL)
+    assert [one["state"] for one in listed(mqops)] == ["stopped"]
+    lift(run.lake_folder)
+    prove(manager.connection, run)
+    assert [(one["state"], one["moved"], one["left"]) for one in listed(mqops)] == [("unfinished", 1, 3)]
+    assert {one["why"] for one in shown(mqops, run.run)["messages"]} == {"its turn has not come"}
+    summary = read_json(run.summary_json)
+    write_json(run.summary_json, {**summary, "balanced": False, "problems": ["a\nb"]})
+    assert [one["state"] for one in listed(mqops)] == ["unbalanced"]
+    assert "DOES NOT BALANCE\n              a\N{REPLACEMENT CHARACTER}b\n" in mqops("run", "show", run.run).stdout
+
+
+def test_filters_choose_runs(manager, mqops, lake):
+    manager.put(DLQ, [dead_letter("A", b"1")])
+    manager.put("A", [({}, b"1")])
+    first = run_of(mqops, "--once")
+    undo = json.loads(mqops("undo", first, "--json", "--yes").stdout)["run"]
+    mqops("snapshot", "A", "-m", "QM1")
+    assert [one["workflow"] for one in listed(mqops)] == ["snapshot", "undo", "dlq_rules"]
+    assert [one["run"] for one in listed(mqops, "--workflow", "undo")] == [undo]
+    assert [one["queue"] for one in listed(mqops, "--queue", "A", "--state", "observed")] == ["A"]
+    assert listed(mqops, "-m", "QM2") == listed(mqops, "--since", "2999-01-01") == []
+    assert len(listed(mqops, "--since", "2020-01-01")) == 3
+    (one,) = listed(mqops, "--limit", "1")
+    assert one["workflow"] == "snapshot"
+    assert mqops("runs", "--limit", "1").stdout.endswith("2 more runs: --limit 0 shows all\n")
+    assert shown(mqops, undo)["undoes"] == first
+    assert mqops("run", "show", "no", expect=1).stderr.startswith("mqops: ")
+
+
+def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, lake):
+    manager.put(DLQ, [dead_letter("A", b"1")])
+    key = run_of(mqops, "--once")
+    run = find_run(lake, key=key)
+    until(lambda: listed(mqops) and (run.lake_folder / INDEX).exists())  # a folder is kept when it is 2 seconds old
+    before = listed(mqops)
+    index = json.loads((run.lake_folder / INDEX).read_text())
+    assert index["runs"].keys() == {key}
+    assert oct((run.lake_folder / INDEX).stat().st_mode)[-3:] == "600"
+    when = run.path.stat().st_mtime_ns
+    summary = read_json(run.summary_json)
+    write_json(run.summary_json, {**summary, "moved": 77})
+    os.utime(run.path, ns=(when, when))  # the folder looks as it did: the index is believed
+    assert listed(mqops) == before
+    os.utime(run.path)
+    assert listed(mqops)[0]["moved"] == 77
+    for damaged in (
+        "[]",
+        "{",
+        '{"v": 1, "runs": {"x": 1}}',
+        '{"v": 2}',
+        json.dumps({"v": 1, "runs": {key: [when, {}]}}),
+    ):
+        (run.lake_folder / INDEX).write_text(damaged)
+        assert listed(mqops)[0]["moved"] == 77
+
+
+def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lake):
+    manager.put(DLQ, [dead_letter("A", b"1")])
+    run = find_run(lake, key=run_of(mqops, "--once"))
+    write_json(run.summary_json, {"nothing": 1})
+    assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr
+    assert [one.run for one in list_runs(lake, queue_manager="QM2")] == []

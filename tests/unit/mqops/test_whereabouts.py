@@ -1,0 +1,99 @@
+"""`mqops ledger show` of messages that no run dealt with: it never denies one that a snapshot or a plan knows."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import pymqi
+import pytest
+from act_support import planned
+from mq_support import DLQ, dead_letter, let_expire
+
+from mqops.act.in_process import act
+from mqops.lake.run import RunFolder
+from mqops.prove.prove import prove
+
+TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(NONE) ACTION(RETRY)\n"
+
+
+@pytest.fixture
+def mqops(mqops_here):
+    return mqops_here
+
+
+@pytest.fixture
+def manager(queue_manager):
+    return queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+
+
+def consume(manager, msg_id: bytes) -> None:
+    """What an application does."""
+    with manager.connected() as connection:
+        pymqi.Queue(connection, DLQ).get(None, pymqi.MD(MsgId=msg_id))
+        connection.commit()
+
+
+def known(mqops, msg_id: bytes) -> dict[str, Any]:
+    return json.loads(mqops("ledger", "show", msg_id.hex(), "--json").stdout)
+
+
+def finished(manager, run: RunFolder, digest: str) -> str:
+    act(manager.connection, run, approved=digest)
+    return prove(manager.connection, run).proved_at
+
+
+def test_e04_a_message_that_expired_before_it_was_moved_is_told_with_its_lifetime(manager, lake, mqops):
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", b"1", Expiry=15)])
+    run, plan = planned(manager, lake, text=TABLE)
+    let_expire(15)
+    finished(manager, run, plan.digest)
+    (seen,) = known(mqops, msg_id)["seen"]
+    assert (seen["became"], seen["action"], seen["run"], seen["missed_by"]) == ("expired", "RETRY", run.run, run.run)
+    assert 0 < seen["lifetime"] <= 15
+    text = mqops("ledger", "show", msg_id.hex()[:47]).stdout
+    assert f"it expired before it was moved (lifetime {seen['lifetime'] / 10} s at {seen['seen_at']})" in text
+
+
+def test_law3_a_message_that_somebody_else_consumed_is_gone_at_the_proof(manager, lake, mqops):
+    first, second, third = manager.put(
+        DLQ, [dead_letter("A", b"1"), dead_letter("B", b"2"), dead_letter("B", b"3", Persistence=0)]
+    )
+    run, plan = planned(manager, lake, text=TABLE)
+    assert known(mqops, second)["seen"][0]["became"] == "seen"
+    for one in (first, second, third):
+        consume(manager, one)
+    at = finished(manager, run, plan.digest)
+    for msg_id, action, became in (
+        (first, "RETRY", "taken"),
+        (second, "IGNORE", "taken"),
+        (third, "IGNORE", "unknown"),
+    ):
+        (seen,) = known(mqops, msg_id)["seen"]
+        assert (seen["became"], seen["action"], seen["missed_by"]) == (became, action, run.run)
+        assert seen["missed_at"][:-1] <= at
+    assert "another program got it, or the queue was cleared" in mqops("ledger", "show", second.hex()).stdout
+
+
+def test_a_message_that_was_left_is_not_gone(manager, lake, mqops):
+    msg_ids = manager.put(DLQ, [dead_letter("B", b"1"), dead_letter("NONE", b"2")])
+    run, plan = planned(manager, lake, text=TABLE)
+    finished(manager, run, plan.digest)
+    assert not run.gone_json.exists()
+    assert [known(mqops, one)["seen"][0]["became"] for one in msg_ids] == ["seen", "seen"]
+    (event,) = known(mqops, msg_ids[1])["events"]
+    assert (event["outcome"], event["reason"]) == ("failed", "MQRC_UNKNOWN_OBJECT_NAME")
+
+
+def test_a_message_that_only_a_plan_knows_is_not_denied(manager, lake, mqops):
+    (msg_id,) = manager.put(DLQ, [dead_letter("B", b"1")])
+    run, plan = planned(manager, lake, text=TABLE)
+    consume(manager, msg_id)
+    finished(manager, run, plan.digest)
+    shutil.rmtree(run.snapshot)
+    (seen,) = known(mqops, msg_id)["seen"]
+    assert (seen["became"], seen["action"], seen["lifetime"]) == ("gone", "IGNORE", None)
+    assert "gone for an unknown reason" in mqops("ledger", "show", msg_id.hex()).stdout
+    shutil.rmtree(run.plan)
+    assert "knows a message" in mqops("ledger", "show", msg_id.hex(), expect=1).stdout

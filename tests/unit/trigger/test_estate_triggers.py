@@ -1,0 +1,143 @@
+"""Workflows by trigger in the estate: the MQSC that `mqops estate check` prints, and what `--live` misses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from mqlite_support import Application, run_mqsc
+
+from mqops.cli import main
+from mqops.estate import load, startable
+from mqops.mq.connection import MqConnection
+from mqops.trigger.core.trigger_message import Start
+from mqops.trigger.monitor import TriggerMonitor
+
+DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
+MONITOR = "    trigger_monitor: {queues: [MQOPS.INITQ, OTHER.INITQ], dags: [orders]}\n"
+ESTATE = f"""\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+{MONITOR}\
+    dlq_rules: {{rules: good.rules, trigger: FIRST}}
+    backout_reprocess: {{rules: good.rules, quarantine: QUARANTINE, queues: [A.BOQ, B.BOQ], trigger: DEPTH(10)}}
+    expiry_scan: {{queues: [APP, "X*"], trigger: EVERY}}
+"""
+QUEUES = f"""\
+ALTER QMGR DEADQ({DLQ})
+DEFINE QLOCAL(MQOPS.LEDGER) DEFPSIST(YES)
+DEFINE QLOCAL(A.BOQ)
+DEFINE QLOCAL(B.BOQ)
+DEFINE QLOCAL(QUARANTINE)
+DEFINE QLOCAL(APP)
+"""
+
+
+@pytest.fixture
+def estate(tmp_path: Path) -> Path:
+    (tmp_path / "good.rules").write_text("ACTION(RETRY)\n")
+    path = tmp_path / "estate.yaml"
+    path.write_text(ESTATE)
+    return path
+
+
+def check(path: Path, *options: str) -> Result:
+    return CliRunner().invoke(main, ["estate", "check", str(path), *options])
+
+
+def live_errors(path: Path) -> list[str]:
+    errors: list[str] = json.loads(check(path, "--live", "--json").output)["errors"]
+    return errors
+
+
+def test_check_prints_the_mqsc_and_with_it_the_queue_manager_is_complete(
+    estate: Path, application: Application
+) -> None:
+    run_mqsc(QUEUES)
+    shown = check(estate)
+    assert shown.exit_code == 0, shown.output
+    assert "QM1 needs for triggering (MQSC):" in shown.output
+    commands = json.loads(check(estate, "--json").output)["mqsc"]["QM1"]
+    assert all(f"  {command}" in shown.output.splitlines() for command in commands)
+    missing = live_errors(estate)
+    assert len(missing) == 2 + 3 + 4  # initiation queues, processes, triggers
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in missing))
+    assert check(estate, "--live").exit_code == 0, check(estate, "--live").output
+    run_mqsc("\n".join(command for command in commands if not command.startswith(("*", "DEFINE QLOCAL"))))
+    assert live_errors(estate) == []
+
+
+def test_a_message_on_each_triggered_queue_starts_its_workflow(estate: Path, application: Application) -> None:
+    run_mqsc(QUEUES)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
+    allowed = startable("QM1", load(estate).estate.queue_managers["QM1"])
+    assert allowed == ("orders", "qm1_backout_reprocess", "qm1_dlq_rules", "qm1_expiry_scan")
+    monitor = TriggerMonitor(MqConnection(queue_manager="QM1"), ["MQOPS.INITQ", "OTHER.INITQ"], allowed)
+    monitor.open()
+    for queue in (DLQ, "APP", *["A.BOQ"] * 10):
+        application.put(queue)
+    starts = [one.verdict for one in monitor.next_batch()]
+    monitor.commit()
+    monitor.close()
+    assert {(one.message.q_name, one.dag_id) for one in starts if isinstance(one, Start)} == {
+        (DLQ, "qm1_dlq_rules"),
+        ("APP", "qm1_expiry_scan"),
+        ("A.BOQ", "qm1_backout_reprocess"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("breaks", "told"),
+    [
+        ("DELETE QLOCAL(OTHER.INITQ)", "the initiation queue OTHER.INITQ is not there"),
+        ("DELETE PROCESS(MQOPS.DLQ_RULES)", "the process MQOPS.DLQ_RULES is not there"),
+        ("ALTER PROCESS(MQOPS.DLQ_RULES) APPLICID('x')", "names APPLICID(x)"),
+        ("ALTER PROCESS(MQOPS.DLQ_RULES) APPLTYPE(CICS)", "with APPLTYPE 1"),
+        ("ALTER QLOCAL(APP) NOTRIGGER", "the queue APP does not trigger as the estate says (NOTRIGGER)"),
+        ("ALTER QLOCAL(APP) TRIGTYPE(FIRST)", "(TRIGTYPE)"),
+        ("ALTER QLOCAL(A.BOQ) TRIGDPTH(11)", "the queue A.BOQ does not trigger as the estate says (TRIGDPTH)"),
+        ("ALTER QLOCAL(APP) INITQ(OTHER.INITQ) PROCESS(X)", "(INITQ, PROCESS)"),
+        ("DELETE QLOCAL(B.BOQ)", "the queue B.BOQ is not there"),
+        ("ALTER QMGR DEADQ(' ')", "the queue of DEADQ is not known"),
+    ],
+)
+def test_live_names_what_is_missing(estate: Path, application: Application, breaks: str, told: str) -> None:
+    run_mqsc(QUEUES)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
+    assert live_errors(estate) == []
+    run_mqsc(breaks)
+    assert any(told in line for line in live_errors(estate)), live_errors(estate)
+
+
+def test_a_depth_that_has_triggered_is_in_order(estate: Path, application: Application) -> None:
+    run_mqsc(QUEUES)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
+    run_mqsc("ALTER QLOCAL(A.BOQ) NOTRIGGER")  # as the queue manager does with each trigger message
+    assert live_errors(estate) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ((MONITOR, ""), "there is no trigger_monitor"),
+        (("trigger: FIRST", "trigger: EVERY"), "dlq_rules.trigger must not be EVERY"),
+        (("trigger: FIRST", "trigger: SOMETIMES"), "must be FIRST, EVERY or DEPTH(number)"),
+        (("DEPTH(10)", "DEPTH(0)"), "must be FIRST, EVERY or DEPTH(number)"),
+        (("queues: [A.BOQ, B.BOQ], ", ""), "backout_reprocess has a trigger, so it must name its queues"),
+        (("[APP, ", "["), "must name a queue whole"),
+        (("[orders]", "[../orders]"), "must be a DAG id"),
+        (("[orders]", "[orders], unchanged_runs: 0"), "unchanged_runs"),
+        (("queues: [MQOPS.INITQ, OTHER.INITQ]", "queues: []"), "must not be empty"),
+    ],
+)  # fmt: skip
+def test_errors_of_the_estate_are_told(estate: Path, change: tuple[str, str], told: str) -> None:
+    text = ESTATE.replace(*change)
+    assert text != ESTATE
+    estate.write_text(text)
+    result = check(estate)
+    assert result.exit_code == 1
+    assert told in result.output
