@@ -74,7 +74,7 @@ def triggered_queue() -> Param:
         None,
         title="Queue",
         type="string",
-        pattern=MQ_NAME,
+        format=MQ_NAME,
         description="Required: a local queue, or an alias of one. For a remote queue name its transmission queue.",
     )
 
