@@ -230,3 +230,15 @@ where they were.
 The form takes the run id that Airflow shows, or the run's name in the lake. `mqops stop` and `mqops resume`
 do the same.
 """
+
+
+TRIGGER_EXPLAIN = """
+### Why does a queue trigger, or not?
+
+Says whether the next message on a queue would make a trigger message. The task looks at each condition of IBM's page
+"Conditions for a trigger event" by inquiry: nothing is put, got or changed. The note of the run has the verdict, a
+table of the conditions that do not hold, and the MQSC commands that mend them. The log has all conditions, the XCom
+what `mqops trigger explain QUEUE QMGR --json` prints.
+
+The run succeeds whatever the answer is. `mqops trigger explain QUEUE QMGR --fix` runs the commands after an approval.
+"""

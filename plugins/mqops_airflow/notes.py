@@ -42,7 +42,7 @@ def write(dag_run: DagRun) -> None:
         return
     text = _told(dag_run) or _failed(dag_run)
     if text:
-        dag_run.note = printable(text)[:LONGEST]
+        dag_run.note = "\n".join(map(printable, text.split("\n")))[:LONGEST]  # a table has lines
 
 
 def _told(dag_run: DagRun) -> str:

@@ -74,6 +74,17 @@ def queue(default: str | None, *, what: str) -> Param:
     )
 
 
+def triggered_queue() -> Param:
+    """The queue that is explained; there is no default."""
+    return Param(
+        None,
+        title="Queue",
+        type="string",
+        pattern=MQ_NAME,
+        description="Required: a local queue, or an alias of one. For a remote queue name its transmission queue.",
+    )
+
+
 def queues(default: Iterable[str]) -> Param:
     """Queues, by name or by the beginning of it."""
     return Param(

@@ -122,3 +122,15 @@ def test_E18_refresh_by_hand(site: Any) -> None:
         1,
         1,
     )
+
+
+def test_T09_the_note_of_a_run_explains_why_a_queue_does_not_trigger(site: Any) -> None:
+    manager: Manager = site.manager("EXPIRY")
+    manager.mqsc("DEFINE QLOCAL(TRIGGERED) NOTRIGGER INITQ(IQ) PROCESS(P)\nDEFINE QLOCAL(IQ)\n")
+    site.client.wait_for_dag("mq_trigger_explain")
+    site.client.unpause("mq_trigger_explain")
+    run_id = site.client.trigger("mq_trigger_explain", queue_manager="EXPIRY", queue="TRIGGERED")
+    result = site.client.follow("mq_trigger_explain", run_id)
+    assert result.state == "success"
+    assert "| T09 | **fails** | `NOTRIGGER` | `ALTER QLOCAL(TRIGGERED) TRIGGER` |" in site.note(result).split("\n")
+    assert site.client.xcom("mq_trigger_explain", run_id, "explain")["would_trigger"] is False

@@ -71,6 +71,8 @@ def explain(
     is the state after the commands; with --watch 0 where a trigger message was made.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415
+    from mqops.trigger.core import explain as judge  # noqa: PLC0415
+    from mqops.trigger.look import manager, triggered_queue  # noqa: PLC0415
     from mqops.trigger.mend import plan_mending  # noqa: PLC0415
 
     if not fix and (dry_run or yes or digest or applicid):
@@ -81,13 +83,14 @@ def explain(
         refuse_to_ask(as_json=as_json, answered=dry_run or yes or bool(digest))
     how = Mending(lake=lake, dry_run=dry_run, yes=yes, program=applicid, digest=digest)
     with connect(connection_to(one_queue_manager(queue_manager, named))) as session:
-        found, plan = plan_mending(session, queue.strip(), program=applicid)
+        looked_at = triggered_queue(session, queue.strip(), manager(session))
+        found = judge(looked_at)
         if not as_json:
             _show(found, with_fixes=not fix)
-        more = mend(session, found, plan, how, as_json=as_json) if fix else {}
+        more = mend(session, plan_mending(found, program=applicid), how, as_json=as_json) if fix else {}
         if as_json:
             show_json(found.to_json() | more)
-        good = watch(session, found.queue, found, as_json=as_json) if follow else found.would_trigger
+        good = watch(session, looked_at, as_json=as_json) if follow else found.would_trigger
     sys.exit(0 if more.get("after", {}).get("would_trigger", good) else 1)
 
 

@@ -16,7 +16,6 @@ from mqops.errors import PlanChanged
 
 if TYPE_CHECKING:
     from mqops.mq.session import Session
-    from mqops.trigger.core import Explanation
     from mqops.trigger.mend import MendingPlan
 
 
@@ -35,7 +34,7 @@ class Mending:
     digest: str
 
 
-def mend(session: Session, found: Explanation, plan: MendingPlan, how: Mending, *, as_json: bool) -> dict[str, Any]:
+def mend(session: Session, plan: MendingPlan, how: Mending, *, as_json: bool) -> dict[str, Any]:
     """Show the plan and carry it out where it is approved.
 
     Returns what --json adds: `plan`, and `carry_out` (the command for the approver) or `after` (the explanation after

@@ -11,30 +11,34 @@ from mqops.trigger.core import FAILS, HOLDS, Explanation
 
 if TYPE_CHECKING:
     from mqops.mq.session import Session
+    from mqops.trigger.core import TriggeredQueue
 
 MARKS = {HOLDS: "ok", FAILS: "FAILS"}
 EVERY = 1.0
 """Seconds between two looks."""
 
 
-def watch(session: Session, queue: str, first: Explanation, *, as_json: bool) -> bool:
+def watch(session: Session, first: TriggeredQueue, *, as_json: bool) -> bool:
     """Follow a queue until a trigger message is made, or SIGINT (Ctrl-C) or SIGTERM comes. Whether it was made.
 
-    Parameters: `first` what was printed already. Raises `MQError`, `SettingsError` as `triggered_queue`.
+    Parameters: `first` the look whose explanation was printed already.
+
+    Raises:
+        MQError, SettingsError: as `triggered_queue`.
     """
     from mqops.trigger.core import explain  # noqa: PLC0415
     from mqops.trigger.core.seen import trigger_message_made  # noqa: PLC0415
     from mqops.trigger.look import manager, triggered_queue  # noqa: PLC0415
 
-    of, shown, before = manager(session), first, None
+    of, shown, before = manager(session), explain(first), first
     with Ending() as ending:
         while not ending.asked:
-            now = triggered_queue(session, queue, of)
+            now = triggered_queue(session, first.name, of)
             found = explain(now)
             if found != shown:
                 show_json(found.to_json()) if as_json else _show_changes(shown, found)
                 shown = found
-            if before is not None and (seen := trigger_message_made(before, now)):
+            if seen := trigger_message_made(before, now):
                 show_json({"triggered": utc_now(), "because": seen}) if as_json else _show(f"triggered: {seen}")
                 return True
             before = now

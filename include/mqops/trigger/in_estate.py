@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from mqops.estate import startable
 from mqops.storage import estate_here
 
 
@@ -24,7 +24,6 @@ def named_in_estate(queue_manager: str) -> NamedInEstate:
     """
     file = estate_here()
     settings = file.estate.queue_managers.get(queue_manager) if file else None
-    section: Any = getattr(settings, "trigger_monitor", None)
-    if section is None:
+    if settings is None or settings.trigger_monitor is None:
         return NamedInEstate()
-    return NamedInEstate(initiation_queues=tuple(section.initiation_queues), dags=tuple(section.dags))
+    return NamedInEstate(initiation_queues=settings.trigger_monitor.queues, dags=startable(queue_manager, settings))

@@ -43,17 +43,13 @@ class MendingPlan:
         return {"digest": self.digest, "commands": commands}
 
 
-def plan_mending(session: Session, queue: str, *, program: str = "") -> tuple[Explanation, MendingPlan]:
-    """What is wrong with a queue's triggering now, and the commands that mend it. Nothing is changed.
+def plan_mending(found: Explanation, *, program: str = "") -> MendingPlan:
+    """The commands that mend what an explanation names.
 
     Parameters: `program` the APPLICID of a process that has to be defined, "" if nobody said.
-
-    Raises:
-        MQError, SettingsError: as `triggered_queue`.
     """
-    found = explain(triggered_queue(session, queue, manager(session)))
     changes = tuple(change.starting(program) for change in found.changes())
-    return found, MendingPlan(queue=found.queue, queue_manager=found.queue_manager, changes=changes)
+    return MendingPlan(queue=found.queue, queue_manager=found.queue_manager, changes=changes)
 
 
 def carry_out(
@@ -78,8 +74,8 @@ def carry_out(
     """
     if approved.refused:
         raise SettingsError("mqops does not run this plan. Nothing was changed", *approved.refused)
-    _found, now = plan_mending(session, approved.queue, program=program)
-    if now != approved:
+    found = explain(triggered_queue(session, approved.queue, manager(session)))
+    if plan_mending(found, program=program) != approved:
         raise PlanChanged(
             f"{approved.queue} is not as it was when plan {approved.digest} was made: nothing was changed. Look again"
         )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +13,19 @@ from click.testing import CliRunner
 from explain_support import explained, next_message_triggers, queue_manager
 from mqlite_support import INPUT, Application, run_mqsc
 from pymqi import CMQC
+from sharing_support import SHARED, group
 from trigger_support import Monitor, define
 
 from mqops.cli import main
 
+__all__ = ["group"]
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_qm1
+    trigger_monitor: {queues: [IQ, NOT.THERE], dags: [orders, bills]}
+"""
 OTHER_QUEUES = """\
 DEFINE QALIAS(A) TARGET(APP)
 DEFINE QLOCAL(X) USAGE(XMITQ)
@@ -114,3 +126,85 @@ def test_the_audit_tells_what_is_broken_stuck_unserved_and_unused() -> None:
         opened.close()
         server.manager.disconnect()
         monitor.stop()
+
+
+def test_the_audit_names_what_the_estate_has_for_the_trigger_monitor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "estate.yaml").write_text(ESTATE)
+    monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
+    with queue_manager(mqsc="DEFINE PROCESS(ORDERS) APPLICID('orders')"):
+        define("TRIGTYPE(FIRST)", process="ORDERS")
+        run_mqsc("ALTER QLOCAL(APP) INITQ(' ')")
+        document = json.loads(mqops("audit", "QM1", "--json")[1])
+        assert (document["unserved"], document["dags"]) == (["IQ", "NOT.THERE"], ["bills"])
+        assert "ALTER QLOCAL(APP) INITQ(IQ)" in explained().fixes()
+        assert (
+            "warning DAG bills: the estate allows it, and no process names it as APPLICID" in mqops("audit", "QM1")[1]
+        )
+
+
+def test_T09_a_program_that_serves_a_queue_of_type_depth_switches_it_on_itself() -> None:
+    with queue_manager() as application:
+        define("TRIGTYPE(DEPTH) TRIGDPTH(1)")
+        monitor, server = Monitor(), Application()
+        application.put("APP")
+        assert mqops("audit", "QM1")[0] == 1  # it triggered, and no program came
+        served = server.open("APP", INPUT)
+        assert mqops("audit", "QM1")[0] == 0
+        served.close()
+        server.manager.disconnect()
+        monitor.stop()
+
+
+def test_T02_a_message_of_lower_priority_makes_no_trigger_message() -> None:
+    with queue_manager() as application:
+        define("TRIGTYPE(EVERY) TRIGMPRI(5)")
+        monitor = Monitor()
+        (priority,) = [one for one in explained().conditions if one.id == "T02"]
+        assert priority.state == "unknown"
+        assert "has DEFPRTY(0) and does not count" in priority.found
+        assert not next_message_triggers(application)
+        assert explained().would_trigger
+        assert next_message_triggers(application, Priority=5)
+        monitor.stop()
+
+
+def test_T11_the_time_of_the_next_event_is_told_where_the_queue_manager_tells_the_last_put() -> None:
+    with queue_manager() as application:
+        define("TRIGTYPE(FIRST)")
+        run_mqsc("ALTER QMGR TRIGINT(60000)")
+        monitor = Monitor()
+        application.put("APP")
+        assert "When that was made is not known: with MONQ(LOW)" in found_of("T11")
+        run_mqsc("ALTER QMGR MONQ(LOW)")
+        run_mqsc("ALTER QLOCAL(APP) NOTRIGGER")
+        run_mqsc("ALTER QLOCAL(APP) TRIGGER")
+        told = re.search(
+            r"at (\S+ \S+): the next one is due at (\S+ \S+) by the queue manager's clock", found_of("T11")
+        )
+        assert told
+        shown = "".join(run_mqsc("DISPLAY QSTATUS(IQ) LPUTDATE LPUTTIME"))
+        date, time = re.search(r"LPUTDATE\((.+?)\)", shown), re.search(r"LPUTTIME\((.+?)\)", shown)
+        assert date and time
+        last = datetime.strptime(f"{date[1]} {time[1]}", "%Y-%m-%d %H.%M.%S")
+        assert [datetime.fromisoformat(each) for each in told.groups()] == [last, last + timedelta(minutes=1)]
+        assert not next_message_triggers(application)
+        run_mqsc("ALTER QMGR TRIGINT(0)")
+        assert explained().state("T03") == "holds"
+        assert next_message_triggers(application)
+        monitor.stop()
+
+
+def found_of(number: str) -> str:
+    return next(one.found for one in explained().conditions if one.id == number)
+
+
+def test_T04b_a_shared_queue_is_mended_in_the_shared_repository(group: Any) -> None:
+    run_mqsc(f"DEFINE QLOCAL(APP) {SHARED} TRIGGER TRIGTYPE(FIRST) INITQ(IQ) PROCESS(P) PUT(DISABLED)")
+    assert [explained().state(number) for number in ("T04a", "T04b")] == ["unknown", "unknown"]
+    assert "DISPLAY QSTATUS(APP) TYPE(HANDLE) INPUT CMDSCOPE(*) tells" in found_of("T04b")
+    (fix,) = [fix for fix in explained().fixes() if "QLOCAL(APP)" in fix]
+    assert fix == "ALTER QLOCAL(APP) QSGDISP(SHARED) PUT(ENABLED)"
+    assert mqops("explain", "APP", "QM1", "--fix", "--yes", "--applicid", "serve")[0] in {0, 1}
+    assert explained().state("T01") == "holds"
