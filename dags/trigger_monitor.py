@@ -12,6 +12,8 @@ from mqops_airflow.trigger_monitor import TriggerMessages
 from mqops_airflow.workplace import estate_file
 
 WORKFLOW = "trigger_monitor"
+RETRIES = 30
+"""Ten minutes: nobody starts this DAG again if the queue manager or Airflow's API does not answer for a while."""
 
 
 def build(name: str, settings: QueueManager, section: TriggerMonitor) -> DAG:
@@ -36,7 +38,7 @@ def build(name: str, settings: QueueManager, section: TriggerMonitor) -> DAG:
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
     ) as dag:
-        StartRunsOperator(task_id="start_runs", queue_manager=name, asset=asset)
+        StartRunsOperator(task_id="start_runs", queue_manager=name, asset=asset, retries=RETRIES)
     return dag
 
 

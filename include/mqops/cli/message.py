@@ -63,9 +63,10 @@ def show(
 ) -> None:
     """Show one message of QUEUE, or with --snapshot of a snapshot, and what is known of it.
 
-    MSGID is the MsgId in hex, or the beginning of it (with --snapshot QUEUE may be left out); the options choose a message as those of `mqops message find` do.
-    It shows the MQMD, the chain of headers, and the data behind them; where the message came from; what each rule of
-    the table says of it and why; and what the ledger, the plans and the snapshots know of it.
+    MSGID is the MsgId in hex, or the beginning of it; with --snapshot QUEUE may be left out. The options choose a
+    message as those of `mqops message find` do. It shows the MQMD, the chain of headers, and the data behind them;
+    where the message came from; what each rule of the table says of it and why; and what the ledger, the plans and the
+    snapshots know of it.
 
     The queue is only browsed. The data and the properties are masked: letters as x, digits as 9. --reveal shows them to
     a user whom the estate names under `reveal` of the queue manager, and writes that to the ledger.

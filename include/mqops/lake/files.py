@@ -71,7 +71,7 @@ def refuse_foreign(*folders: Path) -> None:
         if found.st_uid not in {0, me}:
             take_it = command("chown", "-R", str(me), str(path))
             raise LakeError(
-                f"{path} belongs to user {found.st_uid}, who can change what is in it, and mqops runs as user {me}: "
+                f"{path} belongs to user {found.st_uid}, who can change what is in it, not to user {me}: "
                 f"run mqops as user {found.st_uid}, or, where you trust what is there, `{take_it}`"
             )
         if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

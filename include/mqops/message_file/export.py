@@ -26,7 +26,6 @@ from mqops.mq.session import RawMessage, Session
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
-from mqops.printable import printable
 from mqwire.structures import MQMD_LAYOUT
 
 Form: TypeAlias = Literal["text", "parquet"]
@@ -121,8 +120,8 @@ def _fitting(batches: Iterable[pa.RecordBatch], search: Search) -> Iterator[tupl
 
 def _write_text(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> None:
     about = (
-        f"Qmgr  = {printable(browsed.queue_manager)}",
-        f"Queue = {printable(browsed.queue)}",
+        f"Qmgr  = {browsed.queue_manager}",
+        f"Queue = {browsed.queue}",
         f"Seen  = {browsed.observed_at.isoformat()}",
     )
     with _new_file(file) as stream:

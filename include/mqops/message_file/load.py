@@ -183,7 +183,7 @@ def act_load(
     if what is None:
         raise SettingsError(f"Run {folder.run} is not a load")
     approved_plan = read_approved_plan(folder, approved)
-    with _all_loads_of(folder, what).lock(), Originals(folder.snapshot) as originals:
+    with all_loads_of(folder, what).lock(), Originals(folder.snapshot) as originals:
         with connect(connection) as session:
             others = loads_of(session, LedgerFile(folder.lake_folder, utc_now), what.messages, what.queue)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
@@ -193,7 +193,7 @@ def act_load(
         return act(connection, folder, unit_size=unit_size, approved=approved, about=about_load, port=port, needs=())
 
 
-def _all_loads_of(folder: RunFolder, what: Loads) -> RunFolder:
+def all_loads_of(folder: RunFolder, what: Loads) -> RunFolder:
     """A folder whose lock all loads of the same messages share: LAKE/<queue manager>/loads/<digest>."""
     return RunFolder(folder.lake_folder / "loads" / what.messages[:32]).create()
 

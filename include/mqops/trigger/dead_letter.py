@@ -11,8 +11,9 @@ from datetime import datetime
 
 from mqops.backout.core.disposal import dead_letter_header, dead_lettered
 from mqops.errors import mq_error
+from mqops.mq.browse import browse
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
-from mqops.mq.session import MATCH_BOTH, PASS_CONTEXT_OPTIONS, RawMessage, Session
+from mqops.mq.session import PASS_CONTEXT_OPTIONS, RawMessage, Session
 from mqops.trigger.core.trigger_message import Unusable
 from mqwire import constants as c
 from mqwire.errors import WireError
@@ -20,11 +21,9 @@ from mqwire.structures import MQDLH, MQMD, MQMD_LAYOUT
 
 APPLICATION = "mqops trigger monitor"
 APPL_TYPE = c.MQAT_WINDOWS_NT if os.name == "nt" else c.MQAT_UNIX
-_BROWSE = c.MQOO_BROWSE | c.MQOO_FAIL_IF_QUIESCING
-_BROWSE_NEXT = c.MQGMO_NO_SYNCPOINT | c.MQGMO_BROWSE_NEXT | c.MQGMO_FAIL_IF_QUIESCING
 _SET_CONTEXT_OPTIONS = c.MQOO_OUTPUT | c.MQOO_SET_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
 _PUT = c.MQPMO_SYNCPOINT | c.MQPMO_FAIL_IF_QUIESCING
-_ids = slice(MQMD_LAYOUT.offset("msg_id"), MQMD_LAYOUT.offset("backout_count"))
+_ids = MQMD_LAYOUT.reader("msg_id", "correl_id")
 _when = MQMD_LAYOUT.reader("put_date", "put_time")
 
 
@@ -67,14 +66,11 @@ def put_later(session: Session, queue: str, got: RawMessage, verdict: Unusable, 
 
 def lies_there(session: Session, target: str, queue: str, md: bytes) -> bool:
     """Whether the dead-letter queue `target` has the message of `md` from the queue `queue`. Raises `MQError`."""
-    handle = session.open(target, _BROWSE)
-    try:
-        while found := session.get(handle, _BROWSE_NEXT, match=MATCH_BOTH, ids=md[_ids], name=target):
-            if _when(found.md) == _when(md) and _came_from(found.md, found.body, queue):
-                return True
-        return False
-    finally:
-        session.close(handle)
+    msg_id, correl_id = _ids(md)
+    return any(
+        _when(found.md) == _when(md) and _came_from(found.md, found.body, queue)
+        for found in browse(session, target, msg_id=msg_id, correl_id=correl_id)
+    )
 
 
 def _came_from(md: bytes, body: bytes, queue: str) -> bool:

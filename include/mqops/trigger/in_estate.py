@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mqops.estate import startable
 from mqops.storage import estate_here
 
 
@@ -25,6 +26,4 @@ def named_in_estate(queue_manager: str) -> NamedInEstate:
     settings = file.estate.queue_managers.get(queue_manager) if file else None
     if settings is None or settings.trigger_monitor is None:
         return NamedInEstate()
-    from mqops.estate import startable  # noqa: PLC0415 - pydantic, which a queue manager without an estate does not need
-
     return NamedInEstate(initiation_queues=settings.trigger_monitor.queues, dags=startable(queue_manager, settings))

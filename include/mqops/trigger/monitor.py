@@ -29,7 +29,8 @@ from mqwire import constants as c
 from mqwire.names import feedback_name
 
 OPEN_OPTIONS = c.MQOO_INPUT_SHARED | c.MQOO_SAVE_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
-GET_OPTIONS = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING
+GET_OPTIONS = c.MQGMO_SYNCPOINT | c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROPERTIES_FORCE_MQRFH2
+"""Message properties come as the MQRFH2 they travel in, so that a dead letter is the whole message."""
 MOST_MESSAGES = 100
 """Trigger messages of a unit of work."""
 WAIT_MS = 500

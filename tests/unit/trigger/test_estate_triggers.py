@@ -141,3 +141,42 @@ def test_errors_of_the_estate_are_told(estate: Path, change: tuple[str, str], to
     result = check(estate)
     assert result.exit_code == 1
     assert told in result.output
+
+
+def test_status_says_who_serves_and_what_was_dead_lettered(estate: Path, application: Application) -> None:
+    run_mqsc(QUEUES)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
+    run_mqsc(f"ALTER QLOCAL({DLQ}) NOTRIGGER")
+    application.put("MQOPS.INITQ", b"no trigger message")
+    application.put(DLQ, b"some other dead letter")
+
+    def status(*options: str) -> Result:
+        return CliRunner().invoke(main, ["estate", "status", str(estate), *options])
+
+    before = status()
+    assert before.exit_code == 1
+    assert "QM1: initiation queue MQOPS.INITQ: NOBODY serves it, 1 trigger message" in before.output
+    monitor = TriggerMonitor(MqConnection(queue_manager="QM1"), ["MQOPS.INITQ", "OTHER.INITQ"], ["orders"])
+    monitor.next_batch()
+    monitor.commit()
+    after = status()
+    assert after.exit_code == 1
+    assert "QM1: initiation queue MQOPS.INITQ: a trigger monitor serves it, 0 trigger messages" in after.output
+    assert f"QM1: dead-letter queue {DLQ}: 1 trigger message with MQFB_TM_ERROR" in after.output
+    assert json.loads(status("--json").output)["QM1"]["dead_letters"] == {"MQFB_TM_ERROR": 1}
+    run_mqsc(f"CLEAR QLOCAL({DLQ})")
+    assert (status().exit_code, "no trigger message is on the dead-letter queue" in status().output) == (0, True)
+    monitor.close()
+    assert status().exit_code == 1
+
+
+def test_the_audit_knows_the_initiation_queues_and_dags_of_the_estate(
+    estate: Path, application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_mqsc(QUEUES)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
+    monkeypatch.setenv("MQOPS_ESTATE", str(estate))
+    found = json.loads(CliRunner().invoke(main, ["trigger", "audit", "QM1", "--json"]).output)
+    assert found["unserved"] == ["MQOPS.INITQ", "OTHER.INITQ"]
+    assert "orders" in json.dumps(found)  # the estate allows it, and no process names it
+    assert "qm1_dlq_rules" not in found.get("unnamed_dags", [])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from mqops.rules.conditions import Answer, Question
@@ -78,12 +79,19 @@ def _number(question: Question, message: Mapping[str, Any]) -> int | None:
 def _age(message: Mapping[str, Any]) -> int | None:
     """Rule 1."""
     prefix = "dlh_" if message["dlh_encoding"] is not None else ""
-    date, time = str(message[f"{prefix}put_date"]), str(message[f"{prefix}put_time"])
-    if any(len(digits) != 8 or not (digits.isascii() and digits.isdigit()) for digits in (date, time)):
-        return None
-    try:
-        put = datetime.strptime(date + time[:6], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
+    put = _put_at(str(message[f"{prefix}put_date"]), str(message[f"{prefix}put_time"]))
+    if put is None:
         return None
     now: datetime = message["observed_at"]
     return (now.replace(microsecond=0) - put) // timedelta(seconds=1)
+
+
+@lru_cache(maxsize=1024)
+def _put_at(date: str, time: str) -> datetime | None:
+    """A put date and time to the second; None where they are no such time. Messages of one second share the answer."""
+    if any(len(digits) != 8 or not (digits.isascii() and digits.isdigit()) for digits in (date, time)):
+        return None
+    try:
+        return datetime.strptime(date + time[:6], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None

@@ -30,6 +30,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from mqops.errors import SettingsError
+from mqops.printable import printable
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
@@ -125,7 +126,7 @@ def text_of(messages: Iterable[tuple[bytes, bytes]], about: Iterable[str]) -> It
         digest.update(chunk)
         return chunk
 
-    head = [f"{HEADER} format, written {BY_MQOPS}", *(f"* {line}" for line in about), "", ""]
+    head = [f"{HEADER} format, written {BY_MQOPS}", *(f"* {printable(line)}" for line in about), "", ""]
     yield said("\n".join(head).encode("ascii", "backslashreplace"))
     for md, body in messages:
         yield said(_message(md, body))
