@@ -38,8 +38,10 @@ class TriggerExplainOperator(BaseOperator):
         params = context["params"]
         with connect(connection_for(params["queue_manager"], estate_file())) as session:
             found = explain(triggered_queue(session, params["queue"], manager(session)))
-        for line in (*rows(found.conditions), ("", "", printable(found.verdict), "")):
-            self.log.info("%-5s %-11s %s  %s", *line)
+        for one in found.conditions:
+            fix = f"; mended by {one.fix}" if one.fix else ""
+            self.log.info("%s", printable(f"{one.id:5} {one.state:8} " + one.found + fix.replace("\n", ", then ")))
+        self.log.info("%s", printable(found.verdict))
         tell(context, answer(found))
         return found.to_json()
 

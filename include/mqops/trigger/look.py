@@ -119,7 +119,7 @@ def _of_local(session: Session, queue: _Object, name: str, of: Manager) -> Trigg
         uncommitted=status.uncommitted,
         last_put=status.last_put,
         process=process,
-        process_defined=_is_defined(session, process or name),
+        process_defined=_is_defined(session, process) if process else _has_process_of_its_name(session, name),
         initiation_name=named,
         initiation=initiation,
         usable_initiation=_usable_initiation_queue(session, name, of, transmission=transmission) if wrong else "",
@@ -138,6 +138,16 @@ def _is_defined(session: Session, process: str) -> bool:
         if is_gone(error):
             return False
         raise
+
+
+def _has_process_of_its_name(session: Session, queue: str) -> bool:
+    """False, too, where it may not be inquired: it matters only for the command that is proposed."""
+    try:
+        return _is_defined(session, queue)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return False
 
 
 def _initiation_queue(session: Session, name: str, of: Manager) -> InitiationQueue | None:
@@ -229,7 +239,12 @@ def _usable_initiation_queue(session: Session, queue: str, of: Manager, *, trans
     initiator."""
     if transmission:
         return CHANNEL_INITIATOR
-    rows = inquire_queues(session, "*", (c.MQCA_INITIATION_Q_NAME, c.MQIA_OPEN_INPUT_COUNT, *_USABLE))
+    try:
+        rows = inquire_queues(session, "*", (c.MQCA_INITIATION_Q_NAME, c.MQIA_OPEN_INPUT_COUNT, *_USABLE))
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return DEFAULT_INITIATION_QUEUE  # knowing less, it proposes the one that is always there
     usable = [row for row in rows if all(row.get(attribute) == value for attribute, value in _USABLE.items())]
     served = {row[c.MQCA_Q_NAME]: row.get(c.MQIA_OPEN_INPUT_COUNT, 0) > 0 for row in usable}
     others = {row.get(c.MQCA_INITIATION_Q_NAME, "") for row in rows if row[c.MQCA_Q_NAME] != queue}

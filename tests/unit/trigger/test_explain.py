@@ -186,7 +186,8 @@ def test_T11_the_time_of_the_next_event_is_told_where_the_queue_manager_tells_th
         assert told
         shown = "".join(run_mqsc("DISPLAY QSTATUS(IQ) LPUTDATE LPUTTIME"))
         date, time = re.search(r"LPUTDATE\((.+?)\)", shown), re.search(r"LPUTTIME\((.+?)\)", shown)
-        assert date and time
+        assert date
+        assert time
         last = datetime.strptime(f"{date[1]} {time[1]}", "%Y-%m-%d %H.%M.%S")
         assert [datetime.fromisoformat(each) for each in told.groups()] == [last, last + timedelta(minutes=1)]
         assert not next_message_triggers(application)
