@@ -6,7 +6,9 @@ from typing import ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
 
-from mqops_airflow import data_docs, notes
+from mqops_airflow import data_docs, formats, notes
+
+formats.register()
 
 
 class MqopsPlugin(AirflowPlugin):

@@ -58,7 +58,7 @@ class AirflowClient:
 
     def page(self, address: str) -> httpx.Response:
         """What Airflow answers to a link of its pages."""
-        return self._http.get(address)
+        return self._http.get(address, follow_redirects=True)
 
     def wait_until_healthy(self, report: Report = print) -> None:
         """Wait until Airflow's four processes say they are healthy and Spark's server listens, then log in.

@@ -12,15 +12,9 @@ from typing import Any
 from airflow.sdk import Param
 
 from mqops.estate import PacingSection
+from mqops_airflow.formats import INSIDE_FILE, MESSAGE_ID, MQ_NAME, ONE_LINE, QUEUE_PATTERN, RUN_KEY, register
 
-_END = r"$(?!\n)"
-"""The end of a text. `$` alone also matches before a last line end in Python, and JSON Schema does not know `\\Z`."""
-MQ_NAME = r"^[A-Za-z0-9._/%]{1,48}" + _END
-QUEUE_PATTERN = r"^([A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*)" + _END
-MESSAGE_ID = r"^[0-9A-Fa-f]{48}" + _END
-RUN_KEY = r"^[A-Za-z0-9_+=@-][A-Za-z0-9._+=:@-]{0,199}" + _END
-ONE_LINE = r"^(?![\s\S]*[\x00-\x1f\x7f-\x9f])"
-INSIDE_FILE = r"^(?!/)(?!.*\.\.)[^\x00-\x1f]+" + _END
+register()
 
 A_DAY = 24 * 60 * 60
 """Seconds. A longer wait in a form counts as a typing error: the task would hold its slot all that time."""
@@ -50,7 +44,7 @@ def run(choices: Sequence[str] = ()) -> Param:
         None,
         title="Run",
         type="string",
-        pattern=RUN_KEY,
+        format=RUN_KEY,
         description="Required: the run to undo. Choose one of those offered, the latest first, or enter the run id "
         "that Airflow shows, or the run's name in the lake.",
         **offered(choices),
@@ -69,7 +63,7 @@ def queue(default: str | None, *, what: str) -> Param:
         default,
         title="Queue",
         type=["null", "string"],
-        pattern=MQ_NAME,
+        format=MQ_NAME,
         description=f"Empty: {what}.",
     )
 
@@ -80,7 +74,7 @@ def triggered_queue() -> Param:
         None,
         title="Queue",
         type="string",
-        pattern=MQ_NAME,
+        format=MQ_NAME,
         description="Required: a local queue, or an alias of one. For a remote queue name its transmission queue.",
     )
 
@@ -92,7 +86,7 @@ def queues(default: Iterable[str]) -> Param:
         title="Queues",
         type="array",
         minItems=1,
-        items={"type": "string", "pattern": QUEUE_PATTERN},
+        items={"type": "string", "format": QUEUE_PATTERN},
         description="Names, or beginnings of names and *, one per line. SYSTEM.* and MQOPS.* only if named so.",
     )
 
@@ -103,7 +97,7 @@ def backout_queues(default: Iterable[str] | None) -> Param:
         list(default or ()),
         title="Backout queues",
         type="array",
-        items={"type": "string", "pattern": MQ_NAME},
+        items={"type": "string", "format": MQ_NAME},
         description="Names, one per line. Empty: every queue that another queue names as its BOQNAME.",
     )
 
@@ -126,7 +120,7 @@ def generic_name() -> Param:
         "*",
         title="Queues",
         type="string",
-        pattern=QUEUE_PATTERN,
+        format=QUEUE_PATTERN,
         description="The name of a queue, or the beginning of a name and *. Only *: every queue.",
     )
 
@@ -148,7 +142,7 @@ def suites(default: Iterable[str], choices: Sequence[str]) -> Param:
         title="Suites",
         type="array",
         minItems=1,
-        items={"type": "string", "pattern": INSIDE_FILE},
+        items={"type": "string", "format": INSIDE_FILE},
         examples=list(choices),
         description="Suites that the estate lists, or files in expectations/ beside estate.yaml.",
     )
@@ -160,7 +154,7 @@ def rules_file(default: str, choices: Sequence[str]) -> Param:
         default,
         title="Rules file",
         type="string",
-        pattern=INSIDE_FILE,
+        format=INSIDE_FILE,
         examples=list(choices),
         description="A table that the estate lists, or a file in rules/ beside estate.yaml.",
     )
@@ -183,7 +177,7 @@ def message_ids() -> Param:
         [],
         title="Message ids",
         type="array",
-        items={"type": "string", "pattern": MESSAGE_ID},
+        items={"type": "string", "format": MESSAGE_ID},
         description="Only these messages: MsgIds of 48 hexadecimal digits, one per line. Empty: all.",
     )
 
@@ -239,7 +233,7 @@ def stopped_run(choices: Sequence[str] = ()) -> Param:
         None,
         title="Run",
         type=["null", "string"],
-        pattern=RUN_KEY,
+        format=RUN_KEY,
         description="Empty: every run of the queue manager, and none begins. Else one of those offered, the latest "
         "first, or the run id that Airflow shows, or the run's name in the lake.",
         **offered(choices),
@@ -264,6 +258,6 @@ def why() -> Param:
         title="Why",
         type=["null", "string"],
         maxLength=200,
-        pattern=ONE_LINE,
+        format=ONE_LINE,
         description="For those who find it stopped, in one line. May be empty: a stop does not wait for words.",
     )

@@ -18,7 +18,7 @@ from pymqi import CMQC
 from mqops.clock import utc_now
 from mqops.ledger.file import LedgerFile
 from mqops_demo.airflow_client import FINISHED, POLL, AirflowClient, RunResult
-from mqops_demo.airflow_processes import running
+from mqops_demo.airflow_processes import AirflowFailed, running
 
 TASKS = ("check", "observe", "decide", "route", "approve", "act", "prove")
 
@@ -170,6 +170,8 @@ def test_a_run_by_hand_is_dry_unless_told_otherwise(site: Any) -> None:
     site.use_warm_spark("spark_qm1")
     manager = site.manager("QM1")
     before = everything(manager)
+    with pytest.raises(AirflowFailed, match="'a b' is not a 'name of a queue: 1 to 48 letters, digits and"):
+        site.run("QM1", queue="a b")
     result = site.run("QM1", limit=5)
     assert (result.state, states(result)) == ("success", "SSSSKKS")
     assert "dry run: " in site.log(result, "route")

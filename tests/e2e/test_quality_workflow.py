@@ -86,7 +86,7 @@ def assert_the_data_docs_are_found(site: Any, result: RunResult) -> None:
     assert first.status_code == 200
     assert "script-src" not in first.headers["content-security-policy"]
     assert "default-src 'none'" in first.headers["content-security-policy"]
-    (found,) = re.findall(r'href="(validations/[^"]+)"', first.text)
+    (found,) = re.findall(r'href="(validations/messages/[^"]+)"', first.text)
     assert "format_known (warning)" in site.client.page(urljoin(address, found)).text
     nobody = httpx.Client()
     assert nobody.get(address).status_code == 401

@@ -53,6 +53,8 @@ def mixed(count: int) -> Iterator[tuple[dict[str, Any], bytes]]:
     for number, message in enumerate(fuzz.messages(count)):
         md = {**context, **message.md, "MsgId": b"%024d" % number, "CorrelId": chance.randbytes(24)}
         body = message.body
+        if md.get("Format") in {"MQXMIT", b"MQXMIT"}:
+            md["Format"] = b"MQXMITX"  # the queue manager counts the lifetime in an MQXQH down (E13)
         if number % 10 == 1:  # a group of three
             md |= {"GroupId": b"%024d" % (number // 30), "MsgSeqNumber": 1 + number // 10 % 3}
             md["MsgFlags"] = c.MQMF_MSG_IN_GROUP | (c.MQMF_LAST_MSG_IN_GROUP if number // 10 % 3 == 2 else 0)

@@ -13,6 +13,7 @@ import click
 from mqops.actions import ACTED
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.passes import full_name
 from mqops.lake.run import folder_of
 from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
@@ -83,7 +84,7 @@ def told_seen(one: Whereabouts) -> tuple[str, ...]:
 
 def told_event(event: Mapping[str, Any]) -> tuple[str, ...]:
     """What the ledger says of a message, in lines."""
-    target = f" {event['dest_q']}@{event['dest_q_mgr']}" if event["dest_q"] else ""
+    target = f" {full_name(event['dest_q'], event['dest_q_mgr'])}" if event["dest_q"] else ""
     if event["outcome"] in MEANING:
         return (
             f"{event['at']}  {event['queue_manager']}  {MEANING[event['outcome']]}  run {event['run']}",
@@ -98,11 +99,12 @@ def told_event(event: Mapping[str, Any]) -> tuple[str, ...]:
     failed = f" failed: {event['reason']}" if event["reason"] else ""
     line = f"line {event['rule_line']} of {event['table_source']}, " if event["rule_line"] else ""
     approved = f"approved: {event['approved_by'] or 'by nobody'}"
+    key = f"key {event['rule']}" if event["rule"] else "none"
     finished = f"; finished by {event['finished_by']}" if event["finished_by"] else ""
     return (
         f"{event['at']}  {event['queue_manager']}  {event['action']}{target}{failed}  run {event['run']}",
         f"    message   {event['msg_id']} of {event['queue'] or 'an unknown queue'}, body {event['body']}",
-        f"    rule      {line}key {event['rule']}, table {event['table'] or 'unknown'}",
+        f"    rule      {line}{key}, table {event['table'] or 'unknown'}",
         f"    asked     {event['requested_by'] or 'not recorded'}; {approved}{finished}",
         f"    plan      {event['plan']}, row {event['row']}",
         f"    unit      {event['unit']}, line {event['line']} of the ledger",

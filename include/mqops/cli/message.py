@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from mqops.cli.columns import show_folded
 from mqops.cli.criteria import criteria_options
 from mqops.cli.group import Group
 from mqops.cli.message_file import export, load
@@ -164,9 +165,9 @@ def find(
         show_json(page.to_json())
     else:
         for one in page.messages:
-            show_line(found_line(one))
+            show_folded(found_line(one), indent=4)
         more = f"; to go on: --after {page.next}" if page.next else ""
-        show_line(f"{counted(len(page.messages), 'message')} of {page.looked_at} looked at{more}")
+        show_folded(f"{counted(len(page.messages), 'message')} of {page.looked_at} looked at{more}")
     raise SystemExit(0 if page.messages or after else 1)
 
 

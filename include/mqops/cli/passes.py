@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from mqops.actions import ACTED
+from mqops.actions import ACTED, Action
 from mqops.cli.columns import show_command, show_folded
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
@@ -289,7 +289,8 @@ def show_summary(summary: RunSummary) -> None:
         name = f"line {rule.rule_line}" if rule.rule_line else "no rule"
         counts = f"{rule.moved} moved, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
         failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
-        show_folded(f"{rule.planned:8}  {name}: {rule.action}: {counts}{failed}")
+        meaning = " (no valid MQDLH, no rule applies)" if rule.action == Action.ERROR else ""
+        show_folded(f"{rule.planned:8}  {name}: {rule.action}{meaning}: {counts}{failed}")
     for reason, count in summary.reasons.items():
         show_folded(f"{counted(count, 'try', 'tries', spec='8')} failed with {reason}")
     for why, count in summary.left_because.items():

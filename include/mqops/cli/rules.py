@@ -28,7 +28,7 @@ from mqops.rules.values import BadValue, number_of
 _FILE = click.File("rb")
 
 
-@click.group()
+@click.group(short_help="Check, explain, compare and test rules tables.")
 def rules() -> None:
     """Work with rules tables of the dead-letter queue handler."""
 

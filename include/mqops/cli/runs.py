@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
-from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
+from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
 from mqops.cli.times import since_option
 from mqops.counted import counted
@@ -73,11 +74,11 @@ def runs(
         show_json({"runs": [line.to_json() for line in shown], "more": len(found) - len(shown)})
         return
     for line in shown:
-        show_line(_line(line))
+        show_folded(_line(line), indent=4)
     if not found:
-        show_line(f"{lake}: no such runs")
+        show_folded(f"{lake}: no such runs")
     if len(found) > len(shown):
-        show_line(f"{counted(len(found) - len(shown), 'more run')}: --limit 0 shows all")
+        show_folded(f"{counted(len(found) - len(shown), 'more run')}: --limit 0 shows all")
 
 
 def _line(line: RunLine) -> str:
@@ -124,7 +125,7 @@ def show(*, run: str, queue_manager: str, limit: int, after: int, lake: Path, as
         show_json(found.to_json())
         return
     for line in _story(found):
-        show_line(line)
+        show_folded(line, indent=14 if line.startswith("    ") else 4)
 
 
 def _story(found: RunStory) -> Iterator[str]:

@@ -12,7 +12,7 @@ from mqops.cli.run_argument import queue_manager_option
 from mqops.counted import counted
 
 
-@click.command()
+@click.command(short_help="Copy the messages of queues to the lake.")
 @click.argument("queues", nargs=-1)
 @queue_manager_option
 @click.option(

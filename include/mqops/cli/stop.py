@@ -27,7 +27,7 @@ _manager_option = click.option(
 )
 
 
-@click.command()
+@click.command(short_help="Stop a run, or all runs of a queue manager.")
 @run_argument(required=False)
 @_manager_option
 @click.option("--why", default="", help="The reason, for people who find the run stopped.")

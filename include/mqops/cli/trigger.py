@@ -19,7 +19,7 @@ from mqops.counted import counted
 from mqops.trigger.core import Explanation
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, short_help="Say why a queue triggers or not.")
 def trigger() -> None:
     """Triggering: why a queue makes a trigger message, or none."""
 

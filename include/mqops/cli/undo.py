@@ -50,7 +50,7 @@ MEANING = {
 }
 
 
-@click.command()
+@click.command(short_help="Put back what a run moved and discarded.")
 @run_argument(required=False)
 @manager_of_run_option
 @click.option(

@@ -42,9 +42,7 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
                     for batch in file.iter_batches(rows, columns=list(columns)):
                         yield batch.select(list(columns))
             except pa.ArrowInvalid as error:
-                raise LakeError(
-                    f"{part} is not a whole Parquet file ({error}); restore it, no message was lost"
-                ) from error
+                raise _not_whole(part, error) from error
 
 
 def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
@@ -54,8 +52,19 @@ def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
         LakeError: the folder or a file cannot be read.
     """
     with lake_errors(folder):
-        footers = [pq.read_metadata(part) for part in sorted(folder.glob("*.parquet"))]
+        footers = [_footer(part) for part in sorted(folder.glob("*.parquet"))]
     return tuple(_bounds([*_statistics(footers, column)]) for column in columns)
+
+
+def _footer(part: Path) -> pq.FileMetaData:
+    try:
+        return pq.read_metadata(part)
+    except pa.ArrowInvalid as error:
+        raise _not_whole(part, error) from error
+
+
+def _not_whole(part: Path, error: pa.ArrowInvalid) -> LakeError:
+    return LakeError(f"{part} is not a whole Parquet file ({error}); restore it, no message was lost")
 
 
 def _bounds(found: Sequence[pq.Statistics | None]) -> tuple[Any, Any] | None:

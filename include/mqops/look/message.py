@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -186,6 +186,16 @@ def table_from(content: bytes, source: str) -> TableFrom:
     return TableFrom(parsed.table, source)
 
 
+def _origin(judged: Mapping[str, Any]) -> dict[str, str | int] | None:
+    """Where a message came from if no header of the queue manager says it: what its backout run found, else what JMS
+    wrote. None if neither says it."""
+    if judged["dlh_error"] is None and judged["dlh_dest_q"]:
+        return {"by": "backout run", "queue": judged["dlh_dest_q"], "queue_manager": judged["dlh_dest_q_mgr"]}
+    if judged["jms_destination"]:
+        return {"by": "MQRFH2", "destination": judged["jms_destination"]}
+    return None
+
+
 def _only(batches: Iterator[Any], wanted: Criteria, position: int | None, where: str) -> Hit:
     """The one message that fits."""
     found: list[Hit] = []
@@ -230,10 +240,11 @@ def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to:
         known = {keyword: judged[column] for keyword, column in PATTERN_COLUMNS.items()}
         known |= answers(table.questions, judged)
         rules = verdicts(table, known, judge.tries, revealed=bool(reveal_to))
+    shown = taken_apart(message["md"], message["body"], revealed=bool(reveal_to))
     return MessageStory(
         found=found_message(message),
         run=run,
-        message=taken_apart(message["md"], message["body"], revealed=bool(reveal_to)),
+        message=replace(shown, origin=shown.origin or _origin(judged)),
         rules_source=judge.table.source if judge.table and rules else "",
         rules=rules,
         past=history(lake, msg_id).of(message["queue_manager"], message["msg_key"], msg_id),

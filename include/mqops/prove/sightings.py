@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from mqops.clock import utc, utc_now
 from mqops.errors import LakeError
 from mqops.lake.files import read_json
-from mqops.lake.parquet import read_parquet
+from mqops.lake.parquet import bounds, read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
@@ -100,6 +100,9 @@ def _rows_with(folder: Path, columns: Collection[str], msg_id: str) -> Iterator[
     """The rows of Parquet files whose MsgId begins so. Raises `LakeError`."""
     digits = 2 * MQ_MSG_ID_LENGTH
     low, high = (bytes.fromhex(msg_id[:digits].ljust(digits, end)) for end in "0f")
+    (there,) = bounds(folder, "msg_id")
+    if there is not None and not (there[0] <= high and low <= there[1]):
+        return  # the footers say so: no column is read
     for batch in read_parquet(folder, list(columns)):
         ids = batch.column("msg_id")
         chosen = pc.and_(pc.greater_equal(ids, pa.scalar(low, ids.type)), pc.less_equal(ids, pa.scalar(high, ids.type)))

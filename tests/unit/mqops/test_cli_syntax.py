@@ -87,7 +87,7 @@ def test_each_command_that_needs_a_queue_manager_takes_it_by_m():
         *(("rules", one) for one in ("diff", "explain", "keywords", "test")),
         *(("quality", one) for one in ("check", "suite", "vocabulary")),
         ("ledger", "show"),
-        ("estate", "check"),
+        *(("estate", one) for one in ("check", "status")),
     }
 
 

@@ -52,8 +52,13 @@ def test_each_command_works_as_a_program(manager, script, tmp_path):
         "resume": script("resume", "-m", "QM1"),
         "dlq": script("dlq", "run", "--once", DLQ, "QM1", "--json", text=TABLE),
         "ledger": script("ledger", "verify"),
+        "runs": script("runs"),
     }
     run = json.loads(said["dlq"])
+    said["run"] = script("run", "show", run["run"])
+    said["message"] = script("message", "find", "A", "-m", "QM1")
+    said["init"] = script("init", "--help")
+    said["doctor"] = script("doctor", "--help")
     said["undo"] = script("undo", run["run"], "-m", "QM1", "--yes")
     assert said.keys() == {*COMMANDS, "undo"}  # the other deciders' names are those of commands above
     assert (run["moved"], run["balanced"]) == (1, True)

@@ -16,8 +16,10 @@ from mqops.doctor import here
 from mqops.doctor import queue_manager as live
 from mqops.doctor.check import State
 from mqops.doctor.needs import LEDGER
+from mqops.errors import mq_error
 from mqops.ledger.queue import DEFINITION
 from mqops.mq.connection import connect
+from mqwire import constants as c
 
 ESTATE = """\
 lake: lake
@@ -157,6 +159,17 @@ def test_a_queue_manager_that_is_not_reached_leaves_its_checks_unknown(doctor):
     assert rows["lake"][0] == rows["Spark"][0] == "holds"
 
 
+def test_a_connection_that_is_lost_meanwhile_leaves_the_rest_unknown(doctor, monkeypatch):
+    def lost(_session):
+        raise mq_error(2, c.MQRC_CONNECTION_BROKEN, verb="MQINQ")
+
+    monkeypatch.setattr(live, "dead_letters", lost)
+    rows = doctor()
+    assert failing(rows).keys() == {"connection"}
+    assert "MQRC_CONNECTION_BROKEN (2009)" in rows["connection"][1]
+    assert (rows["ledger queue"][0], rows["dead-letter queue"][0], rows["clock"][0]) == ("holds", "unknown", "unknown")
+
+
 def test_the_clock_is_compared_with_the_time_in_the_answer_of_the_queue_manager(manager):
     with connect(manager.connection) as session:
         right = live.clock(session, lambda: datetime.now(UTC))
@@ -226,7 +239,7 @@ def test_the_table_for_people_has_every_check_and_the_numbers(manager, mqops):
     done: subprocess.CompletedProcess[str] = mqops("doctor", "QM1", expect=1, COLUMNS="80", MQOPS_ESTATE="")
     assert "FAILS   dead-letter queue " in done.stdout
     assert "to do: ALTER QMGR DEADQ(SYSTEM.DEAD.LETTER.QUEUE)" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert all(len(line) <= 80 or len(line.split()) == 1 for line in done.stdout.splitlines())
     assert done.stdout.splitlines()[-1].startswith("QM1: 1")
 
 

@@ -13,6 +13,8 @@ from pymqi import CMQC
 
 from mqops.lake.run import find_run
 from mqops.ledger.file import LedgerFile
+from mqops.mq.browse import browse
+from mqops.mq.connection import connect
 from mqwire import constants as c
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
@@ -169,7 +171,10 @@ def test_law7_what_is_broken_or_no_text_is_said_and_not_guessed(manager, view):
         [
             ({"Format": c.MQFMT_RF_HEADER_2, "CodedCharSetId": 1208}, cut),
             ({"Format": "MQSTR", "CodedCharSetId": 1208}, b"\xff\xfe secret"),
-            ({"Format": c.MQFMT_RF_HEADER_1, "CodedCharSetId": 1208}, b"SECRETBYTES".ljust(40)),
+            (
+                {"Format": c.MQFMT_RF_HEADER_1, "CodedCharSetId": 1208},
+                b"SECR" + MQRFH2().pack()[4:8] + b"\x24\0\0\0SECRET".ljust(40, b"\0"),
+            ),
         ],
     )
     found = view("show", "A", first.hex())
@@ -215,6 +220,20 @@ def test_law9_only_whom_the_estate_names_sees_payload_and_the_ledger_says_so(man
     assert mqops("ledger", "verify", expect=1)
 
 
+def test_a_message_without_an_mqdlh_says_where_it_came_from(manager, mqops, view):
+    manager.mqsc("ALTER QLOCAL(A) BOQNAME(B) BOTHRESH(1)\nDEFINE QLOCAL(C)\n")
+    first, second = manager.put(
+        "B", [({"Format": c.MQFMT_RF_HEADER_2, "CodedCharSetId": 1208}, rfh2(b"x")), ({"Format": "MQSTR"}, b"y")]
+    )
+    assert view("show", "B", first.hex())["origin"] == {"by": "MQRFH2", "destination": "queue:///A"}
+    assert view("show", "B", second.hex(), again=True)["origin"] is None
+    words = ("backout", "run", "B", "-m", "QM1", "--quarantine", "C", "--dry-run", "--json")
+    run = Path(json.loads(mqops(*words, text="REASON(0) DESTQ(Z) ACTION(RETRY)\nACTION(RETRY)\n").stdout)["run"]).name
+    found = json.loads(mqops("message", "show", second.hex(), "--snapshot", run, "--json").stdout)
+    assert found["origin"] == {"by": "backout run", "queue": "A", "queue_manager": "QM1"}
+    assert [one["verdict"] for one in found["rules"]] == ["no match", "chosen"]
+
+
 def test_find_by_each_criterion(manager, mqops, view):
     manager.put(
         DLQ,
@@ -257,6 +276,7 @@ def test_find_by_each_criterion(manager, mqops, view):
         (("--age", "<1h"), []),
         (("--property", "usr.country=DE"), [1]),
         (("--property", "usr.customer=M?l*"), [1]),
+        (("--property", "usr.customer=Mü*r"), [1]),
         (("--property", "usr.country=D"), []),
         (("--property", "usr.land=DE"), []),
         (("--text", "two"), [1]),
@@ -301,6 +321,14 @@ def test_a_page_of_a_live_queue_goes_on_behind_its_message_wherever_that_is_now(
     assert [one["msg_id"] for one in json.loads(mqops(*words).stdout)["messages"]] == [one.hex() for one in given[3:]]
     consume(given[2])
     assert "is not on the queue any more: begin again" in mqops(*words, expect=1).stderr
+
+
+def test_a_whole_msg_id_is_matched_by_the_queue_manager(manager):
+    given = manager.put("A", [({"CorrelId": bytes([number]) * 24}, b"%d" % number) for number in range(3)])
+    with connect(manager.connection) as session:
+        assert [one.body for one in browse(session, "A", msg_id=given[1])] == [b"1"]
+        assert [one.body for one in browse(session, "A", correl_id=b"\2" * 24)] == [b"2"]
+        assert [one.body for one in browse(session, "A", msg_id=given[1], correl_id=b"\2" * 24)] == []
 
 
 def test_which_message_is_meant_must_be_clear(manager, mqops, view):

@@ -97,3 +97,12 @@ def test_a_message_that_only_a_plan_knows_is_not_denied(manager, lake, mqops):
     assert "gone for an unknown reason" in mqops("ledger", "show", msg_id.hex()).stdout
     shutil.rmtree(run.plan)
     assert "knows a message" in mqops("ledger", "show", msg_id.hex(), expect=1).stdout
+
+
+def test_a_damaged_snapshot_hides_no_message(manager, lake, mqops):
+    (msg_id,) = manager.put(DLQ, [dead_letter("B", b"1")])
+    first, _plan = planned(manager, lake, text=TABLE)
+    planned(manager, lake, text=TABLE)
+    (part,) = first.snapshot.glob("*.parquet")
+    part.write_bytes(part.read_bytes()[:-20])
+    assert known(mqops, msg_id)["seen"][0]["became"] == "seen"

@@ -76,7 +76,7 @@ class BodyShown:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageShown:
     """A message taken apart. Parameters: `md` by MQ's names; `broken` why the chain of headers ends early; `origin`
-    where the message was to go, or came from, by its headers."""
+    where the message was to go, or came from."""
 
     md: Mapping[str, Shown]
     headers: tuple[HeaderShown, ...]

@@ -49,7 +49,7 @@ class Unchanged:
 
     def before_start(self, sight: Sight) -> Unchanged:
         """The same for the queue as it looks now, before the next run starts."""
-        if sight.first and (sight.first, sight.depth) == (self.first, self.depth):
+        if (sight.first, sight.depth) == (self.first, self.depth):
             return self
         return Unchanged(first=sight.first, depth=sight.depth)
 

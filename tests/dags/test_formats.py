@@ -1,0 +1,47 @@
+"""A text that a form refuses is answered with a sentence, and no form has a regular expression."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG, Param
+from airflow.sdk.exceptions import ParamValidationError
+
+from mqops_airflow import params
+from mqops_airflow.formats import INSIDE_FILE, MESSAGE_ID, MQ_NAME, ONE_LINE, QUEUE_PATTERN, RUN_KEY
+
+FORMS = {
+    MQ_NAME: (params.queue(None, what="x"), "a b"),
+    QUEUE_PATTERN: (params.queues(["A"]), ["A", "A\n"]),
+    MESSAGE_ID: (params.message_ids(), ["12"]),
+    RUN_KEY: (params.run(), ".hidden"),
+    ONE_LINE: (params.why(), "one\ntwo"),
+    INSIDE_FILE: (params.rules_file("a.rules", []), "../a.rules"),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_text_that_is_refused_is_answered_with_a_sentence(name: str) -> None:
+    param, wrong = FORMS[name]
+    with pytest.raises(ParamValidationError) as refused:
+        param.resolve(wrong)
+    assert f"is not a '{name}'" in str(refused.value)
+    assert "[A-Za" not in str(refused.value)
+
+
+def schemas(value: Any) -> list[Any]:
+    """Every object in a schema."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return ([value] if isinstance(value, dict) else []) + [one for part in inner for one in schemas(part)]
+
+
+@pytest.mark.parametrize("file", [path.stem for path in (Path(__file__).parents[2] / "dags").glob("*.py")])
+def test_no_form_has_a_regular_expression(dag_file: Any, file: str) -> None:
+    dags = [dag for dag in vars(dag_file(file)).values() if isinstance(dag, DAG)]
+    for dag in dags:  # those that the estate of the test names
+        for name in dag.params:
+            param = dag.params.get_param(name)
+            assert isinstance(param, Param)
+            assert not any("pattern" in schema for schema in schemas(dict(param.schema))), name
