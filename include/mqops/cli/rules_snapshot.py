@@ -10,11 +10,11 @@ import click
 
 from mqops.cli.columns import show_folded
 from mqops.cli.expectations import junit_xml, show_results
-from mqops.cli.outcome import errors_are_usage, json_option, lake_option, show_json, show_line
+from mqops.cli.outcome import error_document, errors_are_usage, json_option, lake_option, show_json, show_line
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
 from mqops.cli.tables import check_document, parsed_from, show_check
 from mqops.counted import counted
-from mqops.errors import SettingsError
+from mqops.errors import RulesError, SettingsError
 from mqops.rules import Table
 
 if TYPE_CHECKING:
@@ -121,7 +121,10 @@ def valid_tables(files: list[IO[bytes]], *, origins: bool, as_json: bool) -> lis
     if len(tables) == len(parsed):
         return tables
     if as_json:
-        show_json({"ok": False, "tables": {one.source: check_document(one) for one in parsed}})
+        wrong = [one.source for one in parsed if one.table is None]
+        error = RulesError(f"{', '.join(wrong)}: not a valid rules table")
+        documents = {one.source: check_document(one) for one in parsed}
+        show_json({"ok": False, "tables": documents, **error_document(error)})
     for one in [] if as_json else parsed:
         if one.table is None:
             show_check(one)

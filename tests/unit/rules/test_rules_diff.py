@@ -115,6 +115,7 @@ def test_D07_bad_tables_are_exit_2_with_all_errors_of_both(tmp_path, run):
         f"{tmp_path}/new.rules: 1 error, the table is not valid",
     ]
     document = json.loads(diff(tmp_path, "ACTION(X)\n", NEW, run.path, "--json").output)
+    assert document["error"]["code"] == "RulesError"
     assert {Path(name).name: table["ok"] for name, table in document["tables"].items()} == {
         "old.rules": False,
         "new.rules": True,
