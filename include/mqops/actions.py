@@ -19,8 +19,8 @@ class Effect(Enum):
 class Action(StrEnum):
     """The action of a plan's row. Arrow, Spark and JSON see its name as plain text.
 
-    Attributes: `effect` what happens to the message; `puts`, `discards`, `puts_back`, `loads` and `refused` whether the
-    effect is PUT, DISCARD, PUT_BACK, LOAD or REFUSE; `acts` whether anything is put or discarded at all.
+    Attributes: `effect` what happens to the message; `puts`, `discards`, `puts_back` and `refused` whether the effect
+    is PUT, DISCARD, PUT_BACK or REFUSE; `acts` whether anything is put or discarded at all.
     """
 
     RETRY = "RETRY", Effect.PUT
@@ -68,7 +68,6 @@ class Action(StrEnum):
     puts: bool
     discards: bool
     puts_back: bool
-    loads: bool
     refused: bool
     acts: bool
 
@@ -80,9 +79,8 @@ class Action(StrEnum):
         member.puts = effect is Effect.PUT
         member.discards = effect is Effect.DISCARD
         member.puts_back = effect is Effect.PUT_BACK
-        member.loads = effect is Effect.LOAD
         member.refused = effect is Effect.REFUSE
-        member.acts = member.puts or member.discards or member.puts_back or member.loads
+        member.acts = member.puts or member.discards or member.puts_back or effect is Effect.LOAD
         return member
 
 

@@ -274,7 +274,7 @@ class Mover:
             return ""  # it has failed, with its reason
         if refused := self._limiter.refusal(row):
             return refused
-        if (row.action in PUTS or row.action.loads) and (refused := self._port.refuses(row.target)):
+        if row.action in (*PUTS, Action.LOAD) and (refused := self._port.refuses(row.target)):
             return refused
         if not (behind and row.order_key):
             return ""
