@@ -22,7 +22,7 @@ from mqops.estate import Approval, AutoApprove
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops_airflow.act import PlanActOperator
-from mqops_airflow.answer import FILE, Answer, Asked, Question
+from mqops_airflow.answer import Answer, Asked, Question
 from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.permission import NotAllowed, Permission, permitted
@@ -245,7 +245,7 @@ def test_law2_act_gets_the_plan_that_another_person_approved_and_their_names(run
     ]
     # what the lake keeps of it
     subject, body = run.asked["first"]["subject"], run.asked["first"]["body"]
-    assert read_json(run.folder.path / FILE) == {
+    assert read_json(run.folder.approval_json) == {
         "question": {
             "dag_id": "qm1_dlq_rules",
             "run_id": "manual__1",
@@ -276,7 +276,7 @@ def test_law2_a_rejection_permits_nothing(run: Run, who: str, told: str) -> None
     run.answered(who, "Reject")  # the task itself succeeds: what comes behind it is skipped
     with pytest.raises(NotAllowed, match=rf"^plan {digest(run)} was rejected by {told}; clear the task"):
         run.act()
-    kept = read_json(run.folder.path / FILE)["answer"]
+    kept = read_json(run.folder.approval_json)["answer"]
     assert kept == {"approved": False, "by_id": "7" if who else "", "by": who, "at": "2026-11-21T08:30:00+00:00"}
 
 
@@ -298,23 +298,23 @@ def test_law2_an_answer_to_another_question_permits_nothing(run: Run) -> None:
     run.answered("bob")
     assert run.act()[-1] == "--approved-by=bob"
     # a file of another run, another DAG, another plan; then another text than bob saw
-    kept = read_json(run.folder.path / FILE)
+    kept = read_json(run.folder.approval_json)
     for name, value, refused in (
         ("run_id", "manual__0", "the approval in this run's folder is of run manual__0 of qm1_dlq_rules"),
         ("dag_id", "qm2_dlq_rules", "the approval in this run's folder is of run manual__1 of qm2_dlq_rules"),
         ("digest", "d0", f"bob answered about plan d0, the plan is {digest(run)} now"),
         ("text", "t0", f"bob saw a text about plan {digest(run)} that is another one now"),
     ):
-        write_json(run.folder.path / FILE, kept | {"question": kept["question"] | {name: value}})
+        write_json(run.folder.approval_json, kept | {"question": kept["question"] | {name: value}})
         with pytest.raises(NotAllowed, match=f"^{refused}"):
             run.act()
-    write_json(run.folder.path / FILE, kept)
+    write_json(run.folder.approval_json, kept)
     assert run.act()[-1] == "--approved-by=bob"
     found = read_json(run.folder.path / "preflight.json")
     write_json(run.folder.path / "preflight.json", found | {"destinations": 7})
     with pytest.raises(NotAllowed, match=r"^bob saw a text about plan"):
         run.act()
-    (run.folder.path / FILE).write_text("no JSON")
+    run.folder.approval_json.write_text("no JSON")
     with pytest.raises(LakeError):
         run.act()
 

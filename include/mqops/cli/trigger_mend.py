@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqops.cli.columns import show_command, show_folded
 from mqops.cli.four_eyes import refuse_own_commands
 from mqops.cli.outcome import show_line
 from mqops.cli.passes import this_user
 from mqops.command import command
+from mqops.counted import counted
 from mqops.errors import PlanChanged
 
 if TYPE_CHECKING:
@@ -66,8 +68,8 @@ def mend(session: Session, plan: MendingPlan, how: Mending, *, as_json: bool) ->
         raise click.Abort
     after = carry_out(session, plan, record, requested_by=requester, approved_by=user, program=how.program)
     if not as_json:
-        show_line(f"{len(plan.changes)} done; the record is in {record.path}")
-        show_line(after.verdict)
+        show_folded(f"{counted(len(plan.changes), 'command')} done; the record is in {record.path}")
+        show_folded(after.verdict)
     return document | {"after": after.to_json()}
 
 
@@ -90,6 +92,6 @@ def _carry_out_command(plan: MendingPlan, how: Mending, *, as_json: bool) -> str
     line = command(*words, "--lake", how.lake.resolve())
     if not as_json:
         show_line("to carry it out as it stands:")
-        show_line(f"    {line}")
+        show_command(line)
         show_line("dry run: nothing was changed")
     return line

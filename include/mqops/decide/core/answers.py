@@ -79,7 +79,10 @@ def _number(question: Question, message: Mapping[str, Any]) -> int | None:
 def _age(message: Mapping[str, Any]) -> int | None:
     """Rule 1."""
     prefix = "dlh_" if message["dlh_encoding"] is not None else ""
-    put = _put_at(str(message[f"{prefix}put_date"]), str(message[f"{prefix}put_time"]))
+    date, time = str(message[f"{prefix}put_date"]), str(message[f"{prefix}put_time"])
+    if any(len(digits) != 8 or not (digits.isascii() and digits.isdigit()) for digits in (date, time)):
+        return None
+    put = _second(date + time[:6])
     if put is None:
         return None
     now: datetime = message["observed_at"]
@@ -87,11 +90,9 @@ def _age(message: Mapping[str, Any]) -> int | None:
 
 
 @lru_cache(maxsize=1024)
-def _put_at(date: str, time: str) -> datetime | None:
-    """A put date and time to the second; None where they are no such time. Messages of one second share the answer."""
-    if any(len(digits) != 8 or not (digits.isascii() and digits.isdigit()) for digits in (date, time)):
-        return None
+def _second(digits: str) -> datetime | None:
+    """The time that 14 digits are; None if they are none. Messages of one second share the answer."""
     try:
-        return datetime.strptime(date + time[:6], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        return datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return None
