@@ -26,7 +26,7 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.rules import parse
-from mqops_airflow import answer, told
+from mqops_airflow import told
 from mqops_airflow.run_folder import HANDED_ON, run_key
 from mqops_demo.airflow import NO_PORT
 
@@ -381,7 +381,7 @@ def test_forged_xcoms_permit_nothing_and_the_answer_that_airflow_recorded_does(a
     run.mark("alice", "approve")
     assert refused in run.task("act")
     ours = RunFolder.at(airflow.folder / "lake", "QM1", run_key(run.dag, run.key))
-    shutil.copy(theirs.path / answer.FILE, ours.path)
+    shutil.copy(theirs.approval_json, ours.path)
     assert f"NotAllowed: the approval in this run's folder is of run {other.key} of qm1_dlq_rules" in run.task("act")
     # asked, and answered by who started it
     run.clear("approve", "act")
