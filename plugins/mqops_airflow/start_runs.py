@@ -88,7 +88,7 @@ class StartRunsOperator(BaseOperator):
         with ExitStack() as stack:
             work = _Work(self, context, stack, store.get(QUEUES) or {})
             for event in handled.new(context["inlet_events"][asset]):
-                work.handle(event.extra["payload"], done)
+                work.handle(event.extra, done)
         store.set(QUEUES, work.queues_to_json())
         store.set(HANDLED, handled.to_json())
         self.log.info("%s", printable(done.told()))
@@ -145,8 +145,12 @@ class _Work:
     def queues_to_json(self) -> dict[str, Any]:
         return {queue: seen.to_json() for queue, seen in self._queues.items()}
 
-    def handle(self, payload: Mapping[str, Any], done: Pass) -> None:
-        """All messages of an event."""
+    def handle(self, extra: Mapping[str, Any], done: Pass) -> None:
+        """All messages of an event. An event that a person or another program made starts nothing."""
+        if not extra.get("from_trigger") or "from_rest_api" in extra:  # Airflow's own marks
+            done.refused.append("an event of the asset was not made by the trigger monitor")
+            return
+        payload = extra["payload"]
         done.refused += [str(one["why"]) for one in payload["refused"]]
         for entry in payload["messages"]:
             self._handle(entry["queue"], message_in(entry), payload["ccsid"], done)
