@@ -135,7 +135,9 @@ class TriggerMonitor:
             try:
                 self._handles[queue] = session.open(queue, OPEN_OPTIONS)
                 self._tell(queue, "")
-            except PermanentMQError as error:
+            except MQError as error:
+                if not isinstance(error, PermanentMQError) and error.reason != c.MQRC_OBJECT_IN_USE:
+                    raise
                 refused = error
                 self._tell(queue, str(error))
         if not self._handles and refused is not None:

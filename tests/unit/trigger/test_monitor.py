@@ -213,6 +213,17 @@ def test_a_queue_that_is_not_there_does_not_keep_the_others(here: Application, c
     alone.close()
 
 
+def test_a_queue_that_another_program_has_for_itself_does_not_keep_the_others(here: Application, caplog: Any) -> None:
+    exclusive = here.open("IQ2", CMQC.MQOO_INPUT_EXCLUSIVE)
+    both = TriggerMonitor(HERE, ["IQ2", "IQ"], {"orders"})
+    here.put("IQ", MQTM(appl_type=6, appl_id="orders").pack(), Format=CMQC.MQFMT_TRIGGER)
+    assert len(batch(both)) == 1
+    both.commit()
+    assert "initiation queue IQ2 of QM1 is not served: MQOPEN on IQ2 failed: MQRC_OBJECT_IN_USE" in caplog.text
+    both.close()
+    exclusive.close()
+
+
 def test_inhibited_gets_are_waited_for(here: Application, served: TriggerMonitor, caplog: Any) -> None:
     run_mqsc("ALTER QLOCAL(IQ) GET(DISABLED)")
     for _ in range(3):
