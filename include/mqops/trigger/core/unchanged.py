@@ -1,8 +1,9 @@
 """The endless loop of T12b: a queue triggers, its run leaves everything as it was, and the queue triggers again.
 
 What a run does is not known for a DAG of somebody else. So the queue is looked at when a run is about to start: if its
-first message and its depth are what they were when the last run started, that run has not changed the queue. An empty
-queue is no loop. Nothing here asks a queue manager.
+first messages and its depth are what they were when the last run started, that run has not changed the queue. One
+message would not tell: a program may leave the first one and process those that come behind it. An empty queue is no
+loop. Nothing here asks a queue manager.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from mqops.counted import counted
 class Sight:
     """What a queue looks like.
 
-    Parameters: `first` the identity of its first message, "" where it is empty; `depth` in messages; `backouts` of the
+    Parameters: `messages` a digest of its first messages, "" where it is empty; `depth` in messages; `backouts` of the
     first message (BackoutCount).
     """
 
-    first: str
+    messages: str
     depth: int
     backouts: int = 0
 
@@ -31,17 +32,17 @@ class Sight:
 class Unchanged:
     """The runs in a row that were started while a queue looked the same.
 
-    Parameters: `first` and `depth` as of `Sight`; `runs` how many.
+    Parameters: `messages` and `depth` as of `Sight`; `runs` how many.
     """
 
-    first: str = ""
+    messages: str = ""
     depth: int = 0
     runs: int = 0
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Unchanged:
         """What `to_json` made."""
-        return cls(first=str(value["first"]), depth=int(value["depth"]), runs=int(value["runs"]))
+        return cls(messages=str(value["messages"]), depth=int(value["depth"]), runs=int(value["runs"]))
 
     def to_json(self) -> dict[str, Any]:
         """As JSON."""
@@ -49,18 +50,18 @@ class Unchanged:
 
     def before_start(self, sight: Sight) -> Unchanged:
         """The same for the queue as it looks now, before the next run starts."""
-        if (sight.first, sight.depth) == (self.first, self.depth):
+        if (sight.messages, sight.depth) == (self.messages, self.depth):
             return self
-        return Unchanged(first=sight.first, depth=sight.depth)
+        return Unchanged(messages=sight.messages, depth=sight.depth)
 
     def started(self) -> Unchanged:
         """A run was started, or several at once."""
-        return Unchanged(first=self.first, depth=self.depth, runs=self.runs + 1)
+        return Unchanged(messages=self.messages, depth=self.depth, runs=self.runs + 1)
 
 
 def loop(queue: str, seen: Unchanged, sight: Sight, *, most: int) -> str:
     """Why no more runs start, or nothing. Parameters: `seen` from `before_start`; `most` runs in a row."""
-    if not sight.first or seen.runs < most:
+    if not sight.messages or seen.runs < most:
         return ""
     backed_out = f", its BackoutCount is {sight.backouts}" if sight.backouts else ""
     return (
