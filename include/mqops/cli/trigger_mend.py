@@ -75,7 +75,7 @@ def mend(session: Session, plan: MendingPlan, how: Mending, *, as_json: bool) ->
 
 def _show_plan(plan: MendingPlan) -> None:
     if not plan.changes:
-        show_line("No command mends it")
+        show_line("There is no command to run")
         return
     show_line(f"plan {plan.digest}:")
     for change in plan.changes:

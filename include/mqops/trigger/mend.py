@@ -7,7 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from mqops.errors import MQError, PlanChanged, SettingsError
+from mqops.counted import counted
+from mqops.errors import MQError, PlanChanged, SettingsError, mq_error
 from mqops.mq.inquire import command
 from mqops.mq.session import Session
 from mqops.trigger.core import Change, Explanation, explain
@@ -69,7 +70,7 @@ def carry_out(
     Raises:
         PlanChanged: the queue, or what it triggers with, is not as it was. Nothing was changed.
         SettingsError: the plan has commands that mqops does not run. Nothing was changed.
-        MQError: the queue manager refused a command.
+        MQError: the queue manager refused a command. The text says how many were run before it.
         LakeError: the record cannot be written. The command that it was for was not run.
     """
     if approved.refused:
@@ -82,13 +83,17 @@ def carry_out(
     line: dict[str, Any] = {"by": approved_by, "plan": approved.digest, "queue": approved.queue}
     commands = [change.mqsc for change in approved.changes]
     record.add("approved", **line, requested_by=requested_by, commands=commands)
-    for change in approved.changes:
+    for number, change in enumerate(approved.changes):
         record.add("run", **line, mqsc=change.mqsc)
         name, parameters = change.pcf
         try:
             command(session, name, dict(parameters), object_name=change.name)
         except MQError as error:
             record.add("failed", **line, mqsc=change.mqsc, error=str(error))
-            raise
+            done = f"{number} of {counted(len(commands), 'command')} were run before it: look again"
+            advice = f"{error.advice}. {done}" if error.advice else done
+            raise mq_error(
+                error.comp, error.reason, verb=error.verb, object_name=error.object_name, advice=advice
+            ) from error
         record.add("done", **line, mqsc=change.mqsc)
     return explain(triggered_queue(session, approved.queue, manager(session)))

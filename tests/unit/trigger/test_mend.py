@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from explain_support import explained, next_message_triggers, queue_manager
-from mqlite_support import Application, run_mqsc
+from mqlite_support import INPUT, Application, run_mqsc
 from trigger_support import Monitor, define
 
 import mqops.cli.trigger_mend
@@ -154,7 +154,22 @@ def test_a_command_that_the_queue_manager_refuses_ends_it_and_is_recorded(tmp_pa
         assert "MQCMD_CREATE_PROCESS on UNKNOWN failed" in result.stderr
         assert [line["step"] for line in record(tmp_path)] == ["approved", "run", "failed"]
         assert "MQCMD_CREATE_PROCESS" in record(tmp_path)[-1]["error"]
+        assert "0 of 2 commands were run before it: look again" in result.stderr
         assert {explained().state("T06"), explained().state("T09")} == {"fails"}
+
+
+def test_to_switch_triggering_on_or_to_name_an_initiation_queue_comes_with_a_warning(tmp_path: Path) -> None:
+    with queue_manager() as application:
+        define("TRIGTYPE(FIRST)")
+        run_mqsc("ALTER QLOCAL(APP) NOTRIGGER INITQ(' ')")
+        assert "warning: somebody has switched triggering off, perhaps on purpose\n" in fix("--dry-run").stdout
+        assert "warning: mqops has chosen this initiation queue" in fix("--dry-run").stdout
+        application.put("APP")
+        assert "switched triggering off, perhaps on purpose; it starts the program now" in fix("--dry-run").stdout
+        run_mqsc("ALTER QLOCAL(APP) TRIGTYPE(DEPTH) TRIGDPTH(1)")
+        assert "warning: it starts the program now" in fix("--dry-run").stdout
+        _program = application.open("APP", INPUT)
+        assert "warning: the program that has the queue open should switch triggering on" in fix("--dry-run").stdout
 
 
 @pytest.mark.parametrize(

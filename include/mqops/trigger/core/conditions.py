@@ -33,7 +33,7 @@ from mqops.trigger.core.changes import (
 )
 from mqops.trigger.core.explanation import FAILS, HOLDS, UNKNOWN, WORK, Condition, Explanation
 from mqops.trigger.core.found import Disposition, InitiationQueue, Reader, TriggeredQueue
-from mqops.trigger.core.other_events import TYPES, changing, closing, counts_some_only, duration, interval
+from mqops.trigger.core.other_events import TYPES, changing, closing, counts_some_only, duration, interval, needed
 from mqwire import constants as c
 
 CHANNEL_INITIATOR = "SYSTEM.CHANNEL.INITQ"
@@ -41,6 +41,10 @@ CHANNEL_INITIATOR = "SYSTEM.CHANNEL.INITQ"
 _TOLD_ONLY = frozenset({"T02", "T10a", "T04a", "T04b", "T11", "T12", "T13"})
 """Conditions whose `unknown` does not keep the next message of sufficient priority from triggering."""
 _INHIBITED = "somebody has inhibited it, perhaps on purpose"
+_SWITCHED_OFF = "somebody has switched triggering off, perhaps on purpose"
+_AT_WORK = "the program that has the queue open should switch triggering on itself"
+_STARTS_NOW = "it starts the program now"
+_CHOSEN = "mqops has chosen this initiation queue: the trigger monitor that serves it will start the program"
 _DISPOSITIONS: dict[Disposition, tuple[Setting, ...]] = {
     "": (),
     "COPY": (Setting("QSGDISP(COPY)", c.MQIA_QSG_DISP, c.MQQSGD_COPY),),
@@ -154,7 +158,7 @@ def _again(queue: TriggeredQueue) -> tuple[Change, ...]:
     served = queue.initiation is not None and queue.initiation.open_input > 0
     if not queue.control or queue.open_input or not (served or queue.usable_initiation):
         return ()
-    off, on = _alter(queue, NOTRIGGER), _alter(queue, TRIGGER, makes_event=True, warning="it starts the program now")
+    off, on = _alter(queue, NOTRIGGER), _alter(queue, TRIGGER, makes_event=True, warning=_STARTS_NOW)
     return off, on
 
 
@@ -226,7 +230,7 @@ def _initiation_queue(queue: TriggeredQueue) -> Condition:
         return Condition("T07", FAILS, f"there is no queue {name}", (Change(name=name, define=True),))
     if found is None or not found.local or found.transmission:
         kind = "has USAGE(XMITQ): it is a transmission queue" if found and found.local else "is no local queue"
-        other = (_alter(queue, initq(queue.usable_initiation)),) if queue.usable_initiation else ()
+        other = (_alter(queue, initq(queue.usable_initiation), warning=_CHOSEN),) if queue.usable_initiation else ()
         return Condition("T07", FAILS, f"{name} {kind}" if name else "INITQ is blank", other)
     if not (found.put_allowed and found.get_allowed):
         return _inhibited(name, found)
@@ -263,7 +267,16 @@ def _switched_on(queue: TriggeredQueue) -> Condition:
     if queue.control:
         return Condition("T09", HOLDS, "TRIGGER")
     why = "; TRIGTYPE(DEPTH) switches itself off with each trigger message" if queue.type == c.MQTT_DEPTH else ""
-    return Condition("T09", FAILS, f"NOTRIGGER{why}", (_alter(queue, TRIGGER, makes_event=True),))
+    mend = _alter(queue, TRIGGER, makes_event=True, warning=_warning_of_trigger(queue))
+    return Condition("T09", FAILS, f"NOTRIGGER{why}", (mend,))
+
+
+def _warning_of_trigger(queue: TriggeredQueue) -> str:
+    if queue.open_input:
+        return _AT_WORK if queue.type == c.MQTT_DEPTH else _SWITCHED_OFF
+    off = () if queue.type == c.MQTT_DEPTH else (_SWITCHED_OFF,)
+    now = (_STARTS_NOW,) if queue.depth >= needed(queue) else ()
+    return "; ".join((*off, *now))
 
 
 def _has_type(queue: TriggeredQueue) -> Condition:
