@@ -5,7 +5,7 @@
    what a failed pass has left is made up for by the next one. DAG runs of the monitor do not overlap.
 2. What was handled stands in Airflow's asset state store. It is written last. A pass that is repeated starts nothing
    twice, because a run id is made from its message (law 3), and puts nothing on the dead-letter queue twice, because it
-   looks there first.
+   looks there first. A message that cannot be dead-lettered fails the pass at its end: the other runs start.
 3. A DAG that is missing, paused or broken, and a closed loop (T12b): the trigger message goes to the dead-letter queue
    with MQFB_APPL_CANNOT_BE_STARTED. Only here is that known: the triggerer cannot ask for DAGs.
 """
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, BaseOperator
 
 from mqops.counted import counted
-from mqops.errors import MQError
+from mqops.errors import MQError, MqopsError, SettingsError
 from mqops.estate import startable
 from mqops.printable import printable
 from mqops.trigger.core.trigger_message import Start, Unusable, cannot_start, to_start
@@ -89,6 +89,8 @@ class StartRunsOperator(BaseOperator):
             work = _Work(self, context, stack, store.get(QUEUES) or {})
             for event in handled.new(context["inlet_events"][asset]):
                 work.handle(event.extra, done)
+        if work.failed is not None:
+            raise work.failed
         store.set(QUEUES, work.queues_to_json())
         store.set(HANDLED, handled.to_json())
         self.log.info("%s", printable(done.told()))
@@ -126,7 +128,10 @@ class _Handled:
 
 
 class _Work:
-    """Handles the trigger messages of a pass, with one connection that is made when it is needed."""
+    """Handles the trigger messages of a pass, with one connection that is made when it is needed.
+
+    Attributes: `failed` why a message could not be dead-lettered, the first such error.
+    """
 
     def __init__(self, operator: StartRunsOperator, context: Context, stack: ExitStack, queues: Any) -> None:
         self._operator = operator
@@ -141,6 +146,7 @@ class _Work:
         self._queues = {queue: Unchanged.from_json(value) for queue, value in queues.items()}
         self._loops: dict[str, str] = {}
         self._counted: set[str] = set()
+        self.failed: MqopsError | None = None
 
     def queues_to_json(self) -> dict[str, Any]:
         return {queue: seen.to_json() for queue, seen in self._queues.items()}
@@ -164,7 +170,11 @@ class _Work:
                 self._started(verdict, answer, done)
                 return
             verdict = cannot_start(verdict.message, answer.refused)
-        self._dead_letter(initiation_queue, got, verdict)
+        try:
+            self._dead_letter(initiation_queue, got, verdict)
+        except (MQError, SettingsError) as error:
+            self._operator.log.error("a trigger message of %s waits: %s", printable(initiation_queue), printable(error))
+            self.failed = self.failed or error
         done.refused.append(verdict.why)
 
     def _started(self, start: Start, answer: Answer, done: Pass) -> None:
