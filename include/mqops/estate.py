@@ -25,6 +25,7 @@ QUEUE_PATTERN = re.compile(r"[A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*")
 MQ_NAME = re.compile(r"[A-Za-z0-9._/%]{1,48}")
 CONNECTION_ID = re.compile(r"[\w.-]{1,200}")
 DAG_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,249}")
+"""Airflow's own grammar in ASCII, without a point or hyphen in front: no path and no option of a command."""
 TRIGGER = re.compile(r"FIRST|EVERY|DEPTH\(([1-9][0-9]{0,8})\)")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 DURATION = re.compile(r"(\d{1,6})([smhd])")

@@ -13,11 +13,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 
+from mqops.estate import DAG_ID
 from mqops.ledger.core.identity import identity_key
 from mqops.printable import printable
 from mqwire import constants as c
@@ -26,8 +26,6 @@ from mqwire.fields import before_nul
 from mqwire.headers import walk
 from mqwire.structures import MQMD, MQMD_LAYOUT, MQTM, MQTMC2
 
-DAG_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,249}")
-"""Airflow's own grammar in ASCII, without a point or hyphen in front: no path and no option of a command."""
 LONGEST = 32 * 1024
 """Bytes of a message: an MQTM has 684, and headers in front of it a few hundred."""
 CONF_KEY = "mq_trigger"
