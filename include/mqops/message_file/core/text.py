@@ -245,8 +245,8 @@ class _Reader:
         there = self._messages + (self._body is not None)
         if self._ended or (messages, digest) != (there, self._digest.hexdigest()):
             raise self._wrong(
-                f"the file was changed or damaged since mqops wrote it with {counted(messages, 'message')}, it has {there}. "
-                f"To load an edited file, delete this line, and the words `{BY_MQOPS}` in the first"
+                f"the file was changed or damaged since mqops wrote it with {counted(messages, 'message')}; "
+                f"it has {there}. To load an edited file, delete this line, and the words `{BY_MQOPS}` in the first"
             )
         self._ended = True
 
