@@ -167,8 +167,8 @@ evaluates.
 
 Airflow's triggerer has the initiation queues open as long as this DAG is not paused. A run of this DAG starts the runs,
 and its note says which. A trigger message that can start nothing goes to the dead-letter queue with its reason: a DAG
-that is missing, paused or not allowed, no valid trigger message, or a queue that {unchanged_runs} runs in a row left as
-it was (a closed loop). If a run fails, nothing is lost: clear it, or the next one makes up for it.
+that is missing, paused or not allowed, no valid trigger message, or a queue that was left as it was by so many runs in
+a row: {unchanged_runs} (a closed loop). If a run fails, nothing is lost: clear it, or the next one makes up for it.
 """
 
 

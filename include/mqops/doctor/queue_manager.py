@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from mqops.counted import counted
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
 from mqops.doctor.named import missing_objects, worked_queues, wrong_targets
@@ -80,8 +81,8 @@ def channel(session: Session, connection: MqConnection) -> Check:
     if lengths and lengths[0] < most:
         return fails(
             "channel",
-            f"{name}: MAXMSGL {lengths[0]}, and the queue manager takes messages of {most} bytes: mqops could not "
-            "get the longest (MQRC_DATA_LENGTH_ERROR)",
+            f"{name}: MAXMSGL {lengths[0]}, and the queue manager's is {most}: mqops could not get "
+            "the longest (MQRC_DATA_LENGTH_ERROR)",
             f"ALTER CHANNEL({connection.channel}) CHLTYPE(SVRCONN) MAXMSGL({most})",
         )
     return holds("channel", f"{name}, MAXMSGL {lengths[0] if lengths else 'not known'}")
@@ -152,7 +153,7 @@ def dead_letters(session: Session) -> Check:
         ones.append(fails(name, full, "Deal with its messages (`mqops dlq run`), or raise MAXDEPTH"))
     longest = _longest(session)
     if longest and longest[1] > found.max_msg_length:
-        short = f"{queue} has MAXMSGL {found.max_msg_length}, and {longest[0]} takes {longest[1]} bytes"
+        short = f"{queue} has MAXMSGL {found.max_msg_length}, and {longest[0]} takes {counted(longest[1], 'byte')}"
         ones.append(fails(name, short, f"ALTER QLOCAL({queue}) MAXMSGL({longest[1]})"))
     return summed_up(name, ones, f"{queue}: CURDEPTH {found.depth} of {found.max_depth}")
 
@@ -174,7 +175,7 @@ def message_lengths(session: Session) -> Check:
         return fails(
             name, f"the queue manager has {most}, and these queues more: {named}", f"ALTER QMGR MAXMSGL({needed})"
         )
-    return holds(name, f"{most} of the queue manager; none of {len(lengths)} queues has more")
+    return holds(name, f"{most} of the queue manager; none of {counted(len(lengths), 'queue')} has more")
 
 
 def _lengths(session: Session) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import BinaryIO, Literal, TypeAlias
 import pyarrow as pa
 
 from mqops.clock import utc
+from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, make_durable, make_folder
 from mqops.lake.parquet import read_parquet, write_parquet
@@ -197,5 +198,7 @@ def messages_of_folder(folder: Path) -> Iterator[tuple[bytes, bytes]]:
     for batch in read_parquet(folder, ["md", "body"], rows=_ROWS):
         for row in batch.to_pylist():
             if len(row["md"]) != MQMD_LAYOUT.length(2):
-                raise LakeError(f"{folder} has a message descriptor of {len(row['md'])} bytes: the file was damaged")
+                raise LakeError(
+                    f"{folder} has a message descriptor of {counted(len(row['md']), 'byte')}: the file was damaged"
+                )
             yield row["md"], row["body"]

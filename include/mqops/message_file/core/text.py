@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.printable import printable
 from mqwire import constants as c
@@ -244,8 +245,8 @@ class _Reader:
         there = self._messages + (self._body is not None)
         if self._ended or (messages, digest) != (there, self._digest.hexdigest()):
             raise self._wrong(
-                f"the file was changed or damaged since mqops wrote it with {messages} messages, it has {there}. To "
-                f"load an edited file, delete this line, and the words `{BY_MQOPS}` in the first"
+                f"the file was changed or damaged since mqops wrote it with {counted(messages, 'message')}; "
+                f"it has {there}. To load an edited file, delete this line, and the words `{BY_MQOPS}` in the first"
             )
         self._ended = True
 
@@ -286,7 +287,7 @@ class _Reader:
             return self._hex(value.rstrip(b" "), field.length)
         if field.kind is Kind.TEXT:
             if len(value) > field.length:
-                raise self._wrong(f"{code} has {len(value)} bytes, at most {field.length} fit")
+                raise self._wrong(f"{code} has {counted(len(value), 'byte')}, at most {field.length} fit")
             return value.ljust(field.length)
         number = value.strip(b" ")
         if not _NUMBER.fullmatch(number) or not LEAST <= int(number) <= MOST:

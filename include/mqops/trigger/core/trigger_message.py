@@ -124,7 +124,7 @@ def run_id(md: bytes, body: bytes) -> str:
 
 def _read(md: MQMD, body: bytes, q_mgr_ccsid: int | None) -> TriggerMessage:
     if len(body) > LONGEST:
-        raise WireError("MQTM", "StrucId", 0, f"{len(body)} bytes are more than {LONGEST}")
+        raise WireError("MQTM", "StrucId", 0, f"its length is {len(body)}, at most {LONGEST}")
     front = before_nul(md.format)
     if front in _NOT_AT_FRONT:
         raise WireError("MQMD", "Format", MQMD_LAYOUT.offset("format"), f"{front} is not MQTRIG")
@@ -134,7 +134,7 @@ def _read(md: MQMD, body: bytes, q_mgr_ccsid: int | None) -> TriggerMessage:
     at, left = chain.payload_offset, len(body) - chain.payload_offset
     kind: type[MQTM | MQTMC2] = MQTMC2 if left == MQTMC2.LAYOUT.size else MQTM
     if left > kind.LAYOUT.size:
-        raise WireError(kind.LAYOUT.name, "StrucId", at, f"{left} bytes are not {kind.LAYOUT.size}")
+        raise WireError(kind.LAYOUT.name, "StrucId", at, f"its length is {left}, not {kind.LAYOUT.size}")
     found = kind.unpack(body, offset=at, encoding=chain.encoding, ccsid=chain.ccsid)
     return TriggerMessage(
         q_name=before_nul(found.q_name),
