@@ -319,6 +319,31 @@ def test_a_load_is_not_begun_while_the_queue_manager_is_stopped(message, manager
     assert load(message, file, "OUT")["moved"] == 1
 
 
+def test_law1_a_load_with_again_that_broke_off_is_finished_and_not_put_once_more(
+    message, manager, tmp_path, monkeypatch
+):
+    """The messages that it put before were consumed: only the ledger knows of them."""
+    manager.put("IN", [({}, b"%d" % number) for number in range(4)])
+    file, put = exported(message, tmp_path), LoadPort.put
+    load(message, file, "OUT")
+    manager.mqsc("CLEAR QLOCAL(OUT)\n")
+
+    def breaks_off(self, row, taken):
+        if row.row == 2:
+            raise MemoryError
+        return put(self, row, taken)
+
+    words = ["message", "load", str(file), "OUT", "-m", "QM1", "--run", "--yes", "--again", "--unit-size", "2"]
+    with monkeypatch.context() as patched:
+        patched.setattr(LoadPort, "put", breaks_off)
+        assert isinstance(CliRunner().invoke(main, words).exception, MemoryError)
+    assert manager.bodies("OUT") == [b"0", b"1"]
+    manager.mqsc("CLEAR QLOCAL(OUT)\n")
+    assert load(message, file, "OUT", "--again")["moved"] == 0
+    assert manager.bodies("OUT") == [b"2", b"3"]
+    assert load(message, file, "OUT", "--again")["moved"] == 2, "what is there is left, the rest is put once more"
+
+
 @pytest.mark.parametrize("by", ["load", "resume"])
 def test_law1_a_load_that_broke_off_goes_on_where_it_was(message, manager, mqops_here, *, tmp_path, monkeypatch, by):
     bodies = [b"%d" % number for number in range(6)]
