@@ -271,6 +271,18 @@ def test_a_load_is_a_dry_run_unless_it_is_told_to_run(message, manager, mqops_he
     mqops_here("message", "load", file, "OUT", "-m", "QM1", "--run", "--json", expect=2)
 
 
+def test_a_message_of_a_file_was_not_seen_on_the_queue_that_it_is_to_be_loaded_onto(
+    message, manager, mqops_here, tmp_path
+):
+    manager.put("IN", [({}, b"x")])
+    file = exported(message, tmp_path)
+    (one,) = parsed(file.read_bytes())
+    message("load", file, "OUT")
+    manager.mqsc("CLEAR QLOCAL(IN)\n")
+    told = mqops_here("ledger", "show", one.md[48:72].hex(), "--json", expect=1).stdout
+    assert "OUT" not in told
+
+
 def test_law3_what_was_loaded_is_not_loaded_again_whatever_became_of_it(message, manager, tmp_path):
     """By the messages, not by the name or the format of the file; on another queue it is another load."""
     manager.put("IN", [({}, b"one"), ({}, b"two")])
