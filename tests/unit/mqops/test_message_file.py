@@ -28,6 +28,7 @@ from mqops.message_file.core.text import FileMessage, messages_in, text_of
 from mqops.message_file.load import all_loads_of
 from mqops.message_file.load_port import LoadPort
 from mqops.prove.load_record import read_load_record
+from mqops_airflow.which_run import undoable
 from mqwire.structures import MQMD, MQMD_LAYOUT
 
 MD = MQMD_LAYOUT.pack({"version": 2})
@@ -305,6 +306,16 @@ def test_what_is_on_the_queue_already_is_left(message, manager, tmp_path):
     assert manager.bodies("IN") == [b"one", b"two", b"three"]
 
 
+def test_run_show_says_why_a_load_left_a_message(message, manager, mqops_here, tmp_path):
+    manager.put("IN", [({}, b"x")])
+    file = exported(message, tmp_path)
+    for queue, why in (("IN", "it is on its queue already"), ("OUT", "an earlier load of the file has put it")):
+        load(message, file, queue)
+        run = load(message, file, queue)["run"]
+        (left,) = json.loads(mqops_here("run", "show", run, "--json").stdout)["messages"]
+        assert (left["became"], left["why"]) == ("left", why)
+
+
 def test_what_finds_no_room_is_left_and_the_next_load_puts_the_rest(message, manager, tmp_path):
     long = b"x" * 101
     manager.put("IN", [({}, b"one"), ({}, long), ({}, b"two"), ({}, b"three")])
@@ -445,6 +456,7 @@ def test_a_load_cannot_be_undone(message, manager, mqops_here, tmp_path):
     assert "is a load of a file: it took nothing from a queue" in done.stderr
     since = mqops_here("undo", "--since", "2020-01-01", "-m", "QM1", "--dry-run")
     assert "0 runs to undo" in since.stdout
+    assert undoable(tmp_path / "lake", ["QM1"]) == []
 
 
 def test_without_setall_nothing_is_put_and_it_says_what_is_missing(message, manager, tmp_path, caplog):
