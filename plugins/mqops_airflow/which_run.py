@@ -89,11 +89,14 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
 
 
 def undoable(lake: Path, queue_managers: Iterable[str]) -> list[str]:
-    """The keys of the latest runs that have begun to act and are no undos, the latest first."""
+    """The keys of the latest runs that have begun to act and took messages from a queue, the latest first: no undos, no
+    loads."""
     return _latest(
         run
         for run in _runs(lake, queue_managers)
-        if run.issued_json.exists() and run.plan_json.exists() and not run.undo_json.exists()
+        if run.issued_json.exists()
+        and run.plan_json.exists()
+        and not (run.undo_json.exists() or run.load_json.exists())
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,7 +85,7 @@ def export(
 @queue_manager_option
 @click.option("--run", "carry_out", is_flag=True, help="Put the messages, after a question. Without it: a dry run.")
 @yes_option
-@click.option("--again", is_flag=True, help="Put once more what earlier loads of these messages put on QUEUE.")
+@click.option("--again", is_flag=True, help="Put once more what earlier loads put on QUEUE and is not there.")
 @unit_size_option
 @lake_option
 @json_option
@@ -125,8 +125,12 @@ def load(
         warn=warn,
     )
     if carry_out:
-        for one in finish_loads(request, unit_size=unit_size):
+        finished = finish_loads(request, unit_size=unit_size)
+        for one in finished:
             warn(f"load {one.run} was not finished; it is now: {one.moved} put, {one.left} left")
+        if finished and again:
+            warn("--again was not heeded: these messages were just put. To put them once more, enter the command again")
+            request = replace(request, again=False)
     summary = run_once(
         MESSAGE_LOAD,
         request,

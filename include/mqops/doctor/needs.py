@@ -62,7 +62,7 @@ class NeededQueue:
     def definition(self) -> str:
         """The MQSC command that defines it. An object that stands is not replaced."""
         words = " ".join(one.mqsc(one.value) for one in self.attributes)
-        return f"DEFINE QLOCAL({_quoted(self.name)}) {words} DESCR('{self.description}')"
+        return f"DEFINE QLOCAL({mqsc_name(self.name)}) {words} DESCR('{self.description}')"
 
     def differences(self, found: Mapping[int, int]) -> list[Attribute]:
         """The attributes that do not fit. Parameters: `found` selector → value; what is not told is passed over."""
@@ -70,10 +70,10 @@ class NeededQueue:
 
     def change(self, differences: Iterable[Attribute]) -> str:
         """The MQSC command that gives it these attributes."""
-        return f"ALTER QLOCAL({_quoted(self.name)}) {' '.join(one.mqsc(one.value) for one in differences)}"
+        return f"ALTER QLOCAL({mqsc_name(self.name)}) {' '.join(one.mqsc(one.value) for one in differences)}"
 
 
-def _quoted(name: str) -> str:
+def mqsc_name(name: str) -> str:
     """A name as MQSC takes it: in quotes where it has letters that MQSC would fold, or other signs."""
     return name if re.fullmatch(r"[A-Z0-9._]+", name) else f"'{name}'"
 

@@ -12,7 +12,16 @@ from mqops.counted import counted
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
 from mqops.doctor.named import missing_objects, worked_queues, wrong_targets
-from mqops.doctor.needs import ALTERNATE_USER, COMMAND_QUEUE, LEDGER, MODEL_QUEUE, Authority, NeededQueue, authorities
+from mqops.doctor.needs import (
+    ALTERNATE_USER,
+    COMMAND_QUEUE,
+    LEDGER,
+    MODEL_QUEUE,
+    Authority,
+    NeededQueue,
+    authorities,
+    mqsc_name,
+)
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.estate import EstateFile
 from mqops.ledger.access import ledger_access
@@ -83,7 +92,7 @@ def channel(session: Session, connection: MqConnection) -> Check:
             "channel",
             f"{name}: MAXMSGL {lengths[0]}, and the queue manager's is {most}: mqops could not get "
             "the longest (MQRC_DATA_LENGTH_ERROR)",
-            f"ALTER CHANNEL({connection.channel}) CHLTYPE(SVRCONN) MAXMSGL({most})",
+            f"ALTER CHANNEL({mqsc_name(connection.channel)}) CHLTYPE(SVRCONN) MAXMSGL({most})",
         )
     return holds("channel", f"{name}, MAXMSGL {lengths[0] if lengths else 'not known'}")
 
@@ -141,20 +150,22 @@ def dead_letters(session: Session) -> Check:
         found = queue_state(session, queue)
     except MQError as error:
         if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
-            return fails(name, f"DEADQ names {queue}, which is not there", f"DEFINE QLOCAL({queue}) DEFPSIST(YES)")
+            return fails(
+                name, f"DEADQ names {queue}, which is not there", f"DEFINE QLOCAL({mqsc_name(queue)}) DEFPSIST(YES)"
+            )
         if error.reason in LOST_CONNECTION:
             raise
         return unknown(name, f"{queue} cannot be inquired: {_reason(error)}", "Give the user INQ on it")
     ones = []
     if not found.put_allowed:
-        ones.append(fails(name, f"{queue} has PUT(DISABLED)", f"ALTER QLOCAL({queue}) PUT(ENABLED)"))
+        ones.append(fails(name, f"{queue} has PUT(DISABLED)", f"ALTER QLOCAL({mqsc_name(queue)}) PUT(ENABLED)"))
     if found.depth >= found.max_depth:
         full = f"{queue} is full (CURDEPTH {found.depth}, MAXDEPTH {found.max_depth})"
         ones.append(fails(name, full, "Deal with its messages (`mqops dlq run`), or raise MAXDEPTH"))
     longest = _longest(session)
     if longest and longest[1] > found.max_msg_length:
         short = f"{queue} has MAXMSGL {found.max_msg_length}, and {longest[0]} takes {counted(longest[1], 'byte')}"
-        ones.append(fails(name, short, f"ALTER QLOCAL({queue}) MAXMSGL({longest[1]})"))
+        ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest[1]})"))
     return summed_up(name, ones, f"{queue}: CURDEPTH {found.depth} of {found.max_depth}")
 
 

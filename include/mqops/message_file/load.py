@@ -115,7 +115,8 @@ def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: st
     loaded = set() if again else {row for one in earlier.values() for row in one.acted}
     if loaded:
         runs = ", ".join(one.run for one in earlier)
-        remarks += (f"{counted(len(loaded), 'message')} of the file: put before by {runs}. With --again all are put",)
+        before = f"{counted(len(loaded), 'message')} of the file: put before by {runs}"
+        remarks += (f"{before}. --again puts once more those that are not on {queue}",)
     plan = write_plan(
         folder,
         _rows(folder, queue, loaded, on_queue),

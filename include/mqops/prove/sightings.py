@@ -65,10 +65,10 @@ def seen_in_snapshots(
 
 
 def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
-    """The snapshots of a queue manager's queues. The copies of an undo are none."""
+    """The snapshots of a queue manager's queues. The copies of an undo are none, nor is that of a file to be loaded."""
     for path in sorted(folder.glob("runs/*/observe.json")):
         run = RunFolder(path.parent)
-        if run.undo_json.exists():
+        if run.undo_json.exists() or run.load_json.exists():
             continue
         observed = read_json(path)
         whole = observed.get("whole", run.anatomy_json.exists() or run.backout_json.exists())

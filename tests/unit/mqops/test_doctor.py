@@ -96,6 +96,7 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
         ("ALTER QLOCAL(MQOPS.LEDGER) NOSHARE", "ledger queue", ("NOSHARE", "ALTER QLOCAL(MQOPS.LEDGER) SHARE")),
         ("ALTER QMGR DEADQ(' ')", "dead-letter queue", ("has no dead-letter queue", "ALTER QMGR DEADQ")),
         ("ALTER QMGR DEADQ(NOT.THERE)", "dead-letter queue", ("which is not there", "DEFINE QLOCAL(NOT.THERE)")),
+        ("ALTER QMGR DEADQ('dead.letters')", "dead-letter queue", ("is not there", "DEFINE QLOCAL('dead.letters')")),
         (f"ALTER QLOCAL({DLQ}) PUT(DISABLED)", "dead-letter queue", ("PUT(DISABLED)", "PUT(ENABLED)")),
         (f"ALTER QLOCAL({DLQ}) MAXMSGL(1000)", "dead-letter queue", ("MAXMSGL 1000", "MAXMSGL(4194304)")),
         ("ALTER QMGR MAXMSGL(50000)", "MAXMSGL", ("has 50000, and these queues more", "ALTER QMGR MAXMSGL(4194304)")),

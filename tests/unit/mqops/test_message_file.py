@@ -28,6 +28,7 @@ from mqops.message_file.core.text import FileMessage, messages_in, text_of
 from mqops.message_file.load import all_loads_of
 from mqops.message_file.load_port import LoadPort
 from mqops.prove.load_record import read_load_record
+from mqops_airflow.which_run import undoable
 from mqwire.structures import MQMD, MQMD_LAYOUT
 
 MD = MQMD_LAYOUT.pack({"version": 2})
@@ -271,6 +272,18 @@ def test_a_load_is_a_dry_run_unless_it_is_told_to_run(message, manager, mqops_he
     mqops_here("message", "load", file, "OUT", "-m", "QM1", "--run", "--json", expect=2)
 
 
+def test_a_message_of_a_file_was_not_seen_on_the_queue_that_it_is_to_be_loaded_onto(
+    message, manager, mqops_here, tmp_path
+):
+    manager.put("IN", [({}, b"x")])
+    file = exported(message, tmp_path)
+    (one,) = parsed(file.read_bytes())
+    message("load", file, "OUT")
+    manager.mqsc("CLEAR QLOCAL(IN)\n")
+    told = mqops_here("ledger", "show", one.md[48:72].hex(), "--json", expect=1).stdout
+    assert "OUT" not in told
+
+
 def test_law3_what_was_loaded_is_not_loaded_again_whatever_became_of_it(message, manager, tmp_path):
     """By the messages, not by the name or the format of the file; on another queue it is another load."""
     manager.put("IN", [({}, b"one"), ({}, b"two")])
@@ -291,6 +304,16 @@ def test_what_is_on_the_queue_already_is_left(message, manager, tmp_path):
     manager.put("IN", [({}, b"three")])
     assert load(message, file, "IN")["left"] == 2
     assert manager.bodies("IN") == [b"one", b"two", b"three"]
+
+
+def test_run_show_says_why_a_load_left_a_message(message, manager, mqops_here, tmp_path):
+    manager.put("IN", [({}, b"x")])
+    file = exported(message, tmp_path)
+    for queue, why in (("IN", "it is on its queue already"), ("OUT", "an earlier load of the file has put it")):
+        load(message, file, queue)
+        run = load(message, file, queue)["run"]
+        (left,) = json.loads(mqops_here("run", "show", run, "--json").stdout)["messages"]
+        assert (left["became"], left["why"]) == ("left", why)
 
 
 def test_what_finds_no_room_is_left_and_the_next_load_puts_the_rest(message, manager, tmp_path):
@@ -317,6 +340,31 @@ def test_a_load_is_not_begun_while_the_queue_manager_is_stopped(message, manager
     assert load(message, file, "OUT", expect=1)["error"]["code"] == "Stopped"
     mqops_here("resume", "-m", "QM1")
     assert load(message, file, "OUT")["moved"] == 1
+
+
+def test_law1_a_load_with_again_that_broke_off_is_finished_and_not_put_once_more(
+    message, manager, tmp_path, monkeypatch
+):
+    """The messages that it put before were consumed: only the ledger knows of them."""
+    manager.put("IN", [({}, b"%d" % number) for number in range(4)])
+    file, put = exported(message, tmp_path), LoadPort.put
+    load(message, file, "OUT")
+    manager.mqsc("CLEAR QLOCAL(OUT)\n")
+
+    def breaks_off(self, row, taken):
+        if row.row == 2:
+            raise MemoryError
+        return put(self, row, taken)
+
+    words = ["message", "load", str(file), "OUT", "-m", "QM1", "--run", "--yes", "--again", "--unit-size", "2"]
+    with monkeypatch.context() as patched:
+        patched.setattr(LoadPort, "put", breaks_off)
+        assert isinstance(CliRunner().invoke(main, words).exception, MemoryError)
+    assert manager.bodies("OUT") == [b"0", b"1"]
+    manager.mqsc("CLEAR QLOCAL(OUT)\n")
+    assert load(message, file, "OUT", "--again")["moved"] == 0
+    assert manager.bodies("OUT") == [b"2", b"3"]
+    assert load(message, file, "OUT", "--again")["moved"] == 2, "what is there is left, the rest is put once more"
 
 
 @pytest.mark.parametrize("by", ["load", "resume"])
@@ -408,6 +456,7 @@ def test_a_load_cannot_be_undone(message, manager, mqops_here, tmp_path):
     assert "is a load of a file: it took nothing from a queue" in done.stderr
     since = mqops_here("undo", "--since", "2020-01-01", "-m", "QM1", "--dry-run")
     assert "0 runs to undo" in since.stdout
+    assert undoable(tmp_path / "lake", ["QM1"]) == []
 
 
 def test_without_setall_nothing_is_put_and_it_says_what_is_missing(message, manager, tmp_path, caplog):
