@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -351,7 +352,8 @@ def _before_fork() -> None:
 
 def _in_parent() -> None:
     for connection in _stopped:
-        connection.store.unpark()
+        with suppress(sqlite3.Error):  # its files are gone: its next call says so
+            connection.store.unpark()
         connection.inside.release()
     _stopped.clear()
     _gate.release()

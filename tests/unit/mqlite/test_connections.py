@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,6 +102,21 @@ def test_a_forked_child_connects_anew(first: pymqi.QueueManager) -> None:
         answer = pymqi.pymqe.MQCONN(b"QM1")
         os._exit(0 if answer[1:] == (CMQC.MQCC_OK, CMQC.MQRC_NONE) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_fork_beside_a_connection_whose_queue_manager_was_removed_holds_up_no_other(
+    home: Path, first: pymqi.QueueManager
+) -> None:
+    make("GONE", "")
+    gone = connected("GONE")
+    shutil.rmtree(home / "GONE")
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert first.inquire(CMQC.MQCA_Q_MGR_NAME).strip() == b"QM1"
+    with pytest.raises(pymqi.MQMIError):
+        gone.inquire(CMQC.MQCA_Q_MGR_NAME)
 
 
 @pytest.mark.parametrize(
