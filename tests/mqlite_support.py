@@ -112,9 +112,9 @@ def run_mqsc(text: str, name: str = "QM1") -> list[str]:
     return output
 
 
-def expire() -> None:
-    """The shortest expiry there is has passed."""
-    end = int(time.time() * 10) + 2
+def expire(tenths: int = 1) -> None:
+    """So many tenths of a second of lifetime have passed: the shortest that there is, or one to do something in."""
+    end = int(time.time() * 10) + tenths + 1
     while time.time() * 10 <= end:
         time.sleep(0.02)
 

@@ -191,10 +191,10 @@ def test_E08_trigger_messages_never_expire(application: Application) -> None:
 
 
 def test_E09_backed_out_message_may_have_expired(application: Application) -> None:
-    application.put("Q1", Expiry=2)
+    application.put("Q1", Expiry=15)
     opened = application.open("Q1")
     application.get(opened, CMQC.MQGMO_SYNCPOINT)
-    expire()
+    expire(15)
     application.manager.backout()
     assert application.depth("Q1") == 1
     with refused(CMQC.MQRC_NO_MSG_AVAILABLE):
@@ -202,10 +202,10 @@ def test_E09_backed_out_message_may_have_expired(application: Application) -> No
 
 
 def test_E10_locked_message_may_expire(application: Application) -> None:
-    application.put("Q1", Expiry=2)
+    application.put("Q1", Expiry=15)
     opened = application.open("Q1", INPUT | BROWSE)
     application.get(opened, NEXT | LOCK)
-    expire()
+    expire(15)
     with refused(CMQC.MQRC_NO_MSG_UNDER_CURSOR):
         application.get(opened, CMQC.MQGMO_MSG_UNDER_CURSOR)
     assert application.depth("Q1") == 0

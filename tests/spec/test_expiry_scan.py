@@ -101,11 +101,11 @@ def test_E16_unix_has_no_such_attribute(application: Application) -> None:
 
 
 def test_E16_messages_that_somebody_holds_are_left(zos: Application) -> None:
-    zos.put("Q1", b"got", Expiry=1)
+    zos.put("Q1", b"got", Expiry=15)
     opened = zos.open("Q1", INPUT)
     zos.get(opened, CMQC.MQGMO_SYNCPOINT)
-    zos.put("Q1", b"put", Expiry=1, options=CMQC.MQPMO_SYNCPOINT)
-    expire()
+    zos.put("Q1", b"put", Expiry=15, options=CMQC.MQPMO_SYNCPOINT)
+    expire(15)
     run_mqsc("REFRESH QMGR TYPE(EXPIRY)")
     zos.manager.backout()
     assert zos.depth("Q1") == 1

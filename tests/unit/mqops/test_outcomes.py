@@ -248,10 +248,10 @@ def test_nothing_is_said_where_nobody_can_tell_which_message_with_its_id_was_mov
 
 
 def test_expired_and_consumed_are_told_apart_by_the_lifetime_that_was_left(manager, bench):
-    manager.put(DLQ, [dead_letter("A", b"short", Expiry=20), dead_letter("A", b"long", Expiry=90000)])
+    manager.put(DLQ, [dead_letter("A", b"short", Expiry=40), dead_letter("A", b"long", Expiry=90000)])
     run = bench.run()
     assert bench.look(run).outcomes == {"there": 2}
-    let_expire(20)
+    let_expire(40)
     assert bench.look(run).outcomes == {"expired": 1, "there": 1}  # E03: nobody consumes, and it is no longer given
     assert manager.depth("A") == 1
     take(manager, "A")
@@ -322,9 +322,9 @@ def test_nothing_is_said_where_the_transmission_queue_may_not_be_looked_at(manag
 
 
 def test_expired_on_the_transmission_queue_is_not_called_sent_on(manager, bench):
-    manager.put(DLQ, [dead_letter("FAR", b"short", Expiry=20)])
+    manager.put(DLQ, [dead_letter("FAR", b"short", Expiry=40)])
     run = bench.run()
-    let_expire(20)
+    let_expire(40)
     assert bench.look(run).outcomes == {"expired": 1}
 
 

@@ -90,7 +90,7 @@ def seen(mqops_here, msg_id):
 
 def test_ledger_show_says_when_a_planned_message_went(manager, mqops_here):
     taken, expired, left = manager.put(
-        DLQ, [dead_letter("A", b"t"), dead_letter("A", b"e", Expiry=15), dead_letter("B", b"l")]
+        DLQ, [dead_letter("A", b"t"), dead_letter("A", b"e", Expiry=40), dead_letter("B", b"l")]
     )
     table = "DESTQ(A) ACTION(RETRY)\nACTION(IGNORE)\n"
     planned = json.loads(mqops_here("dlq", "run", "--dry-run", "--json", DLQ, "QM1", text=table).stdout)["plan"]
@@ -102,7 +102,7 @@ def test_ledger_show_says_when_a_planned_message_went(manager, mqops_here):
         handle = pymqi.Queue(queue_manager, DLQ, CMQC.MQOO_INPUT_SHARED)
         handle.get(None, pymqi.MD(MsgId=taken), pymqi.GMO(Options=CMQC.MQGMO_NO_SYNCPOINT))
         handle.close()
-    let_expire(15)
+    let_expire(40)
     (one,) = seen(mqops_here, expired)
     assert (one["became"], one["missed_at"]) == ("expired", "")
     assert one["ends_at"] > one["seen_at"]

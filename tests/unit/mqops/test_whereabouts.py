@@ -45,13 +45,13 @@ def finished(manager, run: RunFolder, digest: str) -> str:
 
 
 def test_e04_a_message_that_expired_before_it_was_moved_is_told_with_its_lifetime(manager, lake, mqops):
-    (msg_id,) = manager.put(DLQ, [dead_letter("A", b"1", Expiry=15)])
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", b"1", Expiry=40)])
     run, plan = planned(manager, lake, text=TABLE)
-    let_expire(15)
+    let_expire(40)
     finished(manager, run, plan.digest)
     (seen,) = known(mqops, msg_id)["seen"]
     assert (seen["became"], seen["action"], seen["run"], seen["missed_by"]) == ("expired", "RETRY", run.run, run.run)
-    assert 0 < seen["lifetime"] <= 15
+    assert 0 < seen["lifetime"] <= 40
     text = mqops("ledger", "show", msg_id.hex()[:47]).stdout
     assert f"it expired before it was moved (lifetime {seen['lifetime'] / 10} s at {seen['seen_at']})" in text
 
