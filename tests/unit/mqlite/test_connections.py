@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pymqi
@@ -117,6 +118,8 @@ def test_a_fork_beside_a_connection_whose_queue_manager_was_removed_holds_up_no_
     assert first.inquire(CMQC.MQCA_Q_MGR_NAME).strip() == b"QM1"
     with pytest.raises(pymqi.MQMIError):
         gone.inquire(CMQC.MQCA_Q_MGR_NAME)
+    with suppress(pymqi.MQMIError):
+        gone.disconnect()
 
 
 @pytest.mark.parametrize(
