@@ -59,9 +59,7 @@ class UndoPlanOperator(BaseOperator):
             plan, found = plan_undo(connection, run, folder), read_preflight(folder)
             handed = hand_on(context, folder, {"undoes": run.run}) | {"run": plan.run, "digest": plan.digest}
         for action, count in sorted(plan.actions.items()):
-            (self.log.info if action.puts_back else self.log.warning)(
-                "%s: %s", printable(action), counted(count, "message")
-            )
+            (self.log.info if action.acts else self.log.warning)("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
             self.log.warning("%s", printable(remark))
         return handed | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}

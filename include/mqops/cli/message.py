@@ -15,6 +15,7 @@ from mqops.cli.message_file import export, load
 from mqops.cli.message_text import found_line, story_lines
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import this_user
+from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.counted import counted
 
@@ -173,3 +174,5 @@ def find(
 
 message.add_command(export)
 message.add_command(load)
+for _one in COMMANDS:
+    message.add_command(_one)
