@@ -89,10 +89,16 @@ def select(session: Session, request: RecoverRequest) -> Selection:
     """The queue that has the messages.
 
     Raises:
+        NotRevealed: it is asked for bodies or properties, and the estate names other users.
         SettingsError: nothing may be taken from it, or put on the destination; or what is asked for contradicts itself.
         MQError: the queue manager cannot be inquired.
     """
+    from mqops.look.reveal import refuse_question  # noqa: PLC0415 - loads the MQ library
+    from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
+
     refuse_unclear(request)
+    if request.wanted.asks_for_payload:
+        refuse_question(queue_manager_name(session), request.requested_by)
     if request.target:
         _refuse_target(session, request)
     return named_queues(session, [request.queue])

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 from mixed_messages import ALL_CONTEXT, alike, mixed, whole
-from mq_support import DLQ, Manager, dead_letter
+from mq_support import DLQ, Manager, dead_letter, reveal_estate
 from pymqi import CMQC
 
 QUEUES = (
@@ -161,3 +161,68 @@ def test_the_ledger_tells_of_a_copy_and_of_its_original(manager, run, mqops_here
     shown = json.loads(mqops_here("ledger", "show", msg_id.hex(), "--json").stdout)
     assert [(one["action"], one["dest_q"], one["queue"]) for one in shown["events"]] == [("COPY", "OUT", "IN")]
     assert [(one["queue"], one["became"], one["action"]) for one in shown["seen"]] == [("IN", "seen", "COPY")]
+
+
+ORACLES = (
+    ("message", "find", "IN", "--text", "secret"),
+    ("message", "find", "IN", "--where", "BODY('*secret*')"),
+    ("message", "find", "IN", "--property", "usr.a=secret"),
+    ("message", "show", "IN", "--text", "secret"),
+    ("message", "move", "IN", "--text", "secret", "--to", "OUT", "--yes"),
+)
+
+
+@pytest.mark.parametrize("command", ORACLES)
+def test_law9_a_question_about_payload_needs_the_right_where_the_estate_names_it(
+    manager, mqops_here, tmp_path, command
+):
+    manager.put("IN", [({"Format": "MQSTR"}, b"a secret"), ({"Format": "MQSTR"}, b"else")])
+    refused = mqops_here(*command, "-m", "QM1", expect=1, MQOPS_ESTATE=reveal_estate(tmp_path, "alice"))
+    assert "`reveal` of QM1" in refused.stderr
+    assert "names alice" in refused.stderr
+    assert manager.depth("IN") == 2
+    expect = 1 if "--property" in command else 0  # no message has one
+    mqops_here(*command, "-m", "QM1", expect=expect, MQOPS_ESTATE=reveal_estate(tmp_path))
+
+
+def test_law9_a_table_that_asks_for_payload_needs_the_right_too(manager, mqops_here, tmp_path):
+    manager.put("IN", [({"Format": "MQSTR"}, b"a secret")])
+    table = tmp_path / "t.rules"
+    table.write_text("* MQOPS EXTENSIONS\nBODY('*secret*') ACTION(IGNORE)\n")
+    command = ("message", "show", "IN", "--position", "0", "--rules", str(table), "-m", "QM1")
+    refused = mqops_here(*command, expect=1, MQOPS_ESTATE=reveal_estate(tmp_path, "alice"))
+    assert "names alice" in refused.stderr
+    mqops_here(*command, MQOPS_ESTATE=reveal_estate(tmp_path))
+
+
+def test_law9_an_export_needs_the_right_and_is_in_the_ledger(manager, mqops_here, tmp_path, lake):
+    ids = manager.put("IN", [({}, b"secret"), ({}, b"else")])
+    command = ("message", "export", "IN", str(tmp_path / "a.msg"), "-m", "QM1")
+    refused = mqops_here(*command, expect=1, MQOPS_ESTATE=reveal_estate(tmp_path, "alice"))
+    assert "may not see the payload" in refused.stderr
+    assert not (tmp_path / "a.msg").exists()
+    mqops_here(*command, MQOPS_ESTATE=reveal_estate(tmp_path))
+    shown = [json.loads(mqops_here("ledger", "show", one.hex(), "--json").stdout)["events"] for one in ids]
+    assert [[event["outcome"] for event in events] for events in shown] == [["revealed"], ["revealed"]]
+
+
+def test_law9_a_run_leaves_no_payload_but_in_its_snapshot(manager, mqops_here, tmp_path, lake, caplog):
+    secret, hostile = b"s3cr3t-payload", "\x1b[2Jforged\u202eline".encode()
+    manager.put("IN", [({"Format": "MQSTR", "CodedCharSetId": 1208}, secret + hostile)] * 3)
+    said = ""
+    for command in (
+        ("message", "find", "IN"),
+        ("message", "show", "IN", "--position", "0"),
+        ("message", "copy", "IN", "--all", "--to", "OUT", "--dry-run"),
+        ("message", "copy", "IN", "--text", "s3cr3t", "--to", "OUT", "--yes"),
+        ("message", "move", "IN", "--all", "--to", "OUT", "--yes"),
+        ("runs",),
+    ):
+        done = mqops_here(*command, *(["-m", "QM1"] if command[0] == "message" else []))
+        said += done.output
+    assert "s3cr3t" not in said + caplog.text
+    assert not {"\x1b", "\u202e"} & set(said + caplog.text)
+    files = [path for path in lake.rglob("*") if path.is_file() and "snapshot" not in path.parts]
+    assert len(files) > 10
+    for path in files:
+        assert b"s3cr3t" not in path.read_bytes(), path

@@ -7,11 +7,13 @@ REASON, APPLNAME, USERID ...) and AGE, SIZE, PROP, BODY ... of `docs/rules_exten
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from mqops.errors import RulesError, SettingsError
 from mqops.rules import Rule, parse
+from mqops.rules.conditions import Question
 from mqops.rules.keyword import ValueKind
 
 _HEADER, _ACTION = "* MQOPS EXTENSIONS\n", " ACTION(IGNORE)"
@@ -39,7 +41,7 @@ class Criteria:
     @property
     def asks_for_payload(self) -> bool:
         """Whether the answer tells something of bodies or properties (law 9)."""
-        return any(one.question.kind in PAYLOAD for one in (self.rule.extensions if self.rule else ()))
+        return asks_for_payload(one.question for one in (self.rule.extensions if self.rule else ()))
 
     @property
     def whole_ids(self) -> dict[str, bytes]:
@@ -76,6 +78,11 @@ def criteria(
         since=_utc(since),
         until=_utc(until),
     )
+
+
+def asks_for_payload(questions: Iterable[Question]) -> bool:
+    """Whether one of the questions is about bodies or properties."""
+    return any(one.kind in PAYLOAD for one in questions)
 
 
 def described(wanted: Criteria) -> str:
