@@ -120,6 +120,15 @@ def test_live_names_what_is_missing(estate: Path, application: Application, brea
     assert any(told in line for line in live_errors(estate)), live_errors(estate)
 
 
+def test_a_dead_letter_queue_that_is_an_alias_triggers_on_its_base(estate: Path, application: Application) -> None:
+    run_mqsc(QUEUES)
+    run_mqsc(f"DEFINE QALIAS(ALIAS) TARGET({DLQ})\nALTER QMGR DEADQ(ALIAS)")
+    missing = live_errors(estate)
+    assert f"ALTER QLOCAL('{DLQ}') TRIGGER" in "\n".join(missing)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in missing))
+    assert live_errors(estate) == []
+
+
 def test_a_depth_that_has_triggered_is_in_order(estate: Path, application: Application) -> None:
     run_mqsc(QUEUES)
     run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
@@ -139,6 +148,8 @@ def test_a_depth_that_has_triggered_is_in_order(estate: Path, application: Appli
         (("[orders]", "[../orders]"), "must be a DAG id"),
         (("[orders]", "[orders], unchanged_runs: 0"), "unchanged_runs"),
         (("queues: [MQOPS.INITQ, OTHER.INITQ]", "queues: []"), "must not be empty"),
+        (("MQOPS.INITQ, OTHER.INITQ]", "A, B, A]"), "estate.yaml:5: queue_managers.QM1.trigger_monitor.queues: names A"),
+        (("queues: [A.BOQ, B.BOQ]", "queues: [A.BOQ, A.BOQ]"), "names A.BOQ twice"),
     ],
 )  # fmt: skip
 def test_errors_of_the_estate_are_told(estate: Path, change: tuple[str, str], told: str) -> None:
