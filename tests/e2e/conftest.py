@@ -45,8 +45,11 @@ queue_managers:
   EXPIRY:    {connection: mq_expiry, spark: spark_test, expiry_scan: {}}
   TRIGGERED:
     connection: mq_triggered
-    trigger_monitor: {queues: [MQOPS.INITQ], dags: [triggered_dlq_rules, no_such_dag], unchanged_runs: 2}
-    dlq_rules: {rules: good.rules}
+    trigger_monitor: {queues: [MQOPS.INITQ], dags: [no_such_dag], unchanged_runs: 2}
+    dlq_rules:
+      rules: good.rules
+      trigger: DEPTH(2)
+      approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
     expiry_scan: {trigger: EVERY, queues: [APP]}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
