@@ -87,20 +87,15 @@ def channel(session: Session, connection: MqConnection) -> Check:
         return unknown("channel", f"{name}: its MAXMSGL is not known: {_reason(error)}", "Give the user DSP on it")
     lengths = [int(row[c.MQIACH_MAX_MSG_LENGTH]) for row in rows if c.MQIACH_MAX_MSG_LENGTH in row]
     most = int(queue_manager_attribute(session, c.MQIA_MAX_MSG_LENGTH))
-    if lengths and lengths[0] < min(most, _longest_on_a_queue(session)):
+    needed = min(most, longest[1]) if (longest := _longest(session)) else most
+    if lengths and lengths[0] < needed:
         return fails(
             "channel",
-            f"{name}: MAXMSGL {lengths[0]}, and the queue manager's is {most}: mqops could not get "
+            f"{name}: MAXMSGL {lengths[0]}, and messages may have {counted(needed, 'byte')}: mqops could not get "
             "the longest (MQRC_DATA_LENGTH_ERROR)",
-            f"ALTER CHANNEL({mqsc_name(connection.channel)}) CHLTYPE(SVRCONN) MAXMSGL({most})",
+            f"ALTER CHANNEL({mqsc_name(connection.channel)}) CHLTYPE(SVRCONN) MAXMSGL({needed})",
         )
     return holds("channel", f"{name}, MAXMSGL {lengths[0] if lengths else 'not known'}")
-
-
-def _longest_on_a_queue(session: Session) -> int:
-    """The largest MAXMSGL of a queue that is not the queue manager's own: no message is longer. Raises `MQError`."""
-    longest = _longest(session)
-    return longest[1] if longest else 0
 
 
 def ledger_queue(session: Session, lake_folder: Path, needed: NeededQueue = LEDGER) -> tuple[Check, Check]:
