@@ -7,13 +7,14 @@ found or something is unknown.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from mqops.actions import ACTED, Action
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide import preflight_record as store
 from mqops.decide.core import PlanSummary
-from mqops.decide.core.preflight import Demand, Finding, Preflight, judge, worst_first
+from mqops.decide.core.preflight import Demand, Finding, Looked, Preflight, judge, worst_first
 from mqops.decide.destination import Lookout
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.errors import MQError
@@ -50,19 +51,17 @@ def preflight(
     queues = plan.queue.split(",") if taken_from is None else taken_from
     puts = store.puts_of(run)
     options = target_options or (SET_CONTEXT_OPTIONS if Action.COPY in plan.actions else PASS_CONTEXT_OPTIONS)
-    looked = _findings(connection, run, plan, puts.demands, queues, target_options=options)
-    found = Preflight(
-        plan=plan.digest,
-        checked_at=utc_now(),
-        destinations=len(puts.demands),
-        findings=worst_first((*_stopped(plan, run), *looked)),
+    seen = _look(connection, run, plan, puts.demands, queues, target_options=options)
+    found = replace(
+        seen,
+        findings=worst_first((*_stopped(plan, run), *seen.findings)),
         remarks=_remarks(run, puts) if remarks else (),
     )
     store.write_preflight(run, found)
     return found
 
 
-def _findings(
+def _look(
     connection: MqConnection,
     run: RunFolder,
     plan: PlanSummary,
@@ -70,17 +69,18 @@ def _findings(
     taken_from: Collection[str],
     *,
     target_options: int,
-) -> tuple[Finding, ...]:
+) -> Preflight:
+    found = Preflight(plan=plan.digest, checked_at=utc_now(), destinations=len(demands))
     if not plan.actions.keys() & ACTED:
-        return ()
+        return found
     try:
         with connect(connection) as session:
             ledger = tuple(ledger_findings(session, run.lake_folder))
             lookout = Lookout(session, target_options)
-            looked = [(demand, lookout.look(demand)) for demand in demands[:MOST_DESTINATIONS]]
+            looked = tuple(Looked(demand=one, there=lookout.look(one)) for one in demands[:MOST_DESTINATIONS])
             sources = lookout.taken_from(taken_from) if demands else set()
     except MQError as error:
-        return (_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),)
+        return replace(found, findings=(_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),))
     left_off = len(demands) - len(looked)
     more = (
         (
@@ -92,7 +92,8 @@ def _findings(
         if left_off
         else ()
     )
-    return worst_first((*ledger, *judge(looked, sources), *more))
+    findings = worst_first((*ledger, *judge(looked, sources), *more))
+    return replace(found, findings=findings, looked=looked, taken_from=tuple(sorted(sources)))
 
 
 def _stopped(plan: PlanSummary, run: RunFolder) -> list[Finding]:
