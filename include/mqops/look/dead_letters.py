@@ -1,4 +1,4 @@
-"""What a dead-letter queue is made of, and what the rules table would do with it now: from the lake, never by a browse."""
+"""What a dead-letter queue is made of, and what the rules table would do with it now: from the lake, without a browse."""
 
 from __future__ import annotations
 
@@ -94,10 +94,17 @@ class DeadLetters:
         }
 
 
-def dead_letter_queues(lake: Path) -> list[QueueAnatomy]:
-    """The last record of each queue of the lake that has had dead letters, the fullest first. Raises `LakeError`."""
+def dead_letter_queues(lake: Path, queue_manager: str = "") -> list[QueueAnatomy]:
+    """The last record of each queue that has had dead letters, the fullest first.
+
+    Parameters: `queue_manager` "" for all.
+
+    Raises:
+        LakeError: a record cannot be read.
+    """
+    names = [queue_manager] if queue_manager else with_runs(lake)
     return sorted(
-        (record for name in with_runs(lake) for record in _records(folder_of(lake, name))),
+        (record for name in names for record in _records(folder_of(lake, name))),
         key=lambda one: (-one.messages, one.queue_manager, one.queue),
     )
 

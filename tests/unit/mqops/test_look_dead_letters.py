@@ -11,9 +11,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from mq_support import DLQ, dead_letter
 
+from mqops.decide.on_snapshot import Recorded
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
-from mqops.decide.on_snapshot import Recorded
 from mqops.look.dead_letters import dead_letter_queues, dead_letters
 from mqops.look.message import TableFrom, table_from
 from mqops.rules import parse
