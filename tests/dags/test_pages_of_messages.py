@@ -1,8 +1,9 @@
-"""The pages Dead letters, Messages and Triggers: routes on Airflow's own authentication, over the lake of genuine runs."""
+"""The pages Dead letters, Messages and Triggers: routes on Airflow's own login, over the lake of genuine runs."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,15 @@ from mqwire.rfh2 import MQRFH2
 
 MARKUP = "<script>alert(1)</script>"
 RULES = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(A)\n"
-ADDRESSES = ("/dead_letters", "/messages", "/messages?reason=MQRC_Q_FULL", "/triggers", "/triggers?queue=TRIGGERED")
+ADDRESSES = (
+    "/dead_letters",
+    "/messages",
+    "/messages?reason=MQRC_Q_FULL",
+    "/triggers",
+    "/triggers?queue=TRIGGERED",
+    "/rules",
+    "/expiry",
+)
 ROLES = ("viewer", "operator", "approver", "admin")
 
 
@@ -37,29 +46,35 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     (base / "estate.yaml").write_text(json.dumps({"lake": str(lake), "queue_managers": {"QM1": section}}))
     patch.setenv("MQLITE_HOME", str(home))
     patch.setenv("MQOPS_ESTATE", str(base / "estate.yaml"))
+    patch.setenv("MQOPS_LAKE", str(lake))
     patch.setenv("AIRFLOW_CONN_MQ_QM1", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "QM1"}}))
     patch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "mqops_airflow.roles.RolesAuthManager")
-    patch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "a secret of this test, long enough for a signature by HMAC")
+    patch.setenv(
+        "AIRFLOW__API_AUTH__JWT_SECRET",
+        "a secret of this test, which is long enough for a signature by HMAC and SHA-512",
+    )
     manager = create(
         home,
         mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) PUT(DISABLED)\nDEFINE QLOCAL(TRIGGERED) TRIGGER INITQ(NONE)\n",
     )
     usr = folder("usr", {"note": MARKUP, "country": "DE"})
     hostile = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(usr).pack() + MARKUP.encode()
-    manager.put(DLQ, [dead_letter("FULL", b"IBAN DE89"), dead_letter("PAY.IN", b"moved")])
-    text = RULES
-    for _ in range(2):
+    manager.put(DLQ, [dead_letter("FULL", b"IBAN DE89"), dead_letter("PAY.IN", b"moved"), ({"Expiry": 36000}, b"soon")])
+    for text in ("DESTQ(FULL) ACTION(RETRY)\n", RULES):
         request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
         run, plan = plan_run(DEAD_LETTERS, request)
         carry_out(DEAD_LETTERS, request, run, plan)
         names = {"inner": ("MQHRF2", 546, 1208), "PutApplName": MARKUP[:28], "UserIdentifier": "<b>u</b>"}
         manager.put(DLQ, [dead_letter("<img src=x>", hostile, dest_q_mgr="<b>QM</b>", **names)])
+    from airflow import settings  # noqa: PLC0415
     from airflow.api_fastapi.app import create_auth_manager, get_auth_manager  # noqa: PLC0415
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
+    from airflow.models.revoked_token import RevokedToken  # noqa: PLC0415
     from fastapi.testclient import TestClient  # noqa: PLC0415
 
     from mqops_airflow.pages.routes import application  # noqa: PLC0415
 
+    RevokedToken.__table__.create(settings.engine, checkfirst=True)  # what a check of a login reads
     create_auth_manager()
     client = TestClient(application(), raise_server_exceptions=False)
 
@@ -153,9 +168,28 @@ def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
 
 
 def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
-    text = site("/triggers?queue=TRIGGERED").text
+    text = site("/triggers?queue=TRIGGERED", "/rules", "/expiry").text
     assert "fails</span>" in text
     assert "holds</span>" in text
     assert "DEFINE QLOCAL(NONE)" in text
     assert 'data-copies="mqsc"' in text
     assert "broken</span>" in text
+
+
+def test_rules_show_lint_hits_and_what_versions_differ_in(site: Any) -> None:
+    text = site("/rules").text
+    assert "DESTQ(FULL) ACTION(RETRY) RETRY(2)" in text
+    assert "the table of now" in text
+    digest = text.split("old=")[1].split("#")[0]
+    diff = site(f"/rules?old={digest}").text
+    assert "FWD to A (line 2)" in diff
+    assert site("/rules?old=nothing").status_code == 404
+
+
+def test_expiry_tells_what_ends_before_a_time(site: Any) -> None:
+    text = site("/expiry").text
+    assert DLQ in text
+    assert "before 08:00" in text
+    later = (datetime.now(UTC) + timedelta(hours=3)).strftime("%H:%M")
+    assert "<strong>1</strong> message expires before" in site(f"/expiry?before={later}").text
+    assert site("/expiry?before=x").status_code == 422

@@ -24,7 +24,7 @@ KEPT = 10.0
 
 
 class Looked(NamedTuple):
-    """An audit. Parameters: `at` and `tried` seconds since 1970 of it and of the last try; `problem` of that, if any."""
+    """An audit. Parameters: `at` when it was made and `tried` the last try, seconds since 1970; `problem` of that try."""
 
     audit: Audit | None
     at: float
