@@ -8,11 +8,14 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, create, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
+from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
@@ -76,6 +79,7 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
 
     RevokedToken.__table__.create(settings.engine, checkfirst=True)  # what a check of a login reads
     create_auth_manager()
+    _quality(lake, run.run)
     client = TestClient(application(), raise_server_exceptions=False)
 
     def get(address: str, role: str = "viewer", name: str = "") -> Any:
@@ -88,10 +92,29 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     return get
 
 
-def message(site: Any, **more: str) -> str:
-    """The address of the hostile message's page."""
-    text = unescape(site("/messages?application=%3Cscript*").text)
-    return text.split('href="')[-1 if not more else 0].split('"')[0]
+def _quality(lake: Path, run: str) -> None:
+    """The summary and the table of failures of a quality run, as one writes them."""
+    folder_of = lake / "QM1" / "runs" / run / "quality"
+    (folder_of / "failures").mkdir(parents=True)
+    row = {"queue_manager": "QM1", "queue": DLQ, "position": 0, "msg_key": "k", "msg_id": "00" * 24, "suite": "s"}
+    row |= {"expectation": "e", "severity": "critical", "tolerated": False, "observed": MARKUP}
+    pq.write_table(pa.Table.from_pylist([row]), folder_of / "failures" / "part.parquet")
+    check = CheckResult(
+        suite="s",
+        expectation="e",
+        expect="in",
+        columns=("format",),
+        severity="critical",
+        met=False,
+        checked=3,
+        failed=1,
+    )
+    failed = {"critical": 1, "warning": 0, "info": 0}
+    summary = QualitySummary(
+        run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=(check,),
+        failures=str(folder_of / "failures"), checked_at="2026-01-01T00:00:00+00:00",
+    )  # fmt: skip
+    (folder_of / "quality.json").write_text(json.dumps(summary.to_json()))
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -106,7 +129,7 @@ def test_dead_letters_are_shown_by_group_with_what_the_table_would_do(site: Any)
     text = site("/dead_letters").text
     assert "line 1</a>: RETRY to FULL@QM1" in text
     assert "no rule" in text
-    assert "+0 since run" in text or "since run" in text
+    assert "since run" in text
     assert "<svg" in text
     assert 'data-starts="qm1_dlq_rules"' in site("/dead_letters", "operator").text
     assert "You may not start qm1_dlq_rules" in text
@@ -168,7 +191,7 @@ def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
 
 
 def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
-    text = site("/triggers?queue=TRIGGERED", "/rules", "/expiry").text
+    text = site("/triggers?queue=TRIGGERED").text
     assert "fails</span>" in text
     assert "holds</span>" in text
     assert "DEFINE QLOCAL(NONE)" in text
@@ -193,3 +216,13 @@ def test_expiry_tells_what_ends_before_a_time(site: Any) -> None:
     later = (datetime.now(UTC) + timedelta(hours=3)).strftime("%H:%M")
     assert "<strong>1</strong> message expires before" in site(f"/expiry?before={later}").text
     assert site("/expiry?before=x").status_code == 422
+
+
+def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:
+    text = site("/quality").text
+    assert "not met</span>" in text
+    assert "1 of 3" in text
+    assert f"msg_id={'00' * 24}" in text
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert" in text
+    assert site("/quality?run=nothing").status_code == 404

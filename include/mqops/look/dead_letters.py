@@ -1,4 +1,4 @@
-"""What a dead-letter queue is made of, and what the rules table would do with it now: from the lake, without a browse."""
+"""What a dead-letter queue is made of and what the rules table would do with it: from the lake, nothing is browsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rules table as runs have used it: what each rule moved, the versions of the table, and what two of them differ in."""
+"""A rules table as runs have used it: what each rule was chosen for, its versions, and what two of them differ in."""
 
 from __future__ import annotations
 

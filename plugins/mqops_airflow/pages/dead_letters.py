@@ -9,7 +9,7 @@ from mqops.errors import MqopsError
 from mqops.estate import dag_prefix
 from mqops.look.dead_letters import MOST_JUDGED, DeadLetters, dead_letter_queues, dead_letters
 from mqops.look.message import of_estate
-from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, growth_since
+from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
 from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.render import render
@@ -23,12 +23,10 @@ BARS = 15
 
 def router(page: Page) -> APIRouter:
     """The routes of the page."""
-    routes = APIRouter()
+    routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(
-        request: Request, queue_manager: str = "", queue: str = "", who: Reader = reader(page.right)
-    ) -> HTMLResponse:
+    def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         records = dead_letter_queues(lake(who.estate), name)
         chosen = next((one for one in records if one.queue == queue), records[0] if records and not queue else None)
@@ -55,14 +53,14 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-def _found(who: Reader, name: str, chosen: object) -> DeadLetters:
+def _found(who: Reader, name: str, chosen: QueueAnatomy) -> DeadLetters:
     """The queue, judged where its table can be read."""
     table, problem = None, ""
     try:
         table = of_estate(name)
     except MqopsError as error:
         problem = str(error)
-    return dead_letters(lake(who.estate), chosen, table, problem=problem)  # type: ignore[arg-type]
+    return dead_letters(lake(who.estate), chosen, table, problem=problem)
 
 
 def _chart(found: DeadLetters) -> object:

@@ -22,12 +22,10 @@ QUARTER = 15
 
 def router(page: Page) -> APIRouter:
     """The routes of the page."""
-    routes = APIRouter()
+    routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(
-        request: Request, queue_manager: str = "", before: str = MORNING, who: Reader = reader(page.right)
-    ) -> HTMLResponse:
+    def whole(request: Request, queue_manager: str = "", before: str = MORNING, who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         try:
             at = time.fromisoformat(before)

@@ -42,7 +42,7 @@ FIELDS = {
 
 def router(page: Page) -> APIRouter:
     """The routes of the page."""
-    routes = APIRouter()
+    routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
     def search(
@@ -50,20 +50,20 @@ def router(page: Page) -> APIRouter:
         given: Annotated[str, Query(alias="queue_manager")] = "",
         run: str = "",
         after: str = "",
-        who: Reader = reader(page.right),
+        who: Reader = sees,
     ) -> HTMLResponse:
         name = who.queue_manager(given)
         asked = {key: value.strip() for key, value in request.query_params.items()}
         runs = [one for one in list_runs(lake(who.estate), queue_manager=name) if one.messages][:MOST_RUNS]
         chosen = run or (runs[0].run if runs else "")
-        found, problems, forbidden = None, (), ""
+        found, problem, forbidden = None, "", ""
         if chosen:
             try:
                 found = _search(who, name, chosen, asked, after)
             except NotRevealed as error:
                 forbidden = str(error)
             except (RulesError, SettingsError, ValueError) as error:
-                problems = (str(error),)
+                problem = str(error)
         return render(
             request,
             page.name,
@@ -77,19 +77,20 @@ def router(page: Page) -> APIRouter:
             fields=FIELDS,
             found=found,
             next=_again(request, found.next) if found and found.next else "",
-            problems=problems,
+            problem=problem,
             forbidden=forbidden,
         )
 
     @routes.get(f"{page.path}/one")
     def one(
         request: Request,
+        *,
         given: Annotated[str, Query(alias="queue_manager")],
         run: str,
         queue: str,
         msg_id: str,
         position: int,
-        who: Reader = reader(page.right),
+        who: Reader = sees,
     ) -> HTMLResponse:
         name = who.queue_manager(given)
         folder = _folder(who, name, run)

@@ -19,12 +19,10 @@ from mqops_airflow.workplace import lake
 
 def router(page: Page) -> APIRouter:
     """The routes of the page."""
-    routes = APIRouter()
+    routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(
-        request: Request, queue_manager: str = "", old: str = "", who: Reader = reader(page.right)
-    ) -> HTMLResponse:
+    def whole(request: Request, queue_manager: str = "", old: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         text, source, problem = _text(who, name)
         parsed = parse(text, source=source) if source and not problem else None

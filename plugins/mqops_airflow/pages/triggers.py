@@ -24,7 +24,7 @@ KEPT = 10.0
 
 
 class Looked(NamedTuple):
-    """An audit. Parameters: `at` when it was made and `tried` the last try, seconds since 1970; `problem` of that try."""
+    """An audit. Parameters: `at` when it was made, `tried` the last try, seconds since 1970; `problem` of that try."""
 
     audit: Audit | None
     at: float
@@ -38,12 +38,10 @@ _one_at_a_time = threading.Lock()
 
 def router(page: Page) -> APIRouter:
     """The routes of the page."""
-    routes = APIRouter()
+    routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(
-        request: Request, queue_manager: str = "", queue: str = "", who: Reader = reader(page.right)
-    ) -> HTMLResponse:
+    def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         found = look(name, who.estate)
         queues = found.audit.queues if found.audit else ()
