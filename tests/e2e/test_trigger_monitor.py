@@ -141,3 +141,31 @@ def test_law1_a_killed_triggerer_loses_nothing_and_doubles_nothing(site: Any, qu
     for run_id in triggered(site):
         site.client.follow(SCAN, run_id)
     assert len(triggered(site)) == before + 3
+
+
+def watched(site: Any) -> bool:
+    """Whether Airflow has a trigger for the asset of the monitor's DAG."""
+    found = site.client.call("GET", "/assets", params={"dag_ids": MONITOR})["assets"]
+    return any(asset["watchers"] for asset in found)
+
+
+def test_law1_a_dag_that_is_paused_while_a_message_is_on_its_way_loses_nothing(
+    site: Any, queue_manager: Manager
+) -> None:
+    """Airflow drops the event then, and says that it has stored it: its trigger has no asset any more."""
+    before, supervisor = len(triggered(site)), running(site.client.home)["triggerer"]
+    with held_open(queue_manager):
+        queue_manager.put("APP", [({}, b"on its way")])
+        os.kill(supervisor, signal.SIGSTOP)  # the process that has the queue open is another one, and goes on
+        try:
+            site.client.pause(MONITOR)
+            site.client.parse_again(MONITOR)
+            until(lambda: not watched(site), PATIENCE)
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
+        until(lambda: served(queue_manager) == 1, PATIENCE)
+        site.client.unpause(MONITOR)
+        site.client.parse_again(MONITOR)
+        until(lambda: served(queue_manager) == 2, PATIENCE)
+        until(lambda: len(triggered(site)) == before + 1, PATIENCE)
+    assert queue_manager.depth("MQOPS.INITQ") == 0

@@ -11,9 +11,11 @@ from mqlite_support import Application, run_mqsc
 
 from mqops.cli import main
 from mqops.estate import load, startable
-from mqops.mq.connection import MqConnection
-from mqops.trigger.core.trigger_message import Start
+from mqops.mq.connection import MqConnection, connect
+from mqops.trigger.core.trigger_message import Start, Unusable, to_start
 from mqops.trigger.monitor import TriggerMonitor
+from mqops.trigger.work import handle_messages
+from mqwire import constants as c
 
 DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
 MONITOR = "    trigger_monitor: {queues: [MQOPS.INITQ, OTHER.INITQ], dags: [orders]}\n"
@@ -76,12 +78,17 @@ def test_a_message_on_each_triggered_queue_starts_its_workflow(estate: Path, app
     run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
     allowed = startable("QM1", load(estate).estate.queue_managers["QM1"])
     assert allowed == ("orders", "qm1_backout_reprocess", "qm1_dlq_rules", "qm1_expiry_scan")
-    monitor = TriggerMonitor(MqConnection(queue_manager="QM1"), ["MQOPS.INITQ", "OTHER.INITQ"], allowed)
+    connection = MqConnection(queue_manager="QM1")
+    monitor = TriggerMonitor(connection, ["MQOPS.INITQ", "OTHER.INITQ"])
     monitor.open()
     for queue in (DLQ, "APP", *["A.BOQ"] * 10):
         application.put(queue)
-    starts = [one.verdict for one in monitor.next_batch()]
-    monitor.commit()
+    starts = []
+    with connect(connection) as session:
+        for _ in handle_messages(
+            session, "MQOPS.INITQ", lambda seen: starts.append(to_start(seen.md, seen.body, allowed=allowed))
+        ):
+            pass
     monitor.close()
     assert {(one.message.q_name, one.dag_id) for one in starts if isinstance(one, Start)} == {
         (DLQ, "qm1_dlq_rules"),
@@ -156,9 +163,12 @@ def test_status_says_who_serves_and_what_was_dead_lettered(estate: Path, applica
     before = status()
     assert before.exit_code == 1
     assert "QM1: initiation queue MQOPS.INITQ: NOBODY serves it, 1 trigger message" in before.output
-    monitor = TriggerMonitor(MqConnection(queue_manager="QM1"), ["MQOPS.INITQ", "OTHER.INITQ"], ["orders"])
-    monitor.next_batch()
-    monitor.commit()
+    connection = MqConnection(queue_manager="QM1")
+    monitor = TriggerMonitor(connection, ["MQOPS.INITQ", "OTHER.INITQ"])
+    monitor.open()
+    with connect(connection) as session:
+        judged = Unusable(reason=c.MQFB_TM_ERROR, why="no MQTM")
+        assert list(handle_messages(session, "MQOPS.INITQ", lambda _seen: judged)) == []
     after = status()
     assert after.exit_code == 1
     assert "QM1: initiation queue MQOPS.INITQ: a trigger monitor serves it, 0 trigger messages" in after.output
@@ -178,5 +188,4 @@ def test_the_audit_knows_the_initiation_queues_and_dags_of_the_estate(
     monkeypatch.setenv("MQOPS_ESTATE", str(estate))
     found = json.loads(CliRunner().invoke(main, ["trigger", "audit", "QM1", "--json"]).output)
     assert found["unserved"] == ["MQOPS.INITQ", "OTHER.INITQ"]
-    assert "orders" in json.dumps(found)  # the estate allows it, and no process names it
-    assert "qm1_dlq_rules" not in found.get("unnamed_dags", [])
+    assert found["dags"] == ["orders"]  # the estate allows it, and no process names it
