@@ -54,7 +54,7 @@ def _chart(found: Forecast) -> Any:
     """A bar an hour, in two colours: before the limit, and behind it."""
     early, late = f"before {found.limit:%H:%M}", f"from {found.limit:%H:%M} on"
     rows = [
-        {"hour": f"{hour:%d %b %H:00}", "part": early if hour < found.limit else late, "n": number}
+        {"hour": f"{hour:%H:00}", "part": early if hour < found.limit else late, "n": number}
         for hour, number in found.hours.items()
     ]
     return charts.chart(
@@ -64,12 +64,13 @@ def _chart(found: Forecast) -> Any:
             "data": {"values": rows},
             "mark": {"type": "bar"},
             "encoding": {
-                "x": {"field": "hour", "type": "nominal", "sort": None, "title": "expires in the hour from (UTC)"},
+                "x": {"field": "hour", "type": "nominal", "sort": None, "title": "expires in the hour from (UTC)", "axis": {"titlePadding": 16}},
                 "y": {"field": "n", "type": "quantitative", "title": "messages", "axis": {"tickMinStep": 1}},
                 "color": {
                     "field": "part",
                     "type": "nominal",
                     "title": None,
+                    "legend": {"columnPadding": 28},
                     "scale": {"domain": [early, late], "range": ["var(--left)", "var(--moved)"]},
                 },
             },

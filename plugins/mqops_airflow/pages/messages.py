@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError, RulesError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import Criteria, criteria
-from mqops.look.find import FoundPage, find_recorded
+from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import show_recorded
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
@@ -75,6 +75,7 @@ def router(page: Page) -> APIRouter:
             run=chosen,
             asked=asked,
             fields=FIELDS,
+            put_at=_put_at,
             found=found,
             next=_again(request, found.next) if found and found.next else "",
             problem=problem,
@@ -150,6 +151,15 @@ def _criteria(asked: dict[str, str]) -> Criteria:
 
 def _value(key: str, text: str) -> str:
     return text if key == "reason" else _quoted(text)
+
+
+def _put_at(one: FoundMessage) -> str:
+    """Put date and time of the MQMD as people read them; as they are where they are no time."""
+    digits = one.put_date + one.put_time
+    try:
+        return f"{datetime.strptime(digits[:14], '%Y%m%d%H%M%S').replace(tzinfo=UTC):%Y-%m-%d %H:%M:%S}"
+    except ValueError:
+        return f"{one.put_date} {one.put_time}"
 
 
 def _quoted(text: str) -> str:
