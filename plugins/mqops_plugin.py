@@ -7,6 +7,7 @@ from typing import ClassVar
 from airflow.plugins_manager import AirflowPlugin
 
 from mqops_airflow import data_docs, formats, notes
+from mqops_airflow.pages import app, table, views
 
 formats.register()
 
@@ -16,5 +17,6 @@ class MqopsPlugin(AirflowPlugin):
 
     name = "mqops"
     listeners: ClassVar = [notes]
-    fastapi_apps: ClassVar = [{"app": data_docs.app, "url_prefix": data_docs.PREFIX, "name": "mqops"}]
-    operator_extra_links: ClassVar = [data_docs.DataDocsLink()]
+    fastapi_apps: ClassVar = [{"app": app.app, "url_prefix": table.PREFIX, "name": "mqops"}]
+    external_views: ClassVar = views.external_views()
+    operator_extra_links: ClassVar = [data_docs.DataDocsLink(), views.RunLink()]

@@ -1,14 +1,13 @@
 """The Data Docs of a quality run in Airflow's UI: the link on the task, and the pages behind it.
 
-1. The pages lie in the run's folder in the lake. Airflow's API server shows them below `/mqops`, to people who may see
-   the DAG's task logs, and to nobody else.
+1. The pages lie in the run's folder in the lake. Airflow's API server shows them below `/mqops/data_docs`, to people
+   who may see the DAG's task logs, and to nobody else.
 2. A page is found by DAG id and run id, as the run's own tasks find its folder: no path comes from outside.
 3. The browser runs no script in them and fetches nothing from elsewhere (Content-Security-Policy).
 """
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,10 +18,11 @@ from airflow.sdk.configuration import conf
 
 from mqops.errors import MqopsError
 from mqops.estate import dag_prefix
+from mqops_airflow.pages.table import PREFIX
 from mqops_airflow.run_folder import handed_on
 from mqops_airflow.workplace import estate_file
 
-PREFIX = "/mqops"
+PATH = "/data_docs"
 FIRST = "index.html"
 HEADERS = {
     "Content-Security-Policy": "sandbox allow-same-origin; default-src 'none'; style-src 'unsafe-inline'",
@@ -45,7 +45,7 @@ class DataDocsLink(BaseOperatorLink):
 def address(dag_id: str, run_id: str) -> str:
     """The address of the first page of a run's Data Docs."""
     base = conf.get("api", "base_url", fallback="").rstrip("/")
-    return f"{base}{PREFIX}/{quote(dag_id, safe='')}/{quote(run_id, safe='')}/{FIRST}"
+    return f"{base}{PREFIX}{PATH}/{quote(dag_id, safe='')}/{quote(run_id, safe='')}/{FIRST}"
 
 
 def page_of(dag_id: str, run_id: str, page: str) -> Path | None:
@@ -59,22 +59,17 @@ def page_of(dag_id: str, run_id: str, page: str) -> Path | None:
     return None
 
 
-async def app(scope: Any, receive: Any, send: Any) -> None:
-    """The ASGI application that Airflow's API server mounts. Only that process loads FastAPI for it."""
-    await _made()(scope, receive, send)
-
-
-@cache
-def _made() -> Any:
+def router() -> Any:
+    """The route of the pages."""
     from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity  # noqa: PLC0415
     from airflow.api_fastapi.core_api.security import requires_access_dag  # noqa: PLC0415
-    from fastapi import Depends, FastAPI, HTTPException  # noqa: PLC0415
+    from fastapi import APIRouter, Depends, HTTPException  # noqa: PLC0415
     from fastapi.responses import FileResponse  # noqa: PLC0415
 
-    made = FastAPI(title="mqops", docs_url=None, redoc_url=None, openapi_url=None)
+    made = APIRouter()
     may_see = Depends(requires_access_dag("GET", DagAccessEntity.TASK_LOGS))
 
-    @made.get("/{dag_id}/{run_id}/{page:path}", dependencies=[may_see])
+    @made.get(f"{PATH}/{{dag_id}}/{{run_id}}/{{page:path}}", dependencies=[may_see])
     def data_docs(dag_id: str, run_id: str, page: str) -> Any:
         try:
             found = page_of(dag_id, run_id, page or FIRST)

@@ -37,6 +37,7 @@ queue_managers:
       schedule: "* * * * *"
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
+  EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
   QUALITY:
     connection: mq_quality
     spark: spark_quality
@@ -172,7 +173,7 @@ def connections(site: Site) -> None:
         f"mq_{name.lower()}": name
         for name in (
             *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
-            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED"),
+            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED", "EVENING"),
         )
     }
     for conn_id, name in names.items():

@@ -7,6 +7,7 @@
 4. With Spark the tasks that move messages write their counts to RUN/progress, a file for each attempt of a task, once
    a second at most; the driver reads these files once a second. The lake is what both share, also with Spark Connect.
    A file that cannot be written or read stops nothing.
+5. RUN/progress.json is the same for other programs, such as a page: `LiveProgress`, replaced with each line of the log.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 from uuid import uuid4
 
-from mqops.act.core.progress import Tally, UnitDone
+from mqops.act.core.progress import LiveProgress, Tally, UnitDone
+from mqops.clock import utc_now
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError, OutcomeUnknown, Stopped
@@ -59,6 +63,7 @@ class Progress:
     def __enter__(self) -> Progress:
         if any(self.lengths):
             _log.info("Run %s: %s to act on", printable(self._run.run), printable(self._planned))
+            self._keep(self._tally(), 0.0)
         return self
 
     def __exit__(
@@ -95,8 +100,13 @@ class Progress:
     def _show(self) -> None:
         self._shown = self._tally()
         self._shown_at = time.monotonic()
+        self._keep(self._shown, self._shown_at - self._began)
         line = self._shown.line(self._planned, self._shown_at - self._began)
         _log.info("Run %s: %s", printable(self._run.run), printable(line))
+
+    def _keep(self, tally: Tally, seconds: float) -> None:
+        done = LiveProgress(at=utc_now(), planned=sum(self.lengths), seconds=round(seconds, 1), tally=tally)
+        _replace(self._run.progress_json, done.to_json())
 
     def _where(self, error: MqopsError) -> str:
         """Which run, how many messages had moved, and the command that goes on."""
@@ -150,13 +160,24 @@ class ProgressFile:
             self._write()
 
     def _write(self) -> None:
-        """Replace the file in one step. It is not flushed to the disk, because nothing depends on it."""
         self._written_at = time.monotonic()
-        temporary = self._path.with_suffix(".part")
-        with suppress(OSError):
-            with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, FILE_MODE), "w") as stream:
-                json.dump(self._tally.to_json(), stream)
-            temporary.replace(self._path)
+        _replace(self._path, self._tally.to_json())
+
+
+def _replace(path: Path, content: Mapping[str, Any]) -> None:
+    """Replace a file in one step. It is not flushed to the disk, because nothing depends on it."""
+    temporary = path.with_suffix(".part")
+    with suppress(OSError):
+        with open(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, FILE_MODE), "w") as stream:
+            json.dump(content, stream)
+        temporary.replace(path)
+
+
+def read_live_progress(run: RunFolder) -> LiveProgress | None:
+    """How far the last execution of act had come when it last said so; None where it has said nothing."""
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        return LiveProgress.from_json(json.loads(run.progress_json.read_bytes()))
+    return None
 
 
 @contextmanager

@@ -57,17 +57,23 @@ class Lookout:
         Raises:
             MQError: the connection is lost. Any other error is one of the facts.
         """
+        there = self.inquired(demand)
+        if there.model:
+            return there
+        tried = demand.users[:MOST_USERS]
+        refused = tuple(filter(None, (self._refusal(demand, user) for user in tried)))
+        return replace(there, refused=refused, untried=len(demand.users) - len(tried))
+
+    def inquired(self, demand: Demand) -> Destination:
+        """The facts of a destination, without opening it for puts. Raises as `look`."""
         try:
-            there = self._named(demand.queue, demand.queue_manager)
+            return self._named(demand.queue, demand.queue_manager)
         except MQError as error:
             if error.reason in LOST_CONNECTION:
                 raise
             if error.reason == c.MQRC_DYNAMIC_Q_NAME_ERROR:
                 return Destination(model=True)
-            there = Destination(unknown=str(error))
-        tried = demand.users[:MOST_USERS]
-        refused = tuple(filter(None, (self._refusal(demand, user) for user in tried)))
-        return replace(there, refused=refused, untried=len(demand.users) - len(tried))
+            return Destination(unknown=str(error))
 
     def taken_from(self, queues: Iterable[str]) -> set[str]:
         """The local queues behind these names; a name that cannot be inquired is taken for its own.

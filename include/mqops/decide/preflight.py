@@ -7,13 +7,14 @@ found or something is unknown.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from mqops.actions import ACTED
+from mqops.actions import ACTED, Action
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide import preflight_record as store
 from mqops.decide.core import PlanSummary
-from mqops.decide.core.preflight import Demand, Finding, Preflight, judge, worst_first
+from mqops.decide.core.preflight import Demand, Finding, Looked, Preflight, judge, worst_first
 from mqops.decide.destination import Lookout
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.errors import MQError
@@ -21,7 +22,7 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.session import PASS_CONTEXT_OPTIONS
+from mqops.mq.session import PASS_CONTEXT_OPTIONS, SET_CONTEXT_OPTIONS
 
 MOST_DESTINATIONS = 500
 """Destinations that are looked at, those with most messages first; with &REPLYQ there may be one a message."""
@@ -32,7 +33,7 @@ def preflight(
     run: RunFolder,
     *,
     taken_from: Collection[str] | None = None,
-    target_options: int = PASS_CONTEXT_OPTIONS,
+    target_options: int = 0,
     remarks: bool = True,
 ) -> Preflight:
     """Look at the destinations of RUN/plan and at the ledger queue, and write RUN/preflight.json.
@@ -40,8 +41,8 @@ def preflight(
     Nothing is put and no definition is changed.
 
     Parameters: `taken_from` the queues that messages are taken from, those of the plan by default; `target_options`
-    MQOO_* that the mover opens a destination with; `remarks` whether to report messages that are there twice or were
-    put before. All messages of an undo were put before.
+    MQOO_* that the mover opens a destination with, 0 for those of the plan's actions;
+    `remarks` whether to report messages that are there twice or were put before. All of an undo were put before.
 
     Raises:
         LakeError, LedgerBroken: plan or ledger cannot be read. What the queue manager refuses is a finding.
@@ -49,19 +50,18 @@ def preflight(
     plan = PlanSummary.from_json(read_json(run.plan_json))
     queues = plan.queue.split(",") if taken_from is None else taken_from
     puts = store.puts_of(run)
-    looked = _findings(connection, run, plan, puts.demands, queues, target_options=target_options)
-    found = Preflight(
-        plan=plan.digest,
-        checked_at=utc_now(),
-        destinations=len(puts.demands),
-        findings=worst_first((*_stopped(plan, run), *looked)),
+    options = target_options or (SET_CONTEXT_OPTIONS if Action.COPY in plan.actions else PASS_CONTEXT_OPTIONS)
+    seen = _look(connection, run, plan, puts.demands, queues, target_options=options)
+    found = replace(
+        seen,
+        findings=worst_first((*_stopped(plan, run), *seen.findings)),
         remarks=_remarks(run, puts) if remarks else (),
     )
     store.write_preflight(run, found)
     return found
 
 
-def _findings(
+def _look(
     connection: MqConnection,
     run: RunFolder,
     plan: PlanSummary,
@@ -69,17 +69,18 @@ def _findings(
     taken_from: Collection[str],
     *,
     target_options: int,
-) -> tuple[Finding, ...]:
+) -> Preflight:
+    found = Preflight(plan=plan.digest, checked_at=utc_now(), destinations=len(demands))
     if not plan.actions.keys() & ACTED:
-        return ()
+        return found
     try:
         with connect(connection) as session:
             ledger = tuple(ledger_findings(session, run.lake_folder))
             lookout = Lookout(session, target_options)
-            looked = [(demand, lookout.look(demand)) for demand in demands[:MOST_DESTINATIONS]]
+            looked = tuple(Looked(demand=one, there=lookout.look(one)) for one in demands[:MOST_DESTINATIONS])
             sources = lookout.taken_from(taken_from) if demands else set()
     except MQError as error:
-        return (_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),)
+        return replace(found, findings=(_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),))
     left_off = len(demands) - len(looked)
     more = (
         (
@@ -91,7 +92,8 @@ def _findings(
         if left_off
         else ()
     )
-    return worst_first((*ledger, *judge(looked, sources), *more))
+    findings = worst_first((*ledger, *judge(looked, sources), *more))
+    return replace(found, findings=findings, looked=looked, taken_from=tuple(sorted(sources)))
 
 
 def _stopped(plan: PlanSummary, run: RunFolder) -> list[Finding]:

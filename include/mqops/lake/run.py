@@ -149,6 +149,11 @@ class RunFolder:
         return self.path / "progress"
 
     @property
+    def progress_json(self) -> Path:
+        """How far the last execution of act has come, for people; replaced once a second while it acts."""
+        return self.path / "progress.json"
+
+    @property
     def summary_json(self) -> Path:
         """The proved outcome."""
         return self.path / "summary.json"

@@ -11,7 +11,17 @@ import pytest
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.decide.core.preflight import Channel, Demand, Destination, Finding, LocalQueue, Preflight, judge, shown
+from mqops.decide.core.preflight import (
+    Channel,
+    Demand,
+    Destination,
+    Finding,
+    LocalQueue,
+    Looked,
+    Preflight,
+    judge,
+    shown,
+)
 from mqops.decide.preflight import preflight
 from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -88,19 +98,21 @@ def sent(*states: str, **changes: object) -> Destination:
     ],
 )
 def test_findings_of_one_destination(there: Destination, expected: list[str]) -> None:
-    found = [str(one) for one in judge([(DEMAND, there)])]
+    found = [str(one) for one in judge([Looked(demand=DEMAND, there=there)])]
     assert len(found) == len(expected), found
     assert all(line.startswith(start) for line, start in zip(found, expected, strict=True)), found
 
 
 def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> None:
-    looked = [(replace(DEMAND, queue=name), here(depth=75, open_input=0)) for name in ("A", "ALIAS", "OTHER")]
+    there = here(depth=75, open_input=0)
+    looked = [Looked(demand=replace(DEMAND, queue=name), there=there) for name in ("A", "ALIAS", "OTHER")]
     found = judge(looked)
     assert [one.severity for one in found] == ["problem", "warning", "warning", "warning"]
     assert found[0].destination == "A, ALIAS, OTHER"
     assert "room for 25 of 30 messages" in found[0].what
     back = replace(DEMAND, put_back=True)
-    assert not judge([(back, here(depth=100))], taken_from=["A"])  # what is put back there came from there
+    # What is put back there came from there.
+    assert not judge([Looked(demand=back, there=here(depth=100))], taken_from=["A"])
 
 
 def test_thirty_findings_are_shown_and_the_others_counted() -> None:
@@ -113,13 +125,19 @@ def test_thirty_findings_are_shown_and_the_others_counted() -> None:
 
 
 def test_names_that_came_with_messages_are_one_printable_line() -> None:
-    (finding,) = judge([(replace(DEMAND, queue="A\nB\x1b[2J"), Destination(unknown="x"))])
+    (finding,) = judge([Looked(demand=replace(DEMAND, queue="A\nB\x1b[2J"), there=Destination(unknown="x"))])
     assert str(finding) == "unknown: A\ufffdB\ufffd[2J: it cannot be inquired: x"
     assert replace(DEMAND, queue="", queue_manager="QM1").name == "(blank)@QM1"
 
 
 def test_a_preflight_is_kept_as_it_is() -> None:
-    found = Preflight(plan="d", checked_at="now", destinations=1, findings=judge([(DEMAND, sent("STOPPED"))]))
+    looked = tuple(
+        Looked(demand=DEMAND, there=there)
+        for there in (sent("STOPPED"), here(), Destination(refused=(("no", "do"),), inhibited=("QALIAS(A)",)))
+    )
+    found = Preflight(
+        plan="d", checked_at="now", destinations=1, findings=judge(looked[:1]), looked=looked, taken_from=("A",)
+    )
     assert Preflight.from_json(json.loads(json.dumps(found.to_json()))) == found
     assert [one.severity for one in found.doubts] == ["problem"]
 

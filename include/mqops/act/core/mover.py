@@ -16,11 +16,12 @@ from mqops.act.core.progress import COUNTS, UnitDone
 from mqops.act.core.rate_limiter import NoLimit, RateLimiter
 from mqops.act.core.scope import Scope, scope_of
 from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE, UnitAttempt
-from mqops.actions import DISCARDS, PUTS, Action
+from mqops.actions import DISCARDS, SENDS, Action
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged, mq_error
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import BODY_DIGITS, LaneToken, Marker, MarkerKind, MarkerRow
 from mqwire.constants import MQRC_SYNCPOINT_LIMIT_REACHED
+from mqwire.names import reason_name
 
 TOKEN_WAIT = 500
 """Milliseconds to wait for a lane token that somebody else holds."""
@@ -274,7 +275,7 @@ class Mover:
             return ""  # it has failed, with its reason
         if refused := self._limiter.refusal(row):
             return refused
-        if row.action in (*PUTS, Action.LOAD) and (refused := self._port.refuses(row.target)):
+        if row.action in SENDS and (refused := self._port.refuses(row.target)):
             return refused
         if not (behind and row.order_key):
             return ""
@@ -381,12 +382,24 @@ class Mover:
             failed=len(done.failed),
             absent=len(done.absent),
             left=len(done.left),
+            held=_held(attempt, done),
         )
         for name in COUNTS:
             setattr(self._result, name, getattr(self._result, name) + getattr(unit, name))
         self._result.units += 1
         if self._report is not None:
             self._report(unit)
+
+
+def _held(attempt: UnitAttempt, done: _Done) -> dict[str, str]:
+    """The destinations that a unit of work did not serve, and why."""
+    if not (done.failed or done.left):
+        return {}
+    return {
+        row.unit_group: done.left.get(row.position) or reason_name(done.failed[row.position])
+        for row in attempt.rows
+        if row.position in done.failed or row.position in done.left
+    }
 
 
 def _marker_row(row: Row, reason: int | None) -> MarkerRow:

@@ -10,7 +10,8 @@ from typing import Any
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitDone:
     """One committed unit of work: the rows of the positions `first` up to `next` of a lane, and how many of them were
-    moved, discarded, tried and failed (`failed`), no longer there (`absent`), or left untried (`left`)."""
+    moved, discarded, tried and failed (`failed`), no longer there (`absent`), or left untried (`left`). `held`:
+    destination → why rows to it failed or were left."""
 
     lane: int
     first: int
@@ -20,9 +21,12 @@ class UnitDone:
     failed: int = 0
     absent: int = 0
     left: int = 0
+    held: Mapping[str, str] = field(default_factory=dict)
 
 
 COUNTS = ("moved", "discarded", "failed", "absent", "left")
+MOST_HELD = 50
+"""Destinations that a tally names; there may be one a message."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,7 +34,7 @@ class Tally:
     """The sum of units of work.
 
     Attributes: `moved` to `left` as in `UnitDone`; `reached` lane → the position that it has come to, which includes
-    what earlier executions did.
+    what earlier executions did; `held` as in `UnitDone`, the last that was said of a destination.
     """
 
     moved: int = 0
@@ -39,6 +43,7 @@ class Tally:
     absent: int = 0
     left: int = 0
     reached: dict[int, int] = field(default_factory=dict)
+    held: dict[str, str] = field(default_factory=dict)
 
     @property
     def done(self) -> int:
@@ -66,6 +71,9 @@ class Tally:
     def _count(self, more: UnitDone | Tally) -> None:
         for name in COUNTS:
             setattr(self, name, getattr(self, name) + getattr(more, name))
+        for destination, why in list(more.held.items()):
+            if destination in self.held or len(self.held) < MOST_HELD:
+                self.held[destination] = why
 
     def line(self, planned: str, seconds: float) -> str:
         """For people: how many of the `planned` ("12 messages") are done, `seconds` after this execution began."""
@@ -84,4 +92,47 @@ class Tally:
     def from_json(cls, value: Mapping[str, Any]) -> Tally:
         """What `to_json` made. Raises `ValueError`, `TypeError`, `KeyError`, `AttributeError` for anything else."""
         reached = {int(lane): int(position) for lane, position in value["reached"].items()}
-        return cls(**{name: int(value[name]) for name in COUNTS}, reached=reached)
+        held = {str(destination): str(why) for destination, why in value["held"].items()}
+        return cls(**{name: int(value[name]) for name in COUNTS}, reached=reached, held=held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveProgress:
+    """How far an execution of act has come.
+
+    Parameters: `at` when this was so, ISO 8601 UTC; `planned` messages that are acted on; `seconds` since it began.
+    """
+
+    at: str
+    planned: int
+    seconds: float
+    tally: Tally
+
+    @property
+    def overall(self) -> int:
+        """Messages that are dealt with, those of earlier executions too."""
+        return sum(self.tally.reached.values())
+
+    @property
+    def before(self) -> int:
+        """Messages that earlier executions dealt with."""
+        return max(0, self.overall - self.tally.done)
+
+    @property
+    def per_second(self) -> float:
+        """Messages a second since this execution began."""
+        return self.tally.done / self.seconds if self.seconds >= 1 else float(self.tally.done)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> LiveProgress:
+        """What `to_json` made. Raises as `Tally.from_json`."""
+        return cls(
+            at=str(value["at"]),
+            planned=int(value["planned"]),
+            seconds=float(value["seconds"]),
+            tally=Tally.from_json(value["tally"]),
+        )

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 from mqops.counted import counted
 from mqops.decide.core.protected import is_protected
+from mqops.mqsc import mqsc_name
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH
 
@@ -120,6 +121,32 @@ class Finding:
         return printable(text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """A destination of a plan: what is put there, and what inquiry said of it."""
+
+    demand: Demand
+    there: Destination
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Looked:
+        """What `asdict` made."""
+        demand, there = value["demand"], value["there"]
+        queue = there["queue"]
+        return cls(
+            demand=Demand(**{**demand, "users": tuple(demand["users"])}),
+            there=Destination(
+                **{
+                    **there,
+                    "refused": tuple((what, remedy) for what, remedy in there["refused"]),
+                    "inhibited": tuple(there["inhibited"]),
+                    "queue": LocalQueue(**queue) if queue else None,
+                    "channels": tuple(Channel(**one) for one in there["channels"]),
+                }
+            ),
+        )
+
+
 def shown(findings: Sequence[Finding]) -> list[str]:
     """The worst of them, a line each, and how many more there are."""
     more = len(findings) - MOST_SHOWN
@@ -131,7 +158,8 @@ class Preflight:
     """The results of the pre-flight of a plan; stored as RUN/preflight.json.
 
     Parameters: `plan` digest; `checked_at` UTC, ISO 8601; `destinations` that the plan puts to; `findings` worst first;
-    `remarks` on messages of the plan that are there twice or were put by earlier runs.
+    `remarks` on messages of the plan that are there twice or were put by earlier runs; `looked` the destinations that
+    were looked at, most messages first; `taken_from` the local queues that the plan takes messages from.
     """
 
     plan: str
@@ -139,6 +167,8 @@ class Preflight:
     destinations: int = 0
     findings: tuple[Finding, ...] = ()
     remarks: tuple[str, ...] = ()
+    looked: tuple[Looked, ...] = ()
+    taken_from: tuple[str, ...] = ()
 
     @property
     def doubts(self) -> tuple[Finding, ...]:
@@ -153,16 +183,18 @@ class Preflight:
     def from_json(cls, value: Mapping[str, Any]) -> Preflight:
         """What `to_json` made."""
         findings = tuple(Finding(**one) for one in value["findings"])
-        return cls(**{**value, "findings": findings, "remarks": tuple(value["remarks"])})
+        looked = tuple(Looked.from_json(one) for one in value.get("looked", ()))
+        texts = {name: tuple(value.get(name, ())) for name in ("remarks", "taken_from")}
+        return cls(**{**value, "findings": findings, "looked": looked, **texts})
 
 
-def judge(looked: Sequence[tuple[Demand, Destination]], taken_from: Collection[str] = ()) -> tuple[Finding, ...]:
+def judge(looked: Sequence[Looked], taken_from: Collection[str] = ()) -> tuple[Finding, ...]:
     """The findings, worst first.
 
     Parameters: `looked` each demand with its destination; `taken_from` the local queues that the plan takes messages
     from.
     """
-    found = [finding for demand, there in looked for finding in _of_one(demand, there)]
+    found = [finding for one in looked for finding in _of_one(one.demand, one.there)]
     found += _of_coming_back(looked, taken_from)
     found += _of_room(looked, taken_from)
     return worst_first(found)
@@ -203,7 +235,7 @@ def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator
             "Name the queue itself (FWDQ) in a rule, if they are really to go there",
         )
     if not queue.put_allowed:
-        yield "problem", f"{where}PUT(DISABLED)", f"ALTER QLOCAL({queue.name}) PUT(ENABLED)"
+        yield "problem", f"{where}PUT(DISABLED)", f"ALTER QLOCAL({mqsc_name(queue.name)}) PUT(ENABLED)"
     header = MQ_MSG_HEADER_LENGTH if there.remote else 0
     if demand.longest + header > queue.max_msg_length:
         longest = counted(demand.longest, "byte")
@@ -247,9 +279,10 @@ def _of_channels(there: Destination, queue: LocalQueue) -> Iterator[tuple[Severi
         yield severity, what, f"START CHANNEL({best.name}), or see why it does not run"
 
 
-def _of_coming_back(looked: Iterable[tuple[Demand, Destination]], taken_from: Collection[str]) -> Iterator[Finding]:
+def _of_coming_back(looked: Iterable[Looked], taken_from: Collection[str]) -> Iterator[Finding]:
     """Rule 4, of what comes back."""
-    for demand, there in looked:
+    for one in looked:
+        demand, there = one.demand, one.there
         if there.queue is not None and there.queue.name in taken_from and not demand.put_back:
             yield Finding(
                 severity="problem",
@@ -259,12 +292,13 @@ def _of_coming_back(looked: Iterable[tuple[Demand, Destination]], taken_from: Co
             )
 
 
-def _of_room(looked: Iterable[tuple[Demand, Destination]], taken_from: Collection[str]) -> Iterator[Finding]:
+def _of_room(looked: Iterable[Looked], taken_from: Collection[str]) -> Iterator[Finding]:
     """Rule 4."""
     queues: dict[str, tuple[LocalQueue, list[Demand]]] = {}
-    for demand, there in looked:
-        if there.queue is not None and there.queue.name not in taken_from:
-            queues.setdefault(there.queue.name, (there.queue, []))[1].append(demand)
+    for one in looked:
+        queue = one.there.queue
+        if queue is not None and queue.name not in taken_from:
+            queues.setdefault(queue.name, (queue, []))[1].append(one.demand)
     for queue, demands in queues.values():
         needed = sum(demand.messages for demand in demands)
         room = max(0, queue.max_depth - queue.depth)

@@ -1,0 +1,130 @@
+"""From values to HTML: Jinja2 with escaping, and the filters of the templates.
+
+Every text that a template shows passes `printable` and is escaped, unless a filter of this file made it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from mqops.counted import counted
+from mqops.printable import printable
+from mqops_airflow.pages import charts
+from mqops_airflow.pages.table import PAGES
+from mqops_airflow.pages.views import airflow_path
+
+FOLDER = Path(__file__).parent
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A template with its values.
+
+    Parameters: `template` its name without `.html`; `status` the HTTP status.
+    """
+    root = request.scope.get("root_path", "").rstrip("/")
+    made = _environment().get_template(f"{template}.html")
+    text = made.render(root=root, airflow=airflow_path(), menu=PAGES, version=_version(), **{"page": None, **values})
+    return HTMLResponse(text, status_code=status)
+
+
+def number(value: int | None) -> str:
+    """1234567 as 1,234,567; nothing known is a dash."""
+    return "–" if value is None else f"{value:,}"
+
+
+def size(value: int | None) -> str:
+    """Bytes as people read them."""
+    if value is None:
+        return "–"
+    amount, unit = float(value), 0
+    while amount >= 1024 and unit < len(UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{amount:.0f} {UNITS[unit]}" if unit == 0 or amount >= 100 else f"{amount:.1f} {UNITS[unit]}"
+
+
+def age(seconds: float | timedelta | None) -> str:
+    """A length of time: the two largest units of it; nothing known is a dash."""
+    if seconds is None:
+        return "–"
+    left = int(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
+    if left < 0:
+        return f"-{age(-left)}"
+    for unit, many, smaller, few in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if left >= many:
+            rest = left % many // few
+            return f"{left // many} {unit} {rest} {smaller}" if rest else f"{left // many} {unit}"
+    return f"{left} s"
+
+
+def since(when: str | datetime | None) -> str:
+    """How long ago a time was, ISO 8601 or a datetime."""
+    found = _time(when)
+    return "–" if found is None else age((datetime.now(UTC) - found).total_seconds())
+
+
+def moment(when: str | datetime | None) -> Markup | str:
+    """A time, UTC, to the second, as an element that browsers and screen readers know for one."""
+    found = _time(when)
+    if found is None:
+        return "–"
+    return Markup('<time datetime="{}">{}</time>').format(found.isoformat(), f"{found:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _time(when: str | datetime | None) -> datetime | None:
+    if not when:
+        return None
+    try:
+        found = datetime.fromisoformat(when) if isinstance(when, str) else when
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def finish(value: Any) -> Any:
+    """What a template is about to show: text of others in one line, nothing hidden in it; None as a dash."""
+    if isinstance(value, Markup):
+        return value
+    if value is None:
+        return "–"
+    return printable(value) if isinstance(value, str) else value
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finish,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: Mapping[str, Any] = {
+        "number": number,
+        "size": size,
+        "age": age,
+        "since": since,
+        "moment": moment,
+        "counted": counted,
+    }
+    made.filters.update(filters)
+    made.globals.update(sparkline=charts.sparkline)
+    return made
+
+
+@cache
+def _version() -> str:
+    """Names the state of the static files, so that a browser keeps none of before."""
+    content = b"".join(path.read_bytes() for path in sorted((FOLDER / "static").iterdir()))
+    return hashlib.sha256(content).hexdigest()[:12]

@@ -1,0 +1,85 @@
+"""The routes of all pages as one FastAPI application, and what it answers when something is wrong."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from typing import Any
+
+from airflow.api_fastapi.core_api.security import get_user
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from mqops.errors import MqopsError
+from mqops_airflow import data_docs
+from mqops_airflow.pages.render import FOLDER, render
+from mqops_airflow.pages.security import HEADERS
+from mqops_airflow.pages.table import PAGES
+
+log = logging.getLogger(__name__)
+SAID = {
+    401: ("Please log in", "You are not logged in to Airflow, or your session is over."),
+    403: ("Not allowed", "You may not see this."),
+    404: ("Not found", "There is no such page."),
+}
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def application() -> FastAPI:
+    """The application with every page of the table."""
+    made = FastAPI(title="mqops", docs_url=None, redoc_url=None, openapi_url=None)
+    for page in PAGES:
+        made.include_router(import_module(f"mqops_airflow.pages.{page.name}").router(page))
+    made.include_router(data_docs.router())
+    logged_in = Depends(get_user)
+
+    @made.get("/", dependencies=[logged_in])
+    def first(request: Request) -> Response:
+        return RedirectResponse(f"{request.scope.get('root_path', '')}{PAGES[0].path}")
+
+    @made.get("/static/{name}", dependencies=[logged_in])
+    def static(name: str) -> Response:
+        found = {path.name: path for path in (FOLDER / "static").iterdir()}.get(name)
+        if found is None:
+            raise HTTPException(404, "There is no such file")
+        headers = {"Cache-Control": "private, max-age=86400"}
+        return FileResponse(found, media_type=TYPES[found.suffix], headers=headers)
+
+    @made.middleware("http")
+    async def with_headers(request: Request, answer: Any) -> Any:
+        response = await answer(request)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    made.add_exception_handler(StarletteHTTPException, _refused)
+    made.add_exception_handler(RequestValidationError, _misspelt)
+    made.add_exception_handler(MqopsError, _failed)
+    made.add_exception_handler(Exception, _broken)
+    return made
+
+
+def _refused(request: Request, error: Any) -> Response:
+    title, text = SAID.get(error.status_code, ("This did not work", ""))
+    known = str(error.detail) if error.status_code != 401 else text
+    return render(request, "error", status=error.status_code, title=title, text=known or text)
+
+
+def _misspelt(request: Request, error: Any) -> Response:
+    problems = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
+    return render(request, "error", status=422, title="This address is not complete", text=problems)
+
+
+def _failed(request: Request, error: Any) -> Response:
+    """What mqops itself says: the lake, the estate or a queue manager does not answer as it should."""
+    return render(request, "error", status=503, title="This cannot be shown now", text=str(error))
+
+
+def _broken(request: Request, error: Any) -> Response:
+    log.error("page %s failed", request.url.path, exc_info=error)
+    text = "The page has an error. The log of Airflow's API server has the details."
+    response = render(request, "error", status=500, title="This page is broken", text=text)
+    response.headers.update(HEADERS)  # an error of this kind passes no middleware
+    return response

@@ -1,0 +1,115 @@
+"""Who may see what: Airflow's own login and its rights for each DAG; and the headers of every answer.
+
+1. Without a login every route answers 401.
+2. A person sees a queue manager if he may read one of its DAGs: the page's right (`Right`), as Airflow's auth manager
+   has it. Who sees none gets 403, and so does who names one that he does not see or that the estate does not have.
+3. The browser runs no script, loads no style and sends no form but our own, and shows pages in Airflow's frames only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.api_fastapi.core_api.security import get_user
+from airflow.configuration import conf
+from airflow.models.dag import DagModel
+from fastapi import Depends, HTTPException
+
+from mqops.estate import EstateFile, Section, dag_prefix
+from mqops_airflow.pages.table import Right
+from mqops_airflow.workplace import estate_file
+
+FOR_ALL = ("mq_stop", "mq_undo", "mq_refresh_expiry", "mq_trigger_explain")
+"""DAGs whose form names the queue manager. They tell who may see one that has no DAG of its own."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "private, no-store",
+}
+NOT_YOURS = "You may not see this queue manager, or the estate has none of this name."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """A person who has logged in, and what he may see.
+
+    Parameters: `queue_managers` of the estate that he may see with the page's right; at least one.
+    """
+
+    user: Any
+    right: Right
+    estate: EstateFile
+    queue_managers: tuple[str, ...] = field(default=())
+
+    def queue_manager(self, name: str = "") -> str:
+        """The queue manager of that name, the first one without a name. Raises `HTTPException` 403: not to be seen."""
+        if name and name not in self.queue_managers:
+            raise HTTPException(403, NOT_YOURS)
+        return name or self.queue_managers[0]
+
+    def of_dag(self, dag_id: str) -> str:
+        """The queue manager of a DAG, "" where the DAG is of none or of several. Raises `HTTPException` 403."""
+        for name, settings in self.estate.estate.queue_managers.items():
+            if dag_id in own_dags(name, settings):
+                self.must_read(dag_id)
+                return self.queue_manager(name)
+        return ""
+
+    def must_read(self, dag_id: str) -> None:
+        """Raises `HTTPException` 403 unless he may read this DAG with the page's right."""
+        if not may(self.user, dag_id, entity=self.right):
+            raise HTTPException(403, "You may not read this DAG.")
+
+    def may_start(self, dag_id: str) -> bool:
+        """Whether he may start runs of a DAG: pages show the form only then. Airflow's API asks again."""
+        return may(self.user, dag_id, method="POST", entity="RUN")
+
+    def may_answer(self, dag_id: str) -> bool:
+        """Whether he may answer the questions of a DAG."""
+        return may(self.user, dag_id, method="PUT", entity="HITL_DETAIL")
+
+
+def reader(right: Right) -> Any:
+    """The dependency of a route that needs this right."""
+    return Depends(_reader(right))
+
+
+def _reader(right: Right) -> Callable[..., Reader]:
+    def found(user: Any = Depends(get_user)) -> Reader:  # noqa: B008 - FastAPI's way
+        estate = estate_file()
+        seen = tuple(
+            name
+            for name, settings in estate.estate.queue_managers.items()
+            if any(may(user, dag_id, entity=right) for dag_id in own_dags(name, settings) or FOR_ALL)
+        )
+        if not seen:
+            raise HTTPException(403, "You may not see any queue manager of the estate.")
+        return Reader(user=user, right=right, estate=estate, queue_managers=seen)
+
+    return found
+
+
+def own_dags(queue_manager: str, settings: Any) -> tuple[str, ...]:
+    """The ids of the DAGs that are of one queue manager alone."""
+    return tuple(f"{dag_prefix(queue_manager)}_{workflow}" for workflow, _ in settings.workflows(Section))
+
+
+def may(user: Any, dag_id: str, *, method: ResourceMethod = "GET", entity: str = "") -> bool:
+    """Whether Airflow's auth manager lets a person do this with a DAG.
+
+    Parameters: `entity` a name of Airflow's `DagAccessEntity`, "" for the DAG itself.
+    """
+    team = DagModel.get_team_name(dag_id) if conf.getboolean("core", "multi_team") else None
+    return get_auth_manager().is_authorized_dag(
+        method=method,
+        access_entity=DagAccessEntity[entity] if entity else None,
+        details=DagDetails(id=dag_id, team_name=team),
+        user=user,
+    )

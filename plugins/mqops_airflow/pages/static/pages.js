@@ -1,0 +1,159 @@
+// The live parts of the pages. Each is asked for by an attribute of an element; nothing is fetched from elsewhere.
+//   data-live="URL" data-every="seconds"   the element's content is replaced by what URL answers
+//   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
+//   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
+//   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
+//   data-copies="id"                       a button that copies the text of that element
+//   data-submits                           a list whose choice submits its form
+"use strict";
+
+(() => {
+  const outer = () => {
+    try {
+      return window.parent !== window && window.parent.document ? window.parent : null;
+    } catch {
+      return null; // the frame of another site
+    }
+  };
+
+  // Airflow keeps the choice of light or dark as a class of its own page.
+  const takeTheme = () => {
+    const airflow = outer();
+    if (!airflow) return;
+    const classes = airflow.document.documentElement.classList;
+    const dark = classes.contains("dark");
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+  };
+  takeTheme();
+  if (outer()) {
+    const watch = new MutationObserver(takeTheme);
+    watch.observe(outer().document.documentElement, { attributes: true, attributeFilter: ["class"] });
+    window.addEventListener("pagehide", () => watch.disconnect());
+  }
+
+  const said = (element, text, bad) => {
+    element.textContent = text;
+    element.classList.toggle("bad", Boolean(bad));
+  };
+
+  // What Airflow's API answers, or an error in words.
+  const call = async (method, path, body) => {
+    const answer = await fetch(document.body.dataset.airflow + "/api/v2" + path, {
+      method,
+      credentials: "same-origin",
+      headers: { "Content-Type": "application/json", Accept: "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const found = await answer.json().catch(() => ({}));
+    if (answer.ok) return found;
+    const detail = typeof found.detail === "string" ? found.detail : JSON.stringify(found.detail ?? "");
+    throw new Error(`Airflow answers ${answer.status}. ${detail}`);
+  };
+  const segments = (...parts) => parts.map((part) => "/" + encodeURIComponent(part)).join("");
+
+  const conf = (form) => {
+    const found = JSON.parse(form.dataset.fixed || "{}");
+    for (const field of form.elements) {
+      if (!field.name) continue;
+      if (field.type === "checkbox") found[field.name] = field.checked;
+      else if (field.type === "number") {
+        if (field.value !== "") found[field.name] = Number(field.value);
+      } else found[field.name] = field.value;
+    }
+    return found;
+  };
+
+  const starts = async (form, answer) => {
+    const dag = form.dataset.starts;
+    const state = await call("GET", segments("dags", dag));
+    if (state.is_paused) throw new Error(`The DAG ${dag} is paused, so a run would wait. Unpause it in Airflow first.`);
+    const run = await call("POST", segments("dags", dag, "dagRuns"), { logical_date: null, conf: conf(form) });
+    said(answer, "Started: ");
+    const link = document.createElement("a");
+    const query = new URLSearchParams({ dag_id: dag, run_id: run.dag_run_id });
+    link.href = `${document.body.dataset.root}/run?${query}`;
+    link.textContent = run.dag_run_id;
+    answer.append(link);
+    form.dataset.started = run.dag_run_id;
+  };
+
+  const answers = async (form, answer, option) => {
+    const { dag_id, run_id, task_id } = JSON.parse(form.dataset.answers);
+    const path = segments("dags", dag_id, "dagRuns", run_id, "taskInstances", task_id, "-1", "hitlDetails");
+    await call("PATCH", path, { chosen_options: [option], params_input: {} });
+    said(answer, option === "Approve" ? "Approved." : "Rejected.");
+    form.dataset.answered = option;
+  };
+
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (!form.dataset.starts && !form.dataset.answers) return;
+    event.preventDefault();
+    const answer = form.querySelector(".answer");
+    const buttons = [...form.querySelectorAll("button")];
+    buttons.forEach((button) => { button.disabled = true; });
+    try {
+      if (form.dataset.starts) await starts(form, answer);
+      else await answers(form, answer, event.submitter.value);
+    } catch (error) {
+      said(answer, error.message, true);
+      buttons.forEach((button) => { button.disabled = false; });
+    }
+  });
+
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+  });
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button[data-copies]");
+    if (!button) return;
+    const source = document.getElementById(button.dataset.copies);
+    const status = document.getElementById("said");
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      said(status, "Copied.");
+    } catch {
+      window.getSelection().selectAllChildren(source);
+      said(status, "Selected: copy it with the keyboard.");
+    }
+  });
+
+  // Airflow's frame may not open another page in the window. A link of the window's own document may.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-airflow-page]");
+    const airflow = outer();
+    if (!link || !airflow) return;
+    event.preventDefault();
+    const own = airflow.document.createElement("a");
+    own.href = link.href;
+    airflow.document.body.append(own);
+    own.click();
+    own.remove();
+  });
+
+  const refresh = async (element) => {
+    if (document.hidden || element.contains(document.activeElement)) return;
+    try {
+      const answer = await fetch(element.dataset.live, { credentials: "same-origin" });
+      if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
+      const text = await answer.text();
+      if (element.contains(document.activeElement)) return;
+      element.innerHTML = text; // made and escaped by our own server; no script in it would run
+      element.classList.remove("stale");
+      if (element.querySelector("[data-over]")) element.removeAttribute("data-live");
+    } catch {
+      element.classList.add("stale");
+    }
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const element of document.querySelectorAll("[data-live]")) {
+      const timer = setInterval(() => {
+        if (element.dataset.live) refresh(element);
+        else clearInterval(timer);
+      }, 1000 * Number(element.dataset.every || 5));
+    }
+    document.documentElement.dataset.ready = "yes";
+  });
+})();
