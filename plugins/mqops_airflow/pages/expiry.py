@@ -64,7 +64,13 @@ def _chart(found: Forecast) -> Any:
             "data": {"values": rows},
             "mark": {"type": "bar"},
             "encoding": {
-                "x": {"field": "hour", "type": "nominal", "sort": None, "title": "expires in the hour from (UTC)", "axis": {"titlePadding": 16}},
+                "x": {
+                    "field": "hour",
+                    "type": "nominal",
+                    "sort": None,
+                    "title": "expires in the hour from (UTC)",
+                    "axis": {"titlePadding": 16},
+                },
                 "y": {"field": "n", "type": "quantitative", "title": "messages", "axis": {"tickMinStep": 1}},
                 "color": {
                     "field": "part",
