@@ -9,6 +9,7 @@ from mqops.act.core.port import Taken
 from mqops.act.mover_port import MoverPort
 from mqops.errors import MQError
 from mqops.mq.session import SET_CONTEXT_OPTIONS
+from mqops.mqsc import mqsc_name
 from mqops.printable import printable
 from mqwire import constants as c
 
@@ -40,7 +41,7 @@ class SetContextPort(MoverPort):
             lacks, gives = f"PUT on {queue}", "PUT,SETALL"
         return (
             f"Nothing is put on {queue}: MQRC_NOT_AUTHORIZED (2035). The connection's user lacks {lacks}, because "
-            f"{self.work} sets all context: SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL(user) "
+            f"{self.work} sets all context: SET AUTHREC PROFILE({mqsc_name(queue)}) OBJTYPE(QUEUE) PRINCIPAL(user) "
             f"AUTHADD({gives}), SET AUTHREC OBJTYPE(QMGR) PRINCIPAL(user) AUTHADD(SETALL)"
         )
 

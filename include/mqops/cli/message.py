@@ -65,7 +65,8 @@ def show(
 ) -> None:
     """Show one message of QUEUE, or with --snapshot of a snapshot, and what is known of it.
 
-    MSGID is the MsgId in hex, or the beginning of it; with --snapshot QUEUE may be left out. The options choose a
+    MSGID is the MsgId in hex, or the beginning of it; with --snapshot QUEUE may be left out: one word of nothing but
+    hex digits is the MSGID then (a queue ACE is meant by ACE ""). The options choose a
     message as those of `mqops message find` do. It shows the MQMD, the chain of headers, and the data behind them;
     where the message came from; what each rule of the table says of it and why; and what the ledger, the plans and the
     snapshots know of it.

@@ -223,6 +223,12 @@ class Session:
             raise mq_error(comp, reason, verb="MQINQ")
         return value.rstrip(b" \0").decode("latin-1") if isinstance(value, bytes) else int(value)
 
+    def set(self, handle: int, selector: int, value: int, *, name: str = "") -> None:
+        """MQSET of one attribute that is a number. Parameters: `name` of the queue, for messages. Raises `MQError`."""
+        comp, reason = self._calls.MQSET(self._connection, handle, selector, value)
+        if comp == c.MQCC_FAILED:
+            raise mq_error(comp, reason, verb="MQSET", object_name=name)
+
 
 def is_gone(error: MQError) -> bool:
     """Whether an error says that the object is not there (any more)."""
