@@ -2,12 +2,14 @@
 
 1. What is compared with one column (identifiers, patterns, put time) is asked of the column's distinct values.
 2. A property that must have a value is looked for in the column's text: only messages that have such text are read.
-3. What is left is asked message by message, by the functions that decide in a run (`mqops.decide.core.answers`).
+3. So is the longest part without wildcards of a text in the body, in the bytes and in the decoded text.
+4. What is left is asked message by message, by the functions that decide in a run (`mqops.decide.core.answers`).
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import reduce
@@ -44,6 +46,7 @@ class Search:
             self._tests.append(_put_between(_digits(wanted.since), _digits(wanted.until)))
             columns += ["put_date", "put_time"]
         self._tests += [_has_property(one) for one in self._conditions if one.question.kind is ValueKind.PROPERTY]
+        self._tests += [_has_text(str(one.value)) for one in self._conditions if one.question.key == "BODY"]
         self._asked = columns_for(self._questions)
         self.columns = sorted({*columns, *self._asked})
 
@@ -116,3 +119,17 @@ def _has_property(condition: Condition) -> Test:
     start = json.dumps(value[:stop], ensure_ascii=False)[:-1]
     text = f"{json.dumps(condition.question.subject, ensure_ascii=False)}: {start}"
     return lambda batch: pc.match_substring(batch.column("properties"), text)
+
+
+def _has_text(pattern: str) -> Test:
+    """Whether the data has the longest part of a pattern that is no wildcard (rule 3).
+
+    Text that is not in `text_decoded` stands in the data as UTF-8 (`mqops.decide.core.answers.text_of`).
+    """
+    longest = max(re.split("[*?]+", pattern), key=len)
+
+    def test(batch: pa.RecordBatch) -> pa.Array:
+        decoded = pc.fill_null(pc.match_substring(batch.column("text_decoded"), longest), False)
+        return pc.or_(decoded, pc.match_substring(batch.column("body"), longest))
+
+    return test
