@@ -61,8 +61,8 @@ class PlanView:
     """A plan.
 
     Parameters: `found` its pre-flight, None where nobody has looked at this plan's destinations; `groups` the largest
-    first; `gone` those that the last plan of the same queue, `last`, has and this one has not; `comparable` whether both
-    plans list all of their groups; `stops` in force, in words.
+    first; `gone` those that the last plan of the same queue, `last`, has and this one has not; `comparable` whether
+    both plans list all of their groups; `stops` in force, in words.
     """
 
     line: RunLine
