@@ -4,7 +4,7 @@
 PYTHON ?= python3
 ENV = . build/env.sh &&
 
-.PHONY: run up demo down test quick lint spec docs mutants bench bench-million crash full lock setup clean
+.PHONY: run up demo down test browser quick lint spec docs mutants bench bench-million crash full lock setup clean
 
 setup:
 	@$(PYTHON) include/setup/install.py
@@ -29,8 +29,12 @@ down:
 	$(ENV) python -m mqops_demo.airflow down && python -m mqops_demo.estate down
 
 test:
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync lint build/spark.jsa
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync lint build/spark.jsa browser
 	@$(ENV) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
+
+# Chromium and its driver, for the browser tests.
+browser:
+	@$(PYTHON) include/setup/browser.py
 
 # No Airflow, no Java, no killed processes, and no whole passes (tests/unit/mqops): before `make test`.
 quick: lint

@@ -44,7 +44,9 @@ def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) ->
             mq_conn_id=settings.connection,
             conn_id=spark,
         )
-        report = ExpiryReportOperator(task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"))
+        report = ExpiryReportOperator(
+            task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"), queue_manager=name
+        )
         check >> scan >> report
     return dag
 

@@ -19,9 +19,7 @@ RETRIES = 30
 def build(name: str, settings: QueueManager, section: TriggerMonitor) -> DAG:
     """The DAG of one queue manager; while it is paused, nobody serves the initiation queues."""
     prefix = dag_prefix(name)
-    messages = TriggerMessages(
-        queue_manager=name, mq_conn_id=settings.connection, queues=section.queues, dags=startable(name, settings)
-    )
+    messages = TriggerMessages(queue_manager=name, mq_conn_id=settings.connection, queues=section.queues)
     asset = Asset(
         name=f"{prefix}_trigger_messages",
         uri=f"x-mqops://{prefix}/{WORKFLOW}/trigger_messages",

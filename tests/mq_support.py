@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -154,6 +155,14 @@ def storage_estate(folder: Path, *queues: str, name: str = "QM1") -> str:
     """An estate file for MQOPS_ESTATE in which these queues (names, or beginnings and *) are storage."""
     path = folder / "storage_estate.yaml"
     manager = {"connection": "mq_qm1", "storage": list(queues)}
+    path.write_text(json.dumps({"lake": str(folder / "lake"), "queue_managers": {name: manager}}))
+    return str(path)
+
+
+def reveal_estate(folder: Path, *users: str, name: str = "QM1") -> str:
+    """An estate file for MQOPS_ESTATE whose `reveal` names these users; none: who runs the tests."""
+    path = folder / "reveal_estate.yaml"
+    manager = {"connection": "mq_qm1", "reveal": list(users) or [pwd.getpwuid(os.getuid()).pw_name]}
     path.write_text(json.dumps({"lake": str(folder / "lake"), "queue_managers": {name: manager}}))
     return str(path)
 

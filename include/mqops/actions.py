@@ -13,6 +13,7 @@ class Effect(Enum):
     DISCARD = "the message is removed from its queue"
     PUT_BACK = "an undo puts the message back on the queue it was taken from"
     LOAD = "a load puts a message of a file"
+    COPY = "a copy of the message is put on another queue"
     REFUSE = "an undo cannot put the message back, and leaves everything as it is"
 
 
@@ -62,6 +63,13 @@ class Action(StrEnum):
     LOADED = "LOADED", Effect.LEAVE
     """For these two see the rules of `mqops.message_file`."""
 
+    COPY = "COPY", Effect.COPY
+    """The message is browsed, and what was browsed is put on another queue (`mqops.deciders.recover`)."""
+    WITHDRAW = "WITHDRAW", Effect.DISCARD
+    """An undo takes a copy from where it was put."""
+    LAST = "LAST", Effect.REFUSE
+    """For these two see rule 12 of `mqops.undo`."""
+
     __hash__ = str.__hash__  # Enum's own is written in Python, and actions are keys for every message
 
     effect: Effect
@@ -80,12 +88,14 @@ class Action(StrEnum):
         member.discards = effect is Effect.DISCARD
         member.puts_back = effect is Effect.PUT_BACK
         member.refused = effect is Effect.REFUSE
-        member.acts = member.puts or member.discards or member.puts_back or effect is Effect.LOAD
+        member.acts = member.puts or member.discards or member.puts_back or effect in {Effect.LOAD, Effect.COPY}
         return member
 
 
 PUTS = tuple(action for action in Action if action.puts)
 """A rules table puts the message on another queue. Canaries are sent for these: a discarded message does not return."""
+SENDS = tuple(action for action in Action if action.effect in {Effect.PUT, Effect.LOAD, Effect.COPY})
+"""Somebody chose the queue that the message is put on: it may have no room, or be one that nothing may be put on."""
 DISCARDS = tuple(action for action in Action if action.discards)
 ACTED = tuple(action for action in Action if action.acts)
 """For words that come from the ledger or stand in Spark's columns."""

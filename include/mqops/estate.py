@@ -117,9 +117,11 @@ def trigger_type(value: object) -> str:
 
 
 def some(value: tuple[str, ...]) -> tuple[str, ...]:
-    """At least one."""
+    """At least one, each once."""
     if not value:
         raise ValueError("must not be empty")
+    if twice := next((one for number, one in enumerate(value) if one in value[:number]), None):
+        raise ValueError(f"names {twice} twice")
     return value
 
 

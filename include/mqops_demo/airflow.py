@@ -50,7 +50,7 @@ What next:
   2. Log in as operator at {address}/dags/qm1_dlq_rules and press Trigger: a dry run shows what would be done.
   3. Trigger it again without "Dry run". The plan waits: log in as approver at {address}/required_actions.
   `make down` ends Airflow, Spark and the queue managers. Messages stay. `make up` sets include/mqsc/ again."""
-FOR_ALL = ("mq_refresh_expiry", "mq_stop", "mq_trigger_explain", "mq_undo")
+FOR_ALL = ("mq_recover", "mq_refresh_expiry", "mq_stop", "mq_trigger_explain", "mq_undo")
 
 
 def dag_ids(estate: Estate) -> list[str]:

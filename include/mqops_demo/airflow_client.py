@@ -138,6 +138,9 @@ class AirflowClient:
     def unpause(self, dag_id: str) -> None:
         self.call("PATCH", f"/dags/{dag_id}", json={"is_paused": False})
 
+    def pause(self, dag_id: str) -> None:
+        self.call("PATCH", f"/dags/{dag_id}", json={"is_paused": True})
+
     def parse_again(self, dag_id: str) -> None:
         """Have the DAG's file read now: Airflow starts the trigger of an asset only when it reads an unpaused DAG."""
         token = self.call("GET", f"/dags/{dag_id}")["file_token"]

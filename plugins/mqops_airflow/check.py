@@ -11,6 +11,7 @@ from mqops import form_files
 from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
 from mqops.printable import printable
+from mqops_airflow.depth import trigger_again
 from mqops_airflow.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.policy import unattended
 from mqops_airflow.reach import connection_for
@@ -93,6 +94,7 @@ class DlqCheckOperator(CheckOperator):
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
+            trigger_again(self.log, self.queue_manager, "dlq_rules")
             return end_here(self, context, found, f"Nothing to do: {queue} is empty")
         return self.begin(context, lake(estate), found)
 

@@ -191,6 +191,25 @@ messages were found, discarded and left, and when the next one expires.
 """
 
 
+RECOVER = """
+### Deal with chosen messages
+
+Choose messages of one queue (ids, a filter, a time window, or all of them) and what is done with them: *replay* (where
+the MQDLH says), *move*, *copy*, *park*, *discard*; or *restore* what a run did. Messages without an MQDLH can be moved
+where you say. A part of an MQ group is left (SPLIT). A copy has the MsgId of its original, which stays.
+
+| task | does |
+|---|---|
+| plan | checks the fields that concern each other; copies every message of the queue into the lake; makes the plan |
+| route | dry runs and plans that move nothing go to *prove*, all others to *approve* |
+| approve | waits for a person: Approve or Reject under *Required Actions*; no answer in time is a Reject |
+| act | does exactly what the plan says; cleared, it goes on where it stopped |
+| prove | planned = moved + discarded + left + gone, by the ledger and the queue; fails if not |
+
+A run is **dry** unless the form says otherwise. `mq_undo` takes a run back. `mqops message move`, `copy`, `park`,
+`discard` and `replay` do the same.
+"""
+
 UNDO = """
 ### Undo a run
 

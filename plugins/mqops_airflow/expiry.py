@@ -12,6 +12,7 @@ from mqops.counted import counted
 from mqops.errors import Unbalanced
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator, end_here
+from mqops_airflow.depth import trigger_again
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
@@ -52,6 +53,7 @@ class ExpiryCheckOperator(CheckOperator):
         self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
         if not chosen.why:
+            trigger_again(self.log, self.queue_manager, "expiry_scan")
             return end_here(self, context, found)
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
@@ -62,13 +64,15 @@ class ExpiryReportOperator(BaseOperator):
 
     :param folder: the run's folder (templated).
     :param asset: asset whose event gets the summary as extra.
+    :param queue_manager: name in the estate.
     """
 
     template_fields = ("folder",)
 
-    def __init__(self, *, folder: str, asset: Asset, **kwargs: Any) -> None:
+    def __init__(self, *, folder: str, asset: Asset, queue_manager: str, **kwargs: Any) -> None:
         super().__init__(outlets=[asset], **kwargs)
         self.folder = folder
+        self.queue_manager = queue_manager
         self.asset = asset
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -78,6 +82,7 @@ class ExpiryReportOperator(BaseOperator):
         summary = ExpirySummary.from_json(read_json(Path(self.folder) / "expiry.json"))
         value = report(self, context, summary)
         context["outlet_events"][self.asset].extra = value
+        trigger_again(self.log, self.queue_manager, "expiry_scan")
         return value
 
 

@@ -21,6 +21,8 @@ RUN_KEY = "run: up to 200 letters, digits and . _ + = : @ -, the first one no do
 ONE_LINE = "text of one line"
 INSIDE_FILE = "name of a file beside the estate, without .. and without a / in front"
 
+FILTER = "filter: patterns of a rules table such as REASON(MQRC_Q_FULL) AGE(>15m), but no BODY and no PROP"
+
 PATTERNS = {
     MQ_NAME: r"[A-Za-z0-9._/%]{1,48}",
     QUEUE_PATTERN: r"[A-Za-z0-9._/%]{1,48}|[A-Za-z0-9._/%]{0,47}\*",
@@ -36,7 +38,19 @@ def _matches(pattern: str) -> Callable[[object], bool]:
     return lambda value: not isinstance(value, str) or compiled.fullmatch(value) is not None
 
 
+def _is_filter(value: object) -> bool:
+    """Bodies and properties are payload: what is looked for in them would stand in Airflow's database."""
+    from mqops.errors import MqopsError  # noqa: PLC0415
+    from mqops.look.core.criteria import criteria  # noqa: PLC0415
+
+    try:
+        return not isinstance(value, str) or not criteria(value).asks_for_payload
+    except MqopsError:
+        return False
+
+
 def register() -> None:
     """Make the formats known to jsonschema in this process."""
     for name, pattern in PATTERNS.items():
         FormatChecker.checkers[name] = (_matches(pattern), ())
+    FormatChecker.checkers[FILTER] = (_is_filter, ())

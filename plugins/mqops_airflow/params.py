@@ -12,7 +12,7 @@ from typing import Any
 from airflow.sdk import Param
 
 from mqops.estate import PacingSection
-from mqops_airflow.formats import INSIDE_FILE, MESSAGE_ID, MQ_NAME, ONE_LINE, QUEUE_PATTERN, RUN_KEY, register
+from mqops_airflow.formats import FILTER, INSIDE_FILE, MESSAGE_ID, MQ_NAME, ONE_LINE, QUEUE_PATTERN, RUN_KEY, register
 
 register()
 
@@ -261,3 +261,61 @@ def why() -> Param:
         format=ONE_LINE,
         description="For those who find it stopped, in one line. May be empty: a stop does not wait for words.",
     )
+
+
+def recovery(choices: Sequence[str]) -> dict[str, Param]:
+    """What is done with which messages (`mqops.deciders.recover`). Parameters: `choices` runs that can be restored."""
+    name_or_nothing: dict[str, Any] = {"type": ["null", "string"], "format": MQ_NAME}
+    time: dict[str, Any] = {"type": ["null", "string"], "format": "date-time"}
+    return {
+        "action": Param(
+            "replay",
+            title="Action",
+            type="string",
+            enum=["replay", "move", "copy", "park", "discard", "restore"],
+            description="replay: where the MQDLH of each message says. move, copy: to Destination. park: to "
+            "Destination, or MQOPS.QUARANTINE. discard: an undo can put it back. restore: undoes Run; all other "
+            "fields but Queue manager, Dry run and Unit of work are ignored.",
+        ),
+        "queue": Param(None, title="Queue", description="Has the messages. Empty for restore only.", **name_or_nothing),
+        "message_ids": message_ids(),
+        "where": Param(
+            None,
+            title="Filter",
+            type=["null", "string"],
+            format=FILTER,
+            description="Patterns as in a rules table, all of which must match: DESTQ(APP.*) REASON(MQRC_Q_FULL) "
+            "APPLNAME(x*) USERID(alice) AGE(>15m) SIZE(>64K). `mqops message move` also looks into bodies and "
+            "properties: what is looked for there must not stand in Airflow.",
+        ),
+        "since": Param(None, title="Put since", description="Put date and time of the message, UTC.", **time),
+        "until": Param(None, title="Put before", description="Put date and time of the message, UTC.", **time),
+        "all_messages": Param(
+            False, title="All messages", type="boolean", description="Needed where no other field chooses messages."
+        ),
+        "destination": Param(
+            None, title="Destination", description="The queue to put on: for move, copy and park.", **name_or_nothing
+        ),
+        "destination_queue_manager": Param(
+            None,
+            title="Destination queue manager",
+            description="Empty: the queue manager that has the messages.",
+            **name_or_nothing,
+        ),
+        "header": Param(
+            "keep",
+            title="Header",
+            type="string",
+            enum=["keep", "strip"],
+            description="For move, copy and park: whether an MQDLH goes along.",
+        ),
+        "run": Param(
+            None,
+            title="Run",
+            type=["null", "string"],
+            format=RUN_KEY,
+            description="For restore only: the run that is undone. Choose one of those offered, or enter the run id "
+            "that Airflow shows.",
+            **offered(choices),
+        ),
+    }

@@ -144,6 +144,7 @@ def plan_and_act(
         act_task="act",
         asset=workflow_asset(name, workflow, "report"),
         notify=named(notify),
+        workflow=workflow,
         trigger_rule=TriggerRule.ALL_DONE,
     )
     check >> observe >> decide >> route >> [approve, act, prove]

@@ -12,6 +12,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 from mqops.errors import MqopsError, Unbalanced
 from mqops.observe.core.anatomy import anatomy_lines
 from mqops.printable import printable
+from mqops_airflow.depth import trigger_again
 from mqops_airflow.hook import MqHook
 from mqops_airflow.notify import tell_people
 from mqops_airflow.run_folder import handed_on
@@ -42,6 +43,7 @@ class ProveOperator(BaseOperator):
     :param plan_task: task that makes the plan.
     :param act_task: task that moves.
     :param notify: the estate's notifier (`mqops_airflow.notify.named`), which tells that a run does not balance.
+    :param workflow: whose queues trigger by DEPTH again when act has finished; "" for one that nothing triggers.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class ProveOperator(BaseOperator):
         plan_task: str,
         act_task: str,
         notify: Mapping[str, Any] | None = None,
+        workflow: str = "",
         **kwargs: Any,
     ) -> None:
         super().__init__(outlets=[asset], **kwargs)
@@ -62,6 +65,7 @@ class ProveOperator(BaseOperator):
         self.plan_task = plan_task
         self.act_task = act_task
         self.notify = notify
+        self.workflow = workflow
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.lake.run import RunFolder  # noqa: PLC0415
@@ -91,6 +95,8 @@ class ProveOperator(BaseOperator):
             raise ActUnfinished(words)
         self.log.info("%s", printable(words))
         context["outlet_events"][self.asset].extra = {**value, "told": words}
+        if acted == "success":
+            trigger_again(self.log, self.queue_manager, self.workflow)
         return value
 
     def name(self, context: Context) -> str:

@@ -59,9 +59,7 @@ class UndoPlanOperator(BaseOperator):
             plan, found = plan_undo(connection, run, folder), read_preflight(folder)
             handed = hand_on(context, folder, {"undoes": run.run}) | {"run": plan.run, "digest": plan.digest}
         for action, count in sorted(plan.actions.items()):
-            (self.log.info if action.puts_back else self.log.warning)(
-                "%s: %s", printable(action), counted(count, "message")
-            )
+            (self.log.info if action.acts else self.log.warning)("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):
             self.log.warning("%s", printable(remark))
         return handed | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
@@ -93,7 +91,7 @@ class UndoRouteOperator(BaseBranchOperator):
 
 
 class UndoActOperator(BaseOperator):
-    """Acts on the plan of an undo that the run has permission for; cleared or tried again, it goes on where it stopped.
+    """Acts, in the task, on the plan that the run has permission for; cleared, it goes on where it stopped.
 
     :param folder: the undo's folder (templated).
     :param approval: the policy for undos.
@@ -107,19 +105,23 @@ class UndoActOperator(BaseOperator):
         self.approval = plain(approval)
 
     def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.deciders.registry import decider_named  # noqa: PLC0415
         from mqops.lake.run import RunFolder  # noqa: PLC0415
-        from mqops.undo.in_process import act_undo  # noqa: PLC0415
 
         params = context["params"]
         found = permission(context, self.folder, restored(self.approval))
-        summary = act_undo(
+        decider = decider_named(read_plan(self.folder).workflow)
+        summary = decider.act(
             connection_for(params["queue_manager"], estate_file()),
             RunFolder(Path(self.folder)),
             approved=found.digest,
             unit_size=params["unit_of_work"],
             about={"requested_by": found.requested_by, "approved_by": found.approved_by},
         )
-        self.log.info("%d put back, %d failed, %d changed since", summary.moved, summary.failed, summary.absent)
+        self.log.info(
+            "%d put, %d discarded, %d failed, %d changed since",
+            *(summary.moved, summary.discarded, summary.failed, summary.absent),
+        )
         return summary.to_json()
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 OFFERED = 20
 """Runs that a form offers, the latest."""
-UNDO = "mq_undo"
+FOR_ALL = ("mq_undo", "mq_recover")
+"""DAGs that serve all queue managers."""
 UNFINISHED = ("queued", "running")
 
 
@@ -47,7 +48,7 @@ def _of_airflow(lake: Path, estate: EstateFile, run_id: str, queue_manager: str)
     """The last folder of each DAG's run with this id."""
     settings = estate.estate.queue_managers[queue_manager]
     dag_ids = [f"{dag_prefix(queue_manager)}_{workflow}" for workflow, _section in settings.workflows(Section)]
-    for dag_id in (*dag_ids, UNDO):
+    for dag_id in (*dag_ids, *FOR_ALL):
         for _number, folder in reversed(folders(lake, queue_manager, run_key(dag_id, run_id))):
             if (folder.path / HANDED_ON).exists():
                 kept = read_json(folder.path / HANDED_ON)

@@ -142,6 +142,27 @@ def test_who_may_see_a_run(manager, estate_folder, client):
     assert client("/run", queue_manager="QM1", run="../../etc").status_code == 404
 
 
+def test_a_run_of_a_dag_that_a_person_may_not_read_is_refused(manager, estate_folder, client, monkeypatch):
+    from mqops_airflow.roles import RolesAuthManager  # noqa: PLC0415
+
+    letters(manager, "A")
+    run = planned(manager, estate_folder / "lake", key=run_key("mq_undo", "manual__1"))
+    write_json(run.handed_on_json, {"dag_id": "mq_undo", "run_id": "manual__1", "found": {}})
+    every = RolesAuthManager.is_authorized_dag
+
+    def but_undo(self: Any, *, details: Any = None, **asked: Any) -> bool:
+        return (details is None or details.id != "mq_undo") and every(self, details=details, **asked)
+
+    queries: list[dict[str, str]] = [
+        {"queue_manager": "QM1", "run": run.run},
+        {"dag_id": "mq_undo", "run_id": "manual__1"},
+    ]
+    assert [client("/run", **query).status_code for query in queries] == [200, 200]
+    monkeypatch.setattr(RolesAuthManager, "is_authorized_dag", but_undo)
+    for path in ("/run", "/run/live", "/run/actions", "/plan"):
+        assert [client(path, **query).status_code for query in queries] == [403, 403]
+
+
 def test_text_of_others_never_becomes_markup(manager, estate_folder, client):
     letters(manager, "A", PutApplName=HOSTILE)
     run = planned(manager, estate_folder / "lake")

@@ -1,117 +1,139 @@
-"""What a pass of the trigger monitor does with the events of its asset."""
+"""What a pass of the trigger monitor does with the trigger messages, whatever has started it."""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from airflow.sdk import Asset
-from mq_support import DLQ, create
+from airflow.sdk import Asset, RetryAction
+from mq_support import DLQ, Manager, create
 
-from mqops.errors import SettingsError
-from mqops.mq.session import RawMessage
-from mqops.trigger.core.trigger_message import Start, TriggerMessage
-from mqops.trigger.monitor import Triggered
+from mqops.errors import PermanentMQError, SettingsError
+from mqops.trigger.core.trigger_message import Start
 from mqops_airflow.dag_runs import Answer
-from mqops_airflow.start_runs import HANDLED, StartRunsOperator
-from mqops_airflow.trigger_monitor import payload_of
-from mqwire.structures import MQMD, MQTM
+from mqops_airflow.retry import mq_retry_policy
+from mqops_airflow.start_runs import QUEUES, StartRunsOperator
+from mqops_airflow.told import KEY
+from mqops_airflow.trigger_monitor import CONNECTION
+from mqwire.structures import MQTM
 
 ESTATE = """\
 lake: lake
 queue_managers:
   QM1:
     connection: mq_test
-    trigger_monitor: {queues: [IQ], dags: [orders]}
+    trigger_monitor: {queues: [IQ, IQ2], dags: [orders], unchanged_runs: 2}
 """
-BY_HAND = [
-    {"from_rest_api": True},
-    {"from_rest_api": True, "from_trigger": True, "payload": {"refused": [], "messages": [{}], "ccsid": 1208}},
-    {},
-]
-
-
-class Events:
-    """The events of an asset, as `inlet_events` gives them."""
-
-    def __init__(self, *extras: dict[str, Any]) -> None:
-        at = datetime(2026, 11, 23, tzinfo=UTC)
-        self.all = [SimpleNamespace(id=number, timestamp=at, extra=extra) for number, extra in enumerate(extras)]
-
-    def after(self, _time: str) -> Events:
-        return self
-
-    def ascending(self) -> Events:
-        return self
-
-    def limit(self, number: int) -> list[Any]:
-        return self.all[:number]
-
-
-TRIGGER_MESSAGE = TriggerMessage(
-    q_name="APP", process_name="P", trigger_data="", appl_type=6, appl_id="orders", env_data="", user_data=""
-)
 ASSET = Asset(name="messages", uri="x-mqops://messages")
 OPERATOR = StartRunsOperator(task_id="start_runs", queue_manager="QM1", asset=ASSET)
 
 
-@pytest.fixture(autouse=True)
-def estate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manager:
     (tmp_path / "estate.yaml").write_text(ESTATE)
     monkeypatch.setenv("MQOPS_ESTATE", str(tmp_path / "estate.yaml"))
-
-
-def message(dag_id: str) -> Triggered:
-    """A trigger message for a DAG that the trigger monitor allowed."""
-    md, body = MQMD(format="MQTRIG", msg_id=dag_id.encode()).pack(), MQTM(appl_type=6, appl_id=dag_id).pack()
-    start = Start(dag_id=dag_id, run_id="", message=TRIGGER_MESSAGE)
-    return Triggered(queue="IQ", message=RawMessage(md, body), verdict=start)
-
-
-def context_of(kept: dict[str, Any], *extras: dict[str, Any]) -> Any:
-    """A task's context. Parameters: `kept` the asset's state; `extras` of its events."""
-    return {
-        "asset_state_store": {ASSET: SimpleNamespace(get=kept.get, set=kept.__setitem__)},
-        "inlet_events": {ASSET: Events(*extras)},
-        "ti": SimpleNamespace(xcom_push=lambda **_: None),
-    }
-
-
-def test_an_event_that_a_person_made_starts_nothing_and_keeps_no_other() -> None:
-    from_monitor = {"payload": {"refused": [{"why": "no MQTM"}], "messages": [], "ccsid": 1208}, "from_trigger": True}
-    kept: dict[str, Any] = {}
-    context = context_of(kept, *BY_HAND, from_monitor)
-    done = OPERATOR.execute(context)
-    by_hand = "an event of the asset was not made by the trigger monitor"
-    assert done == {"started": [], "again": [], "refused": [*[by_hand] * len(BY_HAND), "no MQTM"]}
-    assert set(kept[HANDLED]["ids"]) == {"0", "1", "2", "3"}
-    assert OPERATOR.execute(context)["refused"] == [], "each event is handled once"
-
-
-def test_a_message_that_cannot_be_dead_lettered_keeps_no_other_and_is_not_forgotten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    manager = create(tmp_path / "queue_managers", "QM1", "DEFINE QLOCAL(IQ)")
-    connection = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    made = create(tmp_path / "queue_managers", "QM1", "DEFINE QLOCAL(IQ)\nDEFINE QLOCAL(IQ2)\nDEFINE QLOCAL(APP)")
+    connection = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(made.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(connection))
-    started: list[str] = []
+    return made
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids of the runs that were started."""
+    found: list[str] = []
 
     def start_run(_context: Any, start: Start) -> Answer:
-        again = start.run_id in started
-        started.append(start.run_id)
+        again = start.run_id in found
+        found.append(start.run_id)
         return Answer(again=again)
 
     monkeypatch.setattr("mqops_airflow.start_runs.start_run", start_run)
-    extra = {"from_trigger": True, "payload": payload_of("QM1", [message("forbidden"), message("orders")], 1208)}
-    kept: dict[str, Any] = {}
+    return found
+
+
+class Airflow:
+    """What Airflow keeps of the passes. Attributes: `kept` the asset's state; `note` of the last pass."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+        self.note = ""
+
+    def a_pass(self, *extras: Any) -> dict[str, Any]:
+        """A pass of the operator. Parameters: `extras` of the events that have started it."""
+
+        def push(*, key: str, value: str) -> None:
+            if key == KEY:
+                self.note = value
+
+        context: Any = {
+            "asset_state_store": {ASSET: SimpleNamespace(get=self.kept.get, set=self.kept.__setitem__)},
+            "triggering_asset_events": {ASSET: [SimpleNamespace(extra=extra) for extra in extras]} if extras else {},
+            "ti": SimpleNamespace(xcom_push=push),
+        }
+        return OPERATOR.execute(context)
+
+
+def message(dag_id: str) -> tuple[dict[str, Any], bytes]:
+    """A trigger message for the queue APP."""
+    body = MQTM(q_name="APP", process_name="P", appl_type=6, appl_id=dag_id).pack()
+    return {"Format": "MQTRIG", "CodedCharSetId": 819}, body
+
+
+@pytest.mark.parametrize("extra", [None, {}, {"from_rest_api": True}, {"payload": []}, {"payload": {CONNECTION: 1}}])
+def test_whatever_starts_a_pass_it_handles_what_is_there(manager: Manager, started: list[str], extra: Any) -> None:
+    manager.put("IQ", [message("orders")])
+    manager.put("IQ2", [message("orders"), message("forbidden")])
+    airflow = Airflow()
+    done = airflow.a_pass(extra)
+    assert (done["started"], len(done["refused"]), len(set(started))) == (["orders"] * 2, 1, 2)
+    assert (manager.bodies("IQ"), manager.bodies("IQ2"), len(manager.bodies(DLQ))) == ([], [], 1)
+    assert airflow.a_pass()["started"] == []
+
+
+def test_a_message_that_cannot_be_dead_lettered_keeps_no_other_and_is_not_forgotten(
+    manager: Manager, started: list[str]
+) -> None:
+    manager.put("IQ", [message("forbidden"), message("orders")])
     manager.mqsc("ALTER QMGR DEADQ(' ')")
+    airflow = Airflow()
     with pytest.raises(SettingsError, match="no dead-letter queue"):
-        OPERATOR.execute(context_of(kept, extra))
-    assert (len(started), kept) == (1, {})
+        airflow.a_pass()
+    assert (len(started), len(manager.bodies("IQ"))) == (1, 1)
+    assert "1 run started (orders)." in airflow.note
+    assert "waits on its initiation queue: QM1 has no dead-letter queue" in airflow.note
     manager.mqsc(f"ALTER QMGR DEADQ({DLQ})")
-    assert OPERATOR.execute(context_of(kept, extra))["again"] == ["orders"]
-    assert (len(manager.bodies(DLQ)), len(set(started))) == (1, 1)
+    airflow.a_pass()
+    assert (len(started), len(manager.bodies("IQ")), len(manager.bodies(DLQ))) == (1, 0, 1)
+
+
+def test_a_queue_that_is_not_there_fails_the_pass_at_its_end_in_words(manager: Manager, started: list[str]) -> None:
+    manager.mqsc("DELETE QLOCAL(IQ)")
+    manager.put("IQ2", [message("orders")])
+    airflow = Airflow()
+    with pytest.raises(PermanentMQError, match="MQOPEN on IQ failed: MQRC_UNKNOWN_OBJECT_NAME") as failed:
+        airflow.a_pass()
+    assert len(started) == 1
+    assert "MQOPEN on IQ failed: MQRC_UNKNOWN_OBJECT_NAME" in airflow.note
+    decision = mq_retry_policy().evaluate(failed.value, try_number=1, max_tries=30)
+    assert decision.action is RetryAction.FAIL, "at once, although the task may be tried 30 times"
+
+
+def test_T12b_a_loop_is_told_and_reconnects_do_not_make_one(manager: Manager, started: list[str]) -> None:
+    manager.put("APP", [({}, b"nobody deals with me")])
+    airflow = Airflow()
+
+    def a_pass(connection: str) -> dict[str, Any]:
+        manager.put("IQ", [message("orders")])
+        return airflow.a_pass({"payload": {CONNECTION: connection}})
+
+    for number in range(4):
+        assert a_pass(f"connection {number}")["refused"] == [], "each time the queue manager has made it for T13c"
+    assert a_pass("connection 3")["refused"] == []
+    (why,) = a_pass("connection 3")["refused"]
+    assert "a closed loop (T12b): 2 runs in a row left the queue APP as it was" in why
+    assert (len(started), set(airflow.kept)) == (5, {QUEUES})
+    assert a_pass("connection 4")["refused"] == []

@@ -37,6 +37,7 @@ queue_managers:
       schedule: "* * * * *"
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
+  EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
   QUALITY:
     connection: mq_quality
     spark: spark_quality
@@ -45,8 +46,11 @@ queue_managers:
   EXPIRY:    {connection: mq_expiry, spark: spark_test, expiry_scan: {}}
   TRIGGERED:
     connection: mq_triggered
-    trigger_monitor: {queues: [MQOPS.INITQ], dags: [triggered_dlq_rules, no_such_dag], unchanged_runs: 2}
-    dlq_rules: {rules: good.rules}
+    trigger_monitor: {queues: [MQOPS.INITQ], dags: [no_such_dag], unchanged_runs: 2}
+    dlq_rules:
+      rules: good.rules
+      trigger: DEPTH(2)
+      approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
     expiry_scan: {trigger: EVERY, queues: [APP]}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
@@ -169,7 +173,7 @@ def connections(site: Site) -> None:
         f"mq_{name.lower()}": name
         for name in (
             *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
-            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED"),
+            *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED", "EVENING"),
         )
     }
     for conn_id, name in names.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import pymqi
 import pytest
-from mq_support import DLQ, Manager, until
+from mq_support import DLQ, Manager, dead_letter, until
 from pymqi import CMQC
 
 from mqops.trigger.core.trigger_message import CONF_KEY, RUN_ID_PREFIX
@@ -141,3 +141,49 @@ def test_law1_a_killed_triggerer_loses_nothing_and_doubles_nothing(site: Any, qu
     for run_id in triggered(site):
         site.client.follow(SCAN, run_id)
     assert len(triggered(site)) == before + 3
+
+
+def watched(site: Any) -> bool:
+    """Whether Airflow has a trigger for the asset of the monitor's DAG."""
+    found = site.client.call("GET", "/assets", params={"dag_ids": MONITOR})["assets"]
+    return any(asset["watchers"] for asset in found)
+
+
+def test_law1_a_dag_that_is_paused_while_a_message_is_on_its_way_loses_nothing(
+    site: Any, queue_manager: Manager
+) -> None:
+    """Airflow may drop the event then, and say that it has stored it: its trigger has no asset any more."""
+    before, supervisor = len(triggered(site)), running(site.client.home)["triggerer"]
+    with held_open(queue_manager):
+        queue_manager.put("APP", [({}, b"on its way")])
+        os.kill(supervisor, signal.SIGSTOP)  # the process that has the queue open is another one, and goes on
+        try:
+            site.client.pause(MONITOR)
+            site.client.parse_again(MONITOR)
+            until(lambda: not watched(site), PATIENCE)
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
+        until(lambda: served(queue_manager) == 1, PATIENCE)
+        site.client.unpause(MONITOR)
+        site.client.parse_again(MONITOR)
+        until(lambda: served(queue_manager) == 2, PATIENCE)
+        until(lambda: len(triggered(site)) == before + 1, PATIENCE)
+    assert queue_manager.depth("MQOPS.INITQ") == 0
+
+
+def test_T09_dead_letters_start_their_workflow_and_it_triggers_again(site: Any, queue_manager: Manager) -> None:
+    dag_id = "triggered_dlq_rules"
+    site.client.unpause(dag_id)
+    queue_manager.put(DLQ, [dead_letter("BACK.AGAIN", b"%d" % n, dest_q_mgr="TRIGGERED") for n in range(2)])
+    how = "TRIGGER TRIGTYPE(DEPTH) TRIGDPTH(2) INITQ(MQOPS.INITQ) PROCESS(MQOPS.DLQ_RULES)"
+    queue_manager.mqsc(f"DEFINE PROCESS(MQOPS.DLQ_RULES) APPLTYPE(UNIX) APPLICID('{dag_id}')")
+    queue_manager.mqsc(f"ALTER QLOCAL({DLQ}) {how}")  # T13
+    until(lambda: runs(site, dag_id), PATIENCE)
+    (run_id,) = runs(site, dag_id)
+    assert run_id.startswith(RUN_ID_PREFIX)
+    result = site.client.follow(dag_id, run_id)
+    assert result.state == "success", site.client.failures(result)
+    assert queue_manager.bodies(DLQ) == []
+    shown = queue_manager.mqlite("mqsc", "TRIGGERED", text=f"DISPLAY QLOCAL({DLQ}) TRIGGER\n").split()
+    assert "TRIGGER" in shown, "the queue manager has switched it off, the run on again"
+    assert "NOTRIGGER" not in shown

@@ -20,7 +20,7 @@ import pytest
 from click.testing import CliRunner
 from crash.test_kill_nine import kill_one, run_until
 from fuzzed import Fuzz
-from mq_support import Manager
+from mq_support import Manager, reveal_estate
 from pymqi import CMQC
 
 from mqops.cli import main
@@ -92,6 +92,7 @@ def mqops(manager, tmp_path, monkeypatch) -> Callable[..., Any]:
     """Runs `mqops` here; returns what it says as JSON."""
     monkeypatch.setenv("MQLITE_HOME", str(manager.home))
     monkeypatch.setenv("MQOPS_LAKE", str(tmp_path / "lake"))
+    monkeypatch.setenv("MQOPS_ESTATE", reveal_estate(tmp_path))
 
     def command(*arguments: str) -> Any:
         result = CliRunner().invoke(main, [*arguments, "--json"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 
@@ -144,25 +144,27 @@ class MoverPort:
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:
         """See `Port`."""
-        ids = row.msg_id + row.correl_id
         if careful:
-            return self._search(row, ids)
+            return self._search(row)
+        ids = row.msg_id + row.correl_id
         source = self._sources[row.queue]
         got = self._session.get(source, GET_OPTIONS, match=MATCH_BOTH, ids=ids, length=row.body_length, name=row.queue)
         return _taken(got) if got else None
 
-    def _search(self, row: Row, ids: bytes) -> Taken | None:
-        options = BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST
-        while got := self._session.get(
-            self._sources[row.queue], options, match=MATCH_BOTH, ids=ids, length=row.body_length, name=row.queue
-        ):
-            options = BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
-            if key_of(got.md, got.body) != row.msg_key:
-                continue
-            under_cursor = self._under_cursor(row)
-            if under_cursor:
+    def _search(self, row: Row) -> Taken | None:
+        for got in self._with_ids_of(row, row.queue):
+            if got.key == row.msg_key and (under_cursor := self._under_cursor(row)):
                 return _taken(under_cursor)
         return None
+
+    def _with_ids_of(self, row: Row, queue: str) -> Iterator[Taken]:
+        """The messages of an open queue that have the row's identifiers, browsed; the cursor is on the last given."""
+        options, ids = BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST, row.msg_id + row.correl_id
+        while got := self._session.get(
+            self._sources[queue], options, match=MATCH_BOTH, ids=ids, length=row.body_length, name=queue
+        ):
+            options = BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
+            yield _taken(got)
 
     def _under_cursor(self, row: Row) -> RawMessage | None:
         options = GET_OPTIONS | c.MQGMO_MSG_UNDER_CURSOR

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from mqops.act.core.lanes import Row
 from mqops.act.core.rate_limiter import Bucket, DepthOf
-from mqops.actions import PUTS
+from mqops.actions import SENDS
 from mqops.counted import counted
 from mqops.decide.core.pacing import Pacing
 from mqops.lake.run import RunFolder
@@ -85,7 +85,7 @@ class RunRateLimiter:
         room: dict[_Place, int | None] = {}
         for number, row in enumerate(rows):
             place = _place(row)
-            if row.action not in PUTS or place in self._refused:
+            if row.action not in SENDS or place in self._refused:
                 continue
             if place not in room:
                 depth = depth_of(row.target)
@@ -130,7 +130,7 @@ class RunRateLimiter:
 
     def refusal(self, row: Row) -> str:
         """See `RateLimiter`."""
-        if not self._refused or row.action not in PUTS or _place(row) not in self._refused:
+        if not self._refused or row.action not in SENDS or _place(row) not in self._refused:
             return ""
         return f"{_NO_ROOM}{counted(self._pacing.in_flight, 'message')} or more for {self._pacing.patience} s"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from mqops.actions import ACTED
+from mqops.actions import ACTED, Action
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import full_name
@@ -72,7 +72,7 @@ def told_seen(one: Whereabouts) -> tuple[str, ...]:
     gone = f"gone at {one.missed_at} (run {one.missed_by}): " if one.missed_at else ""
     since = WORDS[one.became]
     if one.became == EXPIRED and one.lifetime is not None:
-        before = "it expired before it was moved" if one.action in ACTED else "it expired"
+        before = "it expired before it was moved" if one.action in ACTED and one.action != Action.COPY else "it expired"
         since = f"{before} (lifetime {one.lifetime / 10} s at {one.seen_at}), unless a program got it before that"
     return (
         f"{one.seen_at}  {one.queue_manager}  last seen  run {one.run}",

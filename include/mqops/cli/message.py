@@ -15,6 +15,7 @@ from mqops.cli.message_file import export, load
 from mqops.cli.message_text import found_line, story_lines
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import this_user
+from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
 from mqops.counted import counted
 
@@ -64,7 +65,8 @@ def show(
 ) -> None:
     """Show one message of QUEUE, or with --snapshot of a snapshot, and what is known of it.
 
-    MSGID is the MsgId in hex, or the beginning of it; with --snapshot QUEUE may be left out. The options choose a
+    MSGID is the MsgId in hex, or the beginning of it; with --snapshot QUEUE may be left out: one word of nothing but
+    hex digits is the MSGID then (a queue ACE is meant by ACE ""). The options choose a
     message as those of `mqops message find` do. It shows the MQMD, the chain of headers, and the data behind them;
     where the message came from; what each rule of the table says of it and why; and what the ledger, the plans and the
     snapshots know of it.
@@ -72,8 +74,12 @@ def show(
     The queue is only browsed. The data and the properties are masked: letters as x, digits as 9. --reveal shows them to
     a user whom the estate names under `reveal` of the queue manager, and writes that to the ledger.
     """
+    from mqops.look.core.criteria import asks_for_payload  # noqa: PLC0415
+    from mqops.look.find import refuse_question_about  # noqa: PLC0415
     from mqops.look.message import show_live, show_recorded  # noqa: PLC0415
+    from mqops.look.reveal import refuse_question  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
+    from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
 
     queue, msg_id = _queue_and_id(words, snapshot)
@@ -81,13 +87,18 @@ def show(
         wanted = _with_id(wanted, msg_id)
     table = _table(rules)
     reveal_to = this_user() if reveal else ""
+    asks = wanted.asks_for_payload or (table is not None and asks_for_payload(table.table.questions))
     if snapshot:
         run, folder = store.find(snapshot_folder(lake, snapshot))
+        if asks:
+            refuse_question_about(folder, this_user())
         found = show_recorded(
             lake, folder, wanted, run=run, queue=queue, position=position, table=table, reveal_to=reveal_to
         )
     else:
         with connect(connection_to(queue_manager.strip())) as session:
+            if asks:
+                refuse_question(queue_manager_name(session), this_user())
             found = show_live(session, lake, queue, wanted, position=position, table=table, reveal_to=reveal_to)
     if as_json:
         show_json(found.to_json())
@@ -146,19 +157,26 @@ def find(
 ) -> None:
     """Find the messages of QUEUEs (none: the dead-letter queue) that fit all options, or those of a snapshot.
 
-    The queues are only browsed, and no payload is shown. Without options it lists all messages. Exit code 1: there is
-    none.
+    The queues are only browsed, and no payload is shown. What looks into bodies or properties tells parts of them: if
+    the estate names users under `reveal` of the queue manager, only they may ask so. Without options it lists all
+    messages. Exit code 1: there is none.
     """
-    from mqops.look.find import find_live, find_recorded  # noqa: PLC0415
+    from mqops.look.find import find_live, find_recorded, refuse_question_about  # noqa: PLC0415
+    from mqops.look.reveal import refuse_question  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
-    from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415
+    from mqops.mq.inquire import dead_letter_queue, queue_manager_name  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
 
+    asks = wanted.asks_for_payload
     if snapshot:
         _run, folder = store.find(snapshot_folder(lake, snapshot))
+        if asks:
+            refuse_question_about(folder, this_user())
         page = find_recorded(folder, wanted, queues=queues, limit=limit, after=after)
     else:
         with connect(connection_to(queue_manager.strip())) as session:
+            if asks:
+                refuse_question(queue_manager_name(session), this_user())
             named = queues or (dead_letter_queue(session),)
             page = find_live(session, named, wanted, limit=limit, after=after)
     if as_json:
@@ -173,3 +191,5 @@ def find(
 
 message.add_command(export)
 message.add_command(load)
+for _one in COMMANDS:
+    message.add_command(_one)

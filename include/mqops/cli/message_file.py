@@ -59,19 +59,22 @@ def export(
 ) -> None:
     """Write the messages of QUEUE that fit all options to FILE, whole: descriptor and body. The queue is only browsed.
 
-    FILE is new and private (0600); it holds the messages' contents. IBM's dmpmqmsg loads the text format, too.
+    FILE is new and private (0600); it holds the messages' contents. IBM's dmpmqmsg loads the text format, too. Only a
+    user whom the estate names under `reveal` may export, and the ledger says who exported which message.
     """
-    from mqops.message_file.export import export_queue, export_snapshot  # noqa: PLC0415
+    from mqops.message_file.export import Recipient, export_queue, export_snapshot  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
     from mqops.observe.snapshot import find  # noqa: PLC0415
 
+    to = Recipient(lake=lake, who=this_user())
     as_form: Form = "parquet" if (form or file.suffix.lstrip(".")) == "parquet" else "text"
     if snapshot:
-        folder = find(snapshot_folder(lake, snapshot))[1]
-        done = export_snapshot(folder, queue.strip(), file, as_form, wanted)
+        run, folder = find(snapshot_folder(lake, snapshot))
+        key = run.run if run else ""
+        done = export_snapshot(folder, queue.strip(), file, as_form, wanted, to=to, run=key)
     else:
         with connect(connection_to(queue_manager.strip())) as session:
-            done = export_queue(session, queue.strip(), file, as_form, wanted)
+            done = export_queue(session, queue.strip(), file, as_form, wanted, to=to)
     if as_json:
         show_json(asdict(done))
     else:

@@ -287,7 +287,8 @@ def show_summary(summary: RunSummary) -> None:
     show_folded(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
     for rule in summary.rules:
         name = f"line {rule.rule_line}" if rule.rule_line else "no rule"
-        counts = f"{rule.moved} moved, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
+        put = "copied" if rule.action == Action.COPY else "moved"
+        counts = f"{rule.moved} {put}, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
         failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
         meaning = " (no valid MQDLH, no rule applies)" if rule.action == Action.ERROR else ""
         show_folded(f"{rule.planned:8}  {name}: {rule.action}{meaning}: {counts}{failed}")
@@ -301,7 +302,8 @@ def show_summary(summary: RunSummary) -> None:
         show_folded(canary_line(canaries))
     for remark in summary.remarks:
         show_folded(remark)
-    totals = f"{summary.moved} moved + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
+    put = "copied" if any(rule.action == Action.COPY for rule in summary.rules) else "moved"
+    totals = f"{summary.moved} {put} + {summary.discarded} discarded + {summary.left} left + {summary.gone} gone"
     show_folded(f"{summary.planned} planned = {totals}: balances")
     for line in anatomy_lines(summary.anatomy):
         show_folded(line)

@@ -77,6 +77,8 @@ def explain(
 
     if not fix and (dry_run or yes or digest or applicid):
         raise click.UsageError("--dry-run, --yes, --approve and --applicid need --fix")
+    if dry_run and (yes or digest):
+        raise click.UsageError("--dry-run changes nothing: leave out --yes and --approve")
     if fix and follow:
         raise click.UsageError("--fix and --watch: one after the other")
     if fix:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 MEANING = {
     Action.RESTORE: "discarded: put again from the copy",
     Action.RETURN: "moved: taken from where it went, and put back",
+    Action.WITHDRAW: "copied: the copy taken from where it was put",
     Action.PRESENT: "on its queue already",
     Action.UNDONE: "put back by an earlier undo",
     Action.CONSUMED: "refused: no longer where it went",
@@ -46,6 +47,7 @@ MEANING = {
     Action.UNPROVABLE: "refused: it went to a queue that mqops cannot browse",
     Action.CONFIRMS: "refused: taking it would confirm its delivery to the sender",
     Action.EXPIRED: "refused: its lifetime is over",
+    Action.LAST: "refused: the original is not on its queue, so the copy may be the last one",
     Action.PARTED: "refused: others of its MQ group cannot be put back",
 }
 
@@ -140,7 +142,7 @@ def _undo(
         warn=warn,
     )
     folder, plan = plan_run(UNDO, what)
-    refused, put_back = (any(getattr(one, name) for one in plan.actions) for name in ("refused", "puts_back"))
+    refused, put_back = (any(getattr(one, name) for one in plan.actions) for name in ("refused", "acts"))
     more = {"actions": plan.actions, "finished": [one.run for one in finished]}
     if as_json and dry_run:
         found = read_preflight(folder)
@@ -162,7 +164,8 @@ def _undo(
         show_json(summary.to_json() | more)
     else:
         _show_summary(summary, shown=plan.remarks)
-    return refused or summary.moved != sum(count for action, count in plan.actions.items() if action.puts_back)
+    done = summary.moved + summary.discarded
+    return refused or done != sum(count for action, count in plan.actions.items() if action.acts)
 
 
 def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary], *, kept: bool) -> None:
@@ -175,7 +178,7 @@ def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary], *, kept:
             show_folded(f"{plan.actions[action]:8}  {action}: {meaning}")
     for remark in plan.remarks:
         show_folded(remark)
-    if not any(action.puts_back for action in plan.actions):
+    if not any(action.acts for action in plan.actions):
         show_folded("nothing to put back")
     elif not kept:
         show_folded("dry run: nothing was moved")
@@ -187,6 +190,6 @@ def _show_summary(summary: RunSummary, *, shown: Sequence[str]) -> None:
     for remark in summary.remarks:
         if remark not in shown:
             show_folded(remark)
-    show_folded(
-        f"{summary.planned} planned = {summary.moved} put back + {summary.left} left + {summary.gone} gone: balances"
-    )
+    withdrawn = f" + {counted(summary.discarded, 'copy', 'copies')} taken away" if summary.discarded else ""
+    rest = f"{summary.left} left + {summary.gone} gone"
+    show_folded(f"{summary.planned} planned = {summary.moved} put back{withdrawn} + {rest}: balances")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mqops.actions import Action
 from mqops.backout.core.decision import with_origin
@@ -65,6 +69,14 @@ class Tally:
             self.ids.append(message["msg_id"].hex())
 
 
+class Alike(NamedTuple):
+    """Messages that look the same to a table: the first of them (column → value), their number, the bytes of all."""
+
+    message: Mapping[str, Any]
+    messages: int
+    bytes: int
+
+
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A recorded snapshot, and what else the decisions depend on: earlier tries, origins, replays."""
@@ -95,6 +107,22 @@ class Recorded:
         """
         for batch in read_messages(self.folder, questions):
             yield from batch.to_pylist()
+
+    def alike(self, *questions: Question, most: int) -> Iterator[Alike]:
+        """The messages, those together that look the same to a table with these questions, batch by batch.
+
+        Without questions Arrow counts, however many messages there are. What answers a question is read message by
+        message, and of no more than the first `most`.
+
+        Raises `LakeError`.
+        """
+        if questions:
+            for message in islice(self.messages(*questions), most):
+                yield Alike(message, 1, message["body_length"])
+            return
+        own = pa.array(sorted({*self.past.tries, *self.past.replays}), pa.string())
+        for batch in read_messages(self.folder, ()):
+            yield from _alike(batch, own)
 
     def seen(self, table: Table) -> Iterator[Seen]:
         """Every message with its decision, to compare with expectations. Raises `LakeError`."""
@@ -133,6 +161,21 @@ class Recorded:
             return known[look]
 
         return remembered
+
+
+def _alike(batch: pa.RecordBatch, own: pa.Array) -> Iterator[Alike]:
+    """The messages of a batch by what a decision depends on; each with a key in `own` is by itself."""
+    key = batch.column("msg_key")
+    table = pa.Table.from_batches([batch.select([*_LOOK, "body_length"])])
+    table = table.append_column("own", pc.if_else(pc.is_in(key, own), key, pa.scalar("")))
+    table = table.append_column("place", pa.array(range(batch.num_rows), pa.int64()))
+    wanted = [("place", "min"), ("body_length", "sum"), ([], "count_all")]
+    groups = table.group_by([*_LOOK, "own"]).aggregate(wanted).sort_by("place_min")
+    first = batch.take(groups.column("place_min").combine_chunks()).to_pylist()
+    counts = zip(
+        first, groups.column("count_all").to_pylist(), groups.column("body_length_sum").to_pylist(), strict=True
+    )
+    yield from (Alike(*one) for one in counts)
 
 
 DecisionOf: TypeAlias = Callable[[Mapping[str, Any]], tuple[SnapshotDecision, int | None]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from mqops.actions import ACTED
+from mqops.actions import ACTED, Action
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide import preflight_record as store
@@ -22,7 +22,7 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.session import PASS_CONTEXT_OPTIONS
+from mqops.mq.session import PASS_CONTEXT_OPTIONS, SET_CONTEXT_OPTIONS
 
 MOST_DESTINATIONS = 500
 """Destinations that are looked at, those with most messages first; with &REPLYQ there may be one a message."""
@@ -33,7 +33,7 @@ def preflight(
     run: RunFolder,
     *,
     taken_from: Collection[str] | None = None,
-    target_options: int = PASS_CONTEXT_OPTIONS,
+    target_options: int = 0,
     remarks: bool = True,
 ) -> Preflight:
     """Look at the destinations of RUN/plan and at the ledger queue, and write RUN/preflight.json.
@@ -41,8 +41,8 @@ def preflight(
     Nothing is put and no definition is changed.
 
     Parameters: `taken_from` the queues that messages are taken from, those of the plan by default; `target_options`
-    MQOO_* that the mover opens a destination with; `remarks` whether to report messages that are there twice or were
-    put before. All messages of an undo were put before.
+    MQOO_* that the mover opens a destination with, 0 for those of the plan's actions;
+    `remarks` whether to report messages that are there twice or were put before. All of an undo were put before.
 
     Raises:
         LakeError, LedgerBroken: plan or ledger cannot be read. What the queue manager refuses is a finding.
@@ -50,7 +50,8 @@ def preflight(
     plan = PlanSummary.from_json(read_json(run.plan_json))
     queues = plan.queue.split(",") if taken_from is None else taken_from
     puts = store.puts_of(run)
-    seen = _look(connection, run, plan, puts.demands, queues, target_options=target_options)
+    options = target_options or (SET_CONTEXT_OPTIONS if Action.COPY in plan.actions else PASS_CONTEXT_OPTIONS)
+    seen = _look(connection, run, plan, puts.demands, queues, target_options=options)
     found = replace(
         seen,
         findings=worst_first((*_stopped(plan, run), *seen.findings)),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from mqops.actions import PUTS, Action
+from mqops.actions import SENDS, Action
 from mqops.decide import backout_setting as backout
 from mqops.decide.arrow import read_plan
 from mqops.decide.core.preflight import Demand, Preflight
@@ -142,9 +142,9 @@ def put_before(lake_folder: Path, ids: Collection[str]) -> set[str]:
     for marker in LedgerFile(lake_folder, str).markers(kind="acted"):
         for row in marker.rows:
             msg_id, action = row.msg_id, row.action
-            if action in {*PUTS, Action.LOAD} and msg_id in ids:
+            if action in SENDS and msg_id in ids:
                 found.add(msg_id)
-            elif action == Action.RETURN:
+            elif action in {Action.RETURN, Action.WITHDRAW}:
                 found.discard(msg_id)
     return found
 

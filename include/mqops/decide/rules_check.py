@@ -98,8 +98,10 @@ def unmatched_rules(table: Table, folders: Sequence[Path], *, backout: bool = Fa
 
 def _runs(folders: Sequence[Path]) -> Iterator[RunFolder]:
     for observed in sorted({found for folder in folders for found in folder.rglob("observe.json")}):
-        if any((observed.parent / "snapshot").glob("*.parquet")):
-            yield RunFolder(observed.parent)
+        run = RunFolder(observed.parent)
+        of_no_queue = run.undo_json.exists() or run.load_json.exists()  # copies of an undo, messages of a file
+        if not of_no_queue and any(run.snapshot.glob("*.parquet")):
+            yield run
 
 
 def _left(rules: Iterable[Rule], snapshot: Recorded, questions: Sequence[Question]) -> list[Rule]:

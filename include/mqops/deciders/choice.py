@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 class Choice:
     """What is to be done with a message.
 
-    Parameters: `action` one that a plan can have; `queue` and `queue_manager` where it is put, as it is.
+    Parameters: `action` one that a plan can have; `queue` and `queue_manager` where it is put; `header` whether its
+    MQDLH goes along.
     """
 
     action: Action
     queue: str = ""
     queue_manager: str = ""
+    header: bool = True
 
 
 LEAVE = Choice(action=Action.IGNORE)
@@ -68,12 +70,16 @@ def choose_each(
     text: str,
     columns: Iterable[str] = (),
     by_group: bool = True,
+    only: Container[int] | None = None,
+    remarks: tuple[str, ...] = (),
 ) -> PlanSummary:
     """Write the plan of a run whose folder has the snapshot.
 
     Parameters: `workflow` the decider's name; `text` what decides, in words, for the approver: plans that are decided
     otherwise have another one; `columns` of the snapshot that `choose` needs besides those of a plan; `by_group`
-    whether messages in an MQ group are left if not all of them have the same choice.
+    whether messages in an MQ group are left if not all of them have the same choice; `only` the numbers, in the order
+    of the snapshot, of the messages that `choose` is asked about, None for all: the others are left; `remarks` for the
+    approver.
 
     Raises:
         PlanChanged: the run's plan is being acted on already.
@@ -84,18 +90,19 @@ def choose_each(
     from mqops.rules import Control, Table  # noqa: PLC0415
 
     digest = hashlib.sha256(text.encode()).hexdigest()
-    rows = _rows(run, choose, columns)
+    rows = _rows(run, choose, columns, only)
     return write_plan(
         run,
         bound(run, Table(control=Control(), rules=(), digest=digest), rows) if by_group else rows,
         workflow=workflow,
         table=(text, digest, text),
+        remarks=remarks,
         pacing=request.pacing,
         requested_by=request.requested_by,
     )
 
 
-def _rows(run: RunFolder, choose: Choose, columns: Iterable[str]) -> Iterator[DecidedRow]:
+def _rows(run: RunFolder, choose: Choose, columns: Iterable[str], only: Container[int] | None) -> Iterator[DecidedRow]:
     from mqops.decide.core.decided import DecidedRow  # noqa: PLC0415
     from mqops.decide.in_process import COPIED, row_of  # noqa: PLC0415 - loads pyarrow
     from mqops.lake.files import read_json  # noqa: PLC0415
@@ -105,7 +112,8 @@ def _rows(run: RunFolder, choose: Choose, columns: Iterable[str]) -> Iterator[De
     number = 0
     for batch in read_parquet(run.snapshot, [*dict.fromkeys((*COPIED, *columns))]):
         for message in batch.to_pylist():
-            yield DecidedRow(row_of(number, message, _decision(choose(message, now))))
+            choice = choose(message, now) if only is None or number in only else LEAVE
+            yield DecidedRow(row_of(number, message, _decision(choice)))
             number += 1
 
 
@@ -113,5 +121,5 @@ def _decision(choice: Choice) -> RuleDecision:
     decision = without_rule(choice.action)
     if choice.queue:
         decision["dest_q"], decision["dest_q_mgr"] = choice.queue, choice.queue_manager
-        decision["header"], decision["unit_group"] = True, f"{choice.queue}@{choice.queue_manager}"
+        decision["header"], decision["unit_group"] = choice.header, f"{choice.queue}@{choice.queue_manager}"
     return decision

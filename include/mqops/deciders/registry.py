@@ -15,6 +15,7 @@ DECIDERS: dict[str, str] = {
     "backout_reprocess": "mqops.deciders.backout:BACKOUT",
     "age_out": "mqops.deciders.age_out:AGE_OUT",
     "undo": "mqops.deciders.undo:UNDO",
+    "recover": "mqops.deciders.recover:RECOVER",
     "message_load": "mqops.deciders.message_load:MESSAGE_LOAD",
 }
 """Name → `module:value` of the decider."""

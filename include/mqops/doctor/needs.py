@@ -6,13 +6,13 @@ the external security manager gives them, not the queue manager.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from mqops.ledger.queue import MAX_DEPTH, MAX_MESSAGE_LENGTH, NAME
 from mqops.mq.authority import Grantee
+from mqops.mqsc import mqsc_name
 from mqwire import constants as c
 
 
@@ -71,11 +71,6 @@ class NeededQueue:
     def change(self, differences: Iterable[Attribute]) -> str:
         """The MQSC command that gives it these attributes."""
         return f"ALTER QLOCAL({mqsc_name(self.name)}) {' '.join(one.mqsc(one.value) for one in differences)}"
-
-
-def mqsc_name(name: str) -> str:
-    """A name as MQSC takes it: in quotes where it has letters that MQSC would fold, or other signs."""
-    return name if re.fullmatch(r"[A-Z0-9._]+", name) else f"'{name}'"
 
 
 LEDGER = NeededQueue(

@@ -20,7 +20,6 @@ from mqops.doctor.needs import (
     Authority,
     NeededQueue,
     authorities,
-    mqsc_name,
 )
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.estate import EstateFile
@@ -30,6 +29,7 @@ from mqops.mq.clock import clock_ahead
 from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import command, dead_letter_queue, inquire_queues, opened, queue_manager_attribute, queue_state
 from mqops.mq.session import Session
+from mqops.mqsc import mqsc_name
 from mqwire import constants as c
 from mqwire.names import lookup
 
@@ -87,12 +87,13 @@ def channel(session: Session, connection: MqConnection) -> Check:
         return unknown("channel", f"{name}: its MAXMSGL is not known: {_reason(error)}", "Give the user DSP on it")
     lengths = [int(row[c.MQIACH_MAX_MSG_LENGTH]) for row in rows if c.MQIACH_MAX_MSG_LENGTH in row]
     most = int(queue_manager_attribute(session, c.MQIA_MAX_MSG_LENGTH))
-    if lengths and lengths[0] < most:
+    needed = min(most, longest[1]) if (longest := _longest(session)) else most
+    if lengths and lengths[0] < needed:
         return fails(
             "channel",
-            f"{name}: MAXMSGL {lengths[0]}, and the queue manager's is {most}: mqops could not get "
+            f"{name}: MAXMSGL {lengths[0]}, and messages may have {counted(needed, 'byte')}: mqops could not get "
             "the longest (MQRC_DATA_LENGTH_ERROR)",
-            f"ALTER CHANNEL({mqsc_name(connection.channel)}) CHLTYPE(SVRCONN) MAXMSGL({most})",
+            f"ALTER CHANNEL({mqsc_name(connection.channel)}) CHLTYPE(SVRCONN) MAXMSGL({needed})",
         )
     return holds("channel", f"{name}, MAXMSGL {lengths[0] if lengths else 'not known'}")
 

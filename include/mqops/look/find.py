@@ -24,6 +24,7 @@ from mqops.errors import SettingsError
 from mqops.lake.parquet import read_parquet
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
+from mqops.look.reveal import refuse_question
 from mqops.look.search import Search
 from mqops.mq.browse import browse
 from mqops.mq.inquire import queue_manager_name
@@ -171,6 +172,16 @@ def recorded_batches(snapshot: Path, columns: Iterable[str], queues: Sequence[st
     wanted = sorted({*columns, "queue"})
     for batch in read_parquet(snapshot, wanted, rows=_BODIES if "body" in wanted else _COLUMNS):
         yield batch.filter(pc.is_in(batch.column("queue"), pa.array(queues, pa.string()))) if queues else batch
+
+
+def refuse_question_about(snapshot: Path, who: str) -> None:
+    """As `mqops.look.reveal.refuse_question`, for the messages of a snapshot's files. Raises as that; `LakeError`."""
+    for name in {name for batch in recorded_batches(snapshot, ["queue_manager"]) for name in _names(batch)}:
+        refuse_question(name, who)
+
+
+def _names(batch: pa.RecordBatch) -> list[str]:
+    return [str(name) for name in batch.column("queue_manager").unique().to_pylist()]
 
 
 _BODIES, _COLUMNS = 2000, 65_536

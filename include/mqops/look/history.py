@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.errors import LakeError, LedgerBroken
 from mqops.lake.files import read_json
@@ -59,7 +60,9 @@ def history(lake: Path, msg_id: str) -> History:
         except LedgerBroken as error:
             errors.append(f"{name}: {error}")
         found += (_with_rule(event, lake) for event in mine)
-        done = {(event.run, event.msg_key) for event in mine if event.outcome == "acted"}
+        done = {
+            (event.run, event.msg_key) for event in mine if event.outcome == "acted" and event.action != Action.COPY
+        }
         try:
             seen += seen_in_snapshots(lake, name, msg_id, done)
         except (LakeError, LedgerBroken) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from mqops.ledger.core.marker import BODY_DIGITS, Marker, MarkerRow
 from mqops.ledger.file import LedgerFile
 from mqops.storage import estate_here
 
+LINE_ROWS = 1000
+"""Most messages in a line of the ledger."""
 REVEAL = "REVEAL"
 """The word that stands as the action of such a line."""
 
@@ -44,12 +47,25 @@ def refuse_unless_named(queue_manager: str, who: str) -> None:
         )
 
 
+def refuse_question(queue_manager: str, who: str) -> None:
+    """Refuse a question about bodies or properties, whose answer tells parts of them, where the estate names users.
+
+    Where it names nobody under `reveal`, such questions are free: there is no right that somebody could lack.
+
+    Parameters: `who` as of `refuse_unless_named`. Raises as that.
+    """
+    file = estate_here()
+    found = file.estate.queue_managers.get(queue_manager) if file else None
+    if found and found.reveal:
+        refuse_unless_named(queue_manager, who)
+
+
 def _user(who: str) -> str:
     """The user of user@host; a user's name may have an @ of its own."""
     return who.rpartition("@")[0] or who
 
 
-def record_reveal(lake: Path, message: dict[str, Any], *, run: str, who: str) -> None:
+def record_reveal(lake: Path, message: Mapping[str, Any], *, run: str, who: str) -> None:
     """Write to the ledger that `who` sees a message; it is on disk when this returns. Show the message after that only.
 
     Parameters: `message` column of a snapshot → value; `run` whose snapshot has it, "" for a live queue.
@@ -58,27 +74,43 @@ def record_reveal(lake: Path, message: dict[str, Any], *, run: str, who: str) ->
         LakeError: the ledger cannot be written.
         LedgerBroken, SettingsError: the ledger or its key is damaged or missing.
     """
-    at, queue_manager = utc_now(), str(message["queue_manager"])
-    text = "\0".join(("mqops", "revealed", queue_manager, message["queue"], message["msg_key"], who, at))
-    line = Marker(
-        unit=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48],
-        run=run,
-        plan="",
-        kind="revealed",
-        at=at,
-        rows=(
-            MarkerRow(
-                row=0,
-                msg_key=message["msg_key"],
-                msg_id=message["msg_id"].hex(),
-                action=REVEAL,
-                rule_key="",
-                dest_q="",
-                dest_q_mgr="",
-                body=message["body_sha256"].hex()[:BODY_DIGITS],
-            ),
-        ),
-        about={"requested_by": who, "queue": message["queue"]},
-    )
+    rows = [revealed_row(0, message)]
+    record_reveals(lake, str(message["queue_manager"]), message["queue"], rows, run=run, who=who)
+
+
+def record_reveals(
+    lake: Path, queue_manager: str, queue: str, rows: Sequence[MarkerRow], *, run: str, who: str
+) -> None:
+    """As `record_reveal`, for messages of a queue. Parameters: `rows` as `revealed_row` makes them."""
+    at = utc_now()
+    lines = []
+    for first in range(0, len(rows), LINE_ROWS):
+        part = tuple(rows[first : first + LINE_ROWS])
+        text = "\0".join(("mqops", "revealed", queue_manager, queue, part[0].msg_key, str(first), who, at))
+        lines.append(
+            Marker(
+                unit=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:48],
+                run=run,
+                plan="",
+                kind="revealed",
+                at=at,
+                rows=part,
+                about={"requested_by": who, "queue": queue},
+            )
+        )
     with LedgerFile(folder_of(lake, queue_manager), utc_now).writer() as writer:
-        writer.add([line])
+        writer.add(lines)
+
+
+def revealed_row(number: int, message: Mapping[str, Any]) -> MarkerRow:
+    """The row for a message (msg_key, msg_id, body_sha256 of a snapshot)."""
+    return MarkerRow(
+        row=number,
+        msg_key=message["msg_key"],
+        msg_id=message["msg_id"].hex(),
+        action=REVEAL,
+        rule_key="",
+        dest_q="",
+        dest_q_mgr="",
+        body=message["body_sha256"].hex()[:BODY_DIGITS],
+    )

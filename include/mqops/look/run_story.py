@@ -48,6 +48,7 @@ WHY_LEFT: Mapping[Action, str] = {
     Action.HIDDEN: "it cannot be seen where it had gone",
     Action.UNPROVABLE: "what became of it cannot be proved",
     Action.CONFIRMS: "the queue manager has reported its outcome to the sender",
+    Action.LAST: "the original is not on its queue, so the copy may be the last one",
     Action.EXPIRED: "its lifetime is over",
     Action.PARTED: "another message of its group cannot be put back",
 }

@@ -7,7 +7,7 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
@@ -16,10 +16,12 @@ import pyarrow as pa
 from mqops.clock import utc
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import FILE_MODE, lake_errors, make_durable, make_folder
+from mqops.lake.files import FILE_MODE, FOLDER_MODE, lake_errors, make_durable, make_folder
 from mqops.lake.parquet import read_parquet, write_parquet
+from mqops.ledger.core.marker import MarkerRow
 from mqops.look.core.criteria import Criteria
 from mqops.look.find import live_batches, recorded_batches
+from mqops.look.reveal import record_reveals, refuse_unless_named, revealed_row
 from mqops.look.search import Search
 from mqops.message_file.core.text import text_of
 from mqops.mq.inquire import queue_manager_name
@@ -31,6 +33,16 @@ from mqwire.structures import MQMD_LAYOUT
 
 Form: TypeAlias = Literal["text", "parquet"]
 _ROWS = 200
+_READ = ("md", "body", "msg_key", "msg_id", "body_sha256")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipient:
+    """Who gets the payload, for the ledger. Parameters: `who` user@host; `run` whose snapshot has the messages."""
+
+    lake: Path
+    who: str
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,22 +79,27 @@ class Fingerprint:
         return self._digest.hexdigest()
 
 
-def export_queue(session: Session, queue: str, file: Path, form: Form, wanted: Criteria) -> Exported:
+def export_queue(session: Session, queue: str, file: Path, form: Form, wanted: Criteria, *, to: Recipient) -> Exported:
     """Export the messages of a live queue that fit. The queue is browsed.
+
+    Parameters: `to` who gets them.
 
     Raises:
         MQError: the queue cannot be browsed. No file is left.
+        NotRevealed: the estate does not name him.
         SettingsError: the file is there already.
         LakeError: the disk refused.
     """
     browsed = Browsed(queue_manager=queue_manager_name(session), queue=queue, observed_at=utc())
-    return _export(browsed, live_batches(session, [queue]), file, form, wanted)
+    return _export(browsed, live_batches(session, [queue]), file, form, wanted, to=to)
 
 
-def export_snapshot(folder: Path, queue: str, file: Path, form: Form, wanted: Criteria) -> Exported:
+def export_snapshot(
+    folder: Path, queue: str, file: Path, form: Form, wanted: Criteria, *, to: Recipient, run: str = ""
+) -> Exported:
     """Export the messages of a queue that a snapshot has and that fit.
 
-    Parameters: `folder` of Parquet files.
+    Parameters: `folder` of Parquet files, those of `run` ("": of no run); `to` who gets them.
 
     Raises:
         SettingsError: the file is there already, or the snapshot has no message of the queue.
@@ -93,13 +110,16 @@ def export_snapshot(folder: Path, queue: str, file: Path, form: Form, wanted: Cr
     if head is None:
         raise SettingsError(f"The snapshot in {folder} has no message of {queue}")
     browsed = Browsed(queue_manager=head["queue_manager"], queue=queue, observed_at=head["observed_at"])
-    columns = {"md", "body", *Search(wanted).columns}
-    return _export(browsed, recorded_batches(folder, columns, [queue]), file, form, wanted)
+    columns = {*_READ, *Search(wanted).columns}
+    return _export(browsed, recorded_batches(folder, columns, [queue]), file, form, wanted, to=replace(to, run=run))
 
 
-def _export(browsed: Browsed, batches: Iterable[pa.RecordBatch], file: Path, form: Form, wanted: Criteria) -> Exported:
+def _export(
+    browsed: Browsed, batches: Iterable[pa.RecordBatch], file: Path, form: Form, wanted: Criteria, *, to: Recipient
+) -> Exported:
+    refuse_unless_named(browsed.queue_manager, to.who)
     search, fingerprint = Search(wanted), Fingerprint()
-    messages = fingerprint.over(_fitting(batches, search))
+    messages = fingerprint.over(_fitting(batches, search, browsed, to))
     (_write_text if form == "text" else _write_parquet)(file, browsed, messages)
     return Exported(
         file=str(file),
@@ -112,11 +132,17 @@ def _export(browsed: Browsed, batches: Iterable[pa.RecordBatch], file: Path, for
     )
 
 
-def _fitting(batches: Iterable[pa.RecordBatch], search: Search) -> Iterator[tuple[bytes, bytes]]:
-    """MQMD and body of the messages that fit, in their order."""
+def _fitting(
+    batches: Iterable[pa.RecordBatch], search: Search, browsed: Browsed, to: Recipient
+) -> Iterator[tuple[bytes, bytes]]:
+    """MQMD and body of the messages that fit, in their order; at the end, before the file has its name, the ledger says
+    that they were revealed."""
+    revealed: list[MarkerRow] = []
     for batch in batches:
-        for row in batch.select(["md", "body"]).take(pa.array(search.fitting(batch), pa.int64())).to_pylist():
+        for row in batch.select(list(_READ)).take(pa.array(search.fitting(batch), pa.int64())).to_pylist():
+            revealed.append(revealed_row(len(revealed), row))
             yield row["md"], row["body"]
+    record_reveals(to.lake, browsed.queue_manager, browsed.queue, revealed, run=to.run, who=to.who)
 
 
 def _write_text(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> None:
@@ -161,12 +187,25 @@ def _new_name(file: Path) -> Iterator[Path]:
         _refuse_existing(file)
         try:
             yield temporary
-            _refuse_existing(file)
-            temporary.rename(file)
+            _name(temporary, file)
             _sync_folder(file)
         except BaseException:
             _remove(temporary)
             raise
+
+
+def _name(temporary: Path, file: Path) -> None:
+    """Give a file or folder its name, unless something has the name by now: nothing is ever replaced."""
+    try:
+        if temporary.is_dir():
+            os.mkdir(file, FOLDER_MODE)  # rename replaces an empty folder, which is this one, and nothing else
+            temporary.rename(file)
+        else:
+            os.link(temporary, file)
+            temporary.unlink()
+    except FileExistsError:
+        _refuse_existing(file)
+        raise
 
 
 def _refuse_existing(file: Path) -> None:

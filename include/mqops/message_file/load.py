@@ -37,7 +37,7 @@ from mqops.message_file.load_port import LoadPort
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import queue_manager_name
-from mqops.mq.session import Session
+from mqops.mq.session import SET_CONTEXT_OPTIONS, Session
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
@@ -46,7 +46,6 @@ from mqops.observe.originals import Originals
 from mqops.plan_row import RuleDecision, without_rule
 from mqops.prove.begun import begun
 from mqops.prove.load_record import Loads, read_load_record, write_load_record
-from mqops.undo.undo_port import TARGET_OPTIONS
 
 
 def read_messages(file: Path) -> Iterator[tuple[bytes, bytes]]:
@@ -124,7 +123,7 @@ def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: st
         table=(f"load of {file}", found.hex(), ""),
         remarks=remarks,
     )
-    preflight(connection, folder, taken_from=(), target_options=TARGET_OPTIONS)
+    preflight(connection, folder, taken_from=(), target_options=SET_CONTEXT_OPTIONS)
     return plan
 
 

@@ -23,6 +23,9 @@ FIRST_BUFFER = 32 * 1024
 PASS_CONTEXT_OPTIONS = c.MQOO_OUTPUT | c.MQOO_PASS_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
 """How a destination is opened for messages that keep all their context (D08)."""
 
+SET_CONTEXT_OPTIONS = c.MQOO_OUTPUT | c.MQOO_SET_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
+"""The same for messages that were not got, but have a copy: no handle has their context."""
+
 _MD = MQMD_LAYOUT.pack({"version": c.MQMD_VERSION_2})
 _resolved = MQOD.reader("resolved_q_name", "resolved_q_mgr_name")
 _IDS = MQMD_LAYOUT.offset("msg_id")
@@ -219,6 +222,12 @@ class Session:
         if comp == c.MQCC_FAILED:
             raise mq_error(comp, reason, verb="MQINQ")
         return value.rstrip(b" \0").decode("latin-1") if isinstance(value, bytes) else int(value)
+
+    def set(self, handle: int, selector: int, value: int, *, name: str = "") -> None:
+        """MQSET of one attribute that is a number. Parameters: `name` of the queue, for messages. Raises `MQError`."""
+        comp, reason = self._calls.MQSET(self._connection, handle, selector, value)
+        if comp == c.MQCC_FAILED:
+            raise mq_error(comp, reason, verb="MQSET", object_name=name)
 
 
 def is_gone(error: MQError) -> bool:

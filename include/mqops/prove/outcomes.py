@@ -16,6 +16,7 @@ from mqops.act.approved_plan import ApprovedPlan, plan_rows
 from mqops.act.core.port import Taken
 from mqops.act.destinations import Destinations, key_as_put, picture
 from mqops.act.mover_port import key_of, without_dlh
+from mqops.actions import Action
 from mqops.clock import utc, utc_text
 from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, MqopsError, SettingsError, TransientMQError
@@ -154,9 +155,9 @@ class _MovedMessages:
         seen: Counter[MessageOnQueue] = Counter()
         for row in plan_rows(self.run, self.approved_plan):
             place = (row.queue, row.msg_key)
-            if row.row not in self.sums.acted:
+            if row.row not in self.sums.acted or row.action is Action.COPY:
                 self.left[place] += 1
-            elif not row.action.discards:
+            if row.row in self.sums.acted and not row.action.discards:
                 self.moved += 1
                 if self.known.get(row.row, THERE) == THERE:
                     wanted[*place, seen[place]] = row.row

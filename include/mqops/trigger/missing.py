@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mqops.errors import MQError, SettingsError
 from mqops.estate import QueueManager
-from mqops.mq.inquire import dead_letter_queue, opened
+from mqops.mq.inquire import base_queue_if_known, dead_letter_queue, opened
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core.definitions import (
     Definitions,
@@ -21,9 +21,12 @@ from mqwire import constants as c
 
 
 def live_definitions(session: Session, name: str, settings: QueueManager) -> Definitions:
-    """As `wanted`, with the queue manager's own DEADQ. Raises `MQError`."""
+    """As `wanted`, with the queue manager's own DEADQ; where that is an alias, the queue that triggers is its base.
+
+    Raises `MQError`.
+    """
     try:
-        queue = dead_letter_queue(session)
+        queue = base_queue_if_known(session, dead_letter_queue(session))
     except SettingsError:
         queue = ""
     return wanted(name, settings, dead_letter_queue=queue)

@@ -1,4 +1,4 @@
-"""Undo: the messages that a run moved or discarded are put back on their queues, by a new run with its own plan.
+"""Undo: what a run moved or discarded is put back on its queue, by a new run with its own plan.
 
 Pure: `decision` says what can be undone. `mqops.undo.in_process` looks at the queues and the ledger. The mover puts the
 messages back, with lane tokens, markers and a proof as in every run.
@@ -33,6 +33,9 @@ messages back, with lane tokens, markers and a proof as in every run.
 11. If a queue gives no messages when the undo gets from it (inhibited, in use, deleted, no authority), only its own
     messages stay. They are recorded as failed with the reason, and a later undo tries them again. The proof is not
     delayed: while the queue cannot be browsed, its messages count as left, not as gone.
+12. A copy (COPY) is taken from where it was put (WITHDRAW): the original has never left its queue. It is taken only
+    while the original is on its queue, which is looked at when the plan is made, and again in the unit of work. Else
+    the copy may be the last one, and is left (LAST). Each copy needs an original of its own.
 """
 
 WORKFLOW = "undo"

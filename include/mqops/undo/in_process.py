@@ -32,7 +32,7 @@ from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import LedgerFile
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.session import Session
+from mqops.mq.session import SET_CONTEXT_OPTIONS, Session
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.originals import Original, Originals, Which, copied
@@ -45,8 +45,11 @@ from mqops.prove.undo_record import Undoes
 from mqops.undo import UNDOES, WORKFLOW
 from mqops.undo.core.decision import Done, UndoChoice, undo_choices
 from mqops.undo.sources import judge_sources
-from mqops.undo.undo_port import TARGET_OPTIONS, UndoPort
+from mqops.undo.undo_port import UndoPort
 from mqwire.structures import MQMD_LAYOUT
+
+GETS = {Action.RETURN, Action.WITHDRAW}
+"""What takes the message from where the run put it."""
 
 _read = MQMD_LAYOUT.reader("expiry", "report")
 
@@ -89,10 +92,10 @@ def plan_undo(
         queues=sorted({row.queue for row in rows}),
         remarks=todo.destinations.remarks(),
     )
-    taken_from = {row.queue for row in rows if row.action is Action.RETURN}
-    checked = preflight(connection, folder, taken_from=taken_from, target_options=TARGET_OPTIONS, remarks=False)
+    taken_from = {row.queue for row in rows if row.action in GETS}
+    checked = preflight(connection, folder, taken_from=taken_from, target_options=SET_CONTEXT_OPTIONS, remarks=False)
     with connect(connection) as session:
-        shut = judge_sources(session, sorted({row.queue for row in rows if row.action.puts_back}))
+        shut = judge_sources(session, sorted({row.queue for row in rows if row.action.acts}))
         store.write_preflight(folder, replace(checked, findings=worst_first((*shut, *checked.findings))))
     return plan
 
@@ -201,6 +204,7 @@ class _Todo:
             queue=row.queue,
             msg_key=row.msg_key,
             discarded=row.action.discards,
+            copied=row.action is Action.COPY,
             there=there,
             key_there=key_as_put(row, original) if there else "",
             expiry=expiry,
@@ -220,7 +224,7 @@ def _choices(session: Session, todo: _Todo, undone: set[int], now: datetime) -> 
         looks.at(queue, whole=queue in proof)
     decided = partial(undo_choices, done, undone=undone, now=now)
     first = decided(on_queues=looks.all(), hidden=looks.hidden)
-    consumed = [one for one, choice in first if choice.action is Action.CONSUMED]
+    consumed = [one for one, choice in first if choice.action in {Action.CONSUMED, Action.LAST}]
     for queue in sorted({name for one in consumed for name in (one.there, one.queue)} - proof):
         try:
             looks.at(queue, whole=True)
@@ -262,8 +266,8 @@ class _Looks:
 def _rows(todo: _Todo, found: Iterable[tuple[Done, UndoChoice]]) -> Iterator[PlanRow]:
     """The rows of the undo's plan, in the order of the run's."""
     for one, choice in found:
-        acts = choice.action.puts_back
-        queue, key = (one.there, one.key_there) if choice.action is Action.RETURN else (one.queue, one.msg_key)
+        acts, gets = choice.action.acts, choice.action in GETS
+        queue, key = (one.there, one.key_there) if gets else (one.queue, one.msg_key)
         yield todo.rows[one.row]._replace(
             queue=queue,
             msg_key=key,

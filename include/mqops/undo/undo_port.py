@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from mqops.act.core.lanes import Row, Target
+from mqops.act.core.lanes import Row
 from mqops.act.core.port import CannotTake, Taken
 from mqops.act.core.scope import SOURCE
-from mqops.act.mover_port import BROWSE_OPTIONS, OPEN_OPTIONS, MoverPort, key_of
+from mqops.act.mover_port import OPEN_OPTIONS, key_of
+from mqops.act.set_context_port import SetContextPort
 from mqops.actions import Action
 from mqops.errors import MQError, PlanChanged
 from mqops.expiry.core.lifetime import remaining
 from mqops.ledger.core.seal import Seal
-from mqops.mq.session import MATCH_BOTH, Session
-from mqops.printable import printable
-from mqwire import constants as c
+from mqops.mq.session import Session
 from mqwire.structures import MQMD_LAYOUT
 
 if TYPE_CHECKING:
     from mqops.observe.originals import Original
 
-TARGET_OPTIONS = c.MQOO_OUTPUT | c.MQOO_SET_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
-PUT_OPTIONS = c.MQPMO_SYNCPOINT | c.MQPMO_SET_ALL_CONTEXT | c.MQPMO_FAIL_IF_QUIESCING
-PLAIN_OPTIONS = c.MQOO_OUTPUT | c.MQOO_FAIL_IF_QUIESCING
 MOST_SOURCES = 64
 """Queues that messages are taken from, kept open at a time; a run may have sent messages to thousands."""
 
-_log = logging.getLogger(__name__)
 _identifiers = MQMD_LAYOUT.reader("msg_id", "correl_id")
 _expiry = MQMD_LAYOUT.reader("expiry")
 _set_expiry = MQMD_LAYOUT.writer("expiry")
 
 
-class UndoPort(MoverPort):
-    """`MoverPort` that puts originals (rules 2, 3, 6, 9 and 11 of `mqops.undo`).
+class UndoPort(SetContextPort):
+    """`SetContextPort` that puts originals (rules 2, 3, 6, 9, 11 and 12 of `mqops.undo`).
 
     Parameters: `queues` to take from, each opened when it is needed; `seal` the keys of the ledger; `original` gives
     the copy that belongs to a row's number; `now` the time.
     """
 
-    target_options = TARGET_OPTIONS
     work = "an undo"
 
     def __init__(
@@ -60,33 +53,17 @@ class UndoPort(MoverPort):
         self._original = original
         self._now = now
 
-    def open_target(self, target: Target) -> int:
-        """See `Port`. A lack of authority is told with what is lacking: other workflows do without it."""
-        reason = super().open_target(target)
-        if reason == c.MQRC_NOT_AUTHORIZED:
-            _log.warning("%s", printable(self._lack_of_authority(target.queue)))
-        return reason
-
-    def _lack_of_authority(self, queue: str) -> str:
-        """Which authority is missing to put back on a queue, and the commands that give it."""
-        lacks, gives = f"SETALL on {queue} or on the queue manager", "SETALL"
-        try:
-            self._session.close(self._session.open(queue, PLAIN_OPTIONS))
-        except MQError:
-            lacks, gives = f"PUT on {queue}", "PUT,SETALL"
-        return (
-            f"Nothing is put on {queue}: MQRC_NOT_AUTHORIZED (2035). The connection's user lacks {lacks}, because "
-            f"{self.work} sets all context: SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL(user) "
-            f"AUTHADD({gives}), SET AUTHREC OBJTYPE(QMGR) PRINCIPAL(user) AUTHADD(SETALL)"
-        )
-
     def take(self, row: Row, *, careful: bool) -> Taken | None:
         """The original as it is to be put, its message got from where it went (RETURN); for RESTORE nothing is got.
+        For WITHDRAW the copy, got from where it was put.
 
-        None where the message is no longer where it went, or is on its queue again, or has no lifetime left.
+        None where the message is no longer where it went, or is on its queue again, or has no lifetime left; for
+        WITHDRAW also where the original is not on its queue.
         """
         try:
             self._open_source(row.queue)
+            if row.action == Action.WITHDRAW and not self._original_is_there(row):
+                return None
             return self._take(row, careful=careful)
         except MQError as error:
             if error.reason not in SOURCE:
@@ -111,13 +88,9 @@ class UndoPort(MoverPort):
         if row.action == Action.RESTORE:
             return self._copy(row)
         got = super().take(row, careful=careful)
-        if got is None or got.key != row.msg_key:
+        if got is None or got.key != row.msg_key or row.action == Action.WITHDRAW:
             return got
         return Taken(md=_with_expiry(self._whole(row).md, *_expiry(got.md)), body=self._whole(row).body, key=got.key)
-
-    def put(self, row: Row, taken: Taken) -> int:
-        """See `Port`."""
-        return self._session.put(self._targets[row.target], bytes(bytearray(taken.md)), taken.body, PUT_OPTIONS)
 
     def _copy(self, row: Row) -> Taken | None:
         original = self._whole(row)
@@ -143,14 +116,14 @@ class UndoPort(MoverPort):
 
     def _on_queue(self, row: Row) -> int:
         """How many messages with the row's identity are on its queue."""
-        found, options = 0, BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST
-        source, ids = self._sources[row.queue], row.msg_id + row.correl_id
-        while got := self._session.get(
-            source, options, match=MATCH_BOTH, ids=ids, length=row.body_length, name=row.queue
-        ):
-            options = BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
-            found += key_of(got.md, got.body) == row.msg_key
-        return found
+        return sum(got.key == row.msg_key for got in self._with_ids_of(row, row.queue))
+
+    def _original_is_there(self, row: Row) -> bool:
+        """Whether the original of a copy is on its queue, which the row of a WITHDRAW names as its destination."""
+        original = self._whole(row)
+        key = key_of(original.md, original.body)
+        self._open_source(row.dest_q)
+        return any(got.key == key for got in self._with_ids_of(row, row.dest_q))
 
 
 def _with_expiry(md: bytes, expiry: int) -> bytes:

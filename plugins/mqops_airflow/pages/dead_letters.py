@@ -1,13 +1,24 @@
-"""The page `dead_letters`."""
+"""The page `dead_letters`: what the dead-letter queues are made of, and what the rules table would do with it."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.errors import MqopsError
+from mqops.estate import dag_prefix
+from mqops.look.dead_letters import MOST_JUDGED, DeadLetters, dead_letter_queues, dead_letters
+from mqops.look.message import of_estate
+from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
+from mqops.printable import printable
+from mqops_airflow.pages import charts
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
+from mqops_airflow.workplace import lake
+
+BARS = 15
+"""Groups that the chart shows; the table has all."""
 
 
 def router(page: Page) -> APIRouter:
@@ -15,8 +26,57 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", who: Reader = sees) -> HTMLResponse:
+    def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
-        return render(request, page.name, page=page, who=who, queue_manager=name)
+        records = dead_letter_queues(lake(who.estate), name)
+        chosen = next((one for one in records if one.queue == queue), records[0] if records and not queue else None)
+        found = None if chosen is None else _found(who, name, chosen)
+        section = who.estate.estate.queue_managers[name].dlq_rules
+        dag_id = f"{dag_prefix(name)}_dlq_rules" if section else ""
+        return render(
+            request,
+            page.name,
+            page=page,
+            who=who,
+            queue_manager=name,
+            queue=queue,
+            records=records,
+            found=found,
+            since=growth_since(*found.anatomy.since) if found else "",
+            ages=(*AGES, OLDER, UNKNOWN),
+            chart=_chart(found) if found else "",
+            sampled=found is not None and found.judged == MOST_JUDGED < found.anatomy.messages,
+            dag_id=dag_id,
+            may_start=bool(dag_id) and who.may_start(dag_id),
+        )
 
     return routes
+
+
+def _found(who: Reader, name: str, chosen: QueueAnatomy) -> DeadLetters:
+    """The queue, judged where its table can be read."""
+    table, problem = None, ""
+    try:
+        table = of_estate(name)
+    except MqopsError as error:
+        problem = str(error)
+    return dead_letters(lake(who.estate), chosen, table, problem=problem)
+
+
+def _chart(found: DeadLetters) -> object:
+    """The largest groups as bars."""
+    rows = [
+        {
+            "group": printable(f"{one.group.reason} · {one.group.origin_q or '-'} · {one.group.application or '-'}"),
+            "n": one.messages,
+        }
+        for one in found.groups[:BARS]
+        if one.messages
+    ]
+    names: dict[str, int] = {}
+    for row in rows:  # two groups may differ in the queue manager alone
+        names[str(row["group"])] = names.get(str(row["group"]), 0) + int(str(row["n"]))
+    label = "Messages by reason, destination and application, the largest group first. The table below has the figures."
+    return charts.bars(
+        [{"group": name, "n": n} for name, n in names.items()], of="group", count="n", title="messages", label=label
+    )

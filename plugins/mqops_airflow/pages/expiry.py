@@ -1,13 +1,23 @@
-"""The page `expiry`."""
+"""The page `expiry`: when recorded messages expire, with those marked that do before the morning."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from datetime import UTC, datetime, time
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.look.expiry_forecast import Forecast, forecast, next_time
+from mqops_airflow.pages import charts
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
+from mqops_airflow.workplace import lake
+
+MORNING = "08:00"
+QUARTER = 15
+"""Minutes to which a time may be given."""
 
 
 def router(page: Page) -> APIRouter:
@@ -15,8 +25,61 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", who: Reader = sees) -> HTMLResponse:
+    def whole(request: Request, queue_manager: str = "", before: str = MORNING, who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
-        return render(request, page.name, page=page, who=who, queue_manager=name)
+        try:
+            at = time.fromisoformat(before)
+        except ValueError as error:
+            raise HTTPException(422, "`before` is no time of day: write one such as 08:00.") from error
+        now = datetime.now(UTC)
+        limit = next_time(now, at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
+        found = forecast(lake(who.estate), name, now=now, limit=limit)
+        return render(
+            request,
+            page.name,
+            page=page,
+            who=who,
+            queue_manager=name,
+            found=found,
+            limit=f"{limit:%H:%M}",
+            total=sum(one.before for one in found.queues),
+            expires=any(one.past or one.before or one.later for one in found.queues),
+            chart=_chart(found),
+        )
 
     return routes
+
+
+def _chart(found: Forecast) -> Any:
+    """A bar an hour, in two colours: before the limit, and behind it."""
+    early, late = f"before {found.limit:%H:%M}", f"from {found.limit:%H:%M} on"
+    rows = [
+        {"hour": f"{hour:%H:00}", "part": early if hour < found.limit else late, "n": number}
+        for hour, number in found.hours.items()
+    ]
+    return charts.chart(
+        {
+            "width": 640,
+            "height": 220,
+            "data": {"values": rows},
+            "mark": {"type": "bar"},
+            "encoding": {
+                "x": {
+                    "field": "hour",
+                    "type": "nominal",
+                    "sort": None,
+                    "title": "expires in the hour from (UTC)",
+                    "axis": {"titlePadding": 16},
+                },
+                "y": {"field": "n", "type": "quantitative", "title": "messages", "axis": {"tickMinStep": 1}},
+                "color": {
+                    "field": "part",
+                    "type": "nominal",
+                    "title": None,
+                    "legend": {"columnPadding": 28},
+                    "scale": {"domain": [early, late], "range": ["var(--left)", "var(--moved)"]},
+                },
+            },
+        },
+        label=f"Messages that expire in each of the next hours; those {early} have a colour of their own.",
+    )

@@ -1,13 +1,43 @@
-"""The page `messages`."""
+"""The page `messages`: search in recorded snapshots, and one message whole with its payload masked.
+
+1. A search by text or property tells of payload, so it needs the right `reveal` of the estate, as seeing it does.
+2. This page reveals nothing: a reveal writes to the ledger, and pages write nothing. It shows the command that does.
+"""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.errors import MqopsError, RulesError, SettingsError
+from mqops.lake.run import RunFolder
+from mqops.look.core.criteria import Criteria, criteria
+from mqops.look.find import FoundMessage, FoundPage, find_recorded
+from mqops.look.message import show_recorded
+from mqops.look.reveal import NotRevealed, refuse_unless_named
+from mqops.look.runs import list_runs
+from mqops.rules.keyword import ValueKind
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
+from mqops_airflow.workplace import lake
+
+PAGE = 50
+"""Messages of a page."""
+MOST_RUNS = 200
+"""Runs that the list offers."""
+PAYLOAD = frozenset({ValueKind.BODY, ValueKind.PROPERTY})
+FIELDS = {
+    "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
+    "dest_q": ("DESTQ", "Destination queue", "PAY*"),
+    "application": ("APPLNAME", "Application", "billing*"),
+    "user": ("USERID", "User", ""),
+    "format": ("FORMAT", "Format", "MQSTR"),
+}
+"""Field of the form → keyword of the rules language, its label, an example."""
 
 
 def router(page: Page) -> APIRouter:
@@ -15,8 +45,136 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", who: Reader = sees) -> HTMLResponse:
-        name = who.queue_manager(queue_manager)
-        return render(request, page.name, page=page, who=who, queue_manager=name)
+    def search(
+        request: Request,
+        given: Annotated[str, Query(alias="queue_manager")] = "",
+        run: str = "",
+        after: str = "",
+        who: Reader = sees,
+    ) -> HTMLResponse:
+        name = who.queue_manager(given)
+        asked = {key: value.strip() for key, value in request.query_params.items()}
+        runs = [one for one in list_runs(lake(who.estate), queue_manager=name) if one.messages][:MOST_RUNS]
+        chosen = run or (runs[0].run if runs else "")
+        found, problem, forbidden = None, "", ""
+        if chosen:
+            try:
+                found = _search(who, name, chosen, asked, after)
+            except NotRevealed as error:
+                forbidden = str(error)
+            except (RulesError, SettingsError, ValueError) as error:
+                problem = str(error)
+        return render(
+            request,
+            page.name,
+            status=403 if forbidden else 200,
+            page=page,
+            who=who,
+            queue_manager=name,
+            runs=runs,
+            run=chosen,
+            asked=asked,
+            fields=FIELDS,
+            put_at=_put_at,
+            found=found,
+            next=_again(request, found.next) if found and found.next else "",
+            problem=problem,
+            forbidden=forbidden,
+        )
+
+    @routes.get(f"{page.path}/one")
+    def one(
+        request: Request,
+        *,
+        given: Annotated[str, Query(alias="queue_manager")],
+        run: str,
+        queue: str,
+        msg_id: str,
+        position: int,
+        who: Reader = sees,
+    ) -> HTMLResponse:
+        name = who.queue_manager(given)
+        folder = _folder(who, name, run)
+        try:
+            story = show_recorded(
+                lake(who.estate), folder.snapshot, criteria(msg_id=msg_id), run=folder, queue=queue, position=position
+            )
+        except SettingsError as error:
+            raise HTTPException(404, str(error)) from error
+        return render(
+            request,
+            "message",
+            page=page,
+            who=who,
+            queue_manager=name,
+            run=run,
+            story=story,
+            refusal=_refusal(who, name),
+        )
 
     return routes
+
+
+def _folder(who: Reader, name: str, run: str) -> RunFolder:
+    try:
+        folder = RunFolder.at(lake(who.estate), name, run)
+    except SettingsError as error:
+        raise HTTPException(404, str(error)) from error
+    if not folder.snapshot.is_dir():
+        raise HTTPException(404, f"Run {run} of {name} has no snapshot: it was removed, or never made.")
+    return folder
+
+
+def _search(who: Reader, name: str, run: str, asked: dict[str, str], after: str) -> FoundPage:
+    """A page of what fits. Raises `NotRevealed`, `RulesError`, `SettingsError`, `ValueError`."""
+    wanted = _criteria(asked)
+    if wanted.rule and any(one.question.kind in PAYLOAD for one in wanted.rule.extensions):
+        refuse_unless_named(name, who.user.get_name())
+    queue = asked.get("queue", "")
+    snapshot = _folder(who, name, run).snapshot
+    return find_recorded(snapshot, wanted, queues=[queue] if queue else (), limit=PAGE, after=after)
+
+
+def _criteria(asked: dict[str, str]) -> Criteria:
+    """What the form asks for, in the language of rules tables."""
+    parts = [f"{keyword}({_value(key, asked[key])})" for key, (keyword, *_) in FIELDS.items() if asked.get(key)]
+    if asked.get("property"):
+        parts.append(f"PROP({_quoted(asked['property'])} = {_quoted(asked.get('value') or '*')})")
+    if asked.get("text"):
+        parts.append(f"BODY({_quoted('*' + asked['text'] + '*')})")
+    if asked.get("where"):
+        parts.append(asked["where"])
+    times = {key: datetime.fromisoformat(asked[key]) for key in ("since", "until") if asked.get(key)}
+    ids = {key: asked.get(key, "") for key in ("msg_id", "correl_id")}
+    return criteria(" ".join(parts), since=times.get("since"), until=times.get("until"), **ids)
+
+
+def _value(key: str, text: str) -> str:
+    return text if key == "reason" else _quoted(text)
+
+
+def _put_at(one: FoundMessage) -> str:
+    """Put date and time of the MQMD as people read them; as they are where they are no time."""
+    digits = one.put_date + one.put_time
+    try:
+        return f"{datetime.strptime(digits[:14], '%Y%m%d%H%M%S').replace(tzinfo=UTC):%Y-%m-%d %H:%M:%S}"
+    except ValueError:
+        return f"{one.put_date} {one.put_time}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _again(request: Request, after: str) -> str:
+    """The query of the next page."""
+    return request.url.include_query_params(after=after).query
+
+
+def _refusal(who: Reader, name: str) -> str:
+    """Why this person may not see payload, "" if he may."""
+    try:
+        refuse_unless_named(name, who.user.get_name())
+    except MqopsError as error:
+        return str(error)
+    return ""

@@ -1,13 +1,21 @@
-"""The page `quality`."""
+"""The page `quality`: each check over the runs, the messages that fail it, and the Data Docs."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.quality.failed_messages import failed_messages
+from mqops.quality.summary import QualitySummary
+from mqops.quality.trend import dag_run, quality_runs, trends
+from mqops_airflow import data_docs
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
+from mqops_airflow.workplace import lake
+
+MOST = 100
+"""Failures that the page lists."""
 
 
 def router(page: Page) -> APIRouter:
@@ -15,8 +23,32 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", who: Reader = sees) -> HTMLResponse:
+    def whole(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
-        return render(request, page.name, page=page, who=who, queue_manager=name)
+        runs = quality_runs(lake(who.estate), name)
+        chosen = next((one for one in runs if run in ("", one.run)), None)
+        if run and chosen is None:
+            raise HTTPException(404, "None of the newest quality runs has this key.")
+        failures, all_failures = failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0)
+        return render(
+            request,
+            page.name,
+            page=page,
+            who=who,
+            queue_manager=name,
+            runs=runs,
+            run=run,
+            chosen=chosen,
+            trends=trends(runs),
+            failures=failures,
+            all_failures=all_failures,
+            docs=_docs(who, chosen) if chosen else "",
+        )
 
     return routes
+
+
+def _docs(who: Reader, summary: QualitySummary) -> str:
+    """The address of the Data Docs of a run that Airflow made, "" where there are none."""
+    dag_id, run_id = dag_run(lake(who.estate), summary)
+    return data_docs.address(dag_id, run_id) if summary.docs and dag_id and run_id else ""

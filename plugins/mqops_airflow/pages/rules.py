@@ -1,13 +1,20 @@
-"""The page `rules`."""
+"""The page `rules`: the table with lint marks, what each rule was chosen for, and what two versions differ in."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from typing import Any
+
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.lake.run import RunFolder
+from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
+from mqops.look.runs import list_runs
+from mqops.rules import Parsed, Table, parse
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
+from mqops_airflow.workplace import lake
 
 
 def router(page: Page) -> APIRouter:
@@ -15,8 +22,68 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", who: Reader = sees) -> HTMLResponse:
+    def whole(request: Request, queue_manager: str = "", old: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
-        return render(request, page.name, page=page, who=who, queue_manager=name)
+        text, source, problem = _text(who, name)
+        parsed = parse(text, source=source) if source and not problem else None
+        used = rules_in_use(lake(who.estate), name, parsed.table) if parsed and parsed.table else None
+        return render(
+            request,
+            page.name,
+            page=page,
+            who=who,
+            queue_manager=name,
+            old=old,
+            problem=problem,
+            parsed=parsed,
+            lines=_marked(text, parsed) if parsed else (),
+            used=used,
+            hits={one.rule.line: one for one in used.hits} if used else {},
+            diff=_diff(who, name, old, parsed.table, used) if old and parsed and parsed.table and used else None,
+            most=MOST_COMPARED,
+        )
 
     return routes
+
+
+def _text(who: Reader, name: str) -> tuple[str, str, str]:
+    """The table of the estate: its text, its path, and why it cannot be read."""
+    section = who.estate.estate.queue_managers[name].dlq_rules
+    if section is None:
+        return "", "", f"The estate has no dead-letter rules for {name}"
+    path = who.estate.rules(section.rules)
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape"), str(path), ""
+    except OSError as error:
+        return "", str(path), f"The rules table {path} cannot be read: {error.strerror}"
+
+
+def _marked(text: str, parsed: Parsed) -> list[dict[str, Any]]:
+    """Each line of the table with what the linter says of it."""
+    marks: dict[int, list[tuple[str, str]]] = {}
+    for kind, problems in (("error", parsed.errors), ("warning", parsed.warnings)):
+        for one in problems:
+            marks.setdefault(one.line, []).append((kind, f"column {one.column}: {one.message}"))
+    lines = text.split("\n")
+    lines = lines[:-1] if lines and not lines[-1] else lines
+    return [{"number": n, "text": line, "marks": marks.get(n, [])} for n, line in enumerate(lines, 1)]
+
+
+def _diff(who: Reader, name: str, old: str, new: Table, used: RulesInUse) -> dict[str, Any]:
+    """What an earlier version of the table would do otherwise with the newest snapshot."""
+    version = next((one for one in used.versions if one.digest == old), None)
+    if version is None:
+        raise HTTPException(404, "None of the newest runs used this version of the table.")
+    table = parse(version.text, source="the version", lint=False).table
+    run = next(
+        (
+            found
+            for one in list_runs(lake(who.estate), queue_manager=name, workflow="dlq_rules")
+            if any((found := RunFolder.at(lake(who.estate), name, one.run)).snapshot.glob("*.parquet"))
+        ),
+        None,
+    )
+    if table is None or run is None:
+        return {"version": version, "run": "", "compared": 0, "changes": ()}
+    compared, changes = differences(run, table, new)
+    return {"version": version, "run": run.run, "compared": compared, "changes": changes}

@@ -87,11 +87,14 @@ def _may(who: Reader, view: RunView) -> dict[str, bool]:
 def _chart(rules: Sequence[RuleBalance]) -> Markup | None:
     if not rules:
         return None
-    rows = [{"rule": rule_name(one), **{name: getattr(one, name) for name in FATES}} for one in rules]
+    several = len({one.queue for one in rules}) > 1
+    rows = [
+        {"rule": rule_name(one, with_queue=several), **{name: getattr(one, name) for name in FATES}} for one in rules
+    ]
     return stacked(rows, of="rule", label="What became of the messages of each rule; the table below has the figures")
 
 
-def rule_name(one: RuleBalance) -> str:
+def rule_name(one: RuleBalance, *, with_queue: bool) -> str:
     """A rule in a few words."""
     where = f"line {one.rule_line}" if one.rule_line else "no rule"
-    return f"{where} {one.action} ({one.queue})"
+    return f"{where} {one.action}" + (f" ({one.queue})" if with_queue else "")

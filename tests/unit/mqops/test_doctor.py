@@ -127,9 +127,12 @@ def test_a_channel_that_is_too_short_for_the_longest_message(manager, doctor, mo
             environment=connection.environment,
         )
         holds = live.channel(session, client)
+        manager.mqsc("ALTER QMGR MAXMSGL(104857600)\n")
+        no_longer_queue = live.channel(session, client)
         manager.mqsc("ALTER CHANNEL(MQOPS.SVRCONN) CHLTYPE(SVRCONN) MAXMSGL(1000)\n")
         short = live.channel(session, client)
-    assert (local.state, holds.state, short.state) == (State.HOLDS, State.HOLDS, State.FAILS)
+    states = (local.state, holds.state, no_longer_queue.state, short.state)
+    assert states == (State.HOLDS, State.HOLDS, State.HOLDS, State.FAILS)
     assert "without TLS" in holds.found
     assert short.do == "ALTER CHANNEL(MQOPS.SVRCONN) CHLTYPE(SVRCONN) MAXMSGL(4194304)"
 

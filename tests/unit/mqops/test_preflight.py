@@ -111,9 +111,8 @@ def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> 
     assert found[0].destination == "A, ALIAS, OTHER"
     assert "room for 25 of 30 messages" in found[0].what
     back = replace(DEMAND, put_back=True)
-    assert not judge(
-        [Looked(demand=back, there=here(depth=100))], taken_from=["A"]
-    )  # what is put back there came from there
+    # What is put back there came from there.
+    assert not judge([Looked(demand=back, there=here(depth=100))], taken_from=["A"])
 
 
 def test_thirty_findings_are_shown_and_the_others_counted() -> None:

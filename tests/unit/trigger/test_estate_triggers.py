@@ -11,9 +11,12 @@ from mqlite_support import Application, run_mqsc
 
 from mqops.cli import main
 from mqops.estate import load, startable
-from mqops.mq.connection import MqConnection
-from mqops.trigger.core.trigger_message import Start
+from mqops.mq.connection import MqConnection, connect
+from mqops.trigger.core.trigger_message import Start, Unusable, to_start
+from mqops.trigger.depth import switch_on
 from mqops.trigger.monitor import TriggerMonitor
+from mqops.trigger.work import handle_messages
+from mqwire import constants as c
 
 DLQ = "SYSTEM.DEAD.LETTER.QUEUE"
 MONITOR = "    trigger_monitor: {queues: [MQOPS.INITQ, OTHER.INITQ], dags: [orders]}\n"
@@ -76,12 +79,17 @@ def test_a_message_on_each_triggered_queue_starts_its_workflow(estate: Path, app
     run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
     allowed = startable("QM1", load(estate).estate.queue_managers["QM1"])
     assert allowed == ("orders", "qm1_backout_reprocess", "qm1_dlq_rules", "qm1_expiry_scan")
-    monitor = TriggerMonitor(MqConnection(queue_manager="QM1"), ["MQOPS.INITQ", "OTHER.INITQ"], allowed)
+    connection = MqConnection(queue_manager="QM1")
+    monitor = TriggerMonitor(connection, ["MQOPS.INITQ", "OTHER.INITQ"])
     monitor.open()
     for queue in (DLQ, "APP", *["A.BOQ"] * 10):
         application.put(queue)
-    starts = [one.verdict for one in monitor.next_batch()]
-    monitor.commit()
+    starts = []
+    with connect(connection) as session:
+        for _ in handle_messages(
+            session, "MQOPS.INITQ", lambda seen: starts.append(to_start(seen.md, seen.body, allowed=allowed))
+        ):
+            pass
     monitor.close()
     assert {(one.message.q_name, one.dag_id) for one in starts if isinstance(one, Start)} == {
         (DLQ, "qm1_dlq_rules"),
@@ -113,11 +121,55 @@ def test_live_names_what_is_missing(estate: Path, application: Application, brea
     assert any(told in line for line in live_errors(estate)), live_errors(estate)
 
 
+def test_a_dead_letter_queue_that_is_an_alias_triggers_on_its_base(estate: Path, application: Application) -> None:
+    run_mqsc(QUEUES)
+    run_mqsc(f"DEFINE QALIAS(ALIAS) TARGET({DLQ})\nALTER QMGR DEADQ(ALIAS)")
+    missing = live_errors(estate)
+    assert f"ALTER QLOCAL('{DLQ}') TRIGGER" in "\n".join(missing)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in missing))
+    assert live_errors(estate) == []
+
+
 def test_a_depth_that_has_triggered_is_in_order(estate: Path, application: Application) -> None:
     run_mqsc(QUEUES)
     run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
     run_mqsc("ALTER QLOCAL(A.BOQ) NOTRIGGER")  # as the queue manager does with each trigger message
     assert live_errors(estate) == []
+
+
+def triggering_is_on(queue: str) -> bool:
+    return any(line.split() == ["TRIGGER"] for line in run_mqsc(f"DISPLAY QLOCAL({queue}) TRIGGER"))
+
+
+def test_T09_behind_its_run_a_depth_queue_triggers_again(estate: Path, application: Application) -> None:
+    run_mqsc(QUEUES)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
+    run_mqsc("ALTER QLOCAL(APP) NOTRIGGER")  # EVERY: a person has switched it off
+    settings = load(estate).estate.queue_managers["QM1"]
+    connection = MqConnection(queue_manager="QM1")
+    served = TriggerMonitor(connection, ["MQOPS.INITQ"])
+    served.open()
+    with connect(connection) as session:
+        assert switch_on(session, "QM1", settings, "backout_reprocess") == (), "it is on"
+        for _ in range(10):
+            application.put("A.BOQ")
+        assert (application.depth("MQOPS.INITQ"), triggering_is_on("A.BOQ")) == (1, False)
+        application.put("A.BOQ")
+        assert application.depth("MQOPS.INITQ") == 1
+        assert switch_on(session, "QM1", settings, "dlq_rules") == (), "that one is FIRST"
+        assert switch_on(session, "QM1", settings, "expiry_scan") == (), "that one is EVERY"
+        run_mqsc("CLEAR QLOCAL(A.BOQ)")
+        assert switch_on(session, "QM1", settings, "backout_reprocess") == ("A.BOQ",)
+        assert triggering_is_on("A.BOQ")
+        for _ in range(10):
+            application.put("A.BOQ")
+        assert application.depth("MQOPS.INITQ") == 2
+        assert switch_on(session, "QM1", settings, "backout_reprocess") == ("A.BOQ",)
+        assert application.depth("MQOPS.INITQ") == 3, "T13: the messages are still there"
+        run_mqsc("ALTER QLOCAL(A.BOQ) NOTRIGGER TRIGTYPE(FIRST)")
+        assert switch_on(session, "QM1", settings, "backout_reprocess") == (), "it is another type now"
+    served.close()
+    assert not triggering_is_on("APP")
 
 
 @pytest.mark.parametrize(
@@ -132,6 +184,8 @@ def test_a_depth_that_has_triggered_is_in_order(estate: Path, application: Appli
         (("[orders]", "[../orders]"), "must be a DAG id"),
         (("[orders]", "[orders], unchanged_runs: 0"), "unchanged_runs"),
         (("queues: [MQOPS.INITQ, OTHER.INITQ]", "queues: []"), "must not be empty"),
+        (("MQOPS.INITQ, OTHER.INITQ]", "A, B, A]"), "estate.yaml:5: queue_managers.QM1.trigger_monitor.queues: names"),
+        (("queues: [A.BOQ, B.BOQ]", "queues: [A.BOQ, A.BOQ]"), "names A.BOQ twice"),
     ],
 )  # fmt: skip
 def test_errors_of_the_estate_are_told(estate: Path, change: tuple[str, str], told: str) -> None:
@@ -156,9 +210,12 @@ def test_status_says_who_serves_and_what_was_dead_lettered(estate: Path, applica
     before = status()
     assert before.exit_code == 1
     assert "QM1: initiation queue MQOPS.INITQ: NOBODY serves it, 1 trigger message" in before.output
-    monitor = TriggerMonitor(MqConnection(queue_manager="QM1"), ["MQOPS.INITQ", "OTHER.INITQ"], ["orders"])
-    monitor.next_batch()
-    monitor.commit()
+    connection = MqConnection(queue_manager="QM1")
+    monitor = TriggerMonitor(connection, ["MQOPS.INITQ", "OTHER.INITQ"])
+    monitor.open()
+    with connect(connection) as session:
+        judged = Unusable(reason=c.MQFB_TM_ERROR, why="no MQTM")
+        assert list(handle_messages(session, "MQOPS.INITQ", lambda _seen: judged)) == []
     after = status()
     assert after.exit_code == 1
     assert "QM1: initiation queue MQOPS.INITQ: a trigger monitor serves it, 0 trigger messages" in after.output
@@ -178,5 +235,4 @@ def test_the_audit_knows_the_initiation_queues_and_dags_of_the_estate(
     monkeypatch.setenv("MQOPS_ESTATE", str(estate))
     found = json.loads(CliRunner().invoke(main, ["trigger", "audit", "QM1", "--json"]).output)
     assert found["unserved"] == ["MQOPS.INITQ", "OTHER.INITQ"]
-    assert "orders" in json.dumps(found)  # the estate allows it, and no process names it
-    assert "qm1_dlq_rules" not in found.get("unnamed_dags", [])
+    assert found["dags"] == ["orders"]  # the estate allows it, and no process names it

@@ -184,3 +184,9 @@ def test_options_that_contradict_each_other_are_refused(arguments: list[str], te
     result = CliRunner().invoke(main, ["trigger", "explain", "APP", "QM1", *arguments])
     assert result.exit_code == 2
     assert text in result.stderr
+
+
+def test_a_dry_run_and_an_approval_do_not_go_together() -> None:
+    for more in (["--approve", "0" * 64], ["--yes"]):
+        result = fix("--dry-run", *more)
+        assert (result.exit_code, "leave out --yes and --approve" in result.stderr) == (2, True)

@@ -69,7 +69,7 @@ class Row:
     @property
     def strips_header(self) -> bool:
         """Whether the MQDLH is taken off and the original format restored (D08)."""
-        return self.action == Action.RETRY or (self.action == Action.FWD and not self.header)
+        return self.action == Action.RETRY or (self.action in {Action.FWD, Action.COPY} and not self.header)
 
 
 class Target(NamedTuple):

@@ -16,7 +16,7 @@ from mqops.act.core.progress import COUNTS, UnitDone
 from mqops.act.core.rate_limiter import NoLimit, RateLimiter
 from mqops.act.core.scope import Scope, scope_of
 from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE, UnitAttempt
-from mqops.actions import DISCARDS, PUTS, Action
+from mqops.actions import DISCARDS, SENDS, Action
 from mqops.errors import LOST_CONNECTION, MQError, PlanChanged, mq_error
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import BODY_DIGITS, LaneToken, Marker, MarkerKind, MarkerRow
@@ -275,7 +275,7 @@ class Mover:
             return ""  # it has failed, with its reason
         if refused := self._limiter.refusal(row):
             return refused
-        if row.action in (*PUTS, Action.LOAD) and (refused := self._port.refuses(row.target)):
+        if row.action in SENDS and (refused := self._port.refuses(row.target)):
             return refused
         if not (behind and row.order_key):
             return ""

@@ -10,7 +10,7 @@ from typing import Any
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitDone:
     """One committed unit of work: the rows of the positions `first` up to `next` of a lane, and how many of them were
-    moved, discarded, tried and failed (`failed`), no longer there (`absent`), or left untried (`left`). `held`
+    moved, discarded, tried and failed (`failed`), no longer there (`absent`), or left untried (`left`). `held`:
     destination → why rows to it failed or were left."""
 
     lane: int

@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 from mqops.counted import counted
 from mqops.decide.core.protected import is_protected
+from mqops.mqsc import mqsc_name
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH
 
@@ -234,7 +235,7 @@ def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator
             "Name the queue itself (FWDQ) in a rule, if they are really to go there",
         )
     if not queue.put_allowed:
-        yield "problem", f"{where}PUT(DISABLED)", f"ALTER QLOCAL({queue.name}) PUT(ENABLED)"
+        yield "problem", f"{where}PUT(DISABLED)", f"ALTER QLOCAL({mqsc_name(queue.name)}) PUT(ENABLED)"
     header = MQ_MSG_HEADER_LENGTH if there.remote else 0
     if demand.longest + header > queue.max_msg_length:
         longest = counted(demand.longest, "byte")

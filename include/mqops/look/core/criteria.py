@@ -7,16 +7,21 @@ REASON, APPLNAME, USERID ...) and AGE, SIZE, PROP, BODY ... of `docs/rules_exten
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from mqops.errors import RulesError, SettingsError
 from mqops.rules import Rule, parse
+from mqops.rules.conditions import Question
+from mqops.rules.keyword import ValueKind
 
 _HEADER, _ACTION = "* MQOPS EXTENSIONS\n", " ACTION(IGNORE)"
 IDENTIFIERS = {"msg_id": "MsgId", "correl_id": "CorrelId", "group_id": "GroupId"}
 """Column of a snapshot → the field of the MQMD."""
 DIGITS = 48
+PAYLOAD = frozenset({ValueKind.PROPERTY, ValueKind.BODY})
+"""Conditions on what `mqops message show` masks."""
 _HEX = re.compile(f"[0-9a-f]{{1,{DIGITS}}}")
 
 
@@ -32,6 +37,11 @@ class Criteria:
     identifiers: tuple[tuple[str, str], ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+
+    @property
+    def asks_for_payload(self) -> bool:
+        """Whether the answer tells something of bodies or properties (law 9)."""
+        return asks_for_payload(one.question for one in (self.rule.extensions if self.rule else ()))
 
     @property
     def whole_ids(self) -> dict[str, bytes]:
@@ -68,6 +78,24 @@ def criteria(
         since=_utc(since),
         until=_utc(until),
     )
+
+
+def asks_for_payload(questions: Iterable[Question]) -> bool:
+    """Whether one of the questions is about bodies or properties."""
+    return any(one.kind in PAYLOAD for one in questions)
+
+
+def described(wanted: Criteria) -> str:
+    """What is looked for, in words; what is looked for in bodies and properties is not shown, because it is payload."""
+    rule = wanted.rule
+    parts = [f"{IDENTIFIERS[name]} {text}" for name, text in wanted.identifiers]
+    parts += [f"{keyword}({value})" for keyword, value in rule.conditions().items()] if rule else []
+    for one in rule.extensions if rule else ():
+        shown = "..." if one.question.kind in PAYLOAD else str(one)
+        parts.append(f"{one.question.keyword}({shown})")
+    parts += [f"put since {wanted.since.isoformat()}"] if wanted.since else []
+    parts += [f"put before {wanted.until.isoformat()}"] if wanted.until else []
+    return " ".join(parts)
 
 
 def _utc(time: datetime | None) -> datetime | None:

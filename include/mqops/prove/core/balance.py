@@ -3,7 +3,8 @@
 Every planned row is counted by the evidence of what became of it. `unexplained` counts the rows without evidence; a run
 that has such a row does not balance. The rules are applied in the order of their numbers.
 
-1. A marker lists the row as acted on: it is moved (RETRY, FWD, RESTORE, RETURN, LOAD) or discarded (DISCARD, EXPIRE).
+1. A marker lists the row as acted on: it is moved (RETRY, FWD, RESTORE, RETURN, LOAD, COPY) or discarded
+   (DISCARD, EXPIRE, WITHDRAW). The original of a COPY is still on its queue, and counts no more.
 2. Its message was seen on the queue: it is left. Messages with the same identity cannot be told apart: of k such rows
    that were not acted on, as many are left as such messages are on the queue. Messages that this run forwarded to the
    same queue do not count.
@@ -18,7 +19,7 @@ that has such a row does not balance. The rules are applied in the order of thei
    If markers do not name every row that their lanes have passed (`Account.silent`), it is unknown which rows a lane has
    not reached: then rule 5 holds for none of these.
 7. A message on the queue that belongs to no planned row has arrived later. If this run moved it, it has returned. If it
-   is an undo that put it there, it is neither.
+   is an undo that put it there, or the original of a COPY, it is neither.
 8. Markers and plan must agree: each row of the plan once, no other row, the same message and action, lane tokens for as
    many rows as have an action, no row in two units of work, no row with two results in one unit of work. Each
    contradiction is a problem, and a run with a problem does not balance, whatever its sums are.
@@ -69,7 +70,8 @@ class _Totals:
     """What has been counted while the rows of one run go by.
 
     Attributes: `rules` rule → name of a field of `Counts` → messages; `on_queue` messages that were seen and that no
-    row has accounted for yet; `unseen` queues that could not be browsed; `moved` what was moved, by queue and identity;
+    row has accounted for yet; `unseen` queues that could not be browsed; `moved` and `copied` what was so, by queue and
+    identity;
     `unknown` rows that markers name and that the plan has not named yet; `unreached` whether a lane may not have
     reached all of its rows yet (rule 5); `gone` evidence → rows; `to_act` rows with an action.
     """
@@ -81,6 +83,7 @@ class _Totals:
     unreached: bool
     rules: dict[_Rule, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     moved: set[MessageOnQueue] = field(default_factory=set)
+    copied: Counter[MessageOnQueue] = field(default_factory=Counter)
     gone: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     to_act: int = 0
 
@@ -127,7 +130,8 @@ def balance(
     rules = _rules(totals)
     totals.problems += [_unexplained(rule) for rule in rules if rule.unexplained]
     returned = sum(count for place, count in totals.on_queue.items() if place in totals.moved)
-    by_undo = sum(min(count, totals.on_queue[place]) for place, count in put_back.items())
+    known = totals.copied + Counter(put_back)
+    not_new = sum(min(count, totals.on_queue[place]) for place, count in known.items())
     failed = Counter(account.failed.values())
     left = Counter(account.left.values())
     summary = replace(
@@ -135,7 +139,7 @@ def balance(
         **asdict(total_of(rules)),
         rules=rules,
         returned=returned,
-        arrived=totals.on_queue.total() - returned - by_undo,
+        arrived=totals.on_queue.total() - returned - not_new,
         finished=not account.open_lanes and sum(account.lengths) == totals.to_act,
         reasons={reason_names.get(code, str(code)): count for code, count in sorted(failed.items())},
         left_because=dict(sorted(left.items())),
@@ -150,7 +154,7 @@ def _leave_out_forwarded_to_itself(totals: _Totals, account: Account, rows: Iter
     """Rule 2: a message that this run put on the queue it took it from does not count as left there."""
     for row in rows:
         acted = account.acted.get(row.row)
-        if acted is None or acted.action in DISCARDS or acted.dest_q != row.queue:
+        if acted is None or acted.action in DISCARDS or acted.dest_q != row.queue or acted.action == Action.COPY:
             continue
         if totals.on_queue[row.queue, acted.msg_key]:
             totals.on_queue[row.queue, acted.msg_key] -= 1
@@ -175,7 +179,9 @@ def _acted_on(totals: _Totals, row: PlannedRow, acted: Acted) -> Literal["moved"
         totals.problems.append(f"row {row.row}: the ledger says {acted.action} of another message than the plan")
     if acted.action in DISCARDS:
         return "discarded"
-    if acted.dest_q != row.queue:
+    if acted.action == Action.COPY:
+        totals.copied[row.queue, acted.msg_key] += 1
+    elif acted.dest_q != row.queue:
         totals.moved.add((row.queue, acted.msg_key))
     return "moved"
 

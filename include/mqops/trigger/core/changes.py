@@ -3,15 +3,14 @@ the command server. Nothing here sends one."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from mqops.mqsc import mqsc_name
 from mqwire import constants as c
 
 NO_PROGRAM = "program to start"
 """APPLICID of a process that is to be defined while nobody has said what it starts."""
-_PLAIN_NAME = re.compile(r"[A-Z0-9._%/]+")
 _NOT_OURS = ("SYSTEM.", "MQOPS.")
 
 
@@ -104,11 +103,6 @@ def alter(queue: str, *settings: Setting, makes_event: bool = False, warning: st
 def in_order(changes: Iterable[Change]) -> tuple[Change, ...]:
     """Each command once, those last that make a trigger message: nothing else is missing by then."""
     return tuple(sorted(dict.fromkeys(changes), key=lambda change: change.makes_event))
-
-
-def mqsc_name(name: str) -> str:
-    """A name as MQSC takes it: in quotes where MQSC would change or misread it."""
-    return name if _PLAIN_NAME.fullmatch(name) else _quoted(name)
 
 
 def _quoted(text: str) -> str:

@@ -75,6 +75,11 @@ class Definitions:
         return (*queues, *processes, *triggers)
 
 
+def process_name(workflow: str) -> str:
+    """The process of a workflow."""
+    return f"MQOPS.{workflow.upper()}"
+
+
 def initiation_queue_mqsc(name: str) -> str:
     """How an initiation queue is defined. Its messages are persistent (T17): they outlive the queue manager's end."""
     return f"DEFINE QLOCAL('{name}') DEFPSIST(YES) SHARE DEFSOPT(SHARED) NOTRIGGER"
@@ -87,7 +92,7 @@ def wanted(name: str, settings: QueueManager, *, dead_letter_queue: str = "") ->
         return Definitions(initiation_queues=(), processes=(), triggers=())
     processes, triggers = [], []
     for workflow, section in settings.triggered():
-        process = ProcessDefinition(name=f"MQOPS.{workflow.upper()}", dag_id=f"{dag_prefix(name)}_{workflow}")
+        process = ProcessDefinition(name=process_name(workflow), dag_id=f"{dag_prefix(name)}_{workflow}")
         processes.append(process)
         triggers += [
             QueueTrigger(

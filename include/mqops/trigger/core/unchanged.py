@@ -3,13 +3,14 @@
 What a run does is not known for a DAG of somebody else. So the queue is looked at when a run is about to start: if its
 first messages and its depth are what they were when the last run started, that run has not changed the queue. One
 message would not tell: a program may leave the first one and process those that come behind it. An empty queue is no
-loop. Nothing here asks a queue manager.
+loop. When the trigger monitor connects anew, the queue manager makes trigger messages for that alone (T13c): the count
+begins anew, too. Nothing here asks a queue manager.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mqops.counted import counted
@@ -32,31 +33,41 @@ class Sight:
 class Unchanged:
     """The runs in a row that were started while a queue looked the same.
 
-    Parameters: `messages` and `depth` as of `Sight`; `runs` how many.
+    Parameters: `messages` and `depth` as of `Sight`; `runs` how many; `connection` of the trigger monitor meanwhile.
     """
 
     messages: str = ""
     depth: int = 0
     runs: int = 0
+    connection: str = ""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Unchanged:
         """What `to_json` made."""
-        return cls(messages=str(value["messages"]), depth=int(value["depth"]), runs=int(value["runs"]))
+        return cls(
+            messages=str(value["messages"]),
+            depth=int(value["depth"]),
+            runs=int(value["runs"]),
+            connection=str(value.get("connection", "")),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """As JSON."""
         return asdict(self)
 
-    def before_start(self, sight: Sight) -> Unchanged:
-        """The same for the queue as it looks now, before the next run starts."""
-        if (sight.messages, sight.depth) == (self.messages, self.depth):
+    def before_start(self, sight: Sight, *, connection: str = "") -> Unchanged:
+        """The same for the queue as it looks now, before the next run starts.
+
+        Parameters: `connection` of the trigger monitor now, "" if it is not known.
+        """
+        same = connection in {"", self.connection}
+        if same and (sight.messages, sight.depth) == (self.messages, self.depth):
             return self
-        return Unchanged(messages=sight.messages, depth=sight.depth)
+        return Unchanged(messages=sight.messages, depth=sight.depth, connection=connection or self.connection)
 
     def started(self) -> Unchanged:
         """A run was started, or several at once."""
-        return Unchanged(messages=self.messages, depth=self.depth, runs=self.runs + 1)
+        return replace(self, runs=self.runs + 1)
 
 
 def loop(queue: str, seen: Unchanged, sight: Sight, *, most: int) -> str:

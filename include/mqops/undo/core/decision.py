@@ -18,10 +18,10 @@ from mqwire.constants import MQRO_COD
 class Done:
     """A message that the run acted on.
 
-    Parameters: `row` of the run's plan; `queue` and `msg_key` of the original; `discarded` or moved; `there` the local
-    queue it went to and `key_there` its identity as it was put there, blank if that queue cannot be browsed; `expiry`
-    tenths of a second it had at `seen_at`; `report` its MQRO_* options; `together` the row of the first message of its
-    MQ group, its own without.
+    Parameters: `row` of the run's plan; `queue` and `msg_key` of the original; `discarded`, `copied` or moved;
+    `there` the local queue it went to and `key_there` its identity as it was put there, blank if that queue cannot be
+    browsed; `expiry` tenths of a second it had at `seen_at`; `report` its MQRO_* options; `together` the row of the
+    first message of its MQ group, its own without.
     """
 
     row: int
@@ -34,6 +34,7 @@ class Done:
     seen_at: datetime
     report: int
     together: int
+    copied: bool = False
 
 
 class UndoChoice(NamedTuple):
@@ -62,13 +63,15 @@ def undo_choices(
     parted = {one.together for one, action in zip(done, actions, strict=True) if action.refused}
     expected: Counter[MessageOnQueue] = Counter()
     for one, alone in zip(done, actions, strict=True):
-        action = Action.PARTED if alone is Action.RETURN and one.together in parted else alone
+        action = Action.PARTED if alone in {Action.RETURN, Action.WITHDRAW} and one.together in parted else alone
         home = (one.queue, one.msg_key)
         yield one, UndoChoice(action, expected[home] if action is Action.RESTORE else 0)
         expected[home] += action.puts_back or action is Action.PRESENT
 
 
 def _action(one: Done, there: Counter[MessageOnQueue], now: datetime, hidden: Set[str]) -> Action:
+    if one.copied:
+        return _of_copy(one, there, hidden)
     home, away = (one.queue, one.msg_key), (one.there, one.key_there)
     if one.there and away != home and there[away] > 0:
         if one.report & MQRO_COD:
@@ -79,6 +82,22 @@ def _action(one: Done, there: Counter[MessageOnQueue], now: datetime, hidden: Se
         there[home] -= 1
         return Action.PRESENT
     return _not_seen(one, now, hidden)
+
+
+def _of_copy(one: Done, there: Counter[MessageOnQueue], hidden: Set[str]) -> Action:
+    """Rule 12."""
+    home, away = (one.queue, one.msg_key), (one.there, one.key_there)
+    if not one.there:
+        return Action.UNPROVABLE
+    if not there[away]:
+        return Action.HIDDEN if one.there in hidden else Action.CONSUMED
+    if not there[home]:
+        return Action.HIDDEN if one.queue in hidden else Action.LAST
+    if one.report & MQRO_COD:
+        return Action.CONFIRMS
+    there[away] -= 1
+    there[home] -= 1
+    return Action.WITHDRAW
 
 
 def _not_seen(one: Done, now: datetime, hidden: Set[str]) -> Action:

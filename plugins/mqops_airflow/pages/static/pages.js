@@ -3,6 +3,7 @@
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
+//   data-copies="id"                       a button that copies the text of that element
 //   data-submits                           a list whose choice submits its form
 "use strict";
 
@@ -102,6 +103,20 @@
 
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+  });
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button[data-copies]");
+    if (!button) return;
+    const source = document.getElementById(button.dataset.copies);
+    const status = document.getElementById("said");
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      said(status, "Copied.");
+    } catch {
+      window.getSelection().selectAllChildren(source);
+      said(status, "Selected: copy it with the keyboard.");
+    }
   });
 
   // Airflow's frame may not open another page in the window. A link of the window's own document may.

@@ -1,0 +1,26 @@
+"""The mover's port of a copy: messages are browsed, and what was browsed is put. Nothing is taken from a queue."""
+
+from __future__ import annotations
+
+from mqops.act.core.lanes import Row
+from mqops.act.core.port import Taken
+from mqops.act.mover_port import has_transmission_header, without_dlh
+from mqops.act.set_context_port import SetContextPort
+from mqwire import constants as c
+
+
+class CopyPort(SetContextPort):
+    """`SetContextPort` whose messages stay where they are. The copy has the original's identifiers and context."""
+
+    work = "a copy"
+
+    def take(self, row: Row, *, careful: bool) -> Taken | None:
+        """The message as it is on its queue; None if it is not there. `careful` has no meaning where nothing is got."""
+        return next((got for got in self._with_ids_of(row, row.queue) if got.key == row.msg_key), None)
+
+    def put(self, row: Row, taken: Taken) -> int:
+        """See `Port`."""
+        md, body = without_dlh(taken) if row.strips_header else (taken.md, taken.body)
+        if has_transmission_header(md, body):
+            return c.MQRC_FORMAT_ERROR
+        return super().put(row, Taken(md=md, body=body, key=taken.key))

@@ -1,0 +1,206 @@
+"""What a dead-letter queue is made of and what the rules table would do with it: from the lake, nothing is browsed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mqops.decide.on_snapshot import Recorded, SnapshotDecision
+from mqops.errors import LakeError
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder, folder_of
+from mqops.look.history import with_runs
+from mqops.look.message import TableFrom
+from mqops.look.runs import list_runs
+from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
+from mqops.observe.core.reasons import reason_symbol
+from mqops.rules import Table
+
+MOST_JUDGED = 50_000
+"""Messages that are read one by one where a table asks for what is in them (AGE, PROP, BODY ...)."""
+TREND = 30
+"""Runs that the growth is told of."""
+
+
+class Decided(NamedTuple):
+    """What a table does with messages of a group: the decision, the line of the rule (None: no rule), how many."""
+
+    decision: SnapshotDecision
+    line: int | None
+    messages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterGroup:
+    """Messages of one reason, destination and application. Parameters: `growth` since the record before; `ages` name →
+    messages; `decided` the largest first, empty where no table judges them."""
+
+    group: Group
+    messages: int
+    bytes: int
+    growth: int
+    ages: Mapping[str, int]
+    decided: tuple[Decided, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        return {
+            **self.group._asdict(),
+            **{"messages": self.messages, "bytes": self.bytes, "growth": self.growth, "ages": dict(self.ages)},
+            "decided": [
+                {"what": str(one.decision), "line": one.line, "messages": one.messages} for one in self.decided
+            ],
+        }
+
+
+class Count(NamedTuple):
+    """How many messages a run found. Parameters: `at` ISO 8601 UTC."""
+
+    at: str
+    messages: int
+    run: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetters:
+    """A queue by its last record.
+
+    Parameters: `groups` the largest first; `trend` the last runs, oldest first; `rules_source` the table that judged,
+    "" for none; `judged` messages that it judged; `problem` why it judged none, in words.
+    """
+
+    anatomy: QueueAnatomy
+    groups: tuple[DeadLetterGroup, ...]
+    trend: tuple[Count, ...] = ()
+    rules_source: str = ""
+    judged: int = 0
+    problem: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object."""
+        queue = self.anatomy
+        return {
+            **{"queue_manager": queue.queue_manager, "queue": queue.queue, "run": queue.run},
+            **{"observed_at": queue.observed_at, "messages": queue.messages, "oldest": queue.oldest},
+            "since": {"run": queue.since[0], "observed_at": queue.since[1]},
+            "growth": sum(queue.growth.values()),
+            "groups": [one.to_json() for one in self.groups],
+            "trend": [one._asdict() for one in self.trend],
+            **{"rules_source": self.rules_source, "judged": self.judged, "problem": self.problem},
+        }
+
+
+def dead_letter_queues(lake: Path, queue_manager: str = "") -> list[QueueAnatomy]:
+    """The last record of each queue that has had dead letters, the fullest first.
+
+    Parameters: `queue_manager` "" for all.
+
+    Raises:
+        LakeError: a record cannot be read.
+    """
+    names = [queue_manager] if queue_manager else with_runs(lake)
+    return sorted(
+        (record for name in names for record in _records(folder_of(lake, name))),
+        key=lambda one: (-one.messages, one.queue_manager, one.queue),
+    )
+
+
+def _records(folder: Path) -> Iterator[QueueAnatomy]:
+    for path in sorted((folder / "anatomy").glob("*.json")):
+        try:
+            yield QueueAnatomy.from_json(read_json(path))
+        except (KeyError, TypeError) as error:
+            raise LakeError(f"{path} is not what mqops wrote: {error!r}") from error
+
+
+def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, problem: str = "") -> DeadLetters:
+    """What is known of a queue.
+
+    Parameters: `anatomy` its last record; `table` that judges its messages, None for none; then `problem` says why.
+
+    Raises:
+        LakeError: a file of the lake cannot be read.
+    """
+    judged: Mapping[Group, tuple[Decided, ...]] = {}
+    if table is None:
+        problem = problem or f"The estate names no rules table for {anatomy.queue_manager}"
+    elif not anatomy.run:
+        problem = "The last look at this queue made no run, so there is no snapshot to judge"
+    else:
+        run = RunFolder.at(lake, anatomy.queue_manager, anatomy.run)
+        if any(run.snapshot.glob("*.parquet")):
+            judged = _judged(run.path, anatomy.queue, _Keyed(table.table))
+        else:
+            problem = f"The snapshot of run {anatomy.run} was removed, so the table cannot judge it"
+    groups = tuple(_groups(anatomy, judged))
+    return DeadLetters(
+        anatomy=anatomy,
+        groups=groups,
+        trend=_trend(lake, anatomy),
+        rules_source=table.source if table and judged else "",
+        judged=sum(one.messages for decided in judged.values() for one in decided),
+        problem=problem,
+    )
+
+
+def _trend(lake: Path, anatomy: QueueAnatomy) -> tuple[Count, ...]:
+    runs = list_runs(lake, queue_manager=anatomy.queue_manager)
+    found = [
+        Count(one.at, one.messages, one.run) for one in runs if one.queue == anatomy.queue and one.workflow != "undo"
+    ]
+    return tuple(reversed(found[:TREND]))
+
+
+def _groups(anatomy: QueueAnatomy, judged: Mapping[Group, tuple[Decided, ...]]) -> Iterator[DeadLetterGroup]:
+    ages: dict[Group, Counter[str]] = {}
+    size: Counter[Group] = Counter()
+    for cell in anatomy.cells:
+        ages.setdefault(cell.group, Counter())[cell.age] += cell.messages
+        size[cell.group] += cell.bytes
+    numbers = anatomy.groups()
+    for group in sorted({*numbers, *anatomy.growth}, key=lambda one: (-numbers[one], one)):
+        yield DeadLetterGroup(
+            group=group,
+            messages=numbers[group],
+            bytes=size[group],
+            growth=anatomy.growth.get(group, 0),
+            ages=dict(ages.get(group, {})),
+            decided=judged.get(group, ()) if group != OTHERS else (),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Keyed:
+    """A table as a key: its text says all."""
+
+    table: Table = field(compare=False)
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", self.table.digest)
+
+
+@lru_cache(maxsize=32)
+def _judged(run: Path, queue: str, table: _Keyed) -> dict[Group, tuple[Decided, ...]]:
+    """Group → what the table decides. A snapshot never changes, so the answer holds. Raises `LakeError`."""
+    recorded = Recorded.of(run)
+    decide = recorded.decision_by(table.table)
+    found: dict[Group, Counter[tuple[SnapshotDecision, int | None]]] = {}
+    for one in recorded.alike(*table.table.questions, most=MOST_JUDGED):
+        if one.message["queue"] == queue:
+            found.setdefault(_group(one.message), Counter())[decide(one.message)] += one.messages
+    return {
+        group: tuple(Decided(*what, number) for what, number in decisions.most_common())
+        for group, decisions in found.items()
+    }
+
+
+def _group(message: Mapping[str, Any]) -> Group:
+    reason = message["dlh_reason"]
+    symbol = NO_DLH if reason is None else reason_symbol(reason)
+    origin = (message["dlh_dest_q"] or "", message["dlh_dest_q_mgr"] or "", message["put_appl_name"])
+    return Group(symbol, *origin)

@@ -1,0 +1,114 @@
+"""When the recorded messages of a queue manager expire, by the hour: from the newest snapshot of each queue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.look.runs import list_runs
+from mqwire.constants import MQEI_UNLIMITED
+
+SLOT = 900
+"""Seconds of a slot: every zone of the world is that apart from UTC, or a multiple of it."""
+
+
+class Slots(NamedTuple):
+    """A queue of a snapshot. Parameters: `by_slot` seconds since 1970 where a slot begins → messages that expire in it;
+    `never` messages without expiry."""
+
+    by_slot: Mapping[int, int]
+    never: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueForecast:
+    """A queue as its newest snapshot has it. Parameters: `at` of the snapshot; `past` messages whose time is over by
+    now; `before` those that expire before the limit, `later` those behind it."""
+
+    queue: str
+    run: str
+    at: str
+    past: int
+    before: int
+    later: int
+    never: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """Parameters: `limit` such as the next 08:00; `hours` beginning of an hour → messages of all queues."""
+
+    limit: datetime
+    queues: tuple[QueueForecast, ...]
+    hours: Mapping[datetime, int]
+
+
+def next_time(now: datetime, at: time) -> datetime:
+    """The next moment with this time of day, in the zone of `now`."""
+    found = now.replace(hour=at.hour, minute=at.minute, second=0, microsecond=0)
+    return found if found > now else found + timedelta(days=1)
+
+
+def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, hours: int = 24) -> Forecast:
+    """What expires, by what the lake has. Nothing is browsed; messages that left their queue since are still counted.
+
+    Parameters: `limit` to the quarter of an hour; `hours` that are told one by one.
+
+    Raises:
+        LakeError: a snapshot cannot be read.
+    """
+    begin, end = int(now.timestamp()), int(limit.timestamp())
+    first = now.replace(minute=0, second=0, microsecond=0)
+    by_hour = dict.fromkeys((first + timedelta(hours=one) for one in range(hours)), 0)
+    found, done = [], set[str]()
+    for line in list_runs(lake, queue_manager=queue_manager):
+        queues = [one for one in line.queue.split(",") if one not in done]
+        folder = RunFolder.at(lake, queue_manager, line.run)
+        if line.workflow == "undo" or not queues or not folder.observe_json.exists() or not folder.snapshot.is_dir():
+            continue
+        slots = _slots(folder.snapshot)
+        for queue in queues:
+            done.add(queue)
+            one = slots.get(queue, Slots({}, 0))
+            found.append(_queue(queue, line.run, line.at, one, begin=begin, end=end))
+            for slot, number in one.by_slot.items():
+                hour = datetime.fromtimestamp(slot, UTC).replace(minute=0)
+                if slot + SLOT > begin and hour in by_hour:
+                    by_hour[hour] += number
+    return Forecast(limit=limit, queues=tuple(sorted(found, key=lambda one: (-one.before, one.queue))), hours=by_hour)
+
+
+def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int) -> QueueForecast:
+    past = sum(number for slot, number in slots.by_slot.items() if slot + SLOT <= begin)
+    later = sum(number for slot, number in slots.by_slot.items() if slot >= end)
+    before = sum(slots.by_slot.values()) - past - later
+    return QueueForecast(queue=queue, run=run, at=at, past=past, before=before, later=later, never=slots.never)
+
+
+@lru_cache(maxsize=256)
+def _slots(snapshot: Path) -> dict[str, Slots]:
+    """Queue → when its messages expire. A snapshot never changes. Raises `LakeError`."""
+    counts: dict[str, Counter[int]] = {}
+    never: Counter[str] = Counter()
+    for batch in read_parquet(snapshot, ("queue", "expiry", "observed_at")):
+        observed = pc.cast(pc.cast(batch.column("observed_at"), pa.timestamp("s", "UTC"), safe=False), pa.int64())
+        at = pc.add(observed, pc.cast(pc.divide(batch.column("expiry"), 10), pa.int64()))
+        slot = pc.multiply(pc.divide(at, SLOT), SLOT)
+        unlimited = pc.equal(batch.column("expiry"), MQEI_UNLIMITED)
+        table = pa.table({"queue": batch.column("queue"), "slot": pc.if_else(unlimited, None, slot)})
+        for row in table.group_by(["queue", "slot"]).aggregate([([], "count_all")]).to_pylist():
+            if row["slot"] is None:
+                never[row["queue"]] += row["count_all"]
+            else:
+                counts.setdefault(row["queue"], Counter())[row["slot"]] += row["count_all"]
+    return {queue: Slots(counts.get(queue, {}), never[queue]) for queue in {*counts, *never}}

@@ -1,0 +1,144 @@
+"""A rules table as runs have used it: what each rule was chosen for, its versions, and what two of them differ in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mqops.decide.on_snapshot import Recorded, SnapshotDecision
+from mqops.errors import LakeError
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.look.core.run_state import RunLine
+from mqops.look.runs import list_runs
+from mqops.rules import Rule, Table
+
+WORKFLOW = "dlq_rules"
+MOST_RUNS = 50
+"""Newest runs that are looked at."""
+MOST_COMPARED = 50_000
+"""Messages that are compared one by one where a table asks for what is in them."""
+
+
+class RuleHits(NamedTuple):
+    """A rule and the messages that it was chosen for. Parameters: `by_run` in the order of `RulesInUse.runs`."""
+
+    rule: Rule
+    messages: int
+    by_run: tuple[int, ...]
+
+
+class Version(NamedTuple):
+    """A table as runs read it. Parameters: `at` and `run` of its newest use; `runs` that used it."""
+
+    digest: str
+    text: str
+    at: str
+    run: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesInUse:
+    """Parameters: `runs` that were proved, oldest first; `hits` of each rule, in the order of the table; `versions` the
+    newest first."""
+
+    runs: tuple[RunLine, ...]
+    hits: tuple[RuleHits, ...]
+    versions: tuple[Version, ...]
+
+    @property
+    def never(self) -> tuple[Rule, ...]:
+        """The rules that were chosen for no message."""
+        return tuple(one.rule for one in self.hits if not one.messages)
+
+
+class Difference(NamedTuple):
+    """Messages with the same old and new decision, and the lines of the rules (None: no rule)."""
+
+    old: SnapshotDecision
+    old_line: int | None
+    new: SnapshotDecision
+    new_line: int | None
+    messages: int
+
+
+def rules_in_use(lake: Path, queue_manager: str, table: Table) -> RulesInUse:
+    """What the newest runs of the dead-letter workflow tell of a table. Rules are known again by their keys.
+
+    Raises:
+        LakeError: a file of a run cannot be read.
+    """
+    lines = list_runs(lake, queue_manager=queue_manager, workflow=WORKFLOW)[:MOST_RUNS]
+    proved = tuple(reversed([one for one in lines if one.proved_at]))
+    counts = [_hits(*_file(lake, one, "summary_json")) for one in proved]
+    hits = []
+    for rule in table.rules:
+        by_run = tuple(count.get(rule.key, 0) for count in counts)
+        hits.append(RuleHits(rule, sum(by_run), by_run))
+    return RulesInUse(runs=proved, hits=tuple(hits), versions=_versions(lake, lines))
+
+
+def differences(run: RunFolder, old: Table, new: Table) -> tuple[int, tuple[Difference, ...]]:
+    """How many messages of a run's snapshot were compared, and those that two tables handle differently, largest first.
+
+    Where a table asks for what is in the messages, no more than the first `MOST_COMPARED` are compared.
+
+    Raises:
+        SettingsError: the run has no snapshot.
+        LakeError: it cannot be read.
+    """
+    recorded = Recorded.of(run.path)
+    by_old, by_new = recorded.decision_by(old), recorded.decision_by(new)
+    found: Counter[tuple[SnapshotDecision, int | None, SnapshotDecision, int | None]] = Counter()
+    compared = 0
+    for one in recorded.alike(*old.questions, *new.questions, most=MOST_COMPARED):
+        compared += one.messages
+        before, after = by_old(one.message), by_new(one.message)
+        if before[0] != after[0]:
+            found[(*before, *after)] += one.messages
+    return compared, tuple(Difference(*key, number) for key, number in found.most_common())
+
+
+def _versions(lake: Path, lines: Sequence[RunLine]) -> tuple[Version, ...]:
+    found: dict[str, Version] = {}
+    for line in lines:
+        digest, text = _table(*_file(lake, line, "plan_json"))
+        before = found.get(digest)
+        if before is None:
+            found[digest] = Version(digest, text, line.at, line.run, 1)
+        else:
+            found[digest] = before._replace(runs=before.runs + 1)
+    return tuple(found.values())
+
+
+def _file(lake: Path, line: RunLine, name: str) -> tuple[Path, int]:
+    """A file of a run and when it was written."""
+    path: Path = getattr(RunFolder.at(lake, line.queue_manager, line.run), name)
+    return path, path.stat().st_mtime_ns if path.exists() else 0
+
+
+@lru_cache(maxsize=1024)
+def _hits(path: Path, _written: int) -> Mapping[str, int]:
+    """Rule key → messages that it was chosen for."""
+    found: Counter[str] = Counter()
+    for rule in _content(path).get("rules", ()):
+        found[rule["rule_key"]] += rule["planned"]
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _table(path: Path, _written: int) -> tuple[str, str]:
+    plan = _content(path)
+    return str(plan.get("table_digest", "")), str(plan.get("table_text", ""))
+
+
+def _content(path: Path) -> dict[str, Any]:
+    found = read_json(path) if path.exists() else {}
+    if not isinstance(found, dict):
+        raise LakeError(f"{path} is not what mqops wrote")
+    return found

@@ -1,0 +1,63 @@
+"""The quality runs of a queue manager, from RUN/quality/quality.json of each."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from mqops.errors import LakeError
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder, folder_of
+from mqops.quality.summary import CheckResult, QualitySummary
+
+MOST_RUNS = 30
+"""Newest runs that a trend is told of."""
+
+
+class CheckTrend(NamedTuple):
+    """A check of a suite. Parameters: `last` its newest result; `failed` messages that failed it in each run, oldest
+    first, None where a run has no such number."""
+
+    last: CheckResult
+    failed: tuple[int | None, ...]
+
+
+def quality_runs(lake: Path, queue_manager: str) -> list[QualitySummary]:
+    """The newest runs, the newest first. Raises `LakeError`."""
+    found = [_summary(path, path.stat().st_mtime_ns) for path in _files(folder_of(lake, queue_manager) / "runs")]
+    return sorted(found, key=lambda one: one.checked_at, reverse=True)
+
+
+def trends(runs: list[QualitySummary]) -> list[CheckTrend]:
+    """The checks of these runs, those first whose newest result is not met. Parameters: `runs` the newest first."""
+    newest: dict[tuple[str, str], CheckResult] = {}
+    counts = []
+    for run in runs:
+        by_check = {(one.suite, one.expectation): one for one in run.checks}
+        newest = {**by_check, **newest}
+        counts.append({key: one.failed for key, one in by_check.items()})
+    counts.reverse()
+    found = [CheckTrend(one, tuple(count.get(key) for count in counts)) for key, one in newest.items()]
+    return sorted(found, key=lambda one: (one.last.met, one.last.suite, one.last.expectation))
+
+
+def dag_run(lake: Path, summary: QualitySummary) -> tuple[str, str]:
+    """DAG id and run id of a quality run in Airflow, blank for one of the command line. Raises `LakeError`."""
+    path = RunFolder.at(lake, summary.queue_manager, summary.run).handed_on_json
+    known = read_json(path) if path.exists() else {}
+    return str(known.get("dag_id", "")), str(known.get("run_id", ""))
+
+
+def _files(runs: Path) -> list[Path]:
+    """The newest summaries. Their time is that of the check: each is written once."""
+    there = list(runs.glob("*/quality/quality.json"))
+    return sorted(there, key=lambda path: path.stat().st_mtime_ns, reverse=True)[:MOST_RUNS]
+
+
+@lru_cache(maxsize=512)
+def _summary(path: Path, _written: int) -> QualitySummary:
+    try:
+        return QualitySummary.from_json(read_json(path))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LakeError(f"{path} is not what mqops wrote: {error!r}") from error

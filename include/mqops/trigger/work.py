@@ -1,0 +1,87 @@
+"""What becomes of the trigger messages of an initiation queue: a run, or the dead-letter queue.
+
+1. A message is browsed, its run is started, and then it is got and the get is committed. If the process dies between,
+   the message is still there, and its run id tells that the run is there (law 3). So it is handled at least once, and
+   nothing is started twice.
+2. What starts nothing is got and put on the dead-letter queue in one unit of work.
+3. What cannot be dead-lettered stays. It keeps no other message from its run.
+4. Only the messages that are there at the beginning are handled: who comes later is told of by the monitor.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from mqops.clock import utc
+from mqops.errors import LOST_CONNECTION, MqopsError, PermanentMQError, SettingsError
+from mqops.mq.inquire import depth
+from mqops.mq.session import RawMessage, Session
+from mqops.printable import printable
+from mqops.trigger.core.trigger_message import Unusable
+from mqops.trigger.dead_letter import put_dead_letter
+from mqwire import constants as c
+from mqwire.names import feedback_name
+
+OPEN_OPTIONS = c.MQOO_BROWSE | c.MQOO_INPUT_SHARED | c.MQOO_SAVE_ALL_CONTEXT | c.MQOO_FAIL_IF_QUIESCING
+_ALWAYS = c.MQGMO_FAIL_IF_QUIESCING | c.MQGMO_PROPERTIES_FORCE_MQRFH2
+"""Message properties come as the MQRFH2 they travel in, so that a dead letter is the whole message."""
+BROWSE = _ALWAYS | c.MQGMO_NO_SYNCPOINT | c.MQGMO_BROWSE_NEXT
+GET = _ALWAYS | c.MQGMO_SYNCPOINT | c.MQGMO_MSG_UNDER_CURSOR
+
+_log = logging.getLogger(__name__)
+
+
+def handle_messages(
+    session: Session,
+    queue: str,
+    start: Callable[[RawMessage], Unusable | None],
+    *,
+    now: Callable[[], datetime] = utc,
+) -> Iterator[MqopsError]:
+    """Handle the trigger messages of an initiation queue, in its order. Yields why a message has to stay there.
+
+    Parameters: `start` starts the run of a message, or says why it starts none; `now` the clock, UTC.
+
+    Raises:
+        MQError: the queue cannot be read, or the connection is lost. What was handled is.
+    """
+    handle = session.open(queue, OPEN_OPTIONS)
+    try:
+        for _ in range(depth(session, queue)):
+            seen = session.get(handle, BROWSE, name=queue)
+            if seen is None:
+                return
+            unusable = start(seen)
+            if (got := _get(session, handle, queue)) is None:
+                continue  # another program has it
+            try:
+                if unusable is not None:
+                    _log_dead_letter(queue, put_dead_letter(session, handle, queue, got, unusable, at=now()), unusable)
+                session.commit()
+            except (PermanentMQError, SettingsError) as error:
+                if isinstance(error, PermanentMQError) and error.reason in LOST_CONNECTION:
+                    raise
+                session.backout()
+                _log.error("a trigger message of %s waits: %s", printable(queue), printable(error))
+                yield error
+    finally:
+        session.close(handle)
+
+
+def _get(session: Session, handle: int, queue: str) -> RawMessage | None:
+    """The message that was browsed last, under syncpoint."""
+    try:
+        return session.get(handle, GET, name=queue)
+    except PermanentMQError as error:
+        if error.reason != c.MQRC_NO_MSG_UNDER_CURSOR:
+            raise
+        return None
+
+
+def _log_dead_letter(queue: str, target: str, unusable: Unusable) -> None:
+    """Log that a trigger message of `queue` goes to `target`, or that it is dropped (`mqops.trigger.dead_letter`)."""
+    where = f"goes to {target}" if target else "is dropped, because it is for the dead-letter queue itself"
+    why = f"{feedback_name(unusable.reason)}: {unusable.why}"
+    _log.error("trigger message of %s %s: %s", printable(queue), printable(where), printable(why))

@@ -1,0 +1,29 @@
+"""Behind the work of a run: triggering of the workflow's DEPTH queues is switched on again (`mqops.trigger.depth`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mqops.printable import printable
+from mqops_airflow.reach import connection_for
+from mqops_airflow.workplace import estate_file
+
+
+def trigger_again(log: Any, queue_manager: str, workflow: str) -> None:
+    """Switch it on where the estate says DEPTH.
+
+    Raises:
+        MQError: a queue cannot be set. What the run has done stays done: clear the task when the cause is mended.
+    """
+    from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+    from mqops.trigger.depth import switch_on  # noqa: PLC0415
+
+    estate = estate_file()
+    settings = estate.estate.queue_managers.get(queue_manager)
+    triggers = {name: section.trigger or "" for name, section in settings.triggered()} if settings else {}
+    if settings is None or not triggers.get(workflow, "").startswith("DEPTH"):
+        return
+    with connect(connection_for(queue_manager, estate)) as session:
+        queues = switch_on(session, queue_manager, settings, workflow)
+    for queue in queues:
+        log.info("%s: triggering is on again (TRIGTYPE(DEPTH))", printable(queue))

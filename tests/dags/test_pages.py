@@ -1,0 +1,114 @@
+"""The pages on Airflow's real API application: who may see them, headers, and hostile names in them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mq_support import DLQ, create, dead_letter
+
+from mqops_airflow.pages.table import PAGES
+from mqops_airflow.roles import ROLES
+
+ASK = Path(__file__).with_name("pages_by_hand.py")
+HOSTILE = "<script>alert(1)</script>"
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1: {connection: mq_test, dlq_rules: {rules: qm1.rules}}
+  GONE: {connection: mq_gone, dlq_rules: {rules: qm1.rules}}
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) -> dict[str, Any]:
+    """What Airflow answers to everybody, asked by one process."""
+    folder = tmp_path_factory.mktemp("pages")
+    manager = create(folder / "queue_managers", "QM1", f"ALTER QLOCAL({DLQ}) MAXDEPTH(3)\nDEFINE QLOCAL(A)\n")
+    manager.put(DLQ, [dead_letter("A", b"x")] * 3)
+    (folder / "estate.yaml").write_text(ESTATE)
+    (folder / "qm1.rules").write_text("ACTION(RETRY)\n")
+    (folder / "airflow").mkdir()
+    shutil.copy(airflow_database, folder / "airflow" / "airflow.db")
+    runs = folder / "lake" / "QM1" / "runs"
+    runs.mkdir(parents=True, mode=0o700)
+    (folder / "lake").chmod(0o700)
+    (folder / "lake" / "QM1").chmod(0o700)
+    run = runs / "hostile"
+    run.mkdir(mode=0o700)
+    observed = {"observed_at": "2026-01-02T03:04:05Z", "messages": 7, "queues": [{"queue": HOSTILE}]}
+    (run / "observe.json").write_text(json.dumps(observed))
+    environment = {
+        **os.environ,
+        "AIRFLOW_HOME": str(folder / "airflow"),
+        "MQOPS_ESTATE": str(folder / "estate.yaml"),
+        "AIRFLOW__CORE__AUTH_MANAGER": "mqops_airflow.roles.RolesAuthManager",
+        "AIRFLOW_CONN_MQ_TEST": json.dumps(
+            {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+        ),
+    }
+    environment.pop("MQOPS_LAKE", None)
+    done = subprocess.run([sys.executable, str(ASK)], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    found: dict[str, Any] = json.loads((folder / "airflow" / "answers.json").read_text())
+    return found
+
+
+def test_every_route_wants_a_login(answers: dict[str, Any]) -> None:
+    assert {f"/mqops{page.path}" for page in PAGES} <= set(answers["routes"])
+    assert {path: answers["nobody"][path]["status"] for path in answers["routes"]} == dict.fromkeys(
+        answers["routes"], 401
+    )
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_sees_the_pages(answers: dict[str, Any], role: str) -> None:
+    assert {name: answers[role][f"/mqops/{name}"]["status"] for name in ("estate", "estate/live")} == {
+        "estate": 200,
+        "estate/live": 200,
+    }
+
+
+def test_without_the_right_every_page_refuses(answers: dict[str, Any]) -> None:
+    pages = [path for path in answers["routes"] if "/static/" not in path and path != "/mqops/"]
+    assert {path: answers["none"][path]["status"] for path in pages} == dict.fromkeys(pages, 403)
+    assert answers["viewer"]["/mqops/estate?queue_manager=OTHER"]["status"] == 403
+
+
+def test_the_browser_is_told_what_it_may_do(answers: dict[str, Any]) -> None:
+    for role in ("nobody", "none", "viewer"):
+        for path, answer in answers[role].items():
+            policy = answer["headers"]["content-security-policy"]
+            assert "default-src 'none'" in policy, path
+            assert "unsafe-inline" not in policy or "data_docs" in path, path
+            assert answer["headers"]["x-content-type-options"] == "nosniff", path
+            assert "no-store" in answer["headers"]["cache-control"] or "/static/" in path, path
+
+
+def test_the_estate_says_what_is_wrong(answers: dict[str, Any]) -> None:
+    text = answers["viewer"]["/mqops/estate"]["text"]
+    assert f"{DLQ} is 100 % full" in text
+    assert "The queue manager does not answer: there is no Airflow connection &#39;mq_gone&#39;" in text
+    assert "No figures are known: the queue manager has not answered so far." in text
+
+
+def test_names_of_others_are_text(answers: dict[str, Any]) -> None:
+    text = answers["viewer"]["/mqops/estate"]["text"]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    for answer in answers["viewer"].values():
+        assert HOSTILE not in answer["text"]
+
+
+def test_the_menu_entry_and_the_tabs_lead_to_routes(answers: dict[str, Any]) -> None:
+    views = answers["views"]
+    assert {view["destination"] for view in views} >= {"nav", "dag", "dag_run", "task_instance"}
+    assert {view["href"].partition("?")[0] for view in views} <= set(answers["routes"])
+    for view in views:
+        if icon := view.get("icon"):
+            assert answers["viewer"][icon]["status"] == 200

@@ -1,0 +1,228 @@
+"""The pages Dead letters, Messages and Triggers: routes on Airflow's own login, over the lake of genuine runs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from mq_support import DLQ, create, dead_letter
+
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.quality.summary import CheckResult, QualitySummary
+from mqops.rules import parse
+from mqwire.folder import folder
+from mqwire.rfh2 import MQRFH2
+
+MARKUP = "<script>alert(1)</script>"
+RULES = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(A)\n"
+ADDRESSES = (
+    "/dead_letters",
+    "/messages",
+    "/messages?reason=MQRC_Q_FULL",
+    "/triggers",
+    "/triggers?queue=TRIGGERED",
+    "/rules",
+    "/expiry",
+)
+ROLES = ("viewer", "operator", "approver", "admin")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A client of the pages, over a lake with two runs and a message whose every text is markup."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield _site(tmp_path_factory.mktemp("pages"), patch)
+
+
+def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
+    home, lake = base / "queue_managers", base / "lake"
+    home.mkdir()
+    (base / "t.rules").write_text(RULES)
+    section = {"connection": "mq_qm1", "reveal": ["viewer"], "dlq_rules": {"rules": "t.rules"}}
+    (base / "estate.yaml").write_text(json.dumps({"lake": str(lake), "queue_managers": {"QM1": section}}))
+    patch.setenv("MQLITE_HOME", str(home))
+    patch.setenv("MQOPS_ESTATE", str(base / "estate.yaml"))
+    patch.setenv("MQOPS_LAKE", str(lake))
+    patch.setenv("AIRFLOW_CONN_MQ_QM1", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "QM1"}}))
+    patch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "mqops_airflow.roles.RolesAuthManager")
+    patch.setenv(
+        "AIRFLOW__API_AUTH__JWT_SECRET",
+        "a secret of this test, which is long enough for a signature by HMAC and SHA-512",
+    )
+    manager = create(
+        home,
+        mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) PUT(DISABLED)\nDEFINE QLOCAL(TRIGGERED) TRIGGER INITQ(NONE)\n",
+    )
+    usr = folder("usr", {"note": MARKUP, "country": "DE"})
+    hostile = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(usr).pack() + MARKUP.encode()
+    manager.put(DLQ, [dead_letter("FULL", b"IBAN DE89"), dead_letter("PAY.IN", b"moved"), ({"Expiry": 36000}, b"soon")])
+    for text in ("DESTQ(FULL) ACTION(RETRY)\n", RULES):
+        request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
+        run, plan = plan_run(DEAD_LETTERS, request)
+        carry_out(DEAD_LETTERS, request, run, plan)
+        names = {"inner": ("MQHRF2", 546, 1208), "PutApplName": MARKUP[:28], "UserIdentifier": "<b>u</b>"}
+        manager.put(DLQ, [dead_letter("<img src=x>", hostile, dest_q_mgr="<b>QM</b>", **names)])
+    from airflow import settings  # noqa: PLC0415
+    from airflow.api_fastapi.app import create_auth_manager, get_auth_manager  # noqa: PLC0415
+    from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
+    from airflow.models.revoked_token import RevokedToken  # noqa: PLC0415
+    from fastapi.testclient import TestClient  # noqa: PLC0415
+
+    from mqops_airflow.pages.routes import application  # noqa: PLC0415
+
+    RevokedToken.__table__.create(settings.engine, checkfirst=True)  # what a check of a login reads
+    create_auth_manager()
+    _quality(lake, run.run)
+    client = TestClient(application(), raise_server_exceptions=False)
+
+    def get(address: str, role: str = "viewer", name: str = "") -> Any:
+        headers = {}
+        if role:
+            user = SimpleAuthManagerUser(username=name or role, role=role)
+            headers["Authorization"] = f"Bearer {get_auth_manager().generate_jwt(user)}"
+        return client.get(address, headers=headers)
+
+    return get
+
+
+def _quality(lake: Path, run: str) -> None:
+    """The summary and the table of failures of a quality run, as one writes them."""
+    folder_of = lake / "QM1" / "runs" / run / "quality"
+    (folder_of / "failures").mkdir(parents=True)
+    row = {"queue_manager": "QM1", "queue": DLQ, "position": 0, "msg_key": "k", "msg_id": "00" * 24, "suite": "s"}
+    row |= {"expectation": "e", "severity": "critical", "tolerated": False, "observed": MARKUP}
+    pq.write_table(pa.Table.from_pylist([row]), folder_of / "failures" / "part.parquet")
+    check = CheckResult(
+        suite="s",
+        expectation="e",
+        expect="in",
+        columns=("format",),
+        severity="critical",
+        met=False,
+        checked=3,
+        failed=1,
+    )
+    failed = {"critical": 1, "warning": 0, "info": 0}
+    summary = QualitySummary(
+        run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=(check,),
+        failures=str(folder_of / "failures"), checked_at="2026-01-01T00:00:00+00:00",
+    )  # fmt: skip
+    (folder_of / "quality.json").write_text(json.dumps(summary.to_json()))
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_route_wants_a_login_and_a_right(site: Any, address: str) -> None:
+    assert site(address, "").status_code == 401
+    assert site(address, "nobody").status_code == 403
+    assert [site(address, role).status_code for role in ROLES] == [200] * 4
+    assert site(f"{address}{'&' if '?' in address else '?'}queue_manager=OTHER").status_code == 403
+
+
+def test_dead_letters_are_shown_by_group_with_what_the_table_would_do(site: Any) -> None:
+    text = site("/dead_letters").text
+    assert "line 1</a>: RETRY to FULL@QM1" in text
+    assert "no rule" in text
+    assert "since run" in text
+    assert "<svg" in text
+    assert 'data-starts="qm1_dlq_rules"' in site("/dead_letters", "operator").text
+    assert "You may not start qm1_dlq_rules" in text
+
+
+def test_text_of_messages_never_becomes_markup(site: Any) -> None:
+    (link,) = [
+        unescape(one.split('"')[0])
+        for one in site("/messages?where=DESTQ('%3Cimg*')").text.split('href="')
+        if one.startswith("/messages/one")
+    ]
+    for address in ("/dead_letters", "/messages", link, "/messages?text=%3Cscript%3E", "/messages?where=%3Cscript%3E"):
+        answer = site(address)
+        assert "<script>alert" not in answer.text
+        assert "<img" not in answer.text
+        assert "<b>" not in answer.text
+        assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+    shown = site(link).text
+    assert "&lt;img src=x&gt;" in shown
+    assert "alert(1)" not in shown  # it is payload, which is masked
+
+
+def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: Any) -> None:
+    text = site("/messages?dest_q=FULL").text
+    link = unescape(next(one for one in text.split('href="') if one.startswith("/messages/one")).split('"')[0])
+    shown = site(link).text
+    for part in (
+        "MQDLH",
+        "MQRC_Q_FULL",
+        "chosen",
+        "DESTQ wants PAY*, the message has FULL",
+        "MQRC_PUT_INHIBITED",
+        "xxxx xx99",
+    ):
+        assert part in shown, part
+    assert "DE89" not in shown
+    assert "--reveal" in shown
+    refused = site(link, "operator").text
+    assert "operator may not see the payload of messages of QM1: `reveal` of QM1" in unescape(refused)
+    assert "--reveal</pre>" not in refused
+
+
+@pytest.mark.parametrize("query", ["text=IBAN", "property=usr.country&value=DE", "where=BODY('*IBAN*')"])
+def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, query: str) -> None:
+    assert "/messages/one?" in site(f"/messages?{query}").text
+    refused = site(f"/messages?{query}", "operator")
+    assert refused.status_code == 403
+    assert "/messages/one?" not in refused.text
+    assert "`reveal` of QM1" in unescape(refused.text)
+
+
+def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
+    assert "This is the last page" in site("/messages").text
+    assert "No message fits. " in site("/messages?dest_q=NOTHING").text
+    assert "Problem" in site("/messages?where=REASON(").text
+    assert "Problem" in site("/messages?msg_id=xyz").text
+    assert site("/messages/one?queue_manager=QM1&run=../../x&queue=Q&msg_id=00&position=0").status_code == 404
+    assert site("/messages/one?queue_manager=QM1&run=nothing&queue=Q&msg_id=00&position=0").status_code == 404
+
+
+def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
+    text = site("/triggers?queue=TRIGGERED").text
+    assert "fails</span>" in text
+    assert "holds</span>" in text
+    assert "DEFINE QLOCAL(NONE)" in text
+    assert 'data-copies="mqsc"' in text
+    assert "broken</span>" in text
+
+
+def test_rules_show_lint_hits_and_what_versions_differ_in(site: Any) -> None:
+    text = site("/rules").text
+    assert "DESTQ(FULL) ACTION(RETRY) RETRY(2)" in text
+    assert "the table of now" in text
+    digest = text.split("old=")[1].split("#")[0]
+    diff = site(f"/rules?old={digest}").text
+    assert "FWD to A (line 2)" in diff
+    assert site("/rules?old=nothing").status_code == 404
+
+
+def test_expiry_tells_what_ends_before_a_time(site: Any) -> None:
+    text = site("/expiry").text
+    assert DLQ in text
+    assert "before 08:00" in text
+    later = (datetime.now(UTC) + timedelta(hours=3)).strftime("%H:%M")
+    assert "<strong>1</strong> message expires before" in site(f"/expiry?before={later}").text
+    assert site("/expiry?before=x").status_code == 422
+
+
+def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:
+    text = site("/quality").text
+    assert "not met</span>" in text
+    assert "1 of 3" in text
+    assert f"msg_id={'00' * 24}" in text
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert" in text
+    assert site("/quality?run=nothing").status_code == 404

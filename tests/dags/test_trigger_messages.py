@@ -1,0 +1,97 @@
+"""The trigger of the trigger monitor, as Airflow's triggerer runs it: it tells of messages, and survives errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.triggers.base import TriggerEvent
+from mq_support import Manager, create, until
+
+from mqops_airflow import trigger_monitor
+from mqops_airflow.trigger_monitor import CONNECTION, TriggerMessages
+
+
+@pytest.fixture
+def manager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Manager:
+    monkeypatch.setattr(trigger_monitor, "FIRST_DELAY", 0.05)
+    home = tmp_path / "queue_managers"
+    connection = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_STREAM", json.dumps(connection))
+    return create(home, "QM1", "DEFINE QLOCAL(IQ) DEFPSIST(YES)")
+
+
+@asynccontextmanager
+async def events() -> AsyncIterator[AsyncIterator[TriggerEvent]]:
+    """The events of a trigger that a triggerer runs, and then cancels."""
+    trigger = TriggerMessages(queue_manager="QM1", mq_conn_id="mq_stream", queues=["IQ"])
+    fired: asyncio.Queue[TriggerEvent] = asyncio.Queue()
+
+    async def run() -> None:
+        try:
+            async for event in trigger.run():
+                await fired.put(event)
+        finally:
+            await trigger.cleanup()
+
+    async def each() -> AsyncIterator[TriggerEvent]:
+        while True:
+            yield await fired.get()
+
+    task = asyncio.create_task(run())
+    try:
+        yield each()
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def run(test: Callable[[], Any]) -> None:
+    asyncio.run(asyncio.wait_for(test(), 120))
+
+
+def served(manager: Manager) -> bool:
+    return any(
+        "IPPROCS(1)" in line for line in manager.mqlite("mqsc", "QM1", text="DISPLAY QLOCAL(IQ) IPPROCS\n").split()
+    )
+
+
+def test_it_tells_of_messages_and_leaves_them(manager: Manager) -> None:
+    async def test() -> None:
+        async with events() as fired:
+            manager.put("IQ", [({}, b"one")])
+            first = await anext(fired)
+            assert first.payload["queues"] == ["IQ"]
+            manager.put("IQ", [({}, b"two")])
+            second = await anext(fired)
+            assert second.payload[CONNECTION] == first.payload[CONNECTION]
+            assert manager.bodies("IQ") == [b"one", b"two"]
+            assert served(manager)
+        assert not served(manager), "it lets go when it is cancelled"
+
+    run(test)
+
+
+def test_it_waits_for_a_queue_manager_that_is_not_there(manager: Manager, caplog: Any) -> None:
+    away = manager.home.with_name("away")
+    shutil.move(manager.home, away)
+
+    async def test() -> None:
+        async with events() as fired:
+            await asyncio.to_thread(until, lambda: caplog.text.count("Next try in") >= 3)
+            shutil.move(away, manager.home)
+            manager.put("IQ", [({}, b"one")])
+            assert (await anext(fired)).payload["queues"] == ["IQ"]
+
+    run(test)
+
+
+def test_a_changed_estate_gets_a_trigger_of_its_own() -> None:
+    kwargs: dict[str, Any] = {"queue_manager": "QM1", "mq_conn_id": "mq_stream", "queues": ["IQ"]}
+    assert TriggerMessages(**kwargs).serialize()[1] == kwargs

@@ -1,0 +1,103 @@
+"""An evening on call, in real Airflow: expiries, poison, a full dead-letter queue, a replay whose canary is not read,
+an approval that nobody gives, an undo, and a message moved by hand. At the end the ledger accounts for each message."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pymqi
+import pytest
+from click.testing import CliRunner
+from mq_support import DLQ, Manager, dead_letter, until
+from pymqi import CMQC
+
+from mqops.cli import main
+from mqops_demo.airflow_client import RunResult
+
+QUEUES = (DLQ, "BACK.AGAIN", "APP", "APP.BOQ", "NEW.NAME", "REALLY.DEAD.QUEUE")
+
+
+def depths(manager: Manager) -> Counter[str]:
+    return Counter({queue: manager.depth(queue) for queue in QUEUES})
+
+
+def backed_out(manager: Manager, queue: str, times: int) -> None:
+    """An application gets the first message of a queue, and backs out, again and again."""
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, queue, CMQC.MQOO_INPUT_SHARED)
+        for _ in range(times):
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            connection.backout()
+        handle.close()
+
+
+def run_of_all(site: Any, dag_id: str, **form: Any) -> RunResult:
+    """A run of a DAG for all queue managers, started by an operator, whose plan an approver approves."""
+    site.client.wait_for_dag(dag_id)
+    site.client.unpause(dag_id)
+    run_id = site.as_user("operator").trigger(dag_id, queue_manager="EVENING", dry_run=False, **form)
+    return site.as_user("approver").follow(dag_id, run_id, approve=lambda _question: True)
+
+
+def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = site.manager("EVENING")
+    manager.mqsc("DEFINE QLOCAL(APP.BOQ)\nDEFINE QLOCAL(APP) BOTHRESH(2) BOQNAME(APP.BOQ)\n")
+    monkeypatch.setenv("MQLITE_HOME", str(manager.home))
+    monkeypatch.setenv("MQOPS_LAKE", str(site.folder / "lake"))
+
+    def mqops(*words: str) -> Any:
+        done = CliRunner().invoke(main, [*words, "--json"])
+        assert done.exit_code in {0, 1}, done.output
+        return json.loads(done.stdout)
+
+    secret = b"evening-secret"
+    to_replay = manager.put(
+        DLQ, [dead_letter("BACK.AGAIN", b"%s %d" % (secret, n), dest_q_mgr="EVENING") for n in range(3)]
+    )
+    (short,) = manager.put(DLQ, [dead_letter("LEAVE.IT", secret, Expiry=100)])
+    assert mqops("message", "replay", DLQ, "--all", "-m", "EVENING", "--dry-run")["plan"]["rows"] == 4
+    (poison,) = manager.put("APP", [({}, secret)])
+    backed_out(manager, "APP", 3)
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(4)")
+    with pytest.raises(pymqi.MQMIError) as full:
+        manager.put(DLQ, [dead_letter("BACK.AGAIN", b"one too many")])
+    assert full.value.reason == CMQC.MQRC_Q_FULL
+    everything = [*to_replay, short, poison]
+    assert depths(manager) == Counter({DLQ: 4, "APP": 1})
+
+    timed_out = site.run("EVENING", dry_run=False)  # nobody answers within a second
+    assert timed_out.tasks["act"] == "skipped"
+    assert site.summary(timed_out)["moved"] == 0
+    until(lambda: len(manager.bodies(DLQ)) == 3)
+
+    replay = {"action": "replay", "queue": DLQ, "where": "DESTQ(BACK.AGAIN)", "canary": 1, "canary_wait": 1}
+    canary = run_of_all(site, "mq_recover", **replay)
+    found = site.summary(canary)
+    assert (found["balanced"], found["moved"]) == (True, 1)
+    assert found["canaries"][0]["why"]
+    assert depths(manager) == Counter({DLQ: 2, "BACK.AGAIN": 1, "APP": 1})
+
+    undone = run_of_all(site, "mq_undo", run=canary.run_id)
+    assert (site.summary(undone)["balanced"], site.summary(undone)["moved"]) == (True, 1)
+    assert depths(manager) == Counter({DLQ: 3, "APP": 1})
+
+    listed = mqops("message", "find", "APP", "-m", "EVENING", "--where", "BACKOUT(>2)")["messages"]
+    assert [one["msg_id"] for one in listed] == [poison.hex()]
+    move = {"action": "move", "queue": "APP", "message_ids": [poison.hex()], "destination": "APP.BOQ"}
+    moved = run_of_all(site, "mq_recover", **move)
+    assert (moved.state, site.summary(moved)["moved"]) == ("success", 1)
+    assert depths(manager) == Counter({DLQ: 3, "APP.BOQ": 1})
+
+    told = {one: mqops("ledger", "show", one.hex()) for one in everything}
+    assert {one["became"] for one in told[short]["seen"]} == {"expired"}
+    assert [one["action"] for one in told[poison]["events"]] == ["FWD"]
+    for one in to_replay:
+        assert told[one]["events"] or told[one]["seen"]
+    events = [one for each in to_replay for one in told[each]["events"] if one["outcome"] == "acted"]
+    assert sorted(one["action"] for one in events) == ["RETRY", "RETURN"]
+    for folder in (site.folder / "lake" / "EVENING", site.client.home.folder):
+        for path in folder.rglob("*"):
+            if path.is_file() and "snapshot" not in path.parts:
+                assert secret not in path.read_bytes(), path

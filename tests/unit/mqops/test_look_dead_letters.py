@@ -1,0 +1,113 @@
+"""What a dead-letter queue is made of and what the table would do: from the lake of genuine runs, and no browse."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mq_support import DLQ, dead_letter
+
+from mqops.decide.on_snapshot import Recorded
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.look.dead_letters import dead_letter_queues, dead_letters
+from mqops.look.message import TableFrom, table_from
+from mqops.rules import parse
+
+FIRST = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(B)\n"
+NOW = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nAPPLNAME(billing) ACTION(FWD) FWDQ(B)\nDESTQ(PAY*) ACTION(DISCARD)\n"
+
+
+def handled(manager, lake, text):
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    return run
+
+
+def table(text) -> TableFrom:
+    return table_from(text.encode(), "now.rules")
+
+
+@pytest.fixture
+def manager(queue_manager):
+    made = queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\nDEFINE QLOCAL(FULL) PUT(DISABLED)\n")
+    made.put(DLQ, [dead_letter("FULL", b"one"), dead_letter("PAY.IN", b"two", reason=2085)])
+    return made
+
+
+def test_groups_growth_and_what_the_table_of_now_would_do(manager, lake):
+    first = handled(manager, lake, FIRST)  # one fails, one is moved away
+    manager.put(DLQ, [dead_letter("PAY.IN", b"3", reason=2085), *[dead_letter("PAY.OUT", b"4")] * 2, ({}, b"none")])
+    second = handled(manager, lake, "DESTQ(FULL) ACTION(RETRY) RETRY(2)\n")
+    (last,) = dead_letter_queues(lake)
+    assert (last.queue, last.run, last.messages) == (DLQ, second.run, 5)
+    found = dead_letters(lake, last, table(NOW))
+    groups = {(one.group.reason, one.group.origin_q): one for one in found.groups}
+    assert {key: (one.messages, one.growth) for key, one in groups.items()} == {
+        ("MQRC_Q_FULL", "PAY.OUT"): (2, 2),
+        ("MQRC_Q_FULL", "FULL"): (1, 0),
+        ("MQRC_UNKNOWN_OBJECT_NAME", "PAY.IN"): (1, 0),
+        ("no MQDLH", ""): (1, 1),
+    }
+    decided = {key: [(str(d.decision), d.line, d.messages) for d in one.decided] for key, one in groups.items()}
+    assert decided == {
+        ("MQRC_Q_FULL", "PAY.OUT"): [("DISCARD", 3, 2)],
+        ("MQRC_Q_FULL", "FULL"): [("RETRY to FULL@QM1", 1, 1)],
+        ("MQRC_UNKNOWN_OBJECT_NAME", "PAY.IN"): [("DISCARD", 3, 1)],
+        ("no MQDLH", ""): [("ERROR", None, 1)],
+    }
+    assert [(one.run, one.messages) for one in found.trend] == [(first.run, 2), (second.run, 5)]
+    assert (found.judged, found.rules_source, found.problem) == (5, "now.rules", "")
+
+
+def test_a_message_whose_tries_have_failed_is_judged_by_itself(manager, lake):
+    handled(manager, lake, FIRST)
+    manager.put(DLQ, [dead_letter("FULL", b"fresh")])
+    handled(manager, lake, FIRST)
+    manager.put(DLQ, [dead_letter("FULL", b"fresher")])
+    handled(manager, lake, FIRST)  # the first one has no try left
+    (last,) = dead_letter_queues(lake)
+    (group,) = dead_letters(lake, last, table(FIRST)).groups
+    assert sorted((str(one.decision), one.messages) for one in group.decided) == [
+        ("IGNORE", 1),
+        ("RETRY to FULL@QM1", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("* MQOPS EXTENSIONS\nBODY('two') ACTION(DISCARD)\n", {"DISCARD": 1, "IGNORE": 2}),
+        ("* MQOPS EXTENSIONS\nSIZE(>3) ACTION(DISCARD)\n", {"DISCARD": 1, "IGNORE": 2}),
+        ("DESTQ(PAY*) ACTION(DISCARD)\n", {"DISCARD": 1, "IGNORE": 2}),
+    ],
+)
+def test_alike_messages_are_decided_as_each_one_is(manager, lake, text, expected):
+    manager.put(DLQ, [dead_letter("FULL", b"three")])
+    run = handled(manager, lake, "DESTQ(NONE) ACTION(DISCARD)\n")
+    recorded, judge = Recorded.of(run.path), parse(text).table
+    decide = recorded.decision_by(judge)
+    alone = Counter(str(decide(one)[0]) for one in recorded.messages(*judge.questions))
+    together: Counter[str] = Counter()
+    for one in recorded.alike(*judge.questions, most=99):
+        together[str(decide(one.message)[0])] += one.messages
+    assert together == alone == Counter(expected)
+    assert sum(one.messages for one in recorded.alike(*judge.questions, most=2)) == (2 if judge.questions else 3)
+
+
+def test_why_nothing_is_judged_is_told(manager, lake):
+    run = handled(manager, lake, FIRST)
+    (last,) = dead_letter_queues(lake)
+    assert dead_letters(lake, last, None).problem == "The estate names no rules table for QM1"
+    assert dead_letters(lake, last, None, problem="not readable").problem == "not readable"
+    for part in run.snapshot.glob("*.parquet"):
+        part.unlink()
+    found = dead_letters(lake, last, table(FIRST))
+    assert found.problem == f"The snapshot of run {run.run} was removed, so the table cannot judge it"
+    assert (found.rules_source, found.judged, len(found.groups)) == ("", 0, 2)
+    assert dead_letter_queues(lake / "nothing") == []

@@ -1,0 +1,228 @@
+"""`mqops message move`, `copy`, `park`, `discard`, `replay`: chosen messages, whole, each once, and taken back."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+from mixed_messages import ALL_CONTEXT, alike, mixed, whole
+from mq_support import DLQ, Manager, dead_letter, reveal_estate
+from pymqi import CMQC
+
+QUEUES = (
+    "".join(f"DEFINE QLOCAL({name})\n" for name in ("IN", "OUT", "MQOPS.QUARANTINE", "APP.A"))
+    + "DEFINE QALIAS(IN.ALIAS) TARGET(IN)\nDEFINE QALIAS(LEDGER) TARGET(MQOPS.LEDGER)\n"
+)
+
+
+@pytest.fixture
+def manager(queue_manager) -> Manager:
+    return queue_manager(mqsc=QUEUES)
+
+
+@pytest.fixture
+def run(manager, mqops_here):
+    """Runs `mqops ... -m QM1 --json --yes`; gives what it says."""
+
+    def run(*arguments: str, expect: int = 0, ask: str = "--yes", **more: str):
+        done = mqops_here(*arguments, "-m", "QM1", "--json", *filter(None, [ask]), expect=expect, **more)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return run
+
+
+@pytest.mark.parametrize("do", ["move", "copy"])
+def test_law1_mixed_messages_are_moved_and_copied_byte_for_byte_and_taken_back(manager, run, do):
+    manager.put("IN", mixed(40), options=ALL_CONTEXT)
+    before = whole(manager, "IN")
+    done = run("message", do, "IN", "--all", "--to", "OUT")
+    assert (done["workflow"], done["planned"], done["moved"], done["left"], done["gone"]) == ("recover", 40, 40, 0, 0)
+    assert (done["balanced"], done["arrived"], done["returned"]) == (True, 0, 0)
+    assert alike(whole(manager, "OUT")) == alike(before)
+    assert alike(whole(manager, "IN")) == (alike(before) if do == "copy" else Counter())
+    undone = run("undo", done["run"])
+    action = "WITHDRAW" if do == "copy" else "RETURN"
+    assert undone["actions"] == {action: 40}
+    assert (undone["balanced"], undone["moved"] + undone["discarded"]) == (True, 40)
+    assert alike(whole(manager, "IN")) == alike(before)
+    assert manager.depth("OUT") == manager.depth("MQOPS.LEDGER") == 0
+    assert run("undo", done["run"], ask="--dry-run")["plan"]["actions"] == {"UNDONE": 40}
+
+
+def test_a_copy_is_not_taken_away_where_it_may_be_the_last_one(manager, run):
+    """Rule 12 of the undo: nothing is lost by it."""
+    manager.put("IN", [({}, b"one"), ({}, b"two"), ({}, b"three")])
+    done = run("message", "copy", "IN", "--all", "--to", "OUT")
+    with manager.connected() as connection:
+        _got(connection, "IN", b"one")
+        _got(connection, "OUT", b"two")
+    undone = run("undo", done["run"], expect=1)
+    assert undone["actions"] == {"LAST": 1, "CONSUMED": 1, "WITHDRAW": 1}
+    assert (undone["discarded"], undone["balanced"]) == (1, True)
+    assert (manager.bodies("IN"), manager.bodies("OUT")) == ([b"two", b"three"], [b"one"])
+
+
+def _got(connection, queue: str, body: bytes) -> None:
+    """Get a message of a queue."""
+    import pymqi  # noqa: PLC0415
+
+    handle = pymqi.Queue(connection, queue, CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_BROWSE)
+    options = CMQC.MQGMO_BROWSE_NEXT
+    while handle.get(None, pymqi.MD(), pymqi.GMO(Options=options)) != body:
+        pass
+    assert handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_MSG_UNDER_CURSOR)) == body
+    handle.close()
+
+
+def test_the_original_of_a_copy_that_is_gone_meanwhile_counts_as_gone(manager, run, mqops_here):
+    manager.put("IN", [({}, b"one"), ({}, b"two")])
+    planned = run("message", "copy", "IN", "--all", "--to", "OUT", ask="--dry-run")
+    with manager.connected() as connection:
+        _got(connection, "IN", b"one")
+    manager.put("IN", [({}, b"later")])
+    name, digest = planned["plan"]["run"], planned["plan"]["digest"]
+    done = json.loads(mqops_here("dlq", "act", name, "--approve", digest, "--json").stdout)
+    assert (done["planned"], done["moved"], done["gone"], done["arrived"]) == (2, 1, 1, 1)
+    assert manager.bodies("OUT") == [b"two"]
+    assert done["balanced"]
+    looked = json.loads(mqops_here("ledger", "outcomes", done["run"], "-m", "QM1", "--json").stdout)
+    assert looked["outcomes"] == {"there": 1}
+    manager.mqsc("CLEAR QLOCAL(OUT)")
+    looked = json.loads(mqops_here("ledger", "outcomes", done["run"], "-m", "QM1", "--json").stdout)
+    assert looked["outcomes"] == {"consumed": 1}, "the original on its own queue is no message that came back"
+
+
+def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run):
+    ids = manager.put("IN", [({"UserIdentifier": b"u%d" % number}, b"n%d" % number) for number in range(4)])
+    same = ids[0].hex()[:8]
+    assert manager.put("OUT", []) == []
+    refused = run("message", "move", "IN", same, "--to", "OUT", expect=1)
+    assert f"4 MsgIds on IN begin with {same}" in refused["error"]["message"]
+    refused = run("message", "move", "IN", "ff00", "--to", "OUT", expect=1)
+    assert "IN has no message whose MsgId begins with ff00" in refused["error"]["message"]
+    refused = run("message", "move", "IN", "--text", "nothing", "--to", "OUT", expect=1)
+    assert "No message of IN fits (move to OUT: BODY(...))" in refused["error"]["message"]
+    assert "nothing" not in json.dumps(refused)
+    assert run("message", "move", "IN", ids[2].hex(), ids[0].hex(), "--to", "OUT")["moved"] == 2
+    assert run("message", "move", "IN", "--text", "n3", "--to", "OUT")["moved"] == 1
+    assert manager.bodies("OUT") == [b"n0", b"n2", b"n3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("move", "IN", "--to", "OUT"), "No message is chosen"),
+        (("move", "IN", "--all", "--to", "IN.ALIAS"), "Destination: IN.ALIAS is IN itself"),
+        (("copy", "IN", "--all", "--to", "IN"), "Destination: IN is IN itself"),
+        (("move", "IN", "--all", "--to", "LEDGER"), "Destination: MQOPS.LEDGER is a queue of mqops"),
+        (("copy", "IN", "--all", "--to", "SYSTEM.ADMIN.COMMAND.QUEUE"), "is a queue of mqops or of the queue manager"),
+        (("discard", "MQOPS.LEDGER", "--all"), "no workflow takes messages from it"),
+        (("copy", "IN", "--all", "--to", "OUT", "--canary", "1"), "Canary size: a copy has no canaries"),
+    ],
+)
+def test_what_is_unclear_or_not_allowed_is_refused(manager, run, arguments, says):
+    manager.put("IN", [({}, b"x")])
+    assert says in run("message", *arguments, expect=1)["error"]["message"]
+    assert manager.bodies("IN") == [b"x"]
+
+
+def test_part_of_an_mq_group_is_left_and_that_is_told(manager, run):
+    group = {"GroupId": b"G" * 24, "MsgFlags": CMQC.MQMF_MSG_IN_GROUP, "MsgSeqNumber": 1}
+    last = {**group, "MsgFlags": CMQC.MQMF_LAST_MSG_IN_GROUP, "MsgSeqNumber": 2}
+    first, _second, third = manager.put("IN", [(group, b"1"), (last, b"2"), ({}, b"3")])
+    for do in ("copy", "move"):
+        done = run("message", do, "IN", first.hex(), third.hex(), "--to", "OUT")
+        assert (done["moved"], done["left"]) == (1, 2)
+        assert any("messages of one group" in remark for remark in done["remarks"])
+    assert manager.bodies("IN") == [b"1", b"2"]
+    assert manager.bodies("OUT") == [b"3", b"3"]
+
+
+def test_dead_letters_are_replayed_stripped_parked_and_discarded(manager, run):
+    manager.put(DLQ, [dead_letter("APP.A", b"a"), dead_letter("SYSTEM.ADMIN.COMMAND.QUEUE", b"b"), ({}, b"plain")])
+    planned = run("message", "replay", DLQ, "--all", ask="--dry-run")["plan"]
+    assert planned["actions"] == {"RETRY": 1, "PROTECTED": 1, "ERROR": 1}
+    assert "1 chosen message has no MQDLH that can be read: left" in planned["remarks"]
+    assert run("message", "replay", DLQ, "--all")["moved"] == 1
+    assert manager.bodies("APP.A") == [b"a"]
+    assert run("message", "move", DLQ, "--all", "--to", "OUT", "--header", "strip")["moved"] == 2
+    assert manager.bodies("OUT") == [b"b", b"plain"]
+    parked = run("message", "park", "OUT", "--all")
+    assert (parked["moved"], manager.bodies("MQOPS.QUARANTINE")) == (2, [b"b", b"plain"])
+    gone = run("message", "discard", "MQOPS.QUARANTINE", "--text", "plain")
+    assert (gone["discarded"], manager.bodies("MQOPS.QUARANTINE")) == (1, [b"b"])
+    assert run("undo", gone["run"])["moved"] == 1
+
+
+def test_the_ledger_tells_of_a_copy_and_of_its_original(manager, run, mqops_here):
+    (msg_id,) = manager.put("IN", [({}, b"x")])
+    run("message", "copy", "IN", "--all", "--to", "OUT")
+    shown = json.loads(mqops_here("ledger", "show", msg_id.hex(), "--json").stdout)
+    assert [(one["action"], one["dest_q"], one["queue"]) for one in shown["events"]] == [("COPY", "OUT", "IN")]
+    assert [(one["queue"], one["became"], one["action"]) for one in shown["seen"]] == [("IN", "seen", "COPY")]
+
+
+ORACLES = (
+    ("message", "find", "IN", "--text", "secret"),
+    ("message", "find", "IN", "--where", "BODY('*secret*')"),
+    ("message", "find", "IN", "--property", "usr.a=secret"),
+    ("message", "show", "IN", "--text", "secret"),
+    ("message", "move", "IN", "--text", "secret", "--to", "OUT", "--yes"),
+)
+
+
+@pytest.mark.parametrize("command", ORACLES)
+def test_law9_a_question_about_payload_needs_the_right_where_the_estate_names_it(
+    manager, mqops_here, tmp_path, command
+):
+    manager.put("IN", [({"Format": "MQSTR"}, b"a secret"), ({"Format": "MQSTR"}, b"else")])
+    refused = mqops_here(*command, "-m", "QM1", expect=1, MQOPS_ESTATE=reveal_estate(tmp_path, "alice"))
+    assert "`reveal` of QM1" in refused.stderr
+    assert "names alice" in refused.stderr
+    assert manager.depth("IN") == 2
+    expect = 1 if "--property" in command else 0  # no message has one
+    mqops_here(*command, "-m", "QM1", expect=expect, MQOPS_ESTATE=reveal_estate(tmp_path))
+
+
+def test_law9_a_table_that_asks_for_payload_needs_the_right_too(manager, mqops_here, tmp_path):
+    manager.put("IN", [({"Format": "MQSTR"}, b"a secret")])
+    table = tmp_path / "t.rules"
+    table.write_text("* MQOPS EXTENSIONS\nBODY('*secret*') ACTION(IGNORE)\n")
+    command = ("message", "show", "IN", "--position", "0", "--rules", str(table), "-m", "QM1")
+    refused = mqops_here(*command, expect=1, MQOPS_ESTATE=reveal_estate(tmp_path, "alice"))
+    assert "names alice" in refused.stderr
+    mqops_here(*command, MQOPS_ESTATE=reveal_estate(tmp_path))
+
+
+def test_law9_an_export_needs_the_right_and_is_in_the_ledger(manager, mqops_here, tmp_path, lake):
+    ids = manager.put("IN", [({}, b"secret"), ({}, b"else")])
+    command = ("message", "export", "IN", str(tmp_path / "a.msg"), "-m", "QM1")
+    refused = mqops_here(*command, expect=1, MQOPS_ESTATE=reveal_estate(tmp_path, "alice"))
+    assert "may not see the payload" in refused.stderr
+    assert not (tmp_path / "a.msg").exists()
+    mqops_here(*command, MQOPS_ESTATE=reveal_estate(tmp_path))
+    shown = [json.loads(mqops_here("ledger", "show", one.hex(), "--json").stdout)["events"] for one in ids]
+    assert [[event["outcome"] for event in events] for events in shown] == [["revealed"], ["revealed"]]
+
+
+def test_law9_a_run_leaves_no_payload_but_in_its_snapshot(manager, mqops_here, tmp_path, lake, caplog):
+    secret, hostile = b"s3cr3t-payload", "\x1b[2Jforged\u202eline".encode()
+    manager.put("IN", [({"Format": "MQSTR", "CodedCharSetId": 1208}, secret + hostile)] * 3)
+    said = ""
+    for command in (
+        ("message", "find", "IN"),
+        ("message", "show", "IN", "--position", "0"),
+        ("message", "copy", "IN", "--all", "--to", "OUT", "--dry-run"),
+        ("message", "copy", "IN", "--text", "s3cr3t", "--to", "OUT", "--yes"),
+        ("message", "move", "IN", "--all", "--to", "OUT", "--yes"),
+        ("runs",),
+    ):
+        done = mqops_here(*command, *(["-m", "QM1"] if command[0] == "message" else []))
+        said += done.output
+    assert "s3cr3t" not in said + caplog.text
+    assert not {"\x1b", "\u202e"} & set(said + caplog.text)
+    files = [path for path in lake.rglob("*") if path.is_file() and "snapshot" not in path.parts]
+    assert len(files) > 10
+    for path in files:
+        assert b"s3cr3t" not in path.read_bytes(), path
