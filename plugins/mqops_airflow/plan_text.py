@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
 
 from mqops import undo
 from mqops.actions import ACTED
@@ -12,8 +13,10 @@ from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight
 from mqops.printable import printable
-from mqops.rules.lines import Source
+from mqops.rules.lines import rule_texts
 from mqops_airflow.four_eyes import requester
+from mqops_airflow.pages.table import PREFIX
+from mqops_airflow.pages.views import airflow_path
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -31,8 +34,15 @@ NAMED = 6
 def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tuple[str, str]:
     """Subject and body of the question of a DAG run. The same files always give the same text."""
     run = context["dag_run"]
+    page = plan_page(run.dag_id, run.run_id)
     asked = f"Asked by DAG run {code(run.run_id)} of {code(run.dag_id)}, which {code(requester(context))} started."
-    return subject(plan), f"{body(plan, found)}\n\n{asked}"
+    return subject(plan), f"{body(plan, found)}\n\n{asked} [The whole plan on its page]({page})"
+
+
+def plan_page(dag_id: str, run_id: str) -> str:
+    """The path of the plan's page in Airflow's UI."""
+    query = urlencode({"dag_id": dag_id, "run_id": run_id}, quote_via=quote)
+    return f"{airflow_path()}{PREFIX}/plan?{query}"
 
 
 def subject(plan: PlanSummary) -> str:
@@ -106,7 +116,7 @@ def warnings(found: Preflight | None) -> str:
 
 def groups(plan: PlanSummary) -> str:
     """The largest groups first, each with its rule's own text; what is left off is counted."""
-    texts = rule_texts(plan)
+    texts = rule_texts(plan.table_text)
     rows = [
         (
             f"{count.messages:,}",
@@ -121,12 +131,6 @@ def groups(plan: PlanSummary) -> str:
     headings = ("messages", "action", "was for, reason", "goes to", "rule", "oldest")
     more = len(plan.counts) - len(rows) + plan.counts_left_off
     return table(headings, rows) + (f"\n\n… and {counted(more, 'smaller group', spec=',')}" if more else "")
-
-
-def rule_texts(plan: PlanSummary) -> dict[int, str]:
-    """The line on which a rule begins → the rule as it was written, on one line."""
-    entries, _problems = Source(plan.table_text).entries()
-    return {entry.places[0][0]: entry.text for entry in entries}
 
 
 def ruled(count: PlanCount, texts: Mapping[int, str]) -> str:

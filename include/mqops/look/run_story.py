@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from mqops.act.core.progress import LiveProgress
+from mqops.act.progress import read_live_progress
 from mqops.actions import DISCARDS, Action
 from mqops.clock import utc_now
 from mqops.decide.arrow import read_plan
@@ -86,6 +89,15 @@ class MessageFate:
     found_at: str = ""
 
 
+class Failure(NamedTuple):
+    """Tries of a run that failed for the same reason at the same destination."""
+
+    reason: str
+    dest_q: str
+    dest_q_mgr: str
+    messages: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStory:
     """A run.
@@ -94,6 +106,9 @@ class RunStory:
     Airflow, empty where no person was asked; `dag` DAG id and run id in Airflow; `people` who asked, approved and
     finished it, and `recorded` what was moved, discarded and failed, both as the ledger has it now; `stops` in
     force; `summary` the proof; `undoes` the run that an undo is of;
+    `begun_at` when act began and `acted_at` when its last unit of work was done, ISO 8601 UTC, by the ledger;
+    `failures` by reason and destination, most first; `progress` how far act said it had come, None where it said
+    nothing;
     `messages` those that were left, gone or failed, `more` how many there are besides; `next` what to go on after.
     """
 
@@ -107,6 +122,10 @@ class RunStory:
     stops: tuple[str, ...] = ()
     summary: Mapping[str, Any] = field(default_factory=dict)
     undoes: str = ""
+    begun_at: str = ""
+    acted_at: str = ""
+    failures: tuple[Failure, ...] = ()
+    progress: LiveProgress | None = None
     messages: tuple[MessageFate, ...] = ()
     more: int = 0
     next: int | None = None
@@ -125,6 +144,10 @@ class RunStory:
             "stops": list(self.stops),
             "summary": dict(self.summary),
             "undoes": self.undoes,
+            "begun_at": self.begun_at,
+            "acted_at": self.acted_at,
+            "failures": [one._asdict() for one in self.failures],
+            "progress": self.progress.to_json() if self.progress else None,
             "messages": [asdict(one) for one in self.messages],
             "more": self.more,
             "next": self.next,
@@ -165,6 +188,10 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         stops=tuple(f"{what} is stopped {found}" for what, found in stops.items() if found),
         summary=read_json(run.summary_json) if run.summary_json.exists() else {},
         undoes=undone.plan.run if undone else "",
+        begun_at=min((one.at for one in markers if one.kind == "issued"), default=""),
+        acted_at=max((one.at for one in markers if one.kind == "acted"), default=""),
+        failures=_failures(markers),
+        progress=read_live_progress(run),
         messages=shown,
         more=more,
         next=shown[-1].row if more else None,
@@ -174,6 +201,16 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
 def _markers(run: RunFolder, plan: Mapping[str, Any]) -> Sequence[Marker]:
     identity = PlanIdentity(run=run.run, digest=str(plan["digest"]))
     return tuple(LedgerFile(run.lake_folder, utc_now).markers(plan=identity))
+
+
+def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
+    found = Counter(
+        (reason_name(row.reason or 0), row.dest_q, row.dest_q_mgr)
+        for marker in markers
+        if marker.kind == "failed"
+        for row in marker.rows
+    )
+    return tuple(Failure(*what, messages=number) for what, number in found.most_common())
 
 
 def _people(plan: Mapping[str, Any], markers: Sequence[Marker]) -> dict[str, str]:

@@ -86,3 +86,9 @@ class Source:
                 self.problem(dangling, f"nothing follows this {mark!r}: remove it, or add the line it promises")
             )
         return entries, problems
+
+
+def rule_texts(table_text: str) -> dict[int, str]:
+    """The line on which a rule begins → the rule as it was written, on one line."""
+    entries, _problems = Source(table_text).entries()
+    return {entry.places[0][0]: entry.text for entry in entries}

@@ -1,22 +1,100 @@
-"""The page `run`."""
+"""The page `run`: what a run has done and does, who decided, and what can be done with it.
+
+Two parts of it are live: what has happened, and what can be done. Both are asked for again until the run is over.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 
+from mqops.look.core.run_state import MEANING, RunState
+from mqops.look.run_view import RunView, run_view
+from mqops.model import RuleBalance
+from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
+from mqops_airflow.pages.which_run import Asked, asked_run, tasks_of
+
+STOP, UNDO = "mq_stop", "mq_undo"
+MESSAGES = 50
+"""Messages that the page names; a link goes on."""
+KIND = {
+    **dict.fromkeys((RunState.DONE, RunState.APPROVED), "good"),
+    **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED), "bad"),
+    **dict.fromkeys((RunState.UNFINISHED, RunState.WAITING, RunState.INCOMPLETE), "warn"),
+    RunState.BEGUN: "note",
+}
+"""State → the colour of its word."""
 
 
 def router(page: Page) -> APIRouter:
-    """The routes of the page."""
+    """The routes of the page: whole, and its live parts."""
     routes, sees = APIRouter(), reader(page.right)
 
-    @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", who: Reader = sees) -> HTMLResponse:
-        name = who.queue_manager(queue_manager)
-        return render(request, page.name, page=page, who=who, queue_manager=name)
+    def shown(template: str, request: Request, who: Reader, asked: Asked, after: int = -1) -> HTMLResponse:
+        view = run_view(asked.run, limit=MESSAGES, after=after)
+        query = {"queue_manager": asked.run.queue_manager, "run": asked.run.run}
+        values: dict[str, Any] = {"page": page, "who": who, "queue_manager": asked.run.queue_manager, "query": query}
+        values |= {"asked": asked, "view": view, "story": view.story, "line": view.story.line, "kinds": KIND}
+        values |= {"meaning": MEANING[view.story.line.state], "tasks": tasks_of(asked), "after": after}
+        values |= {"chart": _chart(view.rules), "may": _may(who, view), "moving": _moving(view)}
+        return render(request, template, **values)
 
+    def of(part: str, template: str) -> None:
+        @routes.get(page.path + part)
+        def one(
+            request: Request,
+            *,
+            queue_manager: str = "",
+            run: str = "",
+            dag_id: str = "",
+            run_id: str = "",
+            after: int = -1,
+            who: Reader = sees,
+        ) -> HTMLResponse:
+            asked = asked_run(who, queue_manager=queue_manager, run=run, dag_id=dag_id, run_id=run_id)
+            return shown(template, request, who, asked, after)
+
+    of("", "run")
+    of("/live", "run_live")
+    of("/actions", "run_actions")
     return routes
+
+
+def _moving(view: RunView) -> bool:
+    """Whether the run acts, or has begun to and not ended: its progress is of interest."""
+    state = view.story.line.state
+    return view.story.progress is not None and state in {RunState.BEGUN, RunState.UNFINISHED, RunState.STOPPED}
+
+
+def _may(who: Reader, view: RunView) -> dict[str, bool]:
+    """Which forms the page shows."""
+    story = view.story
+    stops = who.may_start(STOP)
+    return {
+        "undo": bool(story.begun_at and not story.undoes and story.line.workflow != "load") and who.may_start(UNDO),
+        "stop": stops and not story.stops and not view.over,
+        "resume": stops and bool(story.stops),
+    }
+
+
+def _chart(rules: Sequence[RuleBalance]) -> Markup | None:
+    if not rules:
+        return None
+    several = len({one.queue for one in rules}) > 1
+    rows = [
+        {"rule": rule_name(one, with_queue=several), **{name: getattr(one, name) for name in FATES}} for one in rules
+    ]
+    return stacked(rows, of="rule", label="What became of the messages of each rule; the table below has the figures")
+
+
+def rule_name(one: RuleBalance, *, with_queue: bool) -> str:
+    """A rule in a few words."""
+    where = f"line {one.rule_line}" if one.rule_line else "no rule"
+    return f"{where} {one.action}" + (f" ({one.queue})" if with_queue else "")

@@ -1,0 +1,171 @@
+"""A plan as the person who is to approve it sees it: groups beside those of the last plan, destinations, problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from mqops.clock import utc_now
+from mqops.decide.core import PlanCount, PlanSummary
+from mqops.decide.core.preflight import Looked, Preflight
+from mqops.decide.destination import Lookout
+from mqops.decide.preflight_record import read_preflight
+from mqops.errors import LakeError, SettingsError
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.lake.stop import stops_of
+from mqops.look.core.run_state import RunLine
+from mqops.look.runs import list_runs, run_line
+from mqops.mq.connection import MqConnection, connect
+from mqops.rules.lines import rule_texts
+
+GroupKey: TypeAlias = tuple[str | None, str, int | None, str | None, str | None, str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupLine:
+    """A group of a plan. Parameters: `rule` its text; `before` messages in the last plan, None where it had no such
+    group or nothing can be said."""
+
+    count: PlanCount
+    rule: str
+    before: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DestinationLine:
+    """A destination of a plan, as it was at a look.
+
+    Parameters: `room` MAXDEPTH - CURDEPTH in messages, and `readers` handles that are open for input, of the local
+    queue `queue`; None where that is not known, and `unknown` says why.
+    """
+
+    name: str
+    messages: int
+    queue: str = ""
+    remote: str = ""
+    depth: int | None = None
+    room: int | None = None
+    readers: int | None = None
+    put_allowed: bool = True
+    unknown: str = ""
+
+    @property
+    def full(self) -> bool:
+        """Whether the plan's messages do not fit."""
+        return self.room is not None and self.room < self.messages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView:
+    """A plan.
+
+    Parameters: `found` its pre-flight, None where nobody has looked at this plan's destinations; `groups` the largest
+    first; `gone` those that the last plan of the same queue, `last`, has and this one has not; `comparable` whether
+    both plans list all of their groups; `stops` in force, in words.
+    """
+
+    line: RunLine
+    plan: PlanSummary
+    found: Preflight | None
+    groups: tuple[GroupLine, ...]
+    gone: tuple[PlanCount, ...] = ()
+    last: RunLine | None = None
+    comparable: bool = True
+    stops: tuple[str, ...] = ()
+
+    @property
+    def new(self) -> int:
+        """Groups that the last plan had not."""
+        return sum(one.before is None for one in self.groups) if self.last and self.comparable else 0
+
+
+def plan_view(run: RunFolder) -> PlanView:
+    """The plan of a run.
+
+    Raises:
+        SettingsError: the run has no plan.
+        LakeError: a file of the run cannot be read.
+    """
+    if not run.plan_json.exists():
+        raise SettingsError(f"Run {run.run} has no plan")
+    line, plan = run_line(run), _plan(run)
+    last = _last(run, line, plan)
+    before = _plan(RunFolder(run.path.parent / last.run)) if last else None
+    earlier = {_key(one): one for one in before.counts} if before else {}
+    texts = rule_texts(plan.table_text)
+    found = read_preflight(run)
+    keys = {_key(one) for one in plan.counts}
+    comparable = not (plan.counts_left_off or (before and before.counts_left_off))
+    return PlanView(
+        line=line,
+        plan=plan,
+        found=found if found and found.plan == plan.digest else None,
+        groups=tuple(
+            GroupLine(
+                count=one,
+                rule=texts.get(one.rule_line or 0, ""),
+                before=earlier[_key(one)].messages if _key(one) in earlier else None,
+            )
+            for one in plan.counts
+        ),
+        gone=tuple(one for key, one in earlier.items() if key not in keys) if comparable else (),
+        last=last,
+        comparable=comparable,
+        stops=tuple(stops_of(run)),
+    )
+
+
+def destinations(looked: tuple[Looked, ...]) -> tuple[DestinationLine, ...]:
+    """The destinations of a look, most messages first."""
+    return tuple(_destination(one) for one in looked)
+
+
+def look_now(connection: MqConnection, found: Preflight) -> tuple[str, tuple[Looked, ...]]:
+    """When, ISO 8601 UTC, and what inquiry says now of the destinations of a pre-flight. Nothing is opened for puts.
+
+    Raises:
+        MQError: the queue manager cannot be asked.
+    """
+    with connect(connection) as session:
+        lookout = Lookout(session)
+        return utc_now(), tuple(Looked(demand=one.demand, there=lookout.inquired(one.demand)) for one in found.looked)
+
+
+def _plan(run: RunFolder) -> PlanSummary:
+    try:
+        return PlanSummary.from_json(read_json(run.plan_json))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise LakeError(f"{run.plan_json} is not what mqops wrote: {error!r}") from error
+
+
+def _last(run: RunFolder, line: RunLine, plan: PlanSummary) -> RunLine | None:
+    """The plan of the same workflow and queue that was made before this one, if it is still there."""
+    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=plan.workflow)
+    for one in lines:
+        older = (one.at, one.run) < (line.at, line.run)
+        if older and one.queue == line.queue and RunFolder(run.path.parent / one.run).plan_json.exists():
+            return one
+    return None
+
+
+def _key(one: PlanCount) -> GroupKey:
+    rule_key, action = one.rule_key, one.action.value
+    return rule_key, action, one.reason, one.origin_q, one.origin_q_mgr, one.dest_q, one.dest_q_mgr
+
+
+def _destination(one: Looked) -> DestinationLine:
+    there, queue = one.there, one.there.queue
+    line = DestinationLine(name=one.demand.name, messages=one.demand.messages)
+    if queue is None:
+        what = there.unknown or ("it is a model queue" if there.model else "")
+        return replace(line, unknown=what or "; ".join(text for text, _remedy in there.refused))
+    return replace(
+        line,
+        queue=queue.name if queue.name != one.demand.queue else "",
+        remote=there.remote,
+        depth=queue.depth,
+        room=max(0, queue.max_depth - queue.depth),
+        readers=queue.open_input,
+        put_allowed=queue.put_allowed and not there.inhibited,
+    )

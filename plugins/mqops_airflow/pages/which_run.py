@@ -1,0 +1,101 @@
+"""The run that an address means, by its place in Airflow or in the lake, and what Airflow knows of its tasks.
+
+1. `dag_id` and `run_id` name a run of Airflow: whoever may read that DAG may see it.
+2. `queue_manager` and `run` name a run of the lake. If a DAG made it, the person must be allowed to read that DAG, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow.models.taskinstance import TaskInstance
+from airflow.utils.session import create_session
+from fastapi import HTTPException
+from sqlalchemy import select
+
+from mqops.errors import SettingsError
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder, find_run
+from mqops_airflow.pages.security import Reader
+from mqops_airflow.run_folder import folders, run_key
+from mqops_airflow.workplace import lake
+
+NOT_YET = "This run has no files in the lake: its first task has not finished, or they were removed."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A run of the lake, and its place in Airflow; blank ids where no DAG made it."""
+
+    run: RunFolder
+    dag_id: str = ""
+    run_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A task of a run as Airflow has it. `until` when a waiting task is given up."""
+
+    name: str
+    state: str
+    began: datetime | None
+    ended: datetime | None
+    tries: int
+    until: datetime | None = None
+
+
+def asked_run(who: Reader, *, queue_manager: str, run: str, dag_id: str, run_id: str) -> Asked:
+    """The run. Raises `HTTPException` 403: not to be seen; 404: there is none."""
+    if dag_id:
+        who.must_read(dag_id)
+        own = who.of_dag(dag_id)
+        for name in (own,) if own else who.queue_managers:
+            if (found := _of_airflow(who, name, dag_id, run_id)) is not None:
+                return Asked(run=found, dag_id=dag_id, run_id=run_id)
+        raise HTTPException(404, NOT_YET)
+    name = who.queue_manager(queue_manager)
+    try:
+        found = find_run(lake(who.estate), key=run, queue_manager=name)
+    except SettingsError as error:
+        raise HTTPException(404, str(error)) from error
+    kept = read_json(found.handed_on_json) if found.handed_on_json.exists() else {}
+    if kept.get("dag_id"):
+        who.must_read(str(kept["dag_id"]))
+    return Asked(run=found, dag_id=str(kept.get("dag_id", "")), run_id=str(kept.get("run_id", "")))
+
+
+def _of_airflow(who: Reader, queue_manager: str, dag_id: str, run_id: str) -> RunFolder | None:
+    """The last folder of a DAG run."""
+    with suppress(SettingsError):
+        for _number, folder in reversed(folders(lake(who.estate), queue_manager, run_key(dag_id, run_id))):
+            kept = read_json(folder.handed_on_json) if folder.handed_on_json.exists() else {}
+            if (kept.get("dag_id"), kept.get("run_id")) == (dag_id, run_id):
+                return folder
+    return None
+
+
+def tasks_of(asked: Asked) -> Mapping[str, Task]:
+    """The tasks of the run in Airflow, in the order in which they began; none where no DAG made it."""
+    if not asked.dag_id:
+        return {}
+    with create_session() as session:
+        rows = session.scalars(
+            select(TaskInstance).where(
+                TaskInstance.dag_id == asked.dag_id, TaskInstance.run_id == asked.run_id, TaskInstance.map_index == -1
+            )
+        ).all()
+        found = [
+            Task(
+                name=row.task_id,
+                state=str(row.state or "none"),
+                began=row.start_date,
+                ended=row.end_date,
+                tries=row.try_number,
+                until=row.trigger_timeout,
+            )
+            for row in rows
+        ]
+    return {one.name: one for one in sorted(found, key=lambda one: (one.began is None, str(one.began), one.name))}

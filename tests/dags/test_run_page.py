@@ -1,0 +1,179 @@
+"""The pages of a run and of its plan, by their routes: real runs, Airflow's own login and roles, hostile names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mq_support import DLQ, create, dead_letter
+
+from mqops.act.in_process import act
+from mqops.decide.core.pacing import Pacing
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import plan_run
+from mqops.lake.files import write_json
+from mqops.lake.run import RunFolder
+from mqops.look.plan_view import plan_view
+from mqops.look.run_view import run_view
+from mqops.prove.prove import prove
+from mqops.rules import parse
+from mqops_airflow.run_folder import run_key
+
+HOSTILE = "<script>alert(1)</script>"
+TABLE = """\
+DESTQ(A) ACTION(RETRY)
+DESTQ(FULL) ACTION(RETRY)
+APPLNAME('<img src=x>') ACTION(DISCARD)
+"""
+ROLES = ("viewer", "operator", "approver", "admin")
+DAG = "qm1_dlq_rules"
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Any:
+    return create(tmp_path / "home", "QM1", "DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) MAXDEPTH(1)\n")
+
+
+@pytest.fixture
+def client(airflow_database: Path, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Asks a page as a person of a role; "" is nobody."""
+    from airflow.api_fastapi import app as airflow_app  # noqa: PLC0415
+    from fastapi.testclient import TestClient  # noqa: PLC0415
+
+    from mqops_airflow.pages.routes import application  # noqa: PLC0415
+    from mqops_airflow.roles import RolesAuthManager  # noqa: PLC0415
+
+    users = ",".join(f"{role}:{role}" for role in (*ROLES, "stranger"))
+    monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "mqops_airflow.roles.RolesAuthManager")
+    monkeypatch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", users)
+    monkeypatch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "a secret of this test alone, long enough for a key" * 2)
+    monkeypatch.setattr(airflow_app, "_AuthManagerState", airflow_app._AuthManagerState)
+    auth = RolesAuthManager()
+    monkeypatch.setattr(airflow_app._AuthManagerState, "instance", auth)
+    asked = TestClient(application())
+
+    def ask(path: str, role: str = "viewer", **query: str) -> Any:
+        from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
+
+        headers = {}
+        if role:
+            token = auth.generate_jwt(SimpleAuthManagerUser(username=role, role=role))
+            headers = {"Authorization": f"Bearer {token}"}
+        return asked.get(path, params=query, headers=headers)
+
+    return ask
+
+
+def planned(manager: Any, lake: Path, *, key: str = "", text: str = TABLE) -> RunFolder:
+    parsed = parse(text)
+    assert parsed.table, parsed.errors
+    what = DeadLetterRequest(
+        connection=manager.connection, lake=lake, table=parsed.table, text=text, queue=DLQ, pacing=Pacing()
+    )
+    run, _plan = plan_run(DEAD_LETTERS, what)
+    if key:
+        run.path.rename(run.path.parent / key)
+    return RunFolder(run.path.parent / (key or run.run))
+
+
+def letters(manager: Any, *names: str, **fields: Any) -> None:
+    manager.put(DLQ, [dead_letter(name, b"secret of %d" % number, **fields) for number, name in enumerate(names)])
+
+
+def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estate_folder, client):
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    first = planned(manager, lake)
+    letters(manager, "A", "FULL", "FULL")
+    view = plan_view(planned(manager, lake))
+    assert view.last is not None
+    assert view.last.run == first.run
+    assert [(one.count.dest_q, one.count.messages, one.before) for one in view.groups] == [
+        ("A", 2, 1),
+        ("FULL", 2, None),
+    ]
+    assert (view.new, view.gone) == (1, ())
+    page = client("/plan", queue_manager="QM1", run=view.line.run)
+    assert page.status_code == 200, page.text
+    assert "room for 1 of 2 messages" in page.text
+    assert "no room" in page.text
+    assert "1 new group, 0 groups gone" in page.text
+    assert "secret" not in page.text
+    assert "xxxxxx xx 9" in page.text
+
+
+def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estate_folder, client):
+    lake = estate_folder / "lake"
+    letters(manager, "A", "FULL", "FULL", "OTHER")
+    run = planned(manager, lake)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    view = run_view(run)
+    assert [(one.reason, one.dest_q, one.messages) for one in view.story.failures] == [("MQRC_Q_FULL", "FULL", 1)]
+    assert view.story.progress is not None
+    assert (view.story.progress.overall, view.story.progress.planned) == (3, 3)
+    assert list(view.story.progress.tally.held.values()) == ["MQRC_Q_FULL"]
+    assert view.over
+    page = client("/run", "operator", queue_manager="QM1", run=run.run)
+    assert page.status_code == 200, page.text
+    assert "4 planned = 2 moved + 0 discarded + 2 left + 0 gone" in page.text
+    assert "MQRC_Q_FULL" in page.text
+    assert "<svg" in page.text
+    assert "Undo this run" in page.text
+    assert "Undo this run" not in client("/run", "viewer", queue_manager="QM1", run=run.run).text
+    assert "data-over" in client("/run/live", queue_manager="QM1", run=run.run).text
+
+
+def test_who_may_see_a_run(manager, estate_folder, client):
+    letters(manager, "A")
+    run = planned(manager, estate_folder / "lake", key=run_key(DAG, "manual__1"))
+    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "manual__1", "found": {}})
+    for path in ("/run", "/run/live", "/run/actions", "/plan"):
+        for query in ({"queue_manager": "QM1", "run": run.run}, {"dag_id": DAG, "run_id": "manual__1"}):
+            assert client(path, "", **query).status_code == 401
+            assert client(path, "stranger", **query).status_code == 403
+            for role in ROLES:
+                assert client(path, role, **query).status_code == 200, (path, role)
+    assert client("/run", dag_id=DAG, run_id="none").status_code == 404
+    assert client("/run", queue_manager="QM1", run="none").status_code == 404
+    assert client("/run", queue_manager="QM9", run=run.run).status_code == 403
+    assert client("/run", queue_manager="QM1", run="../../etc").status_code == 404
+
+
+def test_a_run_of_a_dag_that_a_person_may_not_read_is_refused(manager, estate_folder, client, monkeypatch):
+    from mqops_airflow.roles import RolesAuthManager  # noqa: PLC0415
+
+    letters(manager, "A")
+    run = planned(manager, estate_folder / "lake", key=run_key("mq_undo", "manual__1"))
+    write_json(run.handed_on_json, {"dag_id": "mq_undo", "run_id": "manual__1", "found": {}})
+    every = RolesAuthManager.is_authorized_dag
+
+    def but_undo(self: Any, *, details: Any = None, **asked: Any) -> bool:
+        return (details is None or details.id != "mq_undo") and every(self, details=details, **asked)
+
+    queries: list[dict[str, str]] = [
+        {"queue_manager": "QM1", "run": run.run},
+        {"dag_id": "mq_undo", "run_id": "manual__1"},
+    ]
+    assert [client("/run", **query).status_code for query in queries] == [200, 200]
+    monkeypatch.setattr(RolesAuthManager, "is_authorized_dag", but_undo)
+    for path in ("/run", "/run/live", "/run/actions", "/plan"):
+        assert [client(path, **query).status_code for query in queries] == [403, 403]
+
+
+def test_text_of_others_never_becomes_markup(manager, estate_folder, client):
+    letters(manager, "A", PutApplName=HOSTILE)
+    run = planned(manager, estate_folder / "lake")
+    plan = json.loads(run.plan_json.read_text())
+    plan["remarks"] = [HOSTILE]
+    plan["table_source"] = plan["counts"][0]["dest_q"] = plan["counts"][0]["origin_q"] = HOSTILE
+    plan["table_text"] = plan["table_text"].replace("DESTQ(A)", f"USERID('{HOSTILE}')")
+    write_json(run.plan_json, plan)
+    for path in ("/plan", "/run", "/run/live", "/run/actions"):
+        page = client(path, "admin", queue_manager="QM1", run=run.run)
+        assert page.status_code == 200, page.text
+        assert HOSTILE not in page.text
+        assert "<img" not in page.text
+    assert "&lt;script&gt;" in client("/plan", queue_manager="QM1", run=run.run).text
