@@ -239,6 +239,7 @@ def test_a_queue_that_another_program_has_for_itself_does_not_keep_the_others(he
     here.put("IQ", MQTM(appl_type=6, appl_id="orders").pack(), Format=CMQC.MQFMT_TRIGGER)
     assert told(both) == ("IQ",)
     assert "initiation queue IQ2 of QM1 is not served: MQOPEN on IQ2 failed: MQRC_OBJECT_IN_USE" in caplog.text
+    assert "Another program has it open for itself alone: DISPLAY QSTATUS(queue) TYPE(HANDLE)" in caplog.text
     both.close()
     assert len(run_ids(handled("IQ2", "IQ", errors=1))) == 1
     exclusive.close()
