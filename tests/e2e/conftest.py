@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_support import Browser, chromium
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_demo import airflow_home
@@ -37,6 +38,7 @@ queue_managers:
       schedule: "* * * * *"
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
+  BROWSER:   {connection: mq_browser, dlq_rules: {rules: good.rules}}
   EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
   QUALITY:
     connection: mq_quality
@@ -172,7 +174,7 @@ def connections(site: Site) -> None:
     names = {"mq_qm1_rules": "RULES"} | {
         f"mq_{name.lower()}": name
         for name in (
-            *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
+            *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED", "BROWSER"),
             *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED", "EVENING"),
         )
     }
@@ -217,3 +219,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield made
     finally:
         stop(home)
+
+
+@pytest.fixture
+def browser(site: Site, tmp_path: Path) -> Iterator[Browser]:
+    """An administrator's browser, logged in to the site's Airflow; screenshots lie in the test's own folder."""
+    with chromium(site.client, tmp_path) as one:
+        yield one
