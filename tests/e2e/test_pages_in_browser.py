@@ -47,7 +47,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     assert "UNHEARD.OF" in browser.text()
     assert manager.depth(DLQ) == 10
     browser.click("//button[@value='Approve']")
-    browser.until(lambda: "Approved." in browser.text())
+    browser.until(lambda: "Approved by admin" in browser.text())
     browser.click("//a[text()='Watch the run']")
     browser.until(lambda: "8 planned = 6 moved + 2 discarded + 0 left + 0 gone" in browser.text())
     browser.until(lambda: "it balances" in browser.text())
