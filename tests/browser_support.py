@@ -133,6 +133,7 @@ def chromium(client: Any, pictures: Path) -> Iterator[Browser]:
         browser = Browser(driver=driver, address=client.home.address, pictures=pictures)
         browser.open("/auth/login")
         driver.add_cookie({"name": "_token", "value": client.token, "path": "/"})
+        driver.get_log("browser")  # what Airflow's login form has said
         yield browser
     finally:
         driver.quit()

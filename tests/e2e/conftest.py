@@ -15,6 +15,7 @@ from browser_support import Browser, chromium
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_demo import airflow_home
+from mqops_demo.airflow import NO_PORT
 from mqops_demo.airflow_client import AirflowClient, RunResult
 from mqops_demo.airflow_processes import start, stop
 
@@ -181,7 +182,7 @@ def connections(site: Site) -> None:
     for conn_id, name in names.items():
         secret = {"login": "app", "password": "not-the-password"} if name == "PASSWORD" else {}
         extra = json.dumps({"queue_manager": name, "home": str(site.queue_managers)})
-        site.client.set_connection(conn_id, conn_type="mq", extra=extra, **secret)
+        site.client.set_connection(conn_id, conn_type="mq", port=NO_PORT, extra=extra, **secret)
     site.use_warm_spark("spark_warm")
     for conn_id in ("spark_test", "spark_qm1", "spark_quality"):
         site.client.set_connection(conn_id, conn_type="spark", host="local[2]")

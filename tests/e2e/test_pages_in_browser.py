@@ -53,6 +53,9 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.until(lambda: "it balances" in browser.text())
     browser.until(lambda: "success" in browser.find("//table//th[text()='prove']/..").text)
     assert "approved by admin" in browser.text()
+    for task in ("check", "observe", "decide", "route", "approve", "act", "prove"):
+        links = site.client.call("GET", f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task}/links")["extra_links"]
+        assert links["MQ run"].endswith(f"/mqops/run?dag_id={dag_id}&run_id={quote(run_id, safe='')}"), task
 
     browser.click("//form[@data-starts='mq_undo']//input[@name='dry_run']")
     browser.click("//form[@data-starts='mq_undo']//button")
@@ -96,8 +99,8 @@ def test_every_page_is_sound_narrow_and_wide_light_and_dark(site: Any, browser: 
 def test_the_button_test_of_a_connections_form_answers(site: Any, browser: Any) -> None:
     """Airflow's form sends `port: 0` where the connection has none."""
     site.manager(NAME)
-    browser.open("/connections")
-    row = f"//tr[.//*[text()='mq_{NAME.lower()}']]"
-    browser.click(f"{row}//button[contains(@aria-label, 'Test')]")
-    browser.until(lambda: browser.find(f"{row}//button[@aria-label='Test Connection']"))
-    browser.until(lambda: "Test Connection" in browser.text())
+    conn_id = f"mq_{NAME.lower()}"
+    browser.open(f"/connections?name_pattern={conn_id}")
+    browser.click(f"//tr[.//*[text()='{conn_id}']]//button[@aria-label='Test Connection']")
+    browser.until(lambda: "Test Connection Successful" in browser.text() or "Test Connection Failed" in browser.text())
+    assert f"{NAME} answers; dead-letter queue {DLQ}" in browser.text()
