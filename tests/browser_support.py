@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -52,6 +53,10 @@ class Browser:
         self.driver.switch_to.default_content()
         self.driver.get(self.address + path)
 
+    def log_in(self, client: Any) -> None:
+        """Become the person of an `AirflowClient`; the page stays as it is."""
+        self.driver.add_cookie({"name": "_token", "value": client.token, "path": "/"})
+
     def until(self, condition: Callable[[], Any]) -> Any:
         """What a condition gives as soon as it gives anything. An element that is not there yet is waited for."""
         return WebDriverWait(self.driver, PATIENCE, ignored_exceptions=PASSING).until(lambda _driver: condition())
@@ -92,7 +97,7 @@ class Browser:
         width = self.driver.execute_script("return window.innerWidth")
         clip = {"x": 0, "y": 0, "width": width, "height": min(height, 4000), "scale": 1}
         made = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
-        (self.pictures / f"{name}.png").write_bytes(_bytes(made["data"]))
+        (self.pictures / f"{name}.png").write_bytes(base64.b64decode(made["data"]))
 
     def faults(self) -> list[str]:
         """What is wrong with the page as it stands: errors of the browser, what is too wide, what axe-core finds."""
@@ -112,12 +117,6 @@ def axe() -> str:
     return Path(spec.origin).with_name("axe.min.js").read_text()
 
 
-def _bytes(text: str) -> bytes:
-    import base64  # noqa: PLC0415
-
-    return base64.b64decode(text)
-
-
 @contextmanager
 def chromium(client: Any, pictures: Path) -> Iterator[Browser]:
     """A browser in which the person of an `AirflowClient` is logged in. Without Chromium the test is skipped."""
@@ -132,7 +131,7 @@ def chromium(client: Any, pictures: Path) -> Iterator[Browser]:
     try:
         browser = Browser(driver=driver, address=client.home.address, pictures=pictures)
         browser.open("/auth/login")
-        driver.add_cookie({"name": "_token", "value": client.token, "path": "/"})
+        browser.log_in(client)
         driver.get_log("browser")  # what Airflow's login form has said
         yield browser
     finally:
