@@ -37,6 +37,8 @@ return [...document.querySelectorAll("body *")].filter((one) => !one.closest(".s
   && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .map((one) => one.outerHTML.slice(0, 120)).concat("the document");
 """
+LEVELS = ("SEVERE", "WARNING")
+"""Of the browser's log: the others are hints, as Airflow's login form gets one."""
 AXE = "axe.run().then((found) => arguments[0](found.violations))"
 
 
@@ -101,7 +103,7 @@ class Browser:
 
     def faults(self) -> list[str]:
         """What is wrong with the page as it stands: errors of the browser, what is too wide, what axe-core finds."""
-        found = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] != "INFO"]
+        found = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in LEVELS]
         found += [f"too wide: {one}" for one in self.driver.execute_script(WIDER)]
         self.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe()})
         for one in self.driver.execute_async_script(AXE.replace("arguments[0]", "arguments[arguments.length - 1]")):

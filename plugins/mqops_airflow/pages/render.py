@@ -86,7 +86,7 @@ def breaks(value: Any) -> Markup:
     """A name that a narrow column breaks behind a point, a hyphen or the like, and not within a word."""
     if value is None:
         return Markup("–")
-    return Markup("<wbr>").join(re.split(r"(?<=[._@/-])", printable(str(value))))
+    return Markup("<wbr>").join(re.split(r"(?<=[._@,-])", printable(str(value))))
 
 
 def _time(when: str | datetime | None) -> datetime | None:

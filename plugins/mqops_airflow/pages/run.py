@@ -24,6 +24,8 @@ from mqops_airflow.pages.which_run import Asked, asked_run, tasks_of
 STOP, UNDO = "mq_stop", "mq_undo"
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
+ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
+"""States that a task of Airflow does not leave by itself."""
 KIND = {
     **dict.fromkeys((RunState.DONE, RunState.APPROVED), "good"),
     **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED), "bad"),
@@ -42,7 +44,9 @@ def router(page: Page) -> APIRouter:
         query = {"queue_manager": asked.run.queue_manager, "run": asked.run.run}
         values: dict[str, Any] = {"page": page, "who": who, "queue_manager": asked.run.queue_manager, "query": query}
         values |= {"asked": asked, "view": view, "story": view.story, "line": view.story.line, "kinds": KIND}
-        values |= {"meaning": MEANING[view.story.line.state], "tasks": tasks_of(asked), "after": after}
+        tasks = tasks_of(asked)
+        over = view.over and all(task.state in ENDED for task in tasks.values())
+        values |= {"meaning": MEANING[view.story.line.state], "tasks": tasks, "after": after, "over": over}
         values |= {"chart": _chart(view.rules), "may": _may(who, view), "moving": _moving(view)}
         return render(request, template, **values)
 
