@@ -41,6 +41,7 @@ class AirflowClient:
     def __init__(self, home: AirflowHome, user: str = "admin") -> None:
         self.home = home
         self.user = user
+        self.token = ""
         self._http = httpx.Client(base_url=home.address, timeout=PATIENCE)
 
     def call(self, method: str, path: str, *, missing_ok: bool = False, **kwargs: Any) -> Any:
@@ -99,7 +100,8 @@ class AirflowClient:
         answer = self._http.post("/auth/token", json={"username": self.user, "password": password})
         if answer.is_error:
             raise AirflowFailed(f"Airflow does not accept the password of {self.user}: {answer.text[:300]}")
-        self._http.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
+        self.token = str(answer.json()["access_token"])
+        self._http.headers["Authorization"] = f"Bearer {self.token}"
 
     def set_connection(self, conn_id: str, **fields: Any) -> None:
         """Make or change a connection; Airflow encrypts what is secret in it."""
@@ -184,7 +186,13 @@ class AirflowClient:
         return found
 
     def answer(self, dag_id: str, run_id: str, task_id: str, option: str, *, try_number: int = 1) -> None:
-        """Answer an approval (`Approve` or `Reject`) once Airflow has settled that it waits.
+        """Answer an approval (`Approve` or `Reject`) once Airflow has settled that it waits."""
+        self.wait_until_asked(dag_id, run_id, task_id, try_number=try_number)
+        path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/-1/hitlDetails"
+        self.call("PATCH", path, json={"chosen_options": [option], "params_input": {}})
+
+    def wait_until_asked(self, dag_id: str, run_id: str, task_id: str, *, try_number: int = 1) -> None:
+        """Wait until Airflow has settled that a question, which is there, waits for its answer.
 
         An answer within the same second as the question is taken by the scheduler for a fault of the task (Airflow
         3.3.2: the task's process ends, "success", after the answer has queued it again). A person is never so quick;
@@ -197,8 +205,6 @@ class AirflowClient:
             if any(all(mark in line for mark in marks) for line in log.read_text(errors="replace").splitlines()):
                 break
             time.sleep(POLL)
-        path = f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/-1/hitlDetails"
-        self.call("PATCH", path, json={"chosen_options": [option], "params_input": {}})
 
     def follow(
         self,

@@ -11,6 +11,7 @@ from mqops.errors import PlanChanged
 from mqops.estate import Approval
 from mqops.printable import printable
 from mqops_airflow.notify import tell_people
+from mqops_airflow.pages.views import RunLink
 from mqops_airflow.permission import NotAllowed, permission
 from mqops_airflow.plan_files import preflight_in, read_plan
 from mqops_airflow.policy import plain, restored
@@ -33,6 +34,7 @@ class PlanApprovalOperator(ApprovalOperator):
     :param notify: the estate's notifier (`mqops_airflow.notify.named`), which tells that the question is open.
     """
 
+    operator_extra_links = (RunLink(),)
     template_fields = (*ApprovalOperator.template_fields, "folder")
 
     def __init__(

@@ -13,6 +13,7 @@ from mqops.errors import RulesError, SettingsError
 from mqops.printable import printable
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.pages.views import RunLink
 from mqops_airflow.policy import unattended
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
@@ -38,6 +39,7 @@ class CheckOperator(BaseOperator, SkipMixin):
     :param four_eyes: whether the person who starts a run may not approve it.
     """
 
+    operator_extra_links = (RunLink(),)
     inherits_from_skipmixin = True
 
     def __init__(self, *, queue_manager: str, four_eyes: bool = False, **kwargs: Any) -> None:

@@ -13,6 +13,7 @@ from mqops.errors import Unbalanced
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator, end_here
 from mqops_airflow.depth import trigger_again
+from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.workplace import estate_file, lake
@@ -67,6 +68,7 @@ class ExpiryReportOperator(BaseOperator):
     :param queue_manager: name in the estate.
     """
 
+    operator_extra_links = (RunLink(),)
     template_fields = ("folder",)
 
     def __init__(self, *, folder: str, asset: Asset, queue_manager: str, **kwargs: Any) -> None:

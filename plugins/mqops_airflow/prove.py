@@ -15,6 +15,7 @@ from mqops.printable import printable
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.hook import MqHook
 from mqops_airflow.notify import tell_people
+from mqops_airflow.pages.views import RunLink
 from mqops_airflow.run_folder import handed_on
 from mqops_airflow.told import ending_of, tell, told
 
@@ -45,6 +46,8 @@ class ProveOperator(BaseOperator):
     :param notify: the estate's notifier (`mqops_airflow.notify.named`), which tells that a run does not balance.
     :param workflow: whose queues trigger by DEPTH again when act has finished; "" for one that nothing triggers.
     """
+
+    operator_extra_links = (RunLink(),)
 
     def __init__(
         self,

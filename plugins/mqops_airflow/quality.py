@@ -16,6 +16,7 @@ from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops_airflow.check import CheckOperator, end_here
 from mqops_airflow.data_docs import DataDocsLink, address
+from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.spark import MqSparkSubmitOperator
@@ -96,7 +97,7 @@ class QualityReportOperator(BaseOperator):
     """
 
     template_fields = ("folder",)
-    operator_extra_links = (DataDocsLink(),)
+    operator_extra_links = (DataDocsLink(), RunLink())
 
     def __init__(self, *, folder: str, asset: Asset, **kwargs: Any) -> None:
         super().__init__(outlets=[asset], **kwargs)

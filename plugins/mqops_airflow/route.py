@@ -11,6 +11,7 @@ from mqops.counted import counted
 from mqops.estate import Approval
 from mqops.printable import printable
 from mqops_airflow.hook import MqHook
+from mqops_airflow.pages.views import RunLink
 from mqops_airflow.plan_files import preflight_in, read_plan
 from mqops_airflow.policy import plain, restored, verdict_on
 
@@ -33,6 +34,7 @@ class PlanRouteOperator(BaseBranchOperator):
     :param ways: way (stop, ask, act) → task to go on with.
     """
 
+    operator_extra_links = (RunLink(),)
     template_fields = ("folder",)
 
     def __init__(

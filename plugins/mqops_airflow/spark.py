@@ -39,6 +39,7 @@ from mqops.printable import printable
 from mqops_airflow.connect import CONNECTION_TYPE, Client, check_listener, server_of
 from mqops_airflow.hook import MqHook, existing_connection
 from mqops_airflow.job_environment import job_environment
+from mqops_airflow.pages.views import RunLink
 from mqops_airflow.workplace import estate_file, estate_path, lake
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class MqSparkSubmitOperator(SparkSubmitOperator):
     `env_vars` go to the driver only, with every master.
     """
 
+    operator_extra_links = (RunLink(),)
     needs_queue_manager = True
     """Whether the job gets the connection to the queue manager. A job that only reads the lake does not."""
 

@@ -12,6 +12,7 @@ from mqops.estate import Approval
 from mqops.printable import printable
 from mqops_airflow.check import drain_and_log
 from mqops_airflow.four_eyes import must_tell_people_apart
+from mqops_airflow.pages.views import RunLink
 from mqops_airflow.permission import permission
 from mqops_airflow.plan_files import preflight_in, read_plan
 from mqops_airflow.policy import plain, restored, verdict_on
@@ -36,6 +37,8 @@ class UndoPlanOperator(BaseOperator):
 
     :param four_eyes: whether the person who starts a run may not approve it.
     """
+
+    operator_extra_links = (RunLink(),)
 
     def __init__(self, *, four_eyes: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -74,6 +77,7 @@ class UndoRouteOperator(BaseBranchOperator):
     :param approval: the policy for undos.
     """
 
+    operator_extra_links = (RunLink(),)
     template_fields = ("folder",)
 
     def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:
@@ -97,6 +101,7 @@ class UndoActOperator(BaseOperator):
     :param approval: the policy for undos.
     """
 
+    operator_extra_links = (RunLink(),)
     template_fields = ("folder",)
 
     def __init__(self, *, folder: str, approval: Approval, **kwargs: Any) -> None:

@@ -110,7 +110,7 @@ def unproved(lake: Path, queue_managers: Iterable[str]) -> list[str]:
 def _runs(lake: Path, queue_managers: Iterable[str]) -> Iterator[RunFolder]:
     """The runs of the lake. Where it cannot be seen, there are none to offer."""
     for name in queue_managers:
-        with suppress(OSError, SettingsError):
+        with suppress(OSError, SettingsError, LakeError):
             yield from (RunFolder(path) for path in (folder_of(lake, name) / "runs").iterdir())
 
 

@@ -68,3 +68,14 @@ def test_the_route_knows_what_an_undo_does() -> None:
 
     assert way(RETURN=1, CONSUMED=4) == way(RESTORE=1) == "ask"
     assert way(CONSUMED=4, EXPIRED=1, PRESENT=2, UNDONE=1) == "stop"
+
+
+@pytest.mark.parametrize("workflow", ["undo", "recover", "stop"])
+def test_a_queue_manager_whose_lake_cannot_be_trusted_takes_no_form_from_the_others(
+    dag_file: Any, estate_folder: Path, workflow: str
+) -> None:
+    (estate_folder / "estate.yaml").write_text(ESTATE)
+    lake = estate_folder / "lake"
+    lake.mkdir(mode=0o700, exist_ok=True)
+    (lake / "QM1").write_text("not a folder")
+    assert isinstance(getattr(dag_file(workflow), f"mq_{workflow}"), DAG)

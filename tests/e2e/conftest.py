@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from browser_support import Browser, chromium
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_demo import airflow_home
+from mqops_demo.airflow import NO_PORT
 from mqops_demo.airflow_client import AirflowClient, RunResult
 from mqops_demo.airflow_home import AirflowHome
 from mqops_demo.airflow_processes import start, stop
@@ -40,6 +42,7 @@ queue_managers:
       schedule: "* * * * *"
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
+  BROWSER:   {connection: mq_browser, dlq_rules: {rules: good.rules}}
   EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
   QUALITY:
     connection: mq_quality
@@ -174,14 +177,14 @@ def connections(site: Site) -> None:
     names = {"mq_qm1_rules": "RULES"} | {
         f"mq_{name.lower()}": name
         for name in (
-            *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED"),
+            *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED", "BROWSER"),
             *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED", "EVENING"),
         )
     }
     for conn_id, name in names.items():
         secret = {"login": "app", "password": "not-the-password"} if name == "PASSWORD" else {}
         extra = json.dumps({"queue_manager": name, "home": str(site.queue_managers)})
-        site.client.set_connection(conn_id, conn_type="mq", extra=extra, **secret)
+        site.client.set_connection(conn_id, conn_type="mq", port=NO_PORT, extra=extra, **secret)
     site.use_warm_spark("spark_warm")
     site.client.set_connection("spark_submit", conn_type="spark", host="local[2]")
     site.client.set_connection("spark_down", conn_type="spark", host="spark://127.0.0.1", port=1)
@@ -273,3 +276,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
                 if alone(users):
                     stop(home)
                 fcntl.flock(users, fcntl.LOCK_UN)
+
+
+@pytest.fixture
+def browser(site: Site, tmp_path: Path) -> Iterator[Browser]:
+    """An administrator's browser, logged in to the site's Airflow; screenshots lie in the test's own folder."""
+    with chromium(site.client, tmp_path) as one:
+        yield one

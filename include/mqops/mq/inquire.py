@@ -51,6 +51,14 @@ def queue_attribute(session: Session, queue: str, selector: int) -> int | str:
         return session.inquire(handle, selector)
 
 
+def is_shareable(session: Session, queue: str) -> bool:
+    """Whether several handles may have a local queue, or the base queue of an alias, open for input. Raises `MQError`.
+
+    IBM MQ, "Shareability": without it MQOO_INPUT_SHARED is treated as MQOO_INPUT_EXCLUSIVE.
+    """
+    return queue_attribute(session, base_queue(session, queue), c.MQIA_SHAREABILITY) == c.MQQA_SHAREABLE
+
+
 def queue_manager_name(session: Session) -> str:
     """The name of the queue manager that answers. Raises `MQError`."""
     return str(queue_manager_attribute(session, c.MQCA_Q_MGR_NAME))

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from mqops.errors import MQError, SettingsError
 from mqops.estate import QueueManager
-from mqops.mq.inquire import base_queue_if_known, dead_letter_queue, opened
+from mqops.mq.inquire import base_queue_if_known, dead_letter_queue, is_shareable, opened
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core.definitions import (
     Definitions,
     ProcessDefinition,
     QueueTrigger,
     initiation_queue_mqsc,
+    share_mqsc,
     wanted,
 )
 from mqops.trigger.core.trigger_message import accepts
@@ -37,6 +38,8 @@ def missing_definitions(session: Session, definitions: Definitions) -> Iterator[
     for queue in definitions.initiation_queues:
         if not _is_there(session, queue, c.MQOT_Q):
             yield f"the initiation queue {queue} is not there: {initiation_queue_mqsc(queue)}"
+        elif not is_shareable(session, queue):
+            yield f"the initiation queue {queue} has NOSHARE, so no trigger message could be got: {share_mqsc(queue)}"
     for process in definitions.processes:
         if why := _process_wrong(session, process):
             yield f"the process {process.name} {why}: {process.mqsc}"

@@ -1,7 +1,9 @@
 """The trigger monitor's eyes: it has the initiation queues open all the time, and tells where a trigger message is.
 
 1. One connection and one thread serve all initiation queues of a queue manager.
-2. Each queue is open for input as long as the connection lives (T08), for a second monitor too (MQOO_INPUT_SHARED).
+2. Each queue is open for input as long as the connection lives (T08), for a second monitor and for
+   `mqops.trigger.work` too (MQOO_INPUT_SHARED). A queue with NOSHARE would be open for this handle alone, so that no
+   message could be got: it is not served.
 3. It only browses. A trigger message stays on its queue until its run is there (`mqops.trigger.work`): whoever is told
    and dies, or is never told, loses nothing.
 4. A message is told once when it comes. As long as it lies there, it is told again each minute.
@@ -15,10 +17,12 @@ from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 from uuid import uuid4
 
-from mqops.errors import LOST_CONNECTION, MQError, PermanentMQError
+from mqops.errors import LOST_CONNECTION, MQError, PermanentMQError, SettingsError
 from mqops.mq.connection import MqConnection, open_session
+from mqops.mq.inquire import is_shareable
 from mqops.mq.session import Session
 from mqops.printable import printable
+from mqops.trigger.core.definitions import share_mqsc
 from mqwire import constants as c
 
 OPEN_OPTIONS = c.MQOO_INPUT_SHARED | c.MQOO_BROWSE | c.MQOO_FAIL_IF_QUIESCING
@@ -63,7 +67,7 @@ class TriggerMonitor:
 
         Raises:
             MQError: the queue manager cannot be reached, or it ends.
-            SettingsError: there is no MQ library.
+            SettingsError: there is no MQ library, or no queue has SHARE.
         """
         again = self._now() >= self._again_at
         if self._session is None:
@@ -79,7 +83,7 @@ class TriggerMonitor:
 
         Raises:
             MQError: call `close`, and `look` again after a while.
-            SettingsError: there is no MQ library.
+            SettingsError: as `open`.
         """
         self.open()
         session = self._session
@@ -97,15 +101,19 @@ class TriggerMonitor:
             session.disconnect()
 
     def _open_queues(self, session: Session) -> None:
-        refused: MQError | None = None
+        refused: MQError | SettingsError | None = None
         for queue in self._queues:
             if queue in self._handles:
                 continue
             try:
+                if not is_shareable(session, queue):
+                    raise SettingsError(f"{queue} has NOSHARE: {share_mqsc(queue)}")
                 self._handles[queue] = session.open(queue, OPEN_OPTIONS)
                 self._tell(queue, "")
-            except MQError as error:
-                if not isinstance(error, PermanentMQError) and error.reason != c.MQRC_OBJECT_IN_USE:
+            except (MQError, SettingsError) as error:
+                if isinstance(error, MQError) and not (
+                    isinstance(error, PermanentMQError) or error.reason == c.MQRC_OBJECT_IN_USE
+                ):
                     raise
                 refused = error
                 self._tell(queue, str(error))

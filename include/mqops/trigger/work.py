@@ -4,7 +4,8 @@
    the message is still there, and its run id tells that the run is there (law 3). So it is handled at least once, and
    nothing is started twice.
 2. What starts nothing is got and put on the dead-letter queue in one unit of work.
-3. What cannot be dead-lettered stays. It keeps no other message from its run.
+3. What cannot be dead-lettered stays. It keeps no other message from its run. An initiation queue that another program
+   has for itself waits, and keeps no other queue.
 4. Only the messages that are there at the beginning are handled: who comes later is told of by the monitor.
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from mqops.clock import utc
-from mqops.errors import LOST_CONNECTION, MqopsError, PermanentMQError, SettingsError
+from mqops.errors import LOST_CONNECTION, MQError, MqopsError, PermanentMQError, SettingsError
 from mqops.mq.inquire import depth
 from mqops.mq.session import RawMessage, Session
 from mqops.printable import printable
@@ -40,14 +41,21 @@ def handle_messages(
     *,
     now: Callable[[], datetime] = utc,
 ) -> Iterator[MqopsError]:
-    """Handle the trigger messages of an initiation queue, in its order. Yields why a message has to stay there.
+    """Handle the trigger messages of an initiation queue, in its order. Yields why messages have to stay there.
 
     Parameters: `start` starts the run of a message, or says why it starts none; `now` the clock, UTC.
 
     Raises:
         MQError: the queue cannot be read, or the connection is lost. What was handled is.
     """
-    handle = session.open(queue, OPEN_OPTIONS)
+    try:
+        handle = session.open(queue, OPEN_OPTIONS)
+    except MQError as error:
+        if error.reason != c.MQRC_OBJECT_IN_USE:
+            raise
+        _log.error("the trigger messages of %s wait: %s", printable(queue), printable(error))
+        yield error
+        return
     try:
         for _ in range(depth(session, queue)):
             seen = session.get(handle, BROWSE, name=queue)

@@ -29,7 +29,7 @@ LOOK = {
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "labelLimit": 260,
+        "labelLimit": 420,
     },
     "legend": {"labelColor": "var(--text)", "titleColor": "var(--quiet)", "labelFontSize": 12, "orient": "top"},
     "bar": {"color": "var(--accent)"},
@@ -52,8 +52,11 @@ def chart(spec: Mapping[str, Any], *, label: str) -> Markup:
     """
     whole = {"$schema": SCHEMA, "background": "transparent", "config": LOOK, **spec}
     drawn = _drawn(json.dumps(whole, sort_keys=True, default=str))
-    whole_element = '<figure class="chart" role="img" aria-label="{}">{}</figure>'
-    return Markup(whole_element).format(label, Markup(drawn))  # noqa: S704 - Vega escapes what it draws
+    element = (
+        '<div class="scrolls" role="region" aria-label="Chart: {}" tabindex="0">'
+        '<figure class="chart" role="img" aria-label="{}">{}</figure></div>'
+    )
+    return Markup(element).format(label, label, Markup(drawn))  # noqa: S704 - Vega escapes what it draws
 
 
 def bars(rows: Sequence[Mapping[str, Any]], *, of: str, count: str, title: str, label: str, width: int = 560) -> Markup:
@@ -69,7 +72,12 @@ def bars(rows: Sequence[Mapping[str, Any]], *, of: str, count: str, title: str, 
             "mark": {"type": "bar", "height": {"band": 0.7}, "cornerRadiusEnd": 2},
             "encoding": {
                 "y": {"field": of, "type": "nominal", "title": None, "sort": None},
-                "x": {"field": count, "type": "quantitative", "title": title, "axis": _WHOLE},
+                "x": {
+                    "field": count,
+                    "type": "quantitative",
+                    "title": title,
+                    "axis": whole(max((row[count] for row in rows), default=0)),
+                },
             },
         },
         label=label,
@@ -91,6 +99,7 @@ def stacked(
     """
     values = [{of: row[of], "part": part, "count": row[part]} for row in rows for part in parts if row.get(part)]
     colours = {"domain": list(parts), "range": list(parts.values())}
+    largest = max((sum(row.get(part) or 0 for part in parts) for row in rows), default=0)
     return chart(
         {
             "width": width,
@@ -99,7 +108,13 @@ def stacked(
             "mark": {"type": "bar", "height": {"band": 0.7}},
             "encoding": {
                 "y": {"field": of, "type": "nominal", "title": None, "sort": None},
-                "x": {"field": "count", "type": "quantitative", "aggregate": "sum", "title": title, "axis": _WHOLE},
+                "x": {
+                    "field": "count",
+                    "type": "quantitative",
+                    "aggregate": "sum",
+                    "title": title,
+                    "axis": whole(largest),
+                },
                 "color": {"field": "part", "type": "nominal", "title": None, "scale": colours},
                 "order": {"field": "part", "sort": "ascending"},
             },
@@ -108,7 +123,10 @@ def stacked(
     )
 
 
-_WHOLE = {"tickMinStep": 1, "format": ",d"}
+def whole(largest: int) -> dict[str, Any]:
+    """The axis of whole numbers: Vega marks halves of small ones and writes them as whole numbers, each twice."""
+    axis: dict[str, Any] = {"tickMinStep": 1, "format": ",d"}
+    return axis | ({"values": list(range(largest + 1))} if largest <= 10 else {})
 
 
 def sparkline(values: Sequence[int | None], *, label: str, width: int = 96, height: int = 24) -> Markup:

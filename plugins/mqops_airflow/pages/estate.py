@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.look.estate_now import ManagerNow, manager_now
 from mqops_airflow.pages.render import render
+from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.reach import connection_for
@@ -48,6 +49,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
     managers = [_now(who, name) for name in names]
     managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
     values: dict[str, Any] = {"page": page, "who": who, "queue_manager": queue_manager, "managers": managers}
+    values["may_stop"] = who.may_start(STOP)
     return render(request, template, every=int(KEPT), **values)
 
 

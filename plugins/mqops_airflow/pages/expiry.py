@@ -57,6 +57,7 @@ def _chart(found: Forecast) -> Any:
         {"hour": f"{hour:%H:00}", "part": early if hour < found.limit else late, "n": number}
         for hour, number in found.hours.items()
     ]
+    largest = max((number for number in found.hours.values()), default=0)
     return charts.chart(
         {
             "width": 640,
@@ -71,7 +72,7 @@ def _chart(found: Forecast) -> Any:
                     "title": "expires in the hour from (UTC)",
                     "axis": {"titlePadding": 16},
                 },
-                "y": {"field": "n", "type": "quantitative", "title": "messages", "axis": {"tickMinStep": 1}},
+                "y": {"field": "n", "type": "quantitative", "title": "messages", "axis": charts.whole(largest)},
                 "color": {
                     "field": "part",
                     "type": "nominal",

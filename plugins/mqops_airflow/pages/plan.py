@@ -19,7 +19,7 @@ from mqops_airflow.pages.render import render
 from mqops_airflow.pages.run import KIND
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import asked_run, tasks_of
+from mqops_airflow.pages.which_run import Asked, asked_run, tasks_of
 from mqops_airflow.plan_text import subject
 from mqops_airflow.reach import connection_for
 
@@ -54,23 +54,37 @@ def router(page: Page) -> APIRouter:
             return render(request, "plan_none", **values)
         view = plan_view(asked.run)
         at, looked, error = _look(who, view)
-        tasks = tasks_of(asked)
-        waiting = tasks[APPROVE] if APPROVE in tasks and tasks[APPROVE].state == WAITS else None
         values |= {
             "view": view,
             "plan": view.plan,
-            "line": view.line,
             "kinds": KIND,
             "meaning": MEANING[view.line.state],
         }
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(looked), "at": at, "error": error, "since_then": _news(view, looked)}
-        values |= {"story": run_story(asked.run, limit=1), "waiting": waiting}
-        values |= {"may_answer": bool(asked.dag_id) and who.may_answer(asked.dag_id)}
-        return render(request, "plan", **values)
+        return render(request, "plan", **values, **_answer(who, asked))
+
+    @routes.get(f"{page.path}/answer")
+    def answer(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
+        asked = asked_run(who, queue_manager=queue_manager, run=run, dag_id="", run_id="")
+        return render(request, "plan_answer", page=page, who=who, asked=asked, **_answer(who, asked))
 
     return routes
+
+
+def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
+    """Who is asked, or what was answered. `settled`: nothing of it changes any more."""
+    tasks, story = tasks_of(asked), run_story(asked.run, limit=1)
+    task = tasks.get(APPROVE)
+    return {
+        "story": story,
+        "line": story.line,
+        "task": task,
+        "waiting": task if task is not None and task.state == WAITS else None,
+        "may_answer": bool(asked.dag_id) and who.may_answer(asked.dag_id),
+        "settled": bool(story.approval.get("answer")) or task is None or task.state in {"skipped", "failed"},
+    }
 
 
 def _look(who: Reader, view: PlanView) -> tuple[str, tuple[Looked, ...], str]:

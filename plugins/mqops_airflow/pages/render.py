@@ -6,6 +6,7 @@ Every text that a template shows passes `printable` and is escaped, unless a fil
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -81,6 +82,13 @@ def moment(when: str | datetime | None) -> Markup | str:
     return Markup('<time datetime="{}">{}</time>').format(found.isoformat(), f"{found:%Y-%m-%d %H:%M:%S} UTC")
 
 
+def breaks(value: Any) -> Markup:
+    """A name that a narrow column breaks behind a point, a hyphen or the like, and not within a word."""
+    if value is None:
+        return Markup("–")
+    return Markup("<wbr>").join(re.split(r"(?<=[._@/-])", printable(str(value))))
+
+
 def _time(when: str | datetime | None) -> datetime | None:
     if not when:
         return None
@@ -116,6 +124,7 @@ def _environment() -> Environment:
         "age": age,
         "since": since,
         "moment": moment,
+        "breaks": breaks,
         "counted": counted,
     }
     made.filters.update(filters)

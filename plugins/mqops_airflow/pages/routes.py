@@ -17,6 +17,7 @@ from mqops_airflow import data_docs
 from mqops_airflow.pages.render import FOLDER, render
 from mqops_airflow.pages.security import HEADERS
 from mqops_airflow.pages.table import PAGES
+from mqops_airflow.pages.which_run import NOT_YET
 
 log = logging.getLogger(__name__)
 SAID = {
@@ -64,7 +65,8 @@ def application() -> FastAPI:
 def _refused(request: Request, error: Any) -> Response:
     title, text = SAID.get(error.status_code, ("This did not work", ""))
     known = str(error.detail) if error.status_code != 401 else text
-    return render(request, "error", status=error.status_code, title=title, text=known or text)
+    awaited = error.detail == NOT_YET
+    return render(request, "error", status=error.status_code, title=title, text=known or text, awaited=awaited)
 
 
 def _misspelt(request: Request, error: Any) -> Response:

@@ -24,7 +24,7 @@ from mqops.estate import EstateFile, Section, dag_prefix
 from mqops_airflow.pages.table import Right
 from mqops_airflow.workplace import estate_file
 
-FOR_ALL = ("mq_stop", "mq_undo", "mq_refresh_expiry", "mq_trigger_explain")
+FOR_ALL = ("mq_stop", "mq_undo", "mq_recover", "mq_refresh_expiry", "mq_trigger_explain")
 """DAGs whose form names the queue manager. They tell who may see one that has no DAG of its own."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "

@@ -102,6 +102,10 @@ def test_a_message_on_each_triggered_queue_starts_its_workflow(estate: Path, app
     ("breaks", "told"),
     [
         ("DELETE QLOCAL(OTHER.INITQ)", "the initiation queue OTHER.INITQ is not there"),
+        (
+            "ALTER QLOCAL(OTHER.INITQ) NOSHARE",
+            "NOSHARE, so no trigger message could be got: ALTER QLOCAL(OTHER.INITQ)",
+        ),
         ("DELETE PROCESS(MQOPS.DLQ_RULES)", "the process MQOPS.DLQ_RULES is not there"),
         ("ALTER PROCESS(MQOPS.DLQ_RULES) APPLICID('x')", "names APPLICID(x)"),
         ("ALTER PROCESS(MQOPS.DLQ_RULES) APPLTYPE(CICS)", "with APPLTYPE 1"),

@@ -14,7 +14,7 @@ from mqlite_support import Application, run_mqsc
 from pymqi import CMQC
 from trigger_support import define
 
-from mqops.errors import PermanentMQError
+from mqops.errors import PermanentMQError, SettingsError
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage
 from mqops.trigger import dead_letter, monitor, work
@@ -240,7 +240,32 @@ def test_a_queue_that_another_program_has_for_itself_does_not_keep_the_others(he
     assert told(both) == ("IQ",)
     assert "initiation queue IQ2 of QM1 is not served: MQOPEN on IQ2 failed: MQRC_OBJECT_IN_USE" in caplog.text
     both.close()
+    assert len(run_ids(handled("IQ2", "IQ", errors=1))) == 1
     exclusive.close()
+
+
+def test_a_queue_with_NOSHARE_is_not_served_because_no_message_of_it_could_be_got(
+    here: Application, caplog: Any
+) -> None:
+    run_mqsc("ALTER QLOCAL(IQ2) NOSHARE")
+    time = [0.0]
+    both = TriggerMonitor(HERE, ["IQ2", "IQ"], now=lambda: time[0])
+    for name in ("IQ", "IQ2"):
+        here.put(name, MQTM(appl_type=6, appl_id="orders").pack(), Format=CMQC.MQFMT_TRIGGER)
+    assert told(both) == ("IQ",)
+    assert "initiation queue IQ2 of QM1 is not served: IQ2 has NOSHARE: ALTER QLOCAL(IQ2) SHARE" in caplog.text
+    assert len(run_ids(handled("IQ2", "IQ"))) == 2
+    run_mqsc("ALTER QLOCAL(IQ2) SHARE")
+    here.put("IQ2", MQTM(appl_type=6, appl_id="orders").pack(), Format=CMQC.MQFMT_TRIGGER)
+    time[0] += monitor.AGAIN
+    assert told(both) == ("IQ2",)
+    assert len(run_ids(handled("IQ2", "IQ"))) == 1
+    both.close()
+    run_mqsc("ALTER QLOCAL(IQ2) NOSHARE")
+    alone = TriggerMonitor(HERE, ["IQ2"])
+    with pytest.raises(SettingsError, match="NOSHARE"):
+        alone.look()
+    alone.close()
 
 
 def test_inhibited_gets_are_waited_for(here: Application, served: TriggerMonitor, caplog: Any) -> None:

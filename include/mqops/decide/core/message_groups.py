@@ -88,7 +88,7 @@ def remarks(actions: Mapping[Action, int], used_up: Mapping[int, int]) -> tuple[
         Action.PROTECTED: "the destination is a queue SYSTEM.* or MQOPS.*, which no message may choose; "
         "a rule that names the queue itself (FWDQ) puts messages there",
         Action.REPLAYED: "earlier runs have put each as often as MAXREPLAY allows",
-        Action.SPLIT: "the table sends messages of one group to different queues",
+        Action.SPLIT: "messages of one group would not all go the same way",
         Action.INCOMPLETE: "other messages of the group are not in the plan",
         Action.BEHIND: "an earlier message with the same order key is left",
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mqops.estate import BackoutReprocess, DlqRules, ExpiryScan, QueueManager, dag_prefix
+from mqops.mqsc import mqsc_name
 from mqwire import constants as c
 
 _TYPES = {"FIRST": c.MQTT_FIRST, "EVERY": c.MQTT_EVERY, "DEPTH": c.MQTT_DEPTH}
@@ -83,6 +84,11 @@ def process_name(workflow: str) -> str:
 def initiation_queue_mqsc(name: str) -> str:
     """How an initiation queue is defined. Its messages are persistent (T17): they outlive the queue manager's end."""
     return f"DEFINE QLOCAL('{name}') DEFPSIST(YES) SHARE DEFSOPT(SHARED) NOTRIGGER"
+
+
+def share_mqsc(name: str) -> str:
+    """How an initiation queue becomes one that several handles may have open for input."""
+    return f"ALTER QLOCAL({mqsc_name(name)}) SHARE"
 
 
 def wanted(name: str, settings: QueueManager, *, dead_letter_queue: str = "") -> Definitions:

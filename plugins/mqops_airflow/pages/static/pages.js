@@ -1,5 +1,7 @@
 // The live parts of the pages. Each is asked for by an attribute of an element; nothing is fetched from elsewhere.
 //   data-live="URL" data-every="seconds"   the element's content is replaced by what URL answers
+//   data-keeps (with an id, in such an element) stays as the person left it, as long as the answer has it, too
+//   data-awaited                           the page is loaded again as soon as the server has it
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
@@ -132,14 +134,35 @@
     own.remove();
   });
 
+  const selects = (element) => {
+    const chosen = window.getSelection();
+    return !chosen.isCollapsed && element.contains(chosen.anchorNode);
+  };
+  const same = (element, old) => [...element.querySelectorAll(old.tagName)].find((one) =>
+    ["id", "href", "aria-label"].every((name) => one.getAttribute(name) === old.getAttribute(name)));
+
+  // The new content, with what the person has opened, typed, focused and scrolled.
+  const replace = (element, text) => {
+    const focused = element.contains(document.activeElement) ? document.activeElement : null;
+    const scrolled = [...element.querySelectorAll(".scrolls")].map((one) => [one, one.scrollLeft]);
+    const kept = [...element.querySelectorAll("[data-keeps]")];
+    element.innerHTML = text; // made and escaped by our own server; no script in it would run
+    for (const old of kept) element.querySelector("#" + CSS.escape(old.id))?.replaceWith(old);
+    for (const [old, left] of scrolled) {
+      const now = left && same(element, old);
+      if (now) now.scrollLeft = left;
+    }
+    if (focused) (focused.isConnected ? focused : same(element, focused))?.focus({ preventScroll: true });
+  };
+
   const refresh = async (element) => {
-    if (document.hidden || element.contains(document.activeElement)) return;
+    if (document.hidden || selects(element)) return;
     try {
       const answer = await fetch(element.dataset.live, { credentials: "same-origin" });
       if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
       const text = await answer.text();
-      if (element.contains(document.activeElement)) return;
-      element.innerHTML = text; // made and escaped by our own server; no script in it would run
+      if (selects(element)) return;
+      replace(element, text);
       element.classList.remove("stale");
       if (element.querySelector("[data-over]")) element.removeAttribute("data-live");
     } catch {
@@ -153,6 +176,12 @@
         if (element.dataset.live) refresh(element);
         else clearInterval(timer);
       }, 1000 * Number(element.dataset.every || 5));
+    }
+    if (document.querySelector("[data-awaited]")) {
+      setInterval(async () => {
+        const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => ({}));
+        if (answer.ok) location.reload();
+      }, 2000);
     }
     document.documentElement.dataset.ready = "yes";
   });

@@ -1,0 +1,138 @@
+"""Headless Chromium, driven by selenium, as an administrator's browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.common.exceptions import (
+    ElementNotInteractableException,
+    NoSuchElementException,
+    StaleElementReferenceException,
+)
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
+WITHOUT = "no Chromium: install Debian's packages chromium and chromium-driver"
+ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,1000")
+PATIENCE = 240
+"""Seconds for one condition: a run with Spark on a machine that does other work, too."""
+PASSING = (NoSuchElementException, StaleElementReferenceException, ElementNotInteractableException)
+"""What an element says that the page is about to make or to replace."""
+WIDER = """
+const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
+if (!wide) return [];
+return [...document.querySelectorAll("body *")].filter((one) => !one.closest(".scrolls, .chart, pre")
+  && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+  .map((one) => one.outerHTML.slice(0, 120)).concat("the document");
+"""
+AXE = "axe.run().then((found) => arguments[0](found.violations))"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Browser:
+    """One window, logged in to Airflow. Parameters: `address` of Airflow; `pictures` the folder of screenshots."""
+
+    driver: Any
+    address: str
+    pictures: Path
+
+    def open(self, path: str) -> None:
+        """Go to a page of Airflow's server."""
+        self.driver.switch_to.default_content()
+        self.driver.get(self.address + path)
+
+    def log_in(self, client: Any) -> None:
+        """Become the person of an `AirflowClient`; the page stays as it is."""
+        self.driver.add_cookie({"name": "_token", "value": client.token, "path": "/"})
+
+    def until(self, condition: Callable[[], Any]) -> Any:
+        """What a condition gives as soon as it gives anything. An element that is not there yet is waited for."""
+        return WebDriverWait(self.driver, PATIENCE, ignored_exceptions=PASSING).until(lambda _driver: condition())
+
+    def find(self, xpath: str) -> Any:
+        """The element, which must be there."""
+        return self.driver.find_element(By.XPATH, xpath)
+
+    def text(self) -> str:
+        """What the page, or the frame, shows now."""
+        return str(self.find("//body").text)
+
+    def click(self, xpath: str) -> None:
+        """Click an element as soon as it can be clicked."""
+
+        def clicked() -> bool:
+            element = self.find(xpath)
+            self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+            element.click()
+            return True
+
+        self.until(clicked)
+
+    def into_frame(self) -> None:
+        """Into the page that stands in Airflow's own page."""
+        self.until(lambda: self.driver.switch_to.frame(self.find("//iframe")) or True)
+
+    def look(self, *, width: int, dark: bool) -> None:
+        """The width of the window in CSS pixels, and the person's choice of light or dark."""
+        size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
+
+    def picture(self, name: str) -> None:
+        """A screenshot of the whole page."""
+        height = self.driver.execute_script("return document.documentElement.scrollHeight")
+        width = self.driver.execute_script("return window.innerWidth")
+        clip = {"x": 0, "y": 0, "width": width, "height": min(height, 4000), "scale": 1}
+        made = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
+        (self.pictures / f"{name}.png").write_bytes(base64.b64decode(made["data"]))
+
+    def faults(self) -> list[str]:
+        """What is wrong with the page as it stands: errors of the browser, what is too wide, what axe-core finds."""
+        found = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] != "INFO"]
+        found += [f"too wide: {one}" for one in self.driver.execute_script(WIDER)]
+        self.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe()})
+        for one in self.driver.execute_async_script(AXE.replace("arguments[0]", "arguments[arguments.length - 1]")):
+            found.append(f"axe {one['id']}: {json.dumps([node['html'][:200] for node in one['nodes']])}")
+        return found
+
+
+def axe() -> str:
+    """The source of axe-core."""
+    spec = find_spec("axe_playwright_python")
+    assert spec
+    assert spec.origin
+    return Path(spec.origin).with_name("axe.min.js").read_text()
+
+
+@contextmanager
+def chromium(client: Any, pictures: Path) -> Iterator[Browser]:
+    """A browser in which the person of an `AirflowClient` is logged in. Without Chromium the test is skipped."""
+    if not (CHROMIUM.exists() and DRIVER.exists()):
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(WITHOUT)
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(CHROMIUM)
+    for argument in ARGUMENTS:
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
+    try:
+        browser = Browser(driver=driver, address=client.home.address, pictures=pictures)
+        browser.open("/auth/login")
+        browser.log_in(client)
+        driver.get_log("browser")  # what Airflow's login form has said
+        yield browser
+    finally:
+        driver.quit()

@@ -1,0 +1,107 @@
+"""The pages in a real browser: an incident from the menu to "everything accounted for", each page as people see it."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from mq_support import DLQ
+
+from mqops_airflow.pages.table import PAGES
+
+NAME = "BROWSER"
+
+
+def waits(site: Any, browser: Any, dag_id: str, run_id: str) -> None:
+    """Until the run's question can be answered."""
+    browser.until(lambda: site.client.task_instances(dag_id, run_id)["approve"]["state"] == "awaiting_input")
+    site.client.wait_until_asked(dag_id, run_id, "approve")
+
+
+def started(browser: Any, dag_id: str) -> str:
+    """The id of the run that the form of this DAG has started, which it names as a link."""
+    browser.until(lambda: browser.find(f"//form[@data-starts='{dag_id}']//p[@class='answer']/a"))
+    return str(browser.find(f"//form[@data-starts='{dag_id}']").get_attribute("data-started"))
+
+
+def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: Any, browser: Any) -> None:
+    manager = site.in_trouble(NAME, 10)
+    site.client.wait_for_dag("mq_undo")
+    for dag in ("mq_undo", "mq_stop"):
+        site.client.unpause(dag)
+    dag_id, run_id = site.trigger(NAME, dry_run=False)
+    waits(site, browser, dag_id, run_id)
+
+    browser.open("/")
+    browser.click("//a[contains(@href, 'mqops-estate-nav')]")
+    browser.into_frame()
+    browser.until(lambda: f"the plan for {DLQ} with 10 messages waits for an approval" in browser.text())
+    browser.open(f"/dags/{dag_id}/runs/{quote(run_id)}")
+    browser.click("//a[contains(@href, 'mqops-plan-dag-run')]")
+    browser.into_frame()
+    browser.until(lambda: "Groups, the largest first" in browser.text())
+    assert f"{NAME}: act on 8 of 10 messages of {DLQ}?" in browser.text()
+    assert "UNHEARD.OF" in browser.text()
+    assert manager.depth(DLQ) == 10
+    browser.click("//button[@value='Approve']")
+    browser.until(lambda: "Approved by admin" in browser.text())
+    browser.click("//a[text()='Watch the run']")
+    browser.until(lambda: "10 planned = 6 moved + 2 discarded + 2 left + 0 gone" in browser.text())
+    browser.until(lambda: "it balances" in browser.text())
+    browser.until(lambda: "success" in browser.find("//table//th[text()='prove']/..").text)
+    assert "approved by admin" in browser.text()
+    for task in ("check", "observe", "decide", "route", "approve", "act", "prove"):
+        links = site.client.call("GET", f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task}/links")["extra_links"]
+        assert links["MQ run"].endswith(f"/mqops/run?dag_id={dag_id}&run_id={quote(run_id, safe='')}"), task
+
+    browser.click("//form[@data-starts='mq_undo']//input[@name='dry_run']")
+    browser.click("//form[@data-starts='mq_undo']//button")
+    undo = started(browser, "mq_undo")
+    waits(site, browser, "mq_undo", undo)
+    browser.log_in(site.as_user("approver"))  # four eyes: the estate asks for them somewhere, so an undo wants them
+    browser.click("//form[@data-starts='mq_undo']//p[@class='answer']/a")
+    browser.click("//a[text()='The plan']")
+    browser.click("//button[@value='Approve']")
+    browser.click("//a[text()='Watch the run']")
+    browser.until(lambda: "it balances" in browser.text())
+    assert "approved by approver" in browser.text()
+    assert (manager.depth(DLQ), manager.depth("BACK.AGAIN")) == (10, 0)
+
+    browser.log_in(site.client)
+    browser.open(f"/mqops/estate?queue_manager={NAME}")
+    browser.click("//summary[starts-with(., 'Stop all runs')]")
+    browser.find("//input[@name='why']").send_keys("a look at the site")
+    browser.click("//form[@data-starts='mq_stop']//button")
+    browser.until(lambda: "All runs are stopped" in browser.text())
+    assert "a look at the site" in browser.text()
+    browser.click("//button[text()='Resume all runs']")
+    browser.until(lambda: "All runs are stopped" not in browser.text())
+
+
+def test_every_page_is_sound_narrow_and_wide_light_and_dark(site: Any, browser: Any) -> None:
+    """Of the queue manager of the test before: the run that was undone is the first of its DAG."""
+    dag_id = f"{NAME.lower()}_dlq_rules"
+    runs = site.client.call("GET", f"/dags/{dag_id}/dagRuns", params={"order_by": "run_after"})["dag_runs"]
+    run = {"dag_id": dag_id, "run_id": runs[0]["dag_run_id"]}
+    faults: dict[str, list[str]] = {}
+    for page, width, dark in product(PAGES, (1400, 390), (False, True)):
+        browser.look(width=width, dark=dark)
+        browser.open(f"/mqops{page.path}?{urlencode({'queue_manager': NAME} if page.in_menu else run)}")
+        browser.until(lambda: browser.find("//html").get_attribute("data-ready"))
+        name = f"{page.name}_{width}_{'dark' if dark else 'light'}"
+        browser.picture(name)
+        assert "message 0" not in browser.driver.page_source, name
+        if found := browser.faults():
+            faults[name] = found
+    assert not faults
+
+
+def test_the_button_test_of_a_connections_form_answers(site: Any, browser: Any) -> None:
+    """Airflow's form sends `port: 0` where the connection has none."""
+    site.manager(NAME)
+    conn_id = f"mq_{NAME.lower()}"
+    browser.open(f"/connections?name_pattern={conn_id}")
+    browser.click(f"//tr[.//*[text()='{conn_id}']]//button[@aria-label='Test Connection']")
+    browser.until(lambda: "Test Connection Successful" in browser.text() or "Test Connection Failed" in browser.text())
+    assert f"{NAME} answers; dead-letter queue {DLQ}" in browser.text()
