@@ -69,15 +69,20 @@ def start(home: AirflowHome, report: Report = print) -> None:
 
 def spawn(home: AirflowHome, lock: int, spark_lock: int) -> None:
     """Start the processes and write each down at once; those that listen inherit the locks of their ports."""
+    start_spark(home, spark_lock)
+    for name in AIRFLOW:
+        start_airflow(home, name, lock if name == "api-server" else None)
+
+
+def start_spark(home: AirflowHome, lock: int) -> None:
+    """Start the Spark Connect server, the first process of all: nothing else is written down yet."""
     (home.folder / "logs").mkdir(exist_ok=True)
     write_private(home.folder / "processes.json", {})
     for name in PROCESSES:
         (home.folder / "logs" / f"{name}.log").unlink(missing_ok=True)
     place, spark = str(home.folder / "spark"), home.spark_connect
     variables, idle = spark_connect.environment(spark["token"]), str(spark_connect.idle_minutes(os.environ))
-    start_one(home, SPARK, spark_connect.__name__, place, str(spark["port"]), idle, env=variables, lock=spark_lock)
-    for name in AIRFLOW:
-        start_airflow(home, name, lock if name == "api-server" else None)
+    start_one(home, SPARK, spark_connect.__name__, place, str(spark["port"]), idle, env=variables, lock=lock)
 
 
 def start_airflow(home: AirflowHome, name: str, lock: int | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import stat
 import subprocess
@@ -195,32 +194,6 @@ def test_connections_and_dags_follow_the_estate(home: AirflowHome) -> None:
     assert (server.host, server.port, server.token) == ("localhost", *map(home.spark_connect.get, ("port", "token")))
     assert json.loads(made["mq_qm1"]["extra"]) == {"queue_manager": "QM1", "home": str(home.queue_managers)}
     assert "qm1_dlq_rules" in dag_ids(estate_of(home))
-
-
-def test_a_spark_connect_server_that_dies_is_started_again_and_its_folder_goes_with_it(tmp_path: Path) -> None:
-    port, lock = free_port(spark_connect.FIRST_PORT)
-    command = [sys.executable, "-m", "mqops_demo.spark_connect", str(tmp_path), str(port)]
-    variables = spark_connect.environment("token")
-    with psutil.Popen(command, env=variables, start_new_session=True, stdout=subprocess.PIPE, text=True) as watcher:
-        try:
-            first = server_that_listens(watcher)
-            first.kill()
-            assert "ended with -9; it is started again" in watcher.stdout.readline()
-            assert server_that_listens(watcher) != first
-            (folder,) = tmp_path.iterdir()
-            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        finally:
-            os.killpg(watcher.pid, signal.SIGTERM)
-            assert watcher.wait() == 0
-            os.close(lock)
-    assert not list(tmp_path.iterdir())
-
-
-def server_that_listens(watcher: psutil.Popen) -> psutil.Process:
-    """The process of the server, once it listens."""
-    assert "listens" in watcher.stdout.readline()
-    (server,) = watcher.children()
-    return server
 
 
 def test_a_spark_connect_server_that_cannot_listen_is_not_started_again(tmp_path: Path) -> None:

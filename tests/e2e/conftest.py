@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from browser_support import Browser, chromium
@@ -17,20 +19,21 @@ from mq_support import DLQ, Manager, create, dead_letter
 from mqops_demo import airflow_home
 from mqops_demo.airflow import NO_PORT
 from mqops_demo.airflow_client import AirflowClient, RunResult
+from mqops_demo.airflow_home import AirflowHome
 from mqops_demo.airflow_processes import start, stop
 
 ESTATE = """\
 lake: lake
 spark: spark_warm
 queue_managers:
-  QM1:       {connection: mq_qm1, spark: spark_qm1, dlq_rules: {rules: good.rules, unit_of_work: 50}}
+  QM1:       {connection: mq_qm1, dlq_rules: {rules: good.rules, unit_of_work: 50}}
   GONE:      {connection: mq_gone, dlq_rules: {rules: good.rules}}
   PASSWORD:  {connection: mq_password, dlq_rules: {rules: good.rules}}
   RULES:     {connection: mq_qm1_rules, dlq_rules: {rules: bad.rules}}
   SPARK:     {connection: mq_spark, spark: spark_down, dlq_rules: {rules: good.rules}}
   LAKE:      {connection: mq_lake, dlq_rules: {rules: good.rules}}
   FOUREYES:  {connection: mq_foureyes, dlq_rules: {rules: good.rules, approval: {four_eyes: true}}}
-  KILLED:    {connection: mq_killed, spark: spark_test, dlq_rules: {rules: good.rules}}
+  KILLED:    {connection: mq_killed, spark: spark_submit, dlq_rules: {rules: good.rules}}
   TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
   SCHEDULED:
     connection: mq_scheduled
@@ -43,10 +46,9 @@ queue_managers:
   EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
   QUALITY:
     connection: mq_quality
-    spark: spark_quality
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
   BACKOUT:   {connection: mq_backout, backout_reprocess: {rules: back.rules, quarantine: NEW.NAME, replay_cap: 1}}
-  EXPIRY:    {connection: mq_expiry, spark: spark_test, expiry_scan: {}}
+  EXPIRY:    {connection: mq_expiry, expiry_scan: {}}
   TRIGGERED:
     connection: mq_triggered
     trigger_monitor: {queues: [MQOPS.INITQ], dags: [no_such_dag], unchanged_runs: 2}
@@ -184,15 +186,24 @@ def connections(site: Site) -> None:
         extra = json.dumps({"queue_manager": name, "home": str(site.queue_managers)})
         site.client.set_connection(conn_id, conn_type="mq", port=NO_PORT, extra=extra, **secret)
     site.use_warm_spark("spark_warm")
-    for conn_id in ("spark_test", "spark_qm1", "spark_quality"):
-        site.client.set_connection(conn_id, conn_type="spark", host="local[2]")
+    site.client.set_connection("spark_submit", conn_type="spark", host="local[2]")
     site.client.set_connection("spark_down", conn_type="spark", host="spark://127.0.0.1", port=1)
 
 
-@pytest.fixture(scope="package")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Airflow with its scheduler and a warm Spark Connect server, started once and stopped behind the last test."""
-    folder = tmp_path_factory.mktemp("site")
+def home_below(folder: Path) -> AirflowHome:
+    """Where the Airflow of a folder lives, whether it runs or not."""
+    settings = {
+        "MQOPS_ESTATE": str(folder / "estate.yaml"),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(folder / "modules"), os.environ.get("PYTHONPATH")])),
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
+        "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",  # a new triggerer takes over from a killed one
+        "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
+    }
+    return replace(airflow_home.home(folder, **settings), queue_managers=folder / "queue_managers")
+
+
+def write_files(folder: Path) -> None:
+    """The estate, its rules, its suites and its notifier."""
     (folder / "estate.yaml").write_text(ESTATE + NOTIFY.replace("FOLDER", str(folder)))
     (folder / "modules").mkdir()
     (folder / "modules" / "telling.py").write_text(NOTIFIER)
@@ -202,24 +213,69 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     (folder / "bad.yaml").write_text(BAD_SUITE)
     for suite in SUITES.glob("*.yaml"):
         shutil.copy(suite, folder)
-    settings = {
-        "MQOPS_ESTATE": str(folder / "estate.yaml"),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(folder / "modules"), os.environ.get("PYTHONPATH")])),
-        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
-        "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",  # a new triggerer takes over from a killed one
-        "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
-    }
-    home = airflow_home.home(folder, **settings)
-    home = replace(home, queue_managers=folder / "queue_managers")
+
+
+@contextmanager
+def turn(folder: Path) -> Iterator[None]:
+    """One worker of pytest-xdist at a time."""
+    with open(folder / "turn", "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def alone(users: IO[str]) -> bool:
+    """Whether no other worker has a lock on the file."""
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def begin(home: AirflowHome) -> AirflowClient:
+    """Start the site, the first time or again, and make its connections."""
+    folder = home.folder.parent
+    if not (folder / "estate.yaml").exists():
+        write_files(folder)
     try:
         start(home)
         client = AirflowClient(home)
         client.wait_until_healthy()
-        made = Site(client=client, folder=folder, queue_managers=home.queue_managers)
-        connections(made)
-        yield made
-    finally:
+        connections(Site(client=client, folder=folder, queue_managers=home.queue_managers))
+    except BaseException:
         stop(home)
+        raise
+    return client
+
+
+def join(home: AirflowHome) -> AirflowClient:
+    """Use the site that another worker has started."""
+    client = AirflowClient(home)
+    client.log_in()
+    return client
+
+
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Airflow with its scheduler and a warm Spark Connect server, one for all workers of pytest-xdist.
+
+    The first worker starts it, the last one stops it: each has a shared lock on a file as long as it uses the site.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    folder.mkdir(exist_ok=True)
+    home = home_below(folder)
+    with open(folder / "users", "a") as users:
+        with turn(folder):
+            client = begin(home) if alone(users) else join(home)
+            fcntl.flock(users, fcntl.LOCK_SH)
+        try:
+            yield Site(client=client, folder=folder, queue_managers=home.queue_managers)
+        finally:
+            with turn(folder):
+                if alone(users):
+                    stop(home)
+                fcntl.flock(users, fcntl.LOCK_UN)
 
 
 @pytest.fixture

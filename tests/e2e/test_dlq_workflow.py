@@ -70,7 +70,10 @@ def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
 
 
 def test_law1_the_task_of_act_is_killed_and_its_next_try_finishes_the_work(site: Any) -> None:
-    """SIGKILL for the task's own process and all it has started, dead letters partly moved; Airflow tries again."""
+    """SIGKILL for the task's own process and all it has started, dead letters partly moved; Airflow tries again.
+
+    This run's jobs go by spark-submit, those of all others to the warm Spark Connect server.
+    """
     manager = site.in_trouble("KILLED", 1500)
     dag_id, run_id = site.trigger("KILLED", dry_run=False, unit_of_work=5)
     wait_for(site.client, dag_id, run_id, "approve", "awaiting_input")
@@ -167,7 +170,6 @@ def test_the_assets_tell_others_of_the_run(site: Any) -> None:
 
 
 def test_a_run_by_hand_is_dry_unless_told_otherwise(site: Any) -> None:
-    site.use_warm_spark("spark_qm1")
     manager = site.manager("QM1")
     before = everything(manager)
     with pytest.raises(AirflowFailed, match="'a b' is not a 'name of a queue: 1 to 48 letters, digits and"):
@@ -255,7 +257,6 @@ def scheduled_runs(client: AirflowClient, dag_id: str) -> Iterator[RunResult]:
 
 
 def test_a_destination_deleted_between_plan_and_act_holds_nothing_back(site: Any) -> None:
-    site.use_warm_spark("spark_qm1")
     manager = site.manager("QM1")
     before = everything(manager)
 

@@ -98,7 +98,6 @@ def assert_the_data_docs_are_found(site: Any, result: RunResult) -> None:
 
 
 def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site: Any, manager: Any) -> None:
-    site.use_warm_spark("spark_quality")
     (empty,) = manager.put("PAYMENTS.IN", [(TEXT, b"")])
     result = run(site, "QUALITY")
     assert (result.state, states(result)) == ("failed", "SSSF")
@@ -115,7 +114,6 @@ def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site:
 
 
 def test_the_form_chooses_queues_and_closed_ones_are_told(site: Any, manager: Any) -> None:
-    site.use_warm_spark("spark_quality")
     manager.put("CLOSED", [(TEXT, b"x")])
     manager.put("PAYMENTS.IN", [(TEXT, b"x")] * 3)
     manager.mqsc("ALTER QLOCAL(CLOSED) GET(DISABLED)\n")

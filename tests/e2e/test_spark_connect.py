@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
+from mq_support import until
 
 from mqops import errors
 from mqops.mq.connection import MqConnection
 from mqops_airflow.connect import Client, Server
 from mqops_airflow.spark import job_error
 from mqops_demo import airflow_home
-from mqops_demo.airflow_processes import SPARK, running
-from mqops_demo.spark_connect import environment, idle_minutes
+from mqops_demo.airflow_client import PATIENCE
+from mqops_demo.airflow_home import AirflowHome
+from mqops_demo.airflow_processes import SPARK, running, start_spark, stop
+from mqops_demo.spark_connect import answers, environment, idle_minutes
 
 SECRET = "s3cret-of-the-queue-manager"
 JOB = """\
@@ -78,19 +83,36 @@ sys.exit(run(main))
 """
 
 
-def ran(site: Any, folder: Path, **changes: str) -> tuple[int, str]:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowHome]:
+    """A server of these tests' own, started as Airflow's: they kill it, and count its Python workers."""
+    made = airflow_home.home(tmp_path_factory.mktemp("home"))
+    made.prepare()
+    with made.chosen_spark_port() as lock:
+        start_spark(made, lock)
+    try:
+        until(lambda: answers(made.spark_connect["port"]), PATIENCE)
+        yield made
+    finally:
+        stop(made)
+    assert not list((made.folder / "spark").iterdir())  # its temporary folder goes with it
+
+
+def ran(home: AirflowHome, folder: Path, **changes: str) -> tuple[int, str]:
     """Run the job above as a client; its exit code and what it wrote."""
     (folder / "job.py").write_text(JOB)
     connection = MqConnection(queue_manager="QM1", user="app", password=SECRET)
     environment = {"PATH": os.environ["PATH"], "MQOPS_CONNECTION": connection.to_json()}
-    server = Server(host="localhost", **site.client.home.spark_connect)
+    server = Server(host="localhost", **home.spark_connect)
     client = Client(replace(server, **changes), logging.getLogger(__name__))
     code = client.run(str(folder / "job.py"), [], environment)
     return code, "\n".join(client.lines)
 
 
-def test_an_error_of_a_worker_keeps_its_class_and_the_server_knows_no_queue_manager(site: Any, tmp_path: Path) -> None:
-    code, written = ran(site, tmp_path)
+def test_an_error_of_a_worker_keeps_its_class_and_the_server_knows_no_queue_manager(
+    home: AirflowHome, tmp_path: Path
+) -> None:
+    code, written = ran(home, tmp_path)
     assert code == 1
     assert f"at a time: {os.cpu_count()}" in written
     expected = "mqops: TransientMQError: MQCONNX on QM1 [] failed: MQRC_Q_MGR_NOT_AVAILABLE (2059)"
@@ -99,29 +121,34 @@ def test_an_error_of_a_worker_keeps_its_class_and_the_server_knows_no_queue_mana
 
 
 def test_a_server_that_dies_while_a_job_runs_is_told_and_the_next_try_finds_another_one(
-    site: Any, tmp_path: Path
+    home: AirflowHome, tmp_path: Path
 ) -> None:
     (tmp_path / "job.py").write_text(LONG_JOB.format(folder=str(tmp_path)))
-    client = Client(Server(host="localhost", **site.client.home.spark_connect), logging.getLogger(__name__))
+    client = Client(Server(host="localhost", **home.spark_connect), logging.getLogger(__name__))
     with ThreadPoolExecutor() as threads:
         code = threads.submit(client.run, str(tmp_path / "job.py"), [], {"PATH": os.environ["PATH"]})
         while not (tmp_path / "working").exists():
             assert not code.done(), client.lines
             time.sleep(0.1)
-        server_process(site.client.home).kill()
+        first = server_process(home)
+        first.kill()
         assert code.result() == 1
     error = job_error(client.lines, "", "spark_warm")
     assert isinstance(error, errors.SparkUnreachable)
     assert "run this step again" in str(error)
-    assert "at a time: " in ran(site, tmp_path)[1]
+    assert "at a time: " in ran(home, tmp_path)[1]
+    assert "ended with -9; it is started again" in (home.folder / "logs" / "spark-connect.log").read_text()
+    assert server_process(home) != first
+    (folder,) = (home.folder / "spark").iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_the_tasks_share_one_session_and_its_python_workers_stay(site: Any, tmp_path: Path) -> None:
-    ran(site, tmp_path)
-    before = daemons(site.client.home)
-    ran(site, tmp_path)
+def test_the_tasks_share_one_session_and_its_python_workers_stay(home: AirflowHome, tmp_path: Path) -> None:
+    ran(home, tmp_path)
+    before = daemons(home)
+    ran(home, tmp_path)
     assert before
-    assert daemons(site.client.home) == before
+    assert daemons(home) == before
 
 
 @pytest.mark.parametrize("given", ["", "soon", "0", "-1", "inf", "nan"])
@@ -145,6 +172,7 @@ def test_a_server_without_clients_ends_and_the_next_client_starts_it(tmp_path: P
             stdout=subprocess.PIPE,
             text=True,
             pass_fds=[lock],
+            start_new_session=True,
         )
     try:
         assert "listens on" in watcher.stdout.readline()
@@ -156,12 +184,11 @@ def test_a_server_without_clients_ends_and_the_next_client_starts_it(tmp_path: P
         assert any(line.startswith("at a time: ") for line in client.lines), client.lines
         assert "listens on" in watcher.stdout.readline()
     finally:
-        for one in [*watcher.children(recursive=True), watcher]:
-            one.terminate()
-        watcher.wait()
+        os.killpg(watcher.pid, signal.SIGTERM)
+        assert watcher.wait() == 0
 
 
-def daemons(home: Any) -> set[int]:
+def daemons(home: AirflowHome) -> set[int]:
     """The processes from which Spark forks Python workers."""
     found = set()
     for one in server_process(home).children():
@@ -171,23 +198,22 @@ def daemons(home: Any) -> set[int]:
     return found
 
 
-def server_process(home: Any) -> psutil.Process:
+def server_process(home: AirflowHome) -> psutil.Process:
     """The Spark Connect server itself, below the process that starts it again."""
     (server,) = psutil.Process(running(home)[SPARK]).children()
     return server
 
 
 @pytest.mark.parametrize("token", ["", "another"])
-def test_a_client_without_the_token_is_refused(site: Any, tmp_path: Path, token: str) -> None:
-    code, written = ran(site, tmp_path, token=token)
+def test_a_client_without_the_token_is_refused(home: AirflowHome, tmp_path: Path, token: str) -> None:
+    code, written = ran(home, tmp_path, token=token)
     assert code == 1
     assert "UNAUTHENTICATED" in written
     assert "at a time" not in written
 
 
-def test_no_secret_in_the_servers_log_arguments_or_environment(site: Any, tmp_path: Path) -> None:
-    ran(site, tmp_path)
-    home = site.client.home
+def test_no_secret_in_the_servers_log_arguments_or_environment(home: AirflowHome, tmp_path: Path) -> None:
+    ran(home, tmp_path)
     family = processes_of_server(home)
     seen = {}
     for place in (one / name for one in family for name in ("cmdline", "environ")):
@@ -201,7 +227,7 @@ def test_no_secret_in_the_servers_log_arguments_or_environment(site: Any, tmp_pa
             assert home.spark_connect["token"].encode() not in content, place
 
 
-def processes_of_server(home: Any) -> list[Path]:
+def processes_of_server(home: AirflowHome) -> list[Path]:
     """The folders in /proc of the server, of what watches it, and of its Python workers."""
     watcher = psutil.Process(running(home)[SPARK])
     return [Path("/proc", str(one.pid)) for one in (watcher, *watcher.children(recursive=True))]

@@ -133,7 +133,7 @@ def test_law1_a_killed_triggerer_loses_nothing_and_doubles_nothing(site: Any, qu
         queue_manager.put("APP", [({}, b"in flight")])
         pid = running(home)["triggerer"]
         signal_groups([pid], signal.SIGKILL)
-        os.waitpid(pid, 0)
+        until(lambda: "triggerer" not in running(home), PATIENCE)
         queue_manager.put("APP", [({}, b"nobody is there"), ({}, b"still nobody")])
         start_airflow(home, "triggerer")
         until(lambda: len(triggered(site)) == before + 3, PATIENCE)
