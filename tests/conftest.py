@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 if TYPE_CHECKING:
     from mq_support import Manager
 
-TOGETHER = ("tests/spark/", "tests/dags/")
+TOGETHER = ("tests/e2e/", "tests/spark/", "tests/dags/")
 """Folders whose tests share what is slow to start, Airflow or Java: one worker of pytest-xdist runs a whole folder."""
 
-LONGEST_FIRST = ("tests/e2e/", *TOGETHER, "tests/crash/", "tests/unit/mqops/", "tests/property/", "tests/spec/")
+LONGEST_FIRST = (*TOGETHER, "tests/crash/", "tests/unit/mqops/", "tests/property/", "tests/spec/")
 """Folders in the order in which their tests are run, the others behind them: no worker ends alone with slow ones."""
 
 

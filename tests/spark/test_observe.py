@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from mq_support import DLQ, dead_letter
+from mq_support import DLQ, create, dead_letter
 from pymqi import CMQC
 from spark_support import ENVIRONMENT, JOBS, job_here
 
@@ -153,11 +153,20 @@ def test_the_limit_is_for_each_queue(manager, spark, tmp_path):
 
 def test_the_data_source_has_a_partition_for_each_queue(manager, spark):
     manager.put("A", [({}, b"x")] * 3)
-    register(spark, manager.connection)
-    frame = spark.read.format("mq").option("queues", "A, EMPTY").option("queue_manager", "QM1").load()
+    source = register(spark, manager.connection)
+    frame = spark.read.format(source).option("queues", "A, EMPTY").option("queue_manager", "QM1").load()
     assert frame.schema == SNAPSHOT
     assert frame.rdd.getNumPartitions() == 2
     assert frame.count() == 3
+
+
+def test_runs_that_share_a_session_read_each_from_its_own_queue_manager(manager, spark, tmp_path):
+    other = create(tmp_path / "other", "QM2", "DEFINE QLOCAL(A)\n")
+    manager.put("A", [({}, b"x")] * 3)
+    other.put("A", [({}, b"y")])
+    first, second = register(spark, manager.connection), register(spark, other.connection)
+    counts = [spark.read.format(name).option("queues", "A").load().count() for name in (first, second)]
+    assert counts == [3, 1]
 
 
 @pytest.mark.parametrize(
@@ -171,9 +180,9 @@ def test_the_data_source_has_a_partition_for_each_queue(manager, spark):
     ],
 )
 def test_wrong_options_are_told(spark, options, text):
-    register(spark, MqConnection(queue_manager="QM1"))
+    source = register(spark, MqConnection(queue_manager="QM1"))
     with pytest.raises(Exception, match=text):
-        spark.read.format("mq").options(**options).load().count()
+        spark.read.format(source).options(**options).load().count()
 
 
 def test_a_finished_snapshot_is_never_overwritten(manager, spark, tmp_path):
@@ -202,9 +211,9 @@ def test_a_queue_that_is_not_there_is_told_in_one_line(manager, spark, tmp_path)
 def test_a_workers_error_comes_back_as_what_it_was(manager, spark, tmp_path):
     from mqops.spark_job import spark_errors  # noqa: PLC0415
 
-    register(spark, manager.connection)
+    source = register(spark, manager.connection)
     with pytest.raises(PermanentMQError, match=r"^MQOPEN on NOT\.THERE failed") as raised, spark_errors(tmp_path):
-        spark.read.format("mq").option("queues", "NOT.THERE").load().count()
+        spark.read.format(source).option("queues", "NOT.THERE").load().count()
     assert (raised.value.reason, raised.value.verb) == (2085, "MQOPEN")
 
 

@@ -1,9 +1,10 @@
-"""The PySpark data source `mq`: `spark.read.format("mq")` browses queues into rows of `SNAPSHOT`, losing nothing.
+"""The PySpark data source `mq`: browses queues into rows of `SNAPSHOT`, losing nothing.
 
 1. One partition a queue. Several browsers of a queue would hide messages from other programs, miss some, and lose the
    order (docs/architecture.md, "One browser for each queue").
 2. Credentials are not options (options are shown in the Spark UI): `register` binds the connection to the source, and
-   it travels to the executors inside the pickled reader. Without `register` it comes from MQOPS_CONNECTION.
+   it travels to the executors inside the pickled reader. Each registration has a name of its own: runs of several
+   queue managers share a session of Spark Connect, and a name that two of them used would read from the last one's.
 3. Options: `queues` names with commas between; `queue_manager` must be the connection's, where given; `limit` most
    messages of each queue, 0 for all; `observed_at` ISO 8601 with time zone, the moment the rows are stamped with.
 """
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
@@ -29,8 +31,6 @@ from mqops.observe.spark.schema import SNAPSHOT
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
-
-NAME = "mq"
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,12 @@ class MqDataSource(DataSource):
     """The data source `mq`. Use `register`."""
 
     connection: MqConnection | None = None
+    registered: str = "mq"
 
     @classmethod
     def name(cls) -> str:
-        """`mq`."""
-        return NAME
+        """The name for `spark.read.format`."""
+        return cls.registered
 
     def schema(self) -> StructType:
         """`SNAPSHOT`."""
@@ -90,9 +91,12 @@ class MqDataSource(DataSource):
         return MqReader(connection, dict(self.options))
 
 
-def register(spark: SparkSession, connection: MqConnection) -> None:
-    """Make `spark.read.format("mq")` browse on this connection."""
-    spark.dataSource.register(type("BoundMqDataSource", (MqDataSource,), {"connection": connection}))
+def register(spark: SparkSession, connection: MqConnection) -> str:
+    """Make a data source that browses on this connection; returns its name, for `spark.read.format`."""
+    name = f"mq_{uuid4().hex}"
+    bound = {"connection": connection, "registered": name}
+    spark.dataSource.register(type("BoundMqDataSource", (MqDataSource,), bound))
+    return name
 
 
 def _limit(text: str) -> int:

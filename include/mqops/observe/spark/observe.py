@@ -13,7 +13,7 @@ from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, stands
-from mqops.observe.spark.datasource import NAME, register
+from mqops.observe.spark.datasource import register
 from mqops.spark_job import spark_errors
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def observe(
         for queue in names:  # an error here is one line, an executor's is a page
             session.close(session.open(queue, OPEN_OPTIONS))
         before = stands(session, names)
-    register(spark, connection)
-    rows = spark.read.format(NAME).options(queues=",".join(names), limit=limit, observed_at=observed_at).load()
+    source = register(spark, connection)
+    rows = spark.read.format(source).options(queues=",".join(names), limit=limit, observed_at=observed_at).load()
     with spark_errors(run.snapshot):
         rows.write.mode("overwrite").option("compression", "zstd").parquet(str(run.snapshot))
     with connect(connection) as session:
