@@ -552,18 +552,30 @@ def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airf
             assert first.task("approve") == "awaiting_input"
         second = airflow.run("qm1_dlq_rules", "bob", dry_run=False)
         assert second.task("check") == "success"
-        assert f"Run {first.key}, which alice started, {who} on {DLQ}. This run" in second.xcom("check", told.KEY)
+        waits = f"Run {first.key} of qm1_dlq_rules, which alice started, {who} on {DLQ}. This run"
+        assert waits in second.xcom("check", told.KEY)
         assert second.states("observe", "prove") == ["skipped"] * 2
+    chosen = {"queue_manager": "QM1", "action": "move", "queue": DLQ, "all_messages": True, "destination": "A"}
+    by_hand = airflow.run("mq_recover", "bob", **chosen, dry_run=False)
+    assert by_hand.task("plan") == "success"
+    assert waits in by_hand.xcom("plan", told.KEY)
+    assert by_hand.states("route", "planned", "prove") == ["skipped"] * 3
     dry, elsewhere = airflow.run("qm1_dlq_rules", "bob"), airflow.run("qm1_dlq_rules", "bob", queue="A", dry_run=False)
     airflow.manager.put("A", [dead_letter("B", b"y")])
     for run in (dry, elsewhere):
         assert run.task("check") == "success"
         assert run.xcom("check")["folder"]
     airflow.say("call", "carol", "PATCH", f"/dags/{first.dag}/dagRuns/{first.key}", {"state": "failed"})
-    airflow.say("call", "carol", "PATCH", f"/dags/{first.dag}/dagRuns/{elsewhere.key}", {"state": "failed"})
-    again = airflow.run("qm1_dlq_rules", "bob", dry_run=False)
-    assert again.task("check") == "success"
-    assert again.xcom("check")["folder"]
+    airflow.say("call", "carol", "DELETE", f"/dags/{first.dag}/dagRuns/{elsewhere.key}", None)
+    recovered = airflow.run("mq_recover", "alice", **chosen, dry_run=False)
+    assert recovered.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+    for queue in (DLQ, "A"):
+        again = airflow.run("qm1_dlq_rules", "bob", queue=queue, dry_run=False)
+        assert again.task("check") == "success"
+        assert ("folder" in again.xcom("check")) is (queue == "A")
+    assert f"Run {recovered.key} of mq_recover, which alice started, waits for an answer on {DLQ}. This run" in (
+        airflow.written()
+    )
 
 
 def test_law2_a_run_that_a_person_has_materialize_an_asset_is_dry_by_default(airflow: Airflow) -> None:
