@@ -635,6 +635,9 @@ def test_law1_law9_a_killed_replay_of_hostile_messages_goes_on_tells_no_payload_
     assert manager.depth(DLQ) == len(evil)
     summary = run.xcom("prove")
     assert (summary["balanced"], summary["moved"], summary["left"]) == (True, 30, len(evil))
+    taken_back = airflow.run("mq_recover", "alice", queue_manager="QM1", action="restore", run=run.key)
+    assert taken_back.task("plan") == "success"
+    assert taken_back.xcom("plan")["actions"] == {"RETURN": 30}
     asked = "\n".join(run.question()[part] for part in ("subject", "body"))
     log = [line for line in airflow.written()[before:].split("\n") if " loc=" in line and "mqops" in line]
     assert all(line.isprintable() for line in asked.split("\n"))

@@ -255,13 +255,13 @@ def test_of_two_exports_to_one_file_at_the_same_moment_one_is_refused(message, m
     manager.put("IN", [({}, b"secret")])
 
     def at_the_end(*about, **more):
-        monkeypatch.undo()
-        monkeypatch.setenv("MQOPS_ESTATE", reveal_estate(tmp_path))
+        patched.undo()
         assert message("export", "IN", str(tmp_path / name))["messages"] == 1
         return record_reveals(*about, **more)
 
-    monkeypatch.setattr(export, "record_reveals", at_the_end)
-    refused = message("export", "IN", str(tmp_path / name), expect=1)["error"]
+    with monkeypatch.context() as patched:
+        patched.setattr(export, "record_reveals", at_the_end)
+        refused = message("export", "IN", str(tmp_path / name), expect=1)["error"]
     assert "is there already" in refused["message"]
     assert [one.name for one in tmp_path.iterdir() if name in one.name] == [name]
     assert load(message, str(tmp_path / name), "OUT")["moved"] == 1
@@ -505,7 +505,7 @@ def test_a_load_cannot_be_undone(message, manager, mqops_here, tmp_path):
     assert "0 runs to undo" in since.stdout
     (tmp_path / "a.rules").write_text("ACTION(RETRY)\n")
     runs = str(tmp_path / "lake" / "QM1" / "runs")
-    checked = mqops_here("rules", "check", str(tmp_path / "a.rules"), "--runs", runs, expect=1)
+    checked = mqops_here("rules", "check", str(tmp_path / "a.rules"), "--runs", runs, expect=2)
     assert "There is no recorded run of a dead-letter queue" in checked.stdout + checked.stderr
     assert undoable(tmp_path / "lake", ["QM1"]) == []
 

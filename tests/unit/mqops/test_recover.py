@@ -90,15 +90,17 @@ def test_a_copy_only_browses_and_no_other_workflow_carries_it_out(manager, run, 
     import pymqi  # noqa: PLC0415
 
     manager.put("IN", [({}, b"one")])
+    with manager.connected() as connection:
+        alone = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_EXCLUSIVE)
+        alone.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_SYNCPOINT))
+        connection.backout()
+        assert run("message", "copy", "IN", "--all", "--to", "OUT")["moved"] == 1
+        alone.close()
     planned = run("message", "copy", "IN", "--all", "--to", "OUT", ask="--dry-run")["plan"]
     folder = find_run(lake, key=planned["run"])
     with pytest.raises(PlanChanged, match=r"is a copy\. This workflow takes messages from their queue"):
         act(manager.connection, folder, approved=planned["digest"])
-    assert (manager.depth("IN"), manager.depth("OUT")) == (1, 0)
-    with manager.connected() as connection:
-        alone = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_EXCLUSIVE)
-        assert run("message", "copy", "IN", "--all", "--to", "OUT")["moved"] == 1
-        alone.close()
+    assert (manager.depth("IN"), manager.depth("OUT")) == (1, 1)
 
 
 def _got(connection, queue: str, body: bytes) -> None:
