@@ -34,7 +34,7 @@ queue_managers:
   LAKE:      {connection: mq_lake, dlq_rules: {rules: good.rules}}
   FOUREYES:  {connection: mq_foureyes, dlq_rules: {rules: good.rules, approval: {four_eyes: true}}}
   KILLED:    {connection: mq_killed, spark: spark_submit, dlq_rules: {rules: good.rules}}
-  TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
+  TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 10s}}}
   SCHEDULED:
     connection: mq_scheduled
     dlq_rules:
@@ -43,7 +43,7 @@ queue_managers:
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
   BROWSER:   {connection: mq_browser, dlq_rules: {rules: good.rules}}
-  EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
+  EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 10s}}}
   QUALITY:
     connection: mq_quality
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
@@ -197,6 +197,7 @@ def home_below(folder: Path) -> AirflowHome:
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder / "modules"), os.environ.get("PYTHONPATH")])),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
         "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",  # a new triggerer takes over from a killed one
+        "AIRFLOW__SCHEDULER__TRIGGER_TIMEOUT_CHECK_INTERVAL": "2",  # a question of 10 s is answered soon after them
         "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
     }
     return replace(airflow_home.home(folder, **settings), queue_managers=folder / "queue_managers")
