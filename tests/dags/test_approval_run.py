@@ -154,7 +154,7 @@ class Run:
                 [sys.executable, *command], env=self.airflow.environment, stdout=written, stderr=written
             )
         with process:
-            until(lambda: when() or process.poll() is not None)
+            until(lambda: when() or process.poll() is not None, seconds=600)
             assert process.poll() is None, self.airflow.written()[-5000:]
             process.kill()
         self.mark("carol", task, "failed")
