@@ -10,7 +10,7 @@ setup:
 	@$(PYTHON) include/setup/install.py
 
 # Quick starts of small Spark jobs.
-build/spark.jsa: | setup
+build/spark.jsa: include/mqops/spark_private.py include/mqops_demo/spark_archive.py | setup
 	@$(ENV) python -m mqops_demo.spark_archive
 
 run: setup build/spark.jsa
