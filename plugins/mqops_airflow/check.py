@@ -12,13 +12,12 @@ from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
 from mqops.printable import printable
 from mqops_airflow.depth import trigger_again
-from mqops_airflow.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.pages.views import RunLink
-from mqops_airflow.policy import unattended
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.told import tell
-from mqops_airflow.which_run import waited_for
+from mqops_airflow.which_run import acting, waited_for
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -57,15 +56,13 @@ class CheckOperator(BaseOperator, SkipMixin):
         """Make the run's folder and hand on what was found; or end the run where another one is waited for.
 
         Parameters: `found` with `queue`, the names of the queues with commas; `keep` what else is written into the
-        folder, before. A dry run waits for nobody.
+        folder, before.
         """
-        acts = unattended(context["dag_run"]) or not context["params"]["dry_run"]
-        if acts and (why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(","))):
+        if why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(",")):
             return end_here(self, context, found, why)
-        by = {"acts": acts, "requested_by": requester(context)}
         with own_folder(context, lake_folder, self.queue_manager) as folder:
             keep(folder)
-            return hand_on(context, folder, found | asked(context["params"]) | by)
+            return hand_on(context, folder, found | asked(context["params"]) | acting(context))
 
 
 class DlqCheckOperator(CheckOperator):
