@@ -70,8 +70,8 @@ def asked_run(who: Reader, *, queue_manager: str, run: str, dag_id: str, run_id:
 
 
 def _of_airflow(who: Reader, queue_manager: str, dag_id: str, run_id: str) -> RunFolder | None:
-    """The last folder of a DAG run."""
-    with suppress(SettingsError):
+    """The last folder of a DAG run; None where the queue manager has none, or its part of the lake cannot be read."""
+    with suppress(MqopsError):
         for _number, folder in reversed(folders(lake(who.estate), queue_manager, run_key(dag_id, run_id))):
             kept = read_json(folder.handed_on_json) if folder.handed_on_json.exists() else {}
             if (kept.get("dag_id"), kept.get("run_id")) == (dag_id, run_id):
