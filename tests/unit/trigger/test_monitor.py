@@ -6,18 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from mqlite_support import Application, run_mqsc
+from mqlite_support import Application, begin_to_end, run_mqsc
 from pymqi import CMQC
 from trigger_support import define
 
-from mqops.errors import PermanentMQError, SettingsError
+from mqops.errors import PermanentMQError, SettingsError, TransientMQError
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage
-from mqops.trigger import dead_letter, monitor, work
+from mqops.trigger import dead_letter, monitor
 from mqops.trigger.core.trigger_message import Start, Unusable, to_start
 from mqops.trigger.monitor import TriggerMonitor
 from mqops.trigger.work import handle_messages
@@ -279,10 +280,18 @@ def test_inhibited_gets_are_waited_for(here: Application, served: TriggerMonitor
     assert told(served) == ("IQ",)
 
 
-def test_every_call_fails_if_the_queue_manager_quiesces() -> None:
-    """mqlite never quiesces, so this is seen in the options alone."""
-    assert monitor.OPEN_OPTIONS & work.OPEN_OPTIONS & c.MQOO_FAIL_IF_QUIESCING
-    assert monitor.BROWSE_FIRST & monitor.BROWSE_NEXT & work.BROWSE & work.GET & c.MQGMO_FAIL_IF_QUIESCING
+def test_it_lets_go_when_the_queue_manager_quiesces(here: Application, served: TriggerMonitor) -> None:
+    here.put("IQ", b"one")
+    here.manager.disconnect()
+    ending: list[threading.Thread] = []
+    with connect(HERE) as session:
+        handling = handle_messages(session, "IQ", lambda _seen: ending.append(begin_to_end("--quiesce")))
+        with pytest.raises(TransientMQError, match="MQRC_Q_MGR_QUIESCING"):
+            list(handling)
+    with pytest.raises(TransientMQError, match="MQRC_Q_MGR_QUIESCING"):
+        served.look()
+    served.close()
+    ending[0].join()  # nobody is connected any more
 
 
 @pytest.mark.parametrize("deadq", [DLQ, "ALIAS"])
