@@ -47,6 +47,17 @@ class CheckOperator(BaseOperator, SkipMixin):
         self.queue_manager = queue_manager
         self.four_eyes = four_eyes
 
+    def acts(self, context: Context) -> bool:
+        """Whether the run may move messages: no dry run."""
+        return unattended(context["dag_run"]) or not context["params"].get("dry_run", False)
+
+    def nothing_to_do(
+        self, context: Context, found: dict[str, Any], workflow: str, why: str = "Nothing to do"
+    ) -> dict[str, Any]:
+        """End the run here. If it may act, the workflow's DEPTH queues trigger again."""
+        warning = trigger_again(self.log, self.queue_manager, workflow) if self.acts(context) else ""
+        return end_here(self, context, found, f"{why}. {warning}" if warning else why)
+
     def begin(
         self,
         context: Context,
@@ -59,7 +70,7 @@ class CheckOperator(BaseOperator, SkipMixin):
         Parameters: `found` with `queue`, the names of the queues with commas; `keep` what else is written into the
         folder, before. A dry run waits for nobody.
         """
-        acts = unattended(context["dag_run"]) or not context["params"]["dry_run"]
+        acts = self.acts(context)
         if acts and (why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(","))):
             return end_here(self, context, found, why)
         by = {"acts": acts, "requested_by": requester(context)}
@@ -96,8 +107,7 @@ class DlqCheckOperator(CheckOperator):
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
-            trigger_again(self.log, self.queue_manager, "dlq_rules")
-            return end_here(self, context, found, f"Nothing to do: {queue} is empty")
+            return self.nothing_to_do(context, found, "dlq_rules", f"Nothing to do: {queue} is empty")
         return self.begin(context, lake(estate), found)
 
     def _queue(self, session: Session, named: str) -> str:
