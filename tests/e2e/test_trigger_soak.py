@@ -160,6 +160,16 @@ class Soak:
         until(lambda: name not in running(self.home), PATIENCE)
         start_airflow(self.home, name)
 
+    def works(self, kind: str) -> bool:
+        """Whether it is worth a kill: the monitor serves the initiation queues, the scheduler has a run at work."""
+        if kind == "scheduler":
+            return self.runs("soak", unfinished=True) > 0
+        with self.manager.connected() as connection:
+            queue = pymqi.Queue(connection, "IQ.ALONE", CMQC.MQOO_INQUIRE)
+            number = int(queue.inquire(CMQC.MQIA_OPEN_INPUT_COUNT))
+            queue.close()
+        return number > 0
+
     def end_queue_manager(self, how: str) -> None:
         self.let_go()
         self.manager.mqlite("end", QUEUE_MANAGER, how)  # --quiesce: returns when all programs have let go
@@ -252,6 +262,7 @@ def test_nothing_is_lost_or_doubled_whatever_is_killed(soak: Soak) -> None:
     for number, kind in enumerate(kinds, start=1):
         share = (MESSAGES - len(soak.put)) // (len(kinds) - number + 2)
         soak.put_messages(share // 2)
+        until(lambda kind=kind: soak.works(kind), PATIENCE)
         before = soak.runs("soak")
         if kind == "queue manager":
             soak.end_queue_manager(next(ways))
