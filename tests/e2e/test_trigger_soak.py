@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
+import re
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +22,13 @@ import pymqi
 import pytest
 from mq_support import DLQ, Manager, create, until
 from pymqi import CMQC
+from small_airflow import small_airflow
 
 from mqops.trigger.core.trigger_message import RUN_ID_PREFIX
-from mqops_demo import airflow_home
 from mqops_demo.airflow import NO_PORT
 from mqops_demo.airflow_client import AirflowClient
-from mqops_demo.airflow_home import AirflowHome, write_private
-from mqops_demo.airflow_processes import AIRFLOW, migrate, running, signal_groups, start_airflow, stop
+from mqops_demo.airflow_home import AirflowHome
+from mqops_demo.airflow_processes import running, signal_groups, start_airflow
 from mqops_demo.estate import ROOT
 from mqwire import constants as c
 from mqwire.structures import MQDLH, MQTM
@@ -70,7 +69,6 @@ queue_managers:
     trigger_monitor: {{queues: [IQ.ALONE, IQ.HELD], dags: [soak, soak_paused, soak_missing]}}
 """
 SETTINGS = {
-    "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",
     "AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC": "2",
     "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "8",  # a new triggerer takes over from a killed one
     "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "2",
@@ -164,11 +162,10 @@ class Soak:
         """Whether it is worth a kill: the monitor serves the initiation queues, the scheduler has a run at work."""
         if kind == "scheduler":
             return self.runs("soak", unfinished=True) > 0
-        with self.manager.connected() as connection:
-            queue = pymqi.Queue(connection, "IQ.ALONE", CMQC.MQOO_INQUIRE)
-            number = int(queue.inquire(CMQC.MQIA_OPEN_INPUT_COUNT))
-            queue.close()
-        return number > 0
+        handles = "DISPLAY QSTATUS(IQ.*) TYPE(HANDLE) PID\n"  # this process has IQ.HELD open: there is always one
+        shown = self.manager.mqlite("mqsc", QUEUE_MANAGER, text=handles)
+        pids = re.findall(r"QUEUE\(IQ\.ALONE\)[^=]*?PID\((\d+)\)", shown)
+        return any(group_of(int(pid)) == running(self.home)["triggerer"] for pid in pids)
 
     def end_queue_manager(self, how: str) -> None:
         self.let_go()
@@ -183,45 +180,6 @@ class Soak:
         return not any(self.runs(dag_id, unfinished=True) for dag_id in (MONITOR, "soak"))
 
 
-@contextmanager
-def airflow(folder: Path) -> Iterator[AirflowClient]:
-    """Airflow's processes, without a Spark server."""
-    (folder / "estate.yaml").write_text(ESTATE)
-    (folder / "dags").mkdir()
-    here = Path(__file__).parent
-    shutil.copy(here / "soak_dag.py", folder / "dags")
-    shutil.copy(ROOT / "dags" / "trigger_monitor.py", folder / "dags")
-    settings = SETTINGS | {
-        "MQOPS_ESTATE": str(folder / "estate.yaml"),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(here), os.environ.get("PYTHONPATH")])),
-    }
-    home = replace(airflow_home.home(folder, **settings), queue_managers=folder / "queue_managers")
-    home.prepare()
-    (home.folder / "logs").mkdir(exist_ok=True)
-    write_private(home.folder / "processes.json", {})
-    with home.chosen_port() as lock:
-        migrate(home, print)
-        try:
-            for name in AIRFLOW:
-                start_airflow(home, name, lock if name == "api-server" else None)
-            client = AirflowClient(home)
-            until(lambda: healthy(client), PATIENCE)
-            client.log_in()
-            yield client
-        finally:
-            stop(home)
-
-
-def healthy(client: AirflowClient) -> bool:
-    try:
-        parts = client.page("/api/v2/monitor/health").json()
-    except (OSError, ValueError, Exception):
-        return False
-    names = ("metadatabase", "scheduler", "dag_processor", "triggerer")
-    return all(parts.get(name, {}).get("status") == "healthy" for name in names)
-
-
 @pytest.fixture
 def soak(tmp_path: Path) -> Iterator[Soak]:
     (tmp_path / "queue_managers").mkdir(mode=0o700)
@@ -229,7 +187,9 @@ def soak(tmp_path: Path) -> Iterator[Soak]:
     manager.mqlite("start", QUEUE_MANAGER)
     os.environ["MQLITE_HOME"] = str(manager.home)
     try:
-        with airflow(tmp_path) as client:
+        here = Path(__file__).parent
+        files = [here / "soak_dag.py", ROOT / "dags" / "trigger_monitor.py"]
+        with small_airflow(tmp_path, estate=ESTATE, dag_files=files, modules=here, settings=SETTINGS) as client:
             extra = json.dumps({"queue_manager": QUEUE_MANAGER, "home": str(manager.home)})
             client.set_connection("mq_soak", conn_type="mq", port=NO_PORT, extra=extra)
             for dag_id in ("soak", MONITOR):
@@ -242,6 +202,14 @@ def soak(tmp_path: Path) -> Iterator[Soak]:
             made.let_go()
     finally:
         manager.mqlite("end", QUEUE_MANAGER)
+
+
+def group_of(pid: int) -> int:
+    """The process group of a process, 0 where it has ended."""
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
 
 
 def put_on_initiation_queues(manager: Manager) -> int:
