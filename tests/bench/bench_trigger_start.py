@@ -12,14 +12,14 @@ import random
 import statistics
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench_redrive import folder
-from mq_support import Manager, create, until
-from small_airflow import PATIENCE, small_airflow
+from mq_support import Manager, create
+from small_airflow import small_airflow
 
 from mqops_demo.airflow import NO_PORT
 from mqops_demo.airflow_client import AirflowClient
@@ -28,6 +28,8 @@ from mqops_demo.estate import ROOT
 MESSAGES = int(os.environ.get("MQOPS_BENCH_TRIGGERS", "100"))
 POLLED = int(os.environ.get("MQOPS_BENCH_POLLS", "20"))
 WARM_UP = 3
+POLL = 0.5
+"""Seconds between two looks whether the run is there: each costs Airflow's API server tens of milliseconds."""
 MONITOR = "qm1_trigger_monitor"
 ESTATE = """\
 lake: lake
@@ -42,27 +44,31 @@ DEFINE QLOCAL(POLLED)
 """
 
 
+def count(client: AirflowClient, dag_id: str) -> int:
+    """How many runs the DAG has."""
+    return int(client.call("GET", f"/dags/{dag_id}/dagRuns", params={"limit": 1})["total_entries"])
+
+
 def queued(client: AirflowClient, dag_id: str) -> list[float]:
     """When the runs of a DAG were queued, seconds since 1970, oldest first."""
-    path, found = f"/dags/{dag_id}/dagRuns", list[float]()
-    while True:
+    found: list[float] = []
+    while len(found) < count(client, dag_id):
         asked = {"limit": 100, "offset": len(found), "order_by": "id"}
-        answer = client.call("GET", path, params=asked)
-        found += [datetime.fromisoformat(run["queued_at"]).timestamp() for run in answer["dag_runs"]]
-        if len(found) >= answer["total_entries"]:
-            return found
+        runs = client.call("GET", f"/dags/{dag_id}/dagRuns", params=asked)["dag_runs"]
+        found += [datetime.fromisoformat(run["queued_at"]).timestamp() for run in runs]
+    return found
 
 
-def delays(client: AirflowClient, manager: Manager, queue: str, dag_id: str, count: int) -> list[float]:
-    """Seconds from each MQPUT until its run was queued."""
-    found = []
-    for number in range(count):
+def delays(client: AirflowClient, manager: Manager, queue: str, dag_id: str, messages: int) -> list[float]:
+    """Seconds from each MQPUT until its run was queued; the next message comes when the run is there."""
+    puts = []
+    for number in range(messages):
         time.sleep(random.uniform(0, 3))
-        at = datetime.now(UTC).timestamp()
+        puts.append(time.time())
         manager.put(queue, [({}, b"x")])
-        until(lambda number=number: len(queued(client, dag_id)) > number, PATIENCE)
-        found.append(queued(client, dag_id)[number] - at)
-    return found[WARM_UP:]
+        while count(client, dag_id) <= number:
+            time.sleep(POLL)
+    return [run - put for put, run in zip(puts, queued(client, dag_id), strict=True)][WARM_UP:]
 
 
 def show(what: str, seconds: list[float]) -> None:
