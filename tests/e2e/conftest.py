@@ -56,6 +56,12 @@ queue_managers:
       rules: good.rules
       trigger: DEPTH(2)
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
+    backout_reprocess:
+      rules: back.rules
+      quarantine: NEW.NAME
+      queues: [IN.BOQ]
+      trigger: FIRST
+      approval: {auto_approve: {actions: [RETRY], max_messages: 100}}
     expiry_scan: {trigger: EVERY, queues: [APP]}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
