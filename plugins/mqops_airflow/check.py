@@ -17,7 +17,7 @@ from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.told import tell
-from mqops_airflow.which_run import acting, waited_for
+from mqops_airflow.which_run import acting, acts, waited_for
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -45,6 +45,13 @@ class CheckOperator(BaseOperator, SkipMixin):
         super().__init__(**kwargs)
         self.queue_manager = queue_manager
         self.four_eyes = four_eyes
+
+    def nothing_to_do(
+        self, context: Context, found: dict[str, Any], workflow: str, why: str = "Nothing to do"
+    ) -> dict[str, Any]:
+        """End the run here. If it may act, the workflow's DEPTH queues trigger again."""
+        warning = trigger_again(self.log, self.queue_manager, workflow) if acts(context) else ""
+        return end_here(self, context, found, f"{why}. {warning}" if warning else why)
 
     def begin(
         self,
@@ -93,8 +100,7 @@ class DlqCheckOperator(CheckOperator):
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
-            trigger_again(self.log, self.queue_manager, "dlq_rules")
-            return end_here(self, context, found, f"Nothing to do: {queue} is empty")
+            return self.nothing_to_do(context, found, "dlq_rules", f"Nothing to do: {queue} is empty")
         return self.begin(context, lake(estate), found)
 
     def _queue(self, session: Session, named: str) -> str:

@@ -59,10 +59,14 @@ def _of_airflow(lake: Path, estate: EstateFile, run_id: str, queue_manager: str)
                     break
 
 
+def acts(context: Context) -> bool:
+    """Whether the run may move messages: no dry run."""
+    return unattended(context["dag_run"]) or not context["params"].get("dry_run", False)
+
+
 def acting(context: Context) -> dict[str, Any]:
     """What a run hands on for `waited_for` in other runs: whether it is to act, and who started it."""
-    acts = unattended(context["dag_run"]) or not context["params"]["dry_run"]
-    return {"acts": acts, "requested_by": requester(context)}
+    return {"acts": acts(context), "requested_by": requester(context)}
 
 
 def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterable[str]) -> str:
@@ -73,7 +77,7 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
     """
     from mqops_airflow import answer  # noqa: PLC0415
 
-    if not acting(context)["acts"]:
+    if not acts(context):
         return ""
     own, wanted = context["dag_run"], set(queues)
     for run in _runs(lake, [queue_manager]):
