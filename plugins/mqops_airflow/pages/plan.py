@@ -14,10 +14,10 @@ from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
-from mqops.look.run_story import run_story
+from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render
-from mqops_airflow.pages.run import KIND
+from mqops_airflow.pages.run import KIND, MESSAGES
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, asked_run, tasks_of
@@ -84,7 +84,7 @@ def router(page: Page) -> APIRouter:
 
 def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     """Who is asked, or what was answered. `settled`: nothing of it changes any more."""
-    tasks, story = tasks_of(asked), run_story(asked.run, limit=1)
+    tasks, story = tasks_of(asked), latest_view(asked.run, limit=MESSAGES).story
     task = tasks.get(APPROVE)
     return {
         "story": story,

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from mqops.look.core.run_state import MEANING, RunState
-from mqops.look.run_view import RunView, run_view
+from mqops.look.run_view import RunView, latest_view
 from mqops.model import RuleBalance
 from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render
@@ -40,7 +40,7 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     def shown(template: str, request: Request, who: Reader, asked: Asked, after: int = -1) -> HTMLResponse:
-        view = run_view(asked.run, limit=MESSAGES, after=after)
+        view = latest_view(asked.run, limit=MESSAGES, after=after)
         query = {"queue_manager": asked.run.queue_manager, "run": asked.run.run}
         values: dict[str, Any] = {"page": page, "who": who, "queue_manager": asked.run.queue_manager, "query": query}
         values |= {"asked": asked, "view": view, "story": view.story, "line": view.story.line, "kinds": KIND}
