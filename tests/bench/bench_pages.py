@@ -114,7 +114,7 @@ def environment(base: Path) -> dict[str, str]:
     }
 
 
-def measured(client: httpx.Client, address: str) -> None:
+def measured(client: httpx.Client, server: psutil.Process, address: str) -> None:
     """Print the figures of one page."""
     for _ in range(2):
         answer = client.get(address)
@@ -127,11 +127,23 @@ def measured(client: httpx.Client, address: str) -> None:
         client.get(address)
         return 1000 * (time.perf_counter() - began)
 
+    began = processor(server)
     alone = [once(number) for number in range(ROUNDS)]
+    work = 1000 * (processor(server) - began) / ROUNDS
     with ThreadPoolExecutor(READERS) as readers:
         together = list(readers.map(once, range(READERS * 5)))
     at_once = f"{READERS} readers at once: {percentile(together):.0f} ms"
-    print(f"{address[:60]}: 95 % under {percentile(alone):.0f} ms; {at_once}; {len(answer.content)} bytes", flush=True)
+    name, size = address.partition("?")[0], len(answer.content)
+    print(
+        f"{name}: {work:.0f} ms of processor; 95 % under {percentile(alone):.0f} ms; {at_once}; {size} bytes",
+        flush=True,
+    )
+
+
+def processor(server: psutil.Process) -> float:
+    """Seconds of processor that the server has used."""
+    times = server.cpu_times()
+    return float(times.user + times.system)
 
 
 def percentile(times: list[float]) -> float:
@@ -160,7 +172,7 @@ def main() -> None:
             with httpx.Client(
                 base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=120, transport=transport
             ) as client:
-                pages(client, run)
+                pages(client, psutil.Process(server.pid), run)
             memory = psutil.Process(server.pid).memory_info().rss // 2**20
             print(f"memory of the server at the end: {memory} MiB; load {os.getloadavg()[0]:.1f}")
         finally:
@@ -168,20 +180,21 @@ def main() -> None:
             server.wait()
 
 
-def pages(client: httpx.Client, run: RunFolder) -> None:
+def pages(client: httpx.Client, server: psutil.Process, run: RunFolder) -> None:
     here = f"queue_manager=QM1&run={run.run}"
     print(f"{RUNS} runs, a snapshot of {RECORDED} messages")
     for address in ("/estate", "/estate/live", "/dead_letters", "/triggers", "/rules", "/expiry", "/quality"):
-        measured(client, address)
+        measured(client, server, address)
     for address in ("/run", "/run/live", "/plan", "/plan/answer", "/messages"):
-        measured(client, f"{address}?{here}")
+        measured(client, server, f"{address}?{here}")
     text = client.get(f"/messages?{here}").text
     link = next(one for one in text.split('href="') if one.startswith("/messages/one"))
-    measured(client, unescape(link).split('"')[0])
+    measured(client, server, unescape(link).split('"')[0])
     for what in ("reason=MQRC_NONE", "dest_q=PAY.1*", "property=usr.country&value=DE", "msg_id=ff", "text=nowhere"):
-        began = time.perf_counter()
+        began, before = time.perf_counter(), processor(server)
         answer = client.get(f"/messages?{here}&{what}")
-        print(f"search by {what}: {time.perf_counter() - began:.2f} s, {answer.status_code}", flush=True)
+        clock, work = time.perf_counter() - began, processor(server) - before
+        print(f"search by {what}: {clock:.2f} s, {work:.2f} of processor; {answer.status_code}", flush=True)
 
 
 if __name__ == "__main__":

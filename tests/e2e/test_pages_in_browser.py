@@ -85,11 +85,17 @@ def test_every_page_is_sound_narrow_and_wide_light_and_dark(site: Any, browser: 
     runs = site.client.call("GET", f"/dags/{dag_id}/dagRuns", params={"order_by": "run_after"})["dag_runs"]
     run = {"dag_id": dag_id, "run_id": runs[0]["dag_run_id"]}
     faults: dict[str, list[str]] = {}
-    for page, width, dark in product(PAGES, (1400, 390), (False, True)):
+    pages = {page.name: f"{page.path}?{urlencode({'queue_manager': NAME} if page.in_menu else run)}" for page in PAGES}
+    browser.open(f"/mqops{pages['dead_letters']}")
+    browser.click("//a[text()='Look at its messages']")
+    browser.click("//table//a[contains(@href, '/messages/one')]")
+    browser.until(lambda: "It is masked" in browser.text())
+    pages["message"] = browser.driver.current_url.partition("/mqops")[2]
+    for (page, path), width, dark in product(pages.items(), (1400, 390), (False, True)):
         browser.look(width=width, dark=dark)
-        browser.open(f"/mqops{page.path}?{urlencode({'queue_manager': NAME} if page.in_menu else run)}")
+        browser.open(f"/mqops{path}")
         browser.until(lambda: browser.find("//html").get_attribute("data-ready"))
-        name = f"{page.name}_{width}_{'dark' if dark else 'light'}"
+        name = f"{page}_{width}_{'dark' if dark else 'light'}"
         browser.picture(name)
         assert "message 0" not in browser.driver.page_source, name
         if found := browser.faults():
