@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from mqops_demo.spark_archive import driver_options
+from mqops_demo.spark_archive import driver_settings
 
 JOBS = Path(__file__).resolve().parents[1] / "spark_jobs"
 
 SETTINGS = {
-    "spark.driver.extraJavaOptions": driver_options(),
+    **driver_settings(),
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "2",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mqops import errors
 from mqops.errors import LakeError, MqopsError, SparkUnreachable
 from mqops.printable import printable
-from mqops.spark_private import UMASK, scratch, scratch_parent, settings, short_job_options
+from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,10 +66,12 @@ def _private_start(*, short: bool) -> dict[str, Any]:
     place = until_exit.enter_context(scratch(scratch_parent(os.environ.get("MQOPS_LAKE"), os.environ)))
     atexit.register(until_exit.close)
     os.umask(UMASK)
-    java = short_job_options(os.environ.get("MQOPS_SPARK_ARCHIVE")) if short else ""
+    archive = os.environ.get("MQOPS_SPARK_ARCHIVE")
+    java = short_job_options(archive) if short else ""
     given_options = {"SPARK_SUBMIT_OPTS": f"{java} {os.environ.get('SPARK_SUBMIT_OPTS', '')}".strip()}  # given ones win
     os.environ.update(place.environment({**os.environ, **given_options}))
-    SparkContext._ensure_initialized()
+    first = {"spark.driver.extraClassPath": first_jars(os.environ)} if short and archive else {}
+    SparkContext._ensure_initialized(conf=SparkConf().setAll(list(first.items())))
     given = SparkConf()
     wanted = settings(given.get("spark.master", "local[*]"))
     if short:  # with a few rows nothing is gained by planning again between two stages

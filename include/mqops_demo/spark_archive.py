@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mqops.spark_private import SHORT_JOBS, settings, short_job_options
+from mqops.spark_private import SHORT_JOBS, first_jars, settings, short_job_options
 from mqops_demo.estate import ROOT
 
 ARCHIVE = ROOT / "build" / "spark.jsa"
@@ -19,14 +19,17 @@ MASTER = "local[2]"
 JOB = Path(__file__).with_name("spark_warm_up.py")
 
 
-def driver_options(archive: Path = ARCHIVE) -> str:
-    """The driver's Java options."""
-    return short_job_options(archive)
+def driver_settings(archive: Path = ARCHIVE) -> dict[str, str]:
+    """The settings of Spark by which the driver's Java uses the archive."""
+    return {
+        "spark.driver.extraClassPath": first_jars(os.environ),
+        "spark.driver.extraJavaOptions": short_job_options(archive),
+    }
 
 
 def write_properties(path: Path) -> None:
     """Write a Spark properties file with these options (MQOPS_SPARK_PROPERTIES names it to the operators)."""
-    path.write_text(f"spark.driver.extraJavaOptions {driver_options()}\n")
+    path.write_text("".join(f"{name} {value}\n" for name, value in driver_settings().items()))
 
 
 def make(archive: Path = ARCHIVE) -> bool:
@@ -35,7 +38,7 @@ def make(archive: Path = ARCHIVE) -> bool:
     draft.unlink(missing_ok=True)
     archive.parent.mkdir(parents=True, exist_ok=True)
     command = ["spark-submit", "--master", MASTER]
-    for name, value in settings(MASTER).items():
+    for name, value in {**settings(MASTER), "spark.driver.extraClassPath": first_jars(os.environ)}.items():
         command += ["--conf", f"{name}={value}"]
     command += ["--driver-java-options", f"{SHORT_JOBS} -XX:ArchiveClassesAtExit={draft}", str(JOB)]
     environment = {

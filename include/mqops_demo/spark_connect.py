@@ -32,7 +32,7 @@ import psutil
 
 from mqops import spark_private as private
 from mqops.errors import SettingsError
-from mqops_demo.spark_archive import driver_options
+from mqops_demo.spark_archive import driver_settings
 
 HOST = "127.0.0.1"
 FIRST_PORT = 15002
@@ -71,11 +71,11 @@ def command(port: int) -> list[str]:
     """How the server is started. No secret stands in the arguments."""
     settings = {
         **private.settings(MASTER),
+        **driver_settings(),
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": HOST,
         "spark.connect.grpc.binding.port": str(port),
         "spark.connect.session.manager.defaultSessionTimeout": "-1",  # the session that all tasks share stays
-        "spark.driver.extraJavaOptions": driver_options(),
         "spark.log.level": "WARN",
         "spark.sql.artifact.isolation.enabled": "false",
         "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",

@@ -33,8 +33,8 @@ queue_managers:
   SPARK:     {connection: mq_spark, spark: spark_down, dlq_rules: {rules: good.rules}}
   LAKE:      {connection: mq_lake, dlq_rules: {rules: good.rules}}
   FOUREYES:  {connection: mq_foureyes, dlq_rules: {rules: good.rules, approval: {four_eyes: true}}}
-  KILLED:    {connection: mq_killed, spark: spark_submit, dlq_rules: {rules: good.rules}}
-  TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
+  KILLED:    {connection: mq_killed, spark: spark_killed, dlq_rules: {rules: good.rules}}
+  TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 10s}}}
   SCHEDULED:
     connection: mq_scheduled
     dlq_rules:
@@ -43,7 +43,7 @@ queue_managers:
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
   CLUSTER:   {connection: mq_cluster, spark: spark_default, dlq_rules: {rules: good.rules}}
   BROWSER:   {connection: mq_browser, dlq_rules: {rules: good.rules}}
-  EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 1s}}}
+  EVENING:   {connection: mq_evening, dlq_rules: {rules: good.rules, approval: {timeout: 10s}}}
   QUALITY:
     connection: mq_quality
     snapshot_quality: {queues: ["*", SYSTEM.DEAD.LETTER.QUEUE], suites: [messages.yaml, dead_letters.yaml]}
@@ -56,6 +56,12 @@ queue_managers:
       rules: good.rules
       trigger: DEPTH(2)
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
+    backout_reprocess:
+      rules: back.rules
+      quarantine: NEW.NAME
+      queues: [IN.BOQ]
+      trigger: FIRST
+      approval: {auto_approve: {actions: [RETRY], max_messages: 100}}
     expiry_scan: {trigger: EVERY, queues: [APP]}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
@@ -115,6 +121,11 @@ class Site:
         fields = {"conn_type": "spark_connect", "host": "127.0.0.1", "password": server["token"]}
         extra = json.dumps({"session_id": server["session_id"]})
         self.client.set_connection(conn_id, port=server["port"], extra=extra, **fields)
+
+    def use_spark_submit(self, conn_id: str) -> None:
+        """Point an Airflow connection to Spark in a process that each job starts."""
+        self.client.call("DELETE", f"/connections/{conn_id}")
+        self.client.set_connection(conn_id, conn_type="spark", host="local[2]")
 
     def manager(self, name: str) -> Manager:
         """The queue manager of that name: new the first time, with the queues that the rules name."""
@@ -186,7 +197,7 @@ def connections(site: Site) -> None:
         extra = json.dumps({"queue_manager": name, "home": str(site.queue_managers)})
         site.client.set_connection(conn_id, conn_type="mq", port=NO_PORT, extra=extra, **secret)
     site.use_warm_spark("spark_warm")
-    site.client.set_connection("spark_submit", conn_type="spark", host="local[2]")
+    site.use_warm_spark("spark_killed")
     site.client.set_connection("spark_down", conn_type="spark", host="spark://127.0.0.1", port=1)
 
 
@@ -197,6 +208,7 @@ def home_below(folder: Path) -> AirflowHome:
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder / "modules"), os.environ.get("PYTHONPATH")])),
         "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
         "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",  # a new triggerer takes over from a killed one
+        "AIRFLOW__SCHEDULER__TRIGGER_TIMEOUT_CHECK_INTERVAL": "2",  # a question of 10 s is answered soon after them
         "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
     }
     return replace(airflow_home.home(folder, **settings), queue_managers=folder / "queue_managers")

@@ -50,6 +50,7 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
     def mqops(*words: str) -> Any:
         done = CliRunner().invoke(main, [*words, "--json"])
         assert done.exit_code in {0, 1}, done.output
+        assert done.stdout, done.exception
         return json.loads(done.stdout)
 
     secret = b"evening-secret"
@@ -67,9 +68,8 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
     everything = [*to_replay, short, poison]
     assert depths(manager) == Counter({DLQ: 4, "APP": 1})
 
-    timed_out = site.run("EVENING", dry_run=False)  # nobody answers within a second
-    # On a busy machine the scheduler may end the question before the triggerer answers it: the task fails then.
-    assert timed_out.tasks["act"] in {"skipped", "upstream_failed"}
+    timed_out = site.run("EVENING", dry_run=False)  # nobody answers within ten seconds
+    assert timed_out.tasks["act"] == "skipped"
     assert site.summary(timed_out)["moved"] == 0
     until(lambda: len(manager.bodies(DLQ)) == 3)
 

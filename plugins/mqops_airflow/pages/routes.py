@@ -13,6 +13,7 @@ from fastapi.responses import FileResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from mqops.errors import MqopsError
+from mqops.printable import printable
 from mqops_airflow import data_docs
 from mqops_airflow.pages.render import FOLDER, render
 from mqops_airflow.pages.security import HEADERS
@@ -80,7 +81,7 @@ def _failed(request: Request, error: Any) -> Response:
 
 
 def _broken(request: Request, error: Any) -> Response:
-    log.error("page %s failed", request.url.path, exc_info=error)
+    log.error("page %s failed", printable(request.url.path), exc_info=error)
     text = "The page has an error. The log of Airflow's API server has the details."
     response = render(request, "error", status=500, title="This page is broken", text=text)
     response.headers.update(HEADERS)  # an error of this kind passes no middleware

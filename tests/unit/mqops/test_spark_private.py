@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mqops.errors import LakeError
-from mqops.spark_private import SHORT_JOBS, scratch, scratch_parent, settings, short_job_options
+from mqops.spark_private import SHORT_JOBS, first_jars, scratch, scratch_parent, settings, short_job_options
 
 # Makes a folder with a file in it, hands the lock to a child where asked to, and says where; ends when it is killed.
 OWNER = """
@@ -155,3 +155,15 @@ def test_a_job_of_seconds_starts_java_for_it(tmp_path):
     assert short_job_options(None) == short_job_options(archive) == SHORT_JOBS  # none was made
     archive.write_bytes(b"classes")
     assert short_job_options(archive) == f"{SHORT_JOBS} -XX:SharedArchiveFile={archive} -Xshare:auto"
+
+
+def test_sparks_own_jars_stand_before_the_others(tmp_path):
+    jars = tmp_path / "spark" / "jars"
+    jars.mkdir(parents=True)
+    for name in ("avro-1.jar", "spark-sql_2.13-4.jar", "spark-core_2.13-4.jar", "spark-sql-api_2.13-4.jar"):
+        (jars / name).touch()
+    here = first_jars({"SPARK_HOME": str(jars.parent)}).split(":")
+    assert here == [str(jars / f"spark-{name}_2.13-4.jar") for name in ("core", "sql", "sql-api")]
+    installed = [Path(one).name for one in first_jars({}).split(":")]  # PySpark's
+    assert len(installed) == 6
+    assert installed[0].startswith("spark-catalyst_")
