@@ -27,6 +27,7 @@ def started(browser: Any, dag_id: str) -> str:
 
 def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: Any, browser: Any) -> None:
     manager = site.in_trouble(NAME, 10)
+    manager.mqsc("DEFINE QLOCAL(LATE) TRIGGER INITQ(NOWHERE)\n")
     site.client.wait_for_dag("mq_undo")
     for dag in ("mq_undo", "mq_stop"):
         site.client.unpause(dag)
@@ -77,6 +78,16 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     assert "a look at the site" in browser.text()
     browser.click("//button[text()='Resume all runs']")
     browser.until(lambda: "All runs are stopped" not in browser.text())
+
+
+def test_a_trigger_that_cannot_fire_is_told_and_its_mqsc_copied(site: Any, browser: Any) -> None:
+    """The queue is there since the beginning: the estate page asks about triggers once a minute."""
+    browser.open(f"/mqops/estate?queue_manager={NAME}")
+    browser.until(lambda: "LATE cannot trigger: " in browser.text())
+    browser.open(f"/mqops/triggers?queue_manager={NAME}&queue=LATE")
+    browser.until(lambda: "DEFINE QLOCAL(NOWHERE)" in browser.text())
+    browser.click("//button[@data-copies='mqsc']")
+    browser.until(lambda: browser.find("//*[@id='said']").text in ("Copied.", "Selected: copy it with the keyboard."))
 
 
 def test_every_page_is_sound_narrow_and_wide_light_and_dark(site: Any, browser: Any) -> None:
