@@ -64,6 +64,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.click("//form[@data-starts='mq_undo']//p[@class='answer']/a")
     browser.click("//a[text()='The plan']")
     browser.click("//button[@value='Approve']")
+    browser.until(lambda: "Approved by approver" in browser.text())
     browser.click("//a[text()='Watch the run']")
     browser.until(lambda: "it balances" in browser.text())
     assert "approved by approver" in browser.text()

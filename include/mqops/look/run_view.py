@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mqops.act.progress import read_live_progress
 from mqops.clock import utc_now
-from mqops.errors import LakeError
+from mqops.errors import LakeError, MqopsError
 from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import NAME as STOP
@@ -80,7 +80,12 @@ def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     made = _made.get(key)
     if made is None or (made.state != state and time.monotonic() - made.at >= made.rest):
         began = time.monotonic()
-        view = run_view(run, limit=limit, after=after)
+        try:
+            view = run_view(run, limit=limit, after=after)
+        except MqopsError:
+            if made is None or _state(run) == state:
+                raise
+            view = made.view  # a file was written meanwhile: it is read again the next time
         took = time.monotonic() - began
         made = _Made(state, view, began + took, REST * took if took > SLOW else 0.0)
         if len(_made) >= MOST_KEPT:
