@@ -45,7 +45,14 @@ ON_ONE_MACHINE = {
 # Jobs of seconds are over before the second compiler pays; one collector thread is enough on two cores. The room that
 # Java keeps for the first compiler alone, 48 MB, is full after some hundred queries: what is thrown out is made again.
 SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
-_FIRST_JARS = ("spark-catalyst_", "spark-core_", "spark-sql_", "spark-sql-api_", "spark-common-utils_", "scala-library-")
+_FIRST_JARS = (
+    "spark-catalyst_",
+    "spark-core_",
+    "spark-sql_",
+    "spark-sql-api_",
+    "spark-common-utils_",
+    "scala-library-",
+)
 _JOB = "mqops-spark-"
 _NEW = "new-mqops-spark-"
 _LOCK = "lock"
