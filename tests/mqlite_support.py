@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,13 +15,16 @@ from typing import Any
 
 import pymqi
 import pytest
+from click.testing import CliRunner
 from pymqi import CMQC
 
 from mqlite.administration.engine_administration import EngineAdministration
+from mqlite.cli import main
 from mqlite.cli.creation import create
 from mqlite.mqsc.runner import run_script
 from mqlite.objects.manager import load
 from mqlite.security import users
+from mqlite.storage import ended
 
 BROWSE = CMQC.MQOO_BROWSE
 INPUT = CMQC.MQOO_INPUT_SHARED
@@ -151,6 +155,15 @@ def application(home: Path) -> Iterator[Application]:
     yield made
     if made.manager.is_connected:
         made.manager.disconnect()
+
+
+def begin_to_end(option: str) -> threading.Thread:
+    """`mqlite end` of QM1 in a thread; returns when the queue manager takes no new connection."""
+    command = ["end", "QM1", option]
+    thread = threading.Thread(target=lambda: CliRunner().invoke(main, command, catch_exceptions=False))
+    thread.start()
+    until(lambda: bool(ended.state(Path(os.environ["MQLITE_HOME"], "QM1"))))
+    return thread
 
 
 class Clerk(Application):

@@ -46,12 +46,8 @@ ON_ONE_MACHINE = {
 # Java keeps for the first compiler alone, 48 MB, is full after some hundred queries: what is thrown out is made again.
 SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
 _FIRST_JARS = (
-    "spark-catalyst_",
-    "spark-core_",
-    "spark-sql_",
-    "spark-sql-api_",
-    "spark-common-utils_",
-    "scala-library-",
+    *("spark-catalyst_", "spark-core_", "spark-sql_", "spark-sql-api_"),
+    *("spark-common-utils_", "scala-library-"),
 )
 _JOB = "mqops-spark-"
 _NEW = "new-mqops-spark-"

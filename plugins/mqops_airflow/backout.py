@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mqops import form_files
 from mqops.counted import counted
 from mqops.printable import printable
-from mqops_airflow.check import CheckOperator, drain_and_log, end_here, valid_table
-from mqops_airflow.depth import trigger_again
+from mqops_airflow.check import CheckOperator, drain_and_log, valid_table
 from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file, lake
@@ -60,8 +59,8 @@ class BackoutCheckOperator(CheckOperator):
             "table_digest": table.digest,
         }
         if not surveyed.queues:
-            trigger_again(self.log, self.queue_manager, "backout_reprocess")
-            return end_here(self, context, found, "Nothing to do: the backout queues are empty")
+            why = "Nothing to do: the backout queues are empty"
+            return self.nothing_to_do(context, found, "backout_reprocess", why)
         return self.begin(
             context, lake(estate), found, keep=lambda folder: backout.write_setting(folder, surveyed.setting)
         )

@@ -12,13 +12,12 @@ from mqops.counted import counted
 from mqops.errors import RulesError, SettingsError
 from mqops.printable import printable
 from mqops_airflow.depth import trigger_again
-from mqops_airflow.four_eyes import must_tell_people_apart, requester
+from mqops_airflow.four_eyes import must_tell_people_apart
 from mqops_airflow.pages.views import RunLink
-from mqops_airflow.policy import unattended
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.told import tell
-from mqops_airflow.which_run import waited_for
+from mqops_airflow.which_run import acting, acts, waited_for
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -47,6 +46,13 @@ class CheckOperator(BaseOperator, SkipMixin):
         self.queue_manager = queue_manager
         self.four_eyes = four_eyes
 
+    def nothing_to_do(
+        self, context: Context, found: dict[str, Any], workflow: str, why: str = "Nothing to do"
+    ) -> dict[str, Any]:
+        """End the run here. If it may act, the workflow's DEPTH queues trigger again."""
+        warning = trigger_again(self.log, self.queue_manager, workflow) if acts(context) else ""
+        return end_here(self, context, found, f"{why}. {warning}" if warning else why)
+
     def begin(
         self,
         context: Context,
@@ -57,15 +63,13 @@ class CheckOperator(BaseOperator, SkipMixin):
         """Make the run's folder and hand on what was found; or end the run where another one is waited for.
 
         Parameters: `found` with `queue`, the names of the queues with commas; `keep` what else is written into the
-        folder, before. A dry run waits for nobody.
+        folder, before.
         """
-        acts = unattended(context["dag_run"]) or not context["params"]["dry_run"]
-        if acts and (why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(","))):
+        if why := waited_for(context, lake_folder, self.queue_manager, found["queue"].split(",")):
             return end_here(self, context, found, why)
-        by = {"acts": acts, "requested_by": requester(context)}
         with own_folder(context, lake_folder, self.queue_manager) as folder:
             keep(folder)
-            return hand_on(context, folder, found | asked(context["params"]) | by)
+            return hand_on(context, folder, found | asked(context["params"]) | acting(context))
 
 
 class DlqCheckOperator(CheckOperator):
@@ -96,8 +100,7 @@ class DlqCheckOperator(CheckOperator):
         found = {"queue": queue, "messages": messages, "rules": str(rules), "table_digest": table.digest}
         if not messages:
             note_empty(lake(estate), self.queue_manager, queue)
-            trigger_again(self.log, self.queue_manager, "dlq_rules")
-            return end_here(self, context, found, f"Nothing to do: {queue} is empty")
+            return self.nothing_to_do(context, found, "dlq_rules", f"Nothing to do: {queue} is empty")
         return self.begin(context, lake(estate), found)
 
     def _queue(self, session: Session, named: str) -> str:

@@ -33,7 +33,7 @@ def start_run(context: Context, start: Start) -> Answer:
     """Start a run. No run starts of a DAG that is paused: it would wait, and nobody would know.
 
     Raises:
-        AirflowRuntimeError: Airflow's API does not answer; repeat it, nothing is started twice.
+        NotStarted: Airflow's API does not answer, or with an error of its own; repeat it, nothing is started twice.
     """
     from airflow.sdk.execution_time.comms import ErrorResponse, TriggerDagRun  # noqa: PLC0415 - for running tasks only
     from airflow.sdk.execution_time.task_runner import SUPERVISOR_COMMS  # noqa: PLC0415
@@ -46,18 +46,21 @@ def start_run(context: Context, start: Start) -> Answer:
     except AirflowRuntimeError as error:
         return Answer(refused=_why_not(start.dag_id, error))
     if isinstance(said, ErrorResponse) and said.error != ErrorType.DAGRUN_ALREADY_EXISTS:
-        raise AirflowRuntimeError(said)
+        return Answer(refused=_why_not(start.dag_id, AirflowRuntimeError(said)))
     return Answer(again=isinstance(said, ErrorResponse))
 
 
 def _why_not(dag_id: str, error: AirflowRuntimeError) -> str:
-    """In words, why Airflow refuses the DAG; raises the error where it is no refusal."""
+    """In words, why Airflow refuses the DAG; raises NotStarted where it is no refusal."""
     detail = error.error.detail or {}
     if detail.get("status_code") == NOT_FOUND:
         return f"there is no DAG {dag_id}"
     if detail.get("status_code") == REFUSED:
         return f"Airflow refuses a run of the DAG {dag_id}: {_message(detail)}"
-    raise error
+    from mqops.trigger.work import NotStarted  # noqa: PLC0415
+
+    code = f"HTTP {detail['status_code']}" if "status_code" in detail else error.error.error.value
+    raise NotStarted(f"Airflow could not start a run of the DAG {dag_id} now ({code}): {_message(detail)}") from error
 
 
 def _message(detail: Any) -> str:

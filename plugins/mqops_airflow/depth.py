@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from mqops.mqsc import mqsc_name
 from mqops.printable import printable
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import estate_file
 
 
-def trigger_again(log: Any, queue_manager: str, workflow: str) -> None:
+def trigger_again(log: Any, queue_manager: str, workflow: str) -> str:
     """Switch it on where the estate says DEPTH.
 
+    Returns a warning for the run's note if the queue manager refuses it, else nothing. What the run has done stays
+    done.
+
     Raises:
-        MQError: a queue cannot be set. What the run has done stays done: clear the task when the cause is mended.
+        MQError: the queue manager does not answer.
     """
     from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
     from mqops.trigger.depth import switch_on  # noqa: PLC0415
@@ -22,8 +26,16 @@ def trigger_again(log: Any, queue_manager: str, workflow: str) -> None:
     settings = estate.estate.queue_managers.get(queue_manager)
     triggers = {name: section.trigger or "" for name, section in settings.triggered()} if settings else {}
     if settings is None or not triggers.get(workflow, "").startswith("DEPTH"):
-        return
+        return ""
     with connect(connection_for(queue_manager, estate)) as session:
-        queues = switch_on(session, queue_manager, settings, workflow)
-    for queue in queues:
+        done = switch_on(session, queue_manager, settings, workflow)
+    for queue in done.queues:
         log.info("%s: triggering is on again (TRIGTYPE(DEPTH))", printable(queue))
+    warnings = [
+        f"Warning: triggering of {queue} may stay off (TRIGTYPE(DEPTH)): {error}. The connection's user needs the "
+        f"authorities +inq +set on {queue}. An administrator can switch it on: ALTER QLOCAL({mqsc_name(queue)}) TRIGGER"
+        for queue, error in done.refused.items()
+    ]
+    for warning in warnings:
+        log.warning("%s", printable(warning))
+    return " ".join(warnings)

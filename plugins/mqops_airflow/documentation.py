@@ -27,7 +27,7 @@ A run is **dry** unless its form says otherwise or the schedule started it. Noth
 killed: clear it, and it goes on where it stopped. Messages that arrive after *observe* are not touched. A run asks
 for the approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
 approves nothing. While a plan waits for its answer, dry runs and runs on other queues go on; another run that would act
-on the same queue ends in *check* and says who is waited for.
+on the same queue ends in its first task and says who is waited for.
 """
 
 
@@ -111,8 +111,8 @@ A message (same MsgId and body) that was put back {replays} goes to `{quarantine
 A run is **dry** unless its form says otherwise or the schedule started it. A run asks for the
 approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
 approves nothing. While a plan waits for its answer, dry runs and runs on other queues go on; another run that would act
-on the same queue ends in *check* and says who is waited for. The messages of a queue keep their order if all of them
-go back and the queue is empty.
+on the same queue ends in its first task and says who is waited for. The messages of a queue keep their order if all
+of them go back and the queue is empty.
 """
 
 
@@ -200,7 +200,8 @@ where you say. A part of an MQ group is left (SPLIT). A copy has the MsgId of it
 
 | task | does |
 |---|---|
-| plan | checks the fields that concern each other; copies every message of the queue into the lake; makes the plan |
+| plan | checks the fields that concern each other; ends the run here if another run is to act on the queue; copies \
+every message of the queue into the lake; makes the plan |
 | route | dry runs and plans that move nothing go to *prove*, all others to *approve* |
 | approve | waits for a person: Approve or Reject under *Required Actions*; no answer in time is a Reject |
 | act | does exactly what the plan says; cleared, it goes on where it stopped |

@@ -11,11 +11,12 @@ from airflow.sdk import Asset, BaseOperator
 from mqops.counted import counted
 from mqops.errors import Unbalanced
 from mqops.printable import printable
-from mqops_airflow.check import CheckOperator, end_here
+from mqops_airflow.check import CheckOperator
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
+from mqops_airflow.told import tell
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -54,8 +55,7 @@ class ExpiryCheckOperator(CheckOperator):
         self.log.info("worth a scan: %d of %s", len(chosen.why), counted(chosen.looked_at, "queue"))
         found = {"queue": ",".join(chosen.why), "looked_at": chosen.looked_at, "inhibited": list(chosen.inhibited)}
         if not chosen.why:
-            trigger_again(self.log, self.queue_manager, "expiry_scan")
-            return end_here(self, context, found)
+            return self.nothing_to_do(context, found, "expiry_scan")
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
 
@@ -84,7 +84,8 @@ class ExpiryReportOperator(BaseOperator):
         summary = ExpirySummary.from_json(read_json(Path(self.folder) / "expiry.json"))
         value = report(self, context, summary)
         context["outlet_events"][self.asset].extra = value
-        trigger_again(self.log, self.queue_manager, "expiry_scan")
+        if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
+            tell(context, warning)
         return value
 
 

@@ -1,21 +1,24 @@
-"""The tasks that every workflow with a plan has behind its check: observe, decide, route, approve, act, prove."""
+"""The tasks of every workflow with a plan: observe, decide, route, approve, act, prove. DAGs for all queue managers."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from airflow.providers.standard.operators.empty import EmptyOperator
-from airflow.sdk import BaseOperator, TriggerRule
+from airflow.sdk import DAG, BaseOperator, TriggerRule
 
-from mqops.estate import Approval, Notify, dag_prefix
+from mqops.estate import MAX_UNIT_OF_WORK, Approval, EstateFile, Notify, dag_prefix, four_eyes
+from mqops_airflow import params
 from mqops_airflow.act import PlanActOperator
 from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.notify import named
 from mqops_airflow.prove import ProveOperator
+from mqops_airflow.retry import default_args
 from mqops_airflow.route import PlanRouteOperator
 from mqops_airflow.run_folder import handed_on
 from mqops_airflow.spark import MqSparkSubmitOperator
+from mqops_airflow.undo import UndoActOperator, UndoPlanOperator, UndoProveOperator, UndoRouteOperator
 from mqops_airflow.workplace import spark_job
 
 MOST_RUNS = 8
@@ -150,3 +153,57 @@ def plan_and_act(
     check >> observe >> decide >> route >> [approve, act, prove]
     approve >> act >> prove
     decide >> planned_task()
+
+
+def for_all(
+    workflow: str,
+    plan_operator: type[UndoPlanOperator],
+    file: EstateFile,
+    *,
+    description: str,
+    page: str,
+    form: dict[str, Any],
+) -> DAG:
+    """The DAG `mq_<workflow>` for all queue managers of the estate: started by hand, planned and acted on in its tasks.
+
+    A person approves every plan, another one than who asks where any workflow of the estate wants that.
+
+    :param plan_operator: of the first task.
+    :param form: its fields besides queue manager, dry run and unit of work.
+    """
+    settings, notify = dict(file.estate.queue_managers), file.estate.notify
+    approval = Approval(four_eyes=four_eyes(list(settings.values())))
+    folder = "{{ handed_on(dag_run, params['queue_manager'])['folder'] }}"
+    with DAG(
+        f"mq_{workflow}",
+        description=description,
+        doc_md=page,
+        schedule=None,
+        catchup=False,
+        max_active_runs=MOST_RUNS,
+        tags=["mq", workflow],
+        default_args=default_args(),
+        user_defined_macros=TEMPLATES,
+        params={
+            "queue_manager": params.queue_manager(settings),
+            **form,
+            "dry_run": params.dry_run(scheduled=False),
+            "unit_of_work": params.unit_of_work(200, MAX_UNIT_OF_WORK),
+        },
+    ) as dag:
+        plan = plan_operator(task_id="plan", four_eyes=approval.four_eyes)
+        route = UndoRouteOperator(task_id="route", folder=folder, approval=approval)
+        approve = approve_task(folder, approval, notify)
+        act = UndoActOperator(task_id="act", folder=folder, approval=approval)
+        prove = UndoProveOperator(
+            task_id="prove",
+            plan_task="plan",
+            act_task="act",
+            asset=workflow_asset("mq", workflow, "report"),
+            notify=named(notify),
+            trigger_rule=TriggerRule.ALL_DONE,
+        )
+        plan >> route >> [approve, prove]
+        approve >> act >> prove
+        plan >> planned_task()
+    return dag

@@ -98,8 +98,8 @@ class ProveOperator(BaseOperator):
             raise ActUnfinished(words)
         self.log.info("%s", printable(words))
         context["outlet_events"][self.asset].extra = {**value, "told": words}
-        if acted == "success":
-            trigger_again(self.log, self.queue_manager, self.workflow)
+        if acted == "success" and (warning := trigger_again(self.log, self.queue_manager, self.workflow)):
+            tell(context, f"{words} {warning}")
         return value
 
     def name(self, context: Context) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from airflow.sdk.bases.skipmixin import SkipMixin
+
 from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.printable import printable
-from mqops_airflow.check import drain_and_log
+from mqops_airflow.check import drain_and_log, end_here
 from mqops_airflow.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.undo import UndoPlanOperator
+from mqops_airflow.which_run import acting, waited_for
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -27,12 +30,15 @@ RESTORE = "restore"
 """The action of the form that is an undo."""
 
 
-class RecoverPlanOperator(UndoPlanOperator):
+class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
     """Plans what the form asks for: an undo, or `mqops.deciders.recover`.
 
     What Airflow cannot check before the run is queued, because it concerns two fields, is checked here first: nothing
-    is looked at then, and the text names the field.
+    is looked at then, and the text names the field. Where another run is at work on the queue, the run ends here. The
+    queue is handed on before it is browsed, so that other runs see this one from then on.
     """
+
+    inherits_from_skipmixin = True
 
     def execute(self, context: Context) -> dict[str, Any]:
         params = context["params"]
@@ -52,16 +58,19 @@ class RecoverPlanOperator(UndoPlanOperator):
         with connect(request.connection) as session:
             queues = select(session, request).queues
             drain_and_log(session, request.lake, name, self.log)
+        if why := waited_for(context, request.lake, name, queues):
+            return end_here(self, context, {"queue": request.queue}, why)
         with own_folder(context, request.lake, name) as folder:
+            handed = hand_on(context, folder, {"queue": ",".join(queues)} | acting(context))
             observe(request.connection, folder, queues)
             plan = decide(request, folder)
             found = preflight(request.connection, folder)
-            handed = hand_on(context, folder, {"queue": request.queue}) | {"run": plan.run, "digest": plan.digest}
         for action, count in sorted(plan.actions.items()):
             self.log.info("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *found.remarks, *shown(found.findings)):
             self.log.warning("%s", printable(remark))
-        return handed | {"rows": plan.rows, "actions": plan.actions, "remarks": list(plan.remarks)}
+        told = {"run": plan.run, "digest": plan.digest, "rows": plan.rows, "actions": plan.actions}
+        return handed | told | {"remarks": list(plan.remarks)}
 
 
 def refuse_contradictions(params: Mapping[str, Any]) -> None:

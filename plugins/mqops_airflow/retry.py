@@ -27,6 +27,7 @@ AGAIN = (
     "mqops.errors.OutcomeUnknown",
     "mqops.errors.InProgress",
     "mqops.errors.SparkUnreachable",
+    "mqops.trigger.work.NotStarted",
 )
 
 

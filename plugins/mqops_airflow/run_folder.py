@@ -1,8 +1,8 @@
 """The folder of a DAG run in the lake, and what the first task of the run hands on to the others in it.
 
 1. A DAG run has a folder of its own, named by DAG id and run id, never one that already holds a snapshot (law 4).
-2. The first task writes RUN/handed_on.json last: queues, rules table, limits. Every other task finds the folder again
-   by DAG id and run id and reads the file.
+2. The first task writes RUN/handed_on.json: queues, rules table, limits. Every other task finds the folder again by DAG
+   id and run id and reads the file. If the first task fails, nothing of the folder stays.
 3. Nothing of this is read from XComs: who may trigger a DAG may write them, and could name another folder or table.
 """
 

@@ -5,10 +5,11 @@
 2. A pass that is repeated starts nothing twice, because a run id is made from its message (law 3).
 3. A DAG that is missing, paused or broken, and a closed loop (T12b): the trigger message goes to the dead-letter queue
    with MQFB_APPL_CANNOT_BE_STARTED.
-4. A message that cannot be dead-lettered, and a queue that cannot be read, fail the pass at its end: the other runs
-   start.
+4. A message that cannot be dead-lettered, a queue that cannot be read, and a DAG that Airflow cannot start now (HTTP
+   500) fail the pass at its end: the other runs start. Such a DAG is asked once in a pass. Then its messages wait.
 5. What is known for rule 3 of the triggered queues stands in Airflow's asset state store. The monitor's opening of a
-   queue makes trigger messages (T13c), so runs are counted anew with each connection of the monitor.
+   queue makes trigger messages (T13c), so runs are counted anew with each connection of the monitor. It is stored
+   whatever ends the pass, for its runs are there.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from mqops.mq.session import RawMessage, Session
+    from mqops.trigger.work import NotStarted
 
 QUEUES = "queues"
 """Key of the asset's state: the queues that runs were started for."""
@@ -63,6 +65,12 @@ class Pass:
             words.append(f"What could not be dealt with waits on its initiation queue: {reasons}.")
         return " ".join(words)
 
+    def first(self) -> MqopsError:
+        """The error that fails the pass: one that passes by itself, if there is one, so that it is tried again."""
+        from mqops.trigger.work import NotStarted  # noqa: PLC0415
+
+        return next((error for error in self.waiting if isinstance(error, NotStarted)), self.waiting[0])
+
 
 def _named(dag_ids: list[str]) -> str:
     return f" ({', '.join(sorted(set(dag_ids)))})" if dag_ids else ""
@@ -86,12 +94,14 @@ class StartRunsOperator(BaseOperator):
         done = Pass()
         with ExitStack() as stack:
             work = _Work(self, context, stack, store.get(QUEUES) or {}, _connection(context, asset))
-            work.handle(done)
-        store.set(QUEUES, work.queues_to_json())
-        self.log.info("%s", printable(done.told()))
-        tell(context, done.told())
+            try:
+                work.handle(done)
+            finally:
+                store.set(QUEUES, work.queues_to_json())
+                self.log.info("%s", printable(done.told()))
+                tell(context, done.told())
         if done.waiting:
-            raise done.waiting[0]
+            raise done.first()
         return {"started": done.started, "again": done.again, "refused": done.refused}
 
 
@@ -125,6 +135,7 @@ class _Work:
         self._queues = {queue: Unchanged.from_json(value) for queue, value in queues.items()}
         self._loops: dict[str, str] = {}
         self._counted: set[str] = set()
+        self._not_now: dict[str, NotStarted] = {}
         self._session: Session = stack.enter_context(connect(connection_for(name, estate)))
 
     def queues_to_json(self) -> dict[str, Any]:
@@ -148,13 +159,25 @@ class _Work:
         verdict = to_start(seen.md, seen.body, allowed=self._allowed, q_mgr_ccsid=ccsid)
         if isinstance(verdict, Start):
             why = self._loop(verdict.message.q_name)
-            answer = Answer(refused=why) if why else start_run(self._context, verdict)
+            answer = Answer(refused=why) if why else self._ask(verdict)
             if not answer.refused:
                 self._started(verdict, answer, done)
                 return None
             verdict = cannot_start(verdict.message, answer.refused)
         done.refused.append(verdict.why)
         return verdict
+
+    def _ask(self, start: Start) -> Answer:
+        """Airflow's answer, or what it answered for this DAG before if that was an error of its own."""
+        from mqops.trigger.work import NotStarted  # noqa: PLC0415
+
+        if start.dag_id in self._not_now:
+            raise self._not_now[start.dag_id]
+        try:
+            return start_run(self._context, start)
+        except NotStarted as error:
+            self._not_now[start.dag_id] = error
+            raise
 
     def _started(self, start: Start, answer: Answer, done: Pass) -> None:
         queue = start.message.q_name

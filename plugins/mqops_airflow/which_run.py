@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mqops.errors import LakeError, SettingsError
 from mqops.estate import Section, dag_prefix
 from mqops.lake.files import read_json
 from mqops.lake.run import HANDED_ON, RunFolder, find_run, folder_of
 from mqops.printable import printable
+from mqops_airflow.four_eyes import requester
+from mqops_airflow.policy import unattended
 from mqops_airflow.run_folder import folders, run_key
 
 if TYPE_CHECKING:
@@ -57,14 +59,26 @@ def _of_airflow(lake: Path, estate: EstateFile, run_id: str, queue_manager: str)
                     break
 
 
+def acts(context: Context) -> bool:
+    """Whether the run may move messages: no dry run."""
+    return unattended(context["dag_run"]) or not context["params"].get("dry_run", False)
+
+
+def acting(context: Context) -> dict[str, Any]:
+    """What a run hands on for `waited_for` in other runs: whether it is to act, and who started it."""
+    return {"acts": acts(context), "requested_by": requester(context)}
+
+
 def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterable[str]) -> str:
-    """Which unfinished run of the same DAG acts, or waits to act, on one of these queues, in words; "" if none does.
+    """Which unfinished run, of any DAG, acts, or waits to act, on one of these queues, in words; "" if none does.
 
     Two such runs would lose nothing: each moves the messages of its own plan, and counts those that the other one took
-    as gone. But people would be asked twice about the same messages.
+    as gone. But people would be asked twice about the same messages. A dry run waits for nobody.
     """
     from mqops_airflow import answer  # noqa: PLC0415
 
+    if not acts(context):
+        return ""
     own, wanted = context["dag_run"], set(queues)
     for run in _runs(lake, [queue_manager]):
         if run.summary_json.exists() or not (run.path / HANDED_ON).exists():
@@ -74,19 +88,25 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
         except LakeError:  # the run itself says so; it keeps nobody waiting
             continue
         found = kept["found"]
-        if kept["dag_id"] != own.dag_id or kept["run_id"] == own.run_id or not found.get("acts"):
+        if (kept["dag_id"], kept["run_id"]) == (own.dag_id, own.run_id) or not found.get("acts"):
             continue
         shared = sorted(wanted & set(found["queue"].split(",")))
-        if shared and context["ti"].get_dagrun_state(own.dag_id, kept["run_id"]) in UNFINISHED:
+        if shared and _unfinished(context, kept["dag_id"], kept["run_id"]):
             asked = answer.read_question(str(run.path))
             waits = asked is not None and asked.answer is None
             what = "waits for an answer" if waits else "is at work"
             do = "answer it under Required Actions" if waits else "let it end"
             return printable(
-                f"Run {kept['run_id']}, which {found['requested_by']} started, {what} on {', '.join(shared)}. This run "
-                f"plans nothing: {do}, then start a new run. A dry run is possible meanwhile"
+                f"Run {kept['run_id']} of {kept['dag_id']}, which {found['requested_by']} started, {what} on "
+                f"{', '.join(shared)}. This run plans nothing: {do}, then start a new run. A dry run is possible "
+                "meanwhile"
             )
     return ""
+
+
+def _unfinished(context: Context, dag_id: str, run_id: str) -> bool:
+    """Whether Airflow has this run, and it is not at its end."""
+    return bool(context["ti"].get_dr_count(dag_id=dag_id, run_ids=[run_id], states=list(UNFINISHED)))
 
 
 def undoable(lake: Path, queue_managers: Iterable[str]) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socketserver
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
@@ -18,7 +19,8 @@ from urllib.parse import quote
 
 import pymqi
 import pytest
-from mq_support import DLQ, Manager, create, dead_letter
+from mq_support import DLQ, Manager, create, dead_letter, until
+from pymqi import CMQC
 
 from mqops.decide.core import PlanSummary
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -57,11 +59,19 @@ RULES = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 class Airflow:
     """`airflow_by_hand.py` in a process of its own, and the queue manager that its DAGs work on."""
 
-    def __init__(self, process: subprocess.Popen[str], answers: TextIO, manager: Manager, folder: Path) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[str],
+        answers: TextIO,
+        manager: Manager,
+        folder: Path,
+        environment: Mapping[str, str],
+    ) -> None:
         self.process = process
         self.answers = answers
         self.manager = manager
         self.folder = folder
+        self.environment = environment
 
     def say(self, *what: Any) -> Any:
         assert self.process.stdin
@@ -134,6 +144,20 @@ class Run:
         before = len(self.airflow.written())
         state: str = self.airflow.say("task", self.dag, self.key, task, self.form)
         return state + (self.airflow.written()[before:] if state in {"failed", "up_for_retry"} else "")
+
+    def killed(self, task: str, when: Callable[[], bool]) -> None:
+        """Run a task in a process of its own, and kill that in the middle; Airflow calls it failed in the end."""
+        form = json.dumps(self.form)
+        command = ["-m", "airflow", "tasks", "test", self.dag, task, self.key, "--task-params", form]
+        with (self.airflow.folder / "written").open("a") as written:
+            process = subprocess.Popen(
+                [sys.executable, *command], env=self.airflow.environment, stdout=written, stderr=written
+            )
+        with process:
+            until(lambda: when() or process.poll() is not None, seconds=600)
+            assert process.poll() is None, self.airflow.written()[-5000:]
+            process.kill()
+        self.mark("carol", task, "failed")
 
     def tasks(self, *tasks: str) -> list[str]:
         return [self.task(task) for task in tasks]
@@ -238,7 +262,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path, ma
         )
         os.close(its)
         with process:
-            yield Airflow(process, answers, manager, folder)
+            yield Airflow(process, answers, manager, folder, environment)
 
 
 def test_law2_an_undo_is_dry_by_default_and_done_when_approved(airflow: Airflow) -> None:
@@ -552,18 +576,80 @@ def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airf
             assert first.task("approve") == "awaiting_input"
         second = airflow.run("qm1_dlq_rules", "bob", dry_run=False)
         assert second.task("check") == "success"
-        assert f"Run {first.key}, which alice started, {who} on {DLQ}. This run" in second.xcom("check", told.KEY)
+        waits = f"Run {first.key} of qm1_dlq_rules, which alice started, {who} on {DLQ}. This run"
+        assert waits in second.xcom("check", told.KEY)
         assert second.states("observe", "prove") == ["skipped"] * 2
+    chosen = {"queue_manager": "QM1", "action": "move", "queue": DLQ, "all_messages": True, "destination": "A"}
+    by_hand = airflow.run("mq_recover", "bob", **chosen, dry_run=False)
+    assert by_hand.task("plan") == "success"
+    assert waits in by_hand.xcom("plan", told.KEY)
+    assert by_hand.states("route", "planned", "prove") == ["skipped"] * 3
     dry, elsewhere = airflow.run("qm1_dlq_rules", "bob"), airflow.run("qm1_dlq_rules", "bob", queue="A", dry_run=False)
     airflow.manager.put("A", [dead_letter("B", b"y")])
     for run in (dry, elsewhere):
         assert run.task("check") == "success"
         assert run.xcom("check")["folder"]
     airflow.say("call", "carol", "PATCH", f"/dags/{first.dag}/dagRuns/{first.key}", {"state": "failed"})
-    airflow.say("call", "carol", "PATCH", f"/dags/{first.dag}/dagRuns/{elsewhere.key}", {"state": "failed"})
-    again = airflow.run("qm1_dlq_rules", "bob", dry_run=False)
-    assert again.task("check") == "success"
-    assert again.xcom("check")["folder"]
+    airflow.say("call", "carol", "DELETE", f"/dags/{first.dag}/dagRuns/{elsewhere.key}", None)
+    recovered = airflow.run("mq_recover", "alice", **chosen, dry_run=False)
+    assert recovered.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+    for queue in (DLQ, "A"):
+        again = airflow.run("qm1_dlq_rules", "bob", queue=queue, dry_run=False)
+        assert again.task("check") == "success"
+        assert ("folder" in again.xcom("check")) is (queue == "A")
+    assert f"Run {recovered.key} of mq_recover, which alice started, waits for an answer on {DLQ}. This run" in (
+        airflow.written()
+    )
+
+
+def test_law1_law9_a_killed_replay_of_hostile_messages_goes_on_tells_no_payload_and_forges_nothing(
+    airflow: Airflow,
+) -> None:
+    """Names and bodies that would end lines, steer a terminal, make markup, or open groups in Airflow's log view."""
+    manager = airflow.manager
+    for queue in (DLQ, "A"):
+        manager.mqsc(f"CLEAR QLOCAL({queue})")
+    before = len(airflow.written())
+    plain = [b"by-hand-secret \x1b[2J\0\n%d " % number + b"x" * 5000 for number in range(30)]
+    evil = ("E\x1b[2J\r\n::group::", "<img src=x>`|", "[a](b:c)\u202e", "N\0N")
+    letters = [dead_letter("A", body) for body in plain]
+    letters += [
+        dead_letter(
+            *(name, plain[0]),
+            dest_q_mgr=name,
+            PutApplName=name.encode(),
+            UserIdentifier=name.encode()[:12],
+        )
+        for name in evil
+    ]
+    manager.put(DLQ, letters, options=CMQC.MQOO_SET_ALL_CONTEXT)
+    form = {"queue_manager": "QM1", "action": "replay", "queue": DLQ, "all_messages": True, "unit_of_work": 1}
+    run = airflow.run("mq_recover", "alice", **form, pace=20, dry_run=False)
+    assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+    assert run.answer("bob") == "success"
+    run.killed("act", when=lambda: manager.depth("A") > 2)
+    assert 0 < manager.depth("A") < 30
+    run.clear("act")
+    assert run.tasks("act", "prove") == ["success"] * 2
+    assert sorted(manager.bodies("A")) == sorted(plain)
+    assert manager.depth(DLQ) == len(evil)
+    summary = run.xcom("prove")
+    assert (summary["balanced"], summary["moved"], summary["left"]) == (True, 30, len(evil))
+    taken_back = airflow.run("mq_recover", "alice", queue_manager="QM1", action="restore", run=run.key)
+    assert taken_back.task("plan") == "success"
+    assert taken_back.xcom("plan")["actions"] == {"RETURN": 30}
+    asked = "\n".join(run.question()[part] for part in ("subject", "body"))
+    log = [line for line in airflow.written()[before:].split("\n") if " loc=" in line and "mqops" in line]
+    assert all(line.isprintable() for line in asked.split("\n"))
+    assert "<img src=x>'¦" in asked
+    assert not re.search(r"<img|\(b:c\)|::group::", re.sub("`[^`]*`", "", asked)), "names are shown as code"
+    assert [line for line in log if "img" in line]
+    assert all(line.isprintable() for line in log)
+    assert not [line for line in log if "::group::" in line and "img" in line]
+    for path in airflow.folder.rglob("*"):  # logs, Airflow's database, the lake
+        if path.is_file() and not {"snapshot", manager.home.name} & set(path.parts):
+            assert b"by-hand-secret" not in path.read_bytes(), path
+    assert not [letter for letter in Mail.kept if b"by-hand-secret" in letter]
 
 
 def test_law2_a_run_that_a_person_has_materialize_an_asset_is_dry_by_default(airflow: Airflow) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mq_support import DLQ, create, dead_letter
+from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_airflow.pages.table import PAGES
 from mqops_airflow.roles import ROLES
@@ -23,7 +23,10 @@ lake: lake
 queue_managers:
   QM1: {connection: mq_test, dlq_rules: {rules: qm1.rules}}
   GONE: {connection: mq_gone, dlq_rules: {rules: qm1.rules}}
+  FILE: {connection: mq_gone, dlq_rules: {rules: qm1.rules}}
 """
+SILENT = [f"SILENT{number}" for number in range(10)]
+"""Queue managers whose command servers do not answer: each question to them takes many seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
     folder = tmp_path_factory.mktemp("pages")
     manager = create(folder / "queue_managers", "QM1", f"ALTER QLOCAL({DLQ}) MAXDEPTH(3)\nDEFINE QLOCAL(A)\n")
     manager.put(DLQ, [dead_letter("A", b"x")] * 3)
-    (folder / "estate.yaml").write_text(ESTATE)
+    silent = "".join(f"  {name}: {{connection: mq_{name}, dlq_rules: {{rules: qm1.rules}}}}\n" for name in SILENT)
+    (folder / "estate.yaml").write_text(ESTATE + silent)
     (folder / "qm1.rules").write_text("ACTION(RETRY)\n")
     (folder / "airflow").mkdir()
     shutil.copy(airflow_database, folder / "airflow" / "airflow.db")
@@ -44,16 +48,24 @@ def answers(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) ->
     run.mkdir(mode=0o700)
     observed = {"observed_at": "2026-01-02T03:04:05Z", "messages": 7, "queues": [{"queue": HOSTILE}]}
     (run / "observe.json").write_text(json.dumps(observed))
+    (folder / "lake" / "FILE").write_text("a file where the folder should be")
     environment = {
         **os.environ,
         "AIRFLOW_HOME": str(folder / "airflow"),
         "MQOPS_ESTATE": str(folder / "estate.yaml"),
         "AIRFLOW__CORE__AUTH_MANAGER": "mqops_airflow.roles.RolesAuthManager",
-        "AIRFLOW_CONN_MQ_TEST": json.dumps(
-            {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
-        ),
+        **{
+            f"AIRFLOW_CONN_MQ_{of}": json.dumps(
+                {"conn_type": "mq", "extra": {"queue_manager": name, "home": str(manager.home)}}
+            )
+            for of, name in (("TEST", "QM1"), *((name, name) for name in SILENT))
+        },
     }
     environment.pop("MQOPS_LAKE", None)
+    for name in SILENT:
+        shutil.copytree(manager.home / "QM1", manager.home / name)
+        quiet = "ALTER QLOCAL(SYSTEM.ADMIN.COMMAND.QUEUE) GET(DISABLED)\n"
+        Manager(name, manager.home).mqsc(quiet)
     done = subprocess.run([sys.executable, str(ASK)], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     found: dict[str, Any] = json.loads((folder / "airflow" / "answers.json").read_text())
@@ -96,6 +108,20 @@ def test_the_estate_says_what_is_wrong(answers: dict[str, Any]) -> None:
     assert f"{DLQ} is 100 % full" in text
     assert "The queue manager does not answer: there is no Airflow connection &#39;mq_gone&#39;" in text
     assert "No figures are known: the queue manager has not answered so far." in text
+
+
+def test_ten_queue_managers_that_do_not_answer_delay_nothing(answers: dict[str, Any]) -> None:
+    text = answers["first"]["text"]
+    for name in SILENT:
+        (of_it,) = (part for part in text.split("<h2 ") if f'">{name}\n' in part)
+        assert "does not answer: it was asked" in of_it  # and not what its call says at last
+    assert "The queue manager does not answer: it was asked" in answers["silent triggers"]["text"]
+
+
+def test_a_lake_that_cannot_be_read_is_a_problem_of_its_queue_manager(answers: dict[str, Any]) -> None:
+    text = answers["viewer"]["/mqops/estate"]["text"]
+    assert "The lake cannot be read: " in text
+    assert "FILE is not a folder, or it is a link to one: remove it" in text
 
 
 def test_names_of_others_are_text(answers: dict[str, Any]) -> None:

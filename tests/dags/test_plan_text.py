@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from mqops.actions import Action
@@ -148,3 +149,12 @@ def test_names_from_a_message_are_no_markdown_no_html_and_no_line() -> None:
     assert "http://e" not in text.replace(shown, "").replace(cut, "")
     assert all(line.isprintable() for line in text.split("\n"))
     assert plan_text.subject(asked).isprintable()
+
+
+def test_text_of_a_rule_is_no_markdown_and_no_html() -> None:
+    evil = "[x](http://e)<img src=x>`|\u202e::group::\x1b[2J"
+    rule = f"USERID('{evil}') ACTION(DISCARD)"
+    text = plan_text.body(replace(plan(replace(COUNT, rule_line=1)), table_text=rule))
+    shown = [part for part in re.findall("`[^`]*`", text) if "http://e" in part]
+    assert shown == ["`USERID('[x](http://e)<img src=x>'¦\ufffd\ufffd\ufffdgroup::\ufffd[2J') ACTION(DISCARD)`"]
+    assert not re.search(r"http|<img|::group", re.sub("`[^`]*`", "", text))

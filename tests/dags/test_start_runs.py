@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from airflow.sdk import Asset, RetryAction
+from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
+from airflow.sdk.execution_time.comms import ErrorResponse, TriggerDagRun
+from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
 from mq_support import DLQ, Manager, create
 
-from mqops.errors import PermanentMQError, SettingsError
+from mqops.errors import PermanentMQError, SettingsError, TransientMQError
 from mqops.trigger.core.trigger_message import Start
+from mqops.trigger.work import NotStarted
 from mqops_airflow.dag_runs import Answer
 from mqops_airflow.retry import mq_retry_policy
 from mqops_airflow.start_runs import QUEUES, StartRunsOperator
@@ -25,7 +30,7 @@ lake: lake
 queue_managers:
   QM1:
     connection: mq_test
-    trigger_monitor: {queues: [IQ, IQ2], dags: [orders], unchanged_runs: 2}
+    trigger_monitor: {queues: [IQ, IQ2], dags: [orders, broken], unchanged_runs: 2}
 """
 ASSET = Asset(name="messages", uri="x-mqops://messages")
 OPERATOR = StartRunsOperator(task_id="start_runs", queue_manager="QM1", asset=ASSET)
@@ -72,9 +77,31 @@ class Airflow:
         context: Any = {
             "asset_state_store": {ASSET: SimpleNamespace(get=self.kept.get, set=self.kept.__setitem__)},
             "triggering_asset_events": {ASSET: [SimpleNamespace(extra=extra) for extra in extras]} if extras else {},
-            "ti": SimpleNamespace(xcom_push=push),
+            "ti": SimpleNamespace(xcom_push=push, get_dag=RuntimeTaskInstance.get_dag),
         }
         return OPERATOR.execute(context)
+
+
+def connections(manager: Manager) -> list[str]:
+    """The CONN of all connections."""
+    return re.findall(r" CONN\((\w+)\)", manager.mqlite("mqsc", "QM1", text="DISPLAY CONN(*) TYPE(CONN)\n"))
+
+
+class Api:
+    """Airflow's API as a task reaches it. Parameters: `answers` DAG id → HTTP code of the error."""
+
+    def __init__(self, answers: dict[str, int]) -> None:
+        self.answers = answers
+        self.asked: list[str] = []
+
+    def send(self, msg: Any) -> Any:
+        code = self.answers.get(msg.dag_id)
+        if isinstance(msg, TriggerDagRun):
+            self.asked.append(msg.dag_id)
+            if code:
+                detail = {"status_code": code, "message": "Server error"}
+                raise AirflowRuntimeError(ErrorResponse(error=ErrorType.API_SERVER_ERROR, detail=detail))
+        return SimpleNamespace(is_paused=False)
 
 
 def message(dag_id: str) -> tuple[dict[str, Any], bytes]:
@@ -120,6 +147,47 @@ def test_a_queue_that_is_not_there_fails_the_pass_at_its_end_in_words(manager: M
     assert "MQOPEN on IQ failed: MQRC_UNKNOWN_OBJECT_NAME" in airflow.note
     decision = mq_retry_policy().evaluate(failed.value, try_number=1, max_tries=30)
     assert decision.action is RetryAction.FAIL, "at once, although the task may be tried 30 times"
+
+
+def test_a_dag_that_Airflow_cannot_start_now_keeps_no_other_and_is_tried_again(
+    manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manager.put("IQ", [message("broken"), message("broken"), message("orders")])
+    manager.put("IQ2", [message("orders")])
+    api, airflow = Api({"broken": 500}), Airflow()
+    monkeypatch.setattr("airflow.sdk.execution_time.task_runner.SUPERVISOR_COMMS", api, raising=False)
+    with pytest.raises(NotStarted) as failed:
+        airflow.a_pass()
+    assert api.asked == ["broken", "orders", "orders"], "a DAG that failed is asked once in a pass"
+    assert (len(manager.bodies("IQ")), len(manager.bodies(DLQ))) == (2, 0)
+    assert "2 runs started (orders)." in airflow.note
+    assert "Airflow could not start a run of the DAG broken now (HTTP 500): Server error" in airflow.note
+    assert mq_retry_policy().evaluate(failed.value, try_number=1, max_tries=30).action is RetryAction.RETRY
+    api.answers.clear()
+    assert airflow.a_pass()["started"] == ["broken", "broken"]
+    assert manager.bodies("IQ") == []
+
+
+def test_T12b_runs_are_counted_also_if_their_pass_breaks(manager: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager.put("APP", [({}, b"nobody deals with me")])
+    airflow = Airflow()
+
+    def start_run(_context: Any, start: Start) -> Answer:
+        if start.dag_id == "broken":
+            manager.mqsc("\n".join(f"STOP CONN({number})" for number in connections(manager)))
+        return Answer()
+
+    monkeypatch.setattr("mqops_airflow.start_runs.start_run", start_run)
+    for _ in range(2):
+        manager.put("IQ", [message("orders")])
+        manager.put("IQ2", [message("broken")])
+        with pytest.raises(TransientMQError, match="MQRC_CONNECTION_BROKEN"):
+            airflow.a_pass()
+        assert "2 runs started (broken, orders)." in airflow.note
+        manager.mqsc("CLEAR QLOCAL(IQ2)")
+    manager.put("IQ", [message("orders")])
+    (why,) = airflow.a_pass()["refused"]
+    assert "a closed loop (T12b): 2 runs in a row" in why
 
 
 def test_T12b_a_loop_is_told_and_reconnects_do_not_make_one(manager: Manager, started: list[str]) -> None:

@@ -33,7 +33,7 @@ queue_managers:
   SPARK:     {connection: mq_spark, spark: spark_down, dlq_rules: {rules: good.rules}}
   LAKE:      {connection: mq_lake, dlq_rules: {rules: good.rules}}
   FOUREYES:  {connection: mq_foureyes, dlq_rules: {rules: good.rules, approval: {four_eyes: true}}}
-  KILLED:    {connection: mq_killed, spark: spark_submit, dlq_rules: {rules: good.rules}}
+  KILLED:    {connection: mq_killed, spark: spark_killed, dlq_rules: {rules: good.rules}}
   TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 10s}}}
   SCHEDULED:
     connection: mq_scheduled
@@ -56,6 +56,12 @@ queue_managers:
       rules: good.rules
       trigger: DEPTH(2)
       approval: {auto_approve: {actions: [RETRY, FWD], max_messages: 100}}
+    backout_reprocess:
+      rules: back.rules
+      quarantine: NEW.NAME
+      queues: [IN.BOQ]
+      trigger: FIRST
+      approval: {auto_approve: {actions: [RETRY], max_messages: 100}}
     expiry_scan: {trigger: EVERY, queues: [APP]}
   BADSUITE:  {connection: mq_badsuite, snapshot_quality: {suites: [bad.yaml]}}
 """
@@ -115,6 +121,11 @@ class Site:
         fields = {"conn_type": "spark_connect", "host": "127.0.0.1", "password": server["token"]}
         extra = json.dumps({"session_id": server["session_id"]})
         self.client.set_connection(conn_id, port=server["port"], extra=extra, **fields)
+
+    def use_spark_submit(self, conn_id: str) -> None:
+        """Point an Airflow connection to Spark in a process that each job starts."""
+        self.client.call("DELETE", f"/connections/{conn_id}")
+        self.client.set_connection(conn_id, conn_type="spark", host="local[2]")
 
     def manager(self, name: str) -> Manager:
         """The queue manager of that name: new the first time, with the queues that the rules name."""
@@ -186,7 +197,7 @@ def connections(site: Site) -> None:
         extra = json.dumps({"queue_manager": name, "home": str(site.queue_managers)})
         site.client.set_connection(conn_id, conn_type="mq", port=NO_PORT, extra=extra, **secret)
     site.use_warm_spark("spark_warm")
-    site.client.set_connection("spark_submit", conn_type="spark", host="local[2]")
+    site.use_warm_spark("spark_killed")
     site.client.set_connection("spark_down", conn_type="spark", host="spark://127.0.0.1", port=1)
 
 

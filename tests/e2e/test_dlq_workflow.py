@@ -72,11 +72,12 @@ def test_an_incident_is_planned_approved_acted_on_and_proved(site: Any) -> None:
 def test_law1_the_task_of_act_is_killed_and_its_next_try_finishes_the_work(site: Any) -> None:
     """SIGKILL for the task's own process and all it has started, dead letters partly moved; Airflow tries again.
 
-    This run's jobs go by spark-submit, those of all others to the warm Spark Connect server.
+    Its job goes by spark-submit, all others to the warm Spark Connect server: the connection's type alone chooses.
     """
     manager = site.in_trouble("KILLED", 1500)
     dag_id, run_id = site.trigger("KILLED", dry_run=False, unit_of_work=5)
     wait_for(site.client, dag_id, run_id, "approve", "awaiting_input")
+    site.use_spark_submit("spark_killed")
     site.client.answer(dag_id, run_id, "approve", "Approve")
     wait_for(site.client, dag_id, run_id, "act", "running")
     task = task_process(site.client, dag_id, run_id, "act")

@@ -49,7 +49,8 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
 
     def mqops(*words: str) -> Any:
         done = CliRunner().invoke(main, [*words, "--json"])
-        assert done.exit_code in {0, 1} and done.stdout, (done.output, done.exception)
+        assert done.exit_code in {0, 1}, done.output
+        assert done.stdout, done.exception
         return json.loads(done.stdout)
 
     secret = b"evening-secret"

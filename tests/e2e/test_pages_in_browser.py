@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import pytest
 from mq_support import DLQ
 
 from mqops_airflow.pages.table import PAGES
 
 NAME = "BROWSER"
-on_a_site_of_its_own = pytest.mark.skipif(
-    not os.environ.get("MQOPS_BROWSER"),
-    reason="behind the other tests it waits in vain for the question on the estate page; `make full` runs it",
-)
 
 
 def waits(site: Any, browser: Any, dag_id: str, run_id: str) -> None:
@@ -31,7 +25,6 @@ def started(browser: Any, dag_id: str) -> str:
     return str(browser.find(f"//form[@data-starts='{dag_id}']").get_attribute("data-started"))
 
 
-@on_a_site_of_its_own
 def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: Any, browser: Any) -> None:
     manager = site.in_trouble(NAME, 10)
     site.client.wait_for_dag("mq_undo")
@@ -86,7 +79,6 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.until(lambda: "All runs are stopped" not in browser.text())
 
 
-@on_a_site_of_its_own
 def test_every_page_is_sound_narrow_and_wide_light_and_dark(site: Any, browser: Any) -> None:
     """Of the queue manager of the test before: the run that was undone is the first of its DAG."""
     dag_id = f"{NAME.lower()}_dlq_rules"

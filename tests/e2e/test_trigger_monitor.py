@@ -172,19 +172,29 @@ def test_law1_a_dag_that_is_paused_while_a_message_is_on_its_way_loses_nothing(
     assert len(triggered(site)) == before + 1
 
 
-def test_T09_dead_letters_start_their_workflow_and_it_triggers_again(site: Any, queue_manager: Manager) -> None:
-    dag_id = "triggered_dlq_rules"
-    site.client.unpause(dag_id)
+def test_T09_dead_and_backed_out_letters_start_their_workflows_and_depth_triggers_again(
+    site: Any, queue_manager: Manager
+) -> None:
+    dag_id, backout = "triggered_dlq_rules", "triggered_backout_reprocess"
+    for each in (dag_id, backout):
+        site.client.unpause(each)
+    queue_manager.mqsc(
+        f"DEFINE PROCESS(MQOPS.BACKOUT_REPROCESS) APPLTYPE(UNIX) APPLICID('{backout}')\n"
+        "DEFINE QLOCAL(IN) BOTHRESH(1) BOQNAME(IN.BOQ)\n"
+        "DEFINE QLOCAL(IN.BOQ) TRIGGER TRIGTYPE(FIRST) INITQ(MQOPS.INITQ) PROCESS(MQOPS.BACKOUT_REPROCESS)"
+    )
+    queue_manager.put("IN.BOQ", [({}, b"backed out")])
     queue_manager.put(DLQ, [dead_letter("BACK.AGAIN", b"%d" % n, dest_q_mgr="TRIGGERED") for n in range(2)])
     how = "TRIGGER TRIGTYPE(DEPTH) TRIGDPTH(2) INITQ(MQOPS.INITQ) PROCESS(MQOPS.DLQ_RULES)"
     queue_manager.mqsc(f"DEFINE PROCESS(MQOPS.DLQ_RULES) APPLTYPE(UNIX) APPLICID('{dag_id}')")
     queue_manager.mqsc(f"ALTER QLOCAL({DLQ}) {how}")  # T13
-    until(lambda: runs(site, dag_id), PATIENCE)
-    (run_id,) = runs(site, dag_id)
-    assert run_id.startswith(RUN_ID_PREFIX)
-    result = site.client.follow(dag_id, run_id)
-    assert result.state == "success", site.client.failures(result)
-    assert queue_manager.bodies(DLQ) == []
+    for each in (dag_id, backout):  # side by side
+        until(lambda each=each: runs(site, each), PATIENCE)
+        (run_id,) = runs(site, each)
+        assert run_id.startswith(RUN_ID_PREFIX)
+        result = site.client.follow(each, run_id)
+        assert result.state == "success", site.client.failures(result)
+    assert (queue_manager.bodies(DLQ), queue_manager.bodies("IN")) == ([], [b"backed out"])
     shown = queue_manager.mqlite("mqsc", "TRIGGERED", text=f"DISPLAY QLOCAL({DLQ}) TRIGGER\n").split()
     assert "TRIGGER" in shown, "the queue manager has switched it off, the run on again"
     assert "NOTRIGGER" not in shown

@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -139,7 +140,7 @@ def test_with_and_without_spark_the_snapshot_is_the_same(manager, spark, tmp_pat
     first, second = (sorted(rows_of(run.snapshot), key=key) for run in (plain, sparkling))
     assert len(first) == 82
     for row in (*first, *second):
-        row.pop("observed_at")
+        assert row.pop("observed_at").utcoffset() == timedelta(0)
     assert first == second
 
 

@@ -17,7 +17,7 @@ from mqlite.objects.engine import Engine
 from mqlite.objects.manager import COMMAND_QUEUES, Manager, kept_attributes
 from mqlite.publish_subscribe import subscriptions, topics
 from mqlite.security import authority
-from mqlite.storage import service_lock, sql
+from mqlite.storage import ended, service_lock, sql
 from mqlite.storage.alive import alive_file
 from mqlite.storage.channel_status import StatusFile
 from mqlite.storage.rows import ConnectionRow, HandleRow, QueueRow
@@ -182,7 +182,7 @@ class EngineAdministration:
             "CHINIT": 2 if running else 0,
             "CMDSERV": 2,
             "CONNS": len(self._store.all(sql.CONNECTION_IDS)),
-            "STATUS": 2,
+            "STATUS": 3 if ended.state(self._manager.folder) else 2,
         }
 
     def connections(self) -> list[tuple[str, dict[str, Value]]]:

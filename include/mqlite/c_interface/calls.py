@@ -167,6 +167,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
 
     def _open(self, connection: Connection, od: Any, options: int) -> OpenObject:
         raw, version = self.structure(od, mqi.MQOD, c.MQRC_OD_ERROR)
+        connection.check_quiescing(options & c.MQOO_FAIL_IF_QUIESCING)
         kind, *parts = od_names(raw)
         name, queue_manager, dynamic, alternate = (text(part) for part in parts)
         user = authority.alternate_user(alternate, asked=bool(options & c.MQOO_ALTERNATE_USER_AUTHORITY))
@@ -203,6 +204,7 @@ class Interface(PropertyCalls, SubscriptionCalls):
         options_raw, pmo_version = self.structure(pmo, mqi.MQPMO, c.MQRC_PMO_ERROR)
         body = self._body(connection, length, buffer)
         options, context = pmo_options(options_raw)
+        connection.check_quiescing(options & c.MQPMO_FAIL_IF_QUIESCING)
         original = pmo_handle(options_raw)[0] if pmo_version >= 3 else 0
         properties = message_handle(connection, original).properties if original > 0 else {}
         request = PutRequest(

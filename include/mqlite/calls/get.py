@@ -70,6 +70,7 @@ def get(connection: Connection, opened: OpenObject, request: GetRequest) -> GetR
     marks_end = bool(options & c.MQGMO_UNMARKED_BROWSE_MSG)
     seen = connection.store.changes if waiting else 0
     while True:
+        connection.check_quiescing(options & c.MQGMO_FAIL_IF_QUIESCING)
         refresh(connection, opened)
         if opened.local["GET"] == c.MQQA_GET_INHIBITED or opened.definition.get("GET") == c.MQQA_GET_INHIBITED:
             raise Failure(c.MQRC_GET_INHIBITED, opened.name)
@@ -102,7 +103,7 @@ def wait(connection: Connection, opened: OpenObject, seen: int, deadline: float 
         now = connection.store.changes
         if now != seen:
             return now
-        if pause == LONGEST and (connection.look_for_dead() or marks_end):
+        if pause == LONGEST and (connection.look_for_dead() or marks_end or connection.is_quiescing()):
             return now
         pause = min(pause * 1.5, LONGEST)
 

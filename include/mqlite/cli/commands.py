@@ -17,13 +17,14 @@ from mqlite.administration.engine_administration import EngineAdministration
 from mqlite.cli import creation
 from mqlite.cli.messages import add_message_commands
 from mqlite.cli.show import show_line
+from mqlite.connections.ending import end_connections
 from mqlite.failure import Failure
 from mqlite.mqsc.runner import run_script
 from mqlite.objects import manager
 from mqlite.objects.manager import Manager
 from mqlite.security import users
 from mqlite.service.service import SERVICE_FAILED, launch, serve
-from mqlite.storage import service_lock
+from mqlite.storage import ended, service_lock
 from mqwire import constants as c
 from mqwire.names import reason_name
 
@@ -90,6 +91,7 @@ def start(name: str, foreground: bool) -> None:
     """Start the service of a queue manager: its channels and timers. Messaging itself needs no service."""
     with known_errors():
         found = manager.load(name)
+    ended.forget(found.folder)
     if foreground:
         sys.exit(serve(found))
     outcome = launch(found)
@@ -100,15 +102,24 @@ def start(name: str, foreground: bool) -> None:
 
 @main.command()
 @click.argument("name")
-def end(name: str) -> None:
-    """End the service of a queue manager. It finishes current batches first."""
+@click.option("--quiesce", "how", flag_value="quiesce", help="And wait until all programs have disconnected.")
+@click.option("--immediate", "how", flag_value="immediate", help="And break all connections.")
+def end(name: str, how: str | None) -> None:
+    """End the service of a queue manager. It finishes current batches first.
+
+    Without an option messaging goes on. With --quiesce or --immediate nobody can connect any more until `mqlite start`.
+    """
     with known_errors():
         found = manager.load(name)
     pid = service_lock.holder(found.folder)
-    if not pid:
+    if not pid and (how is None or ended.state(found.folder) == ended.ENDED):
         raise click.ClickException(f"AMQ8146E: queue manager {name} is not running")
-    os.kill(pid, signal.SIGTERM)
-    service_lock.wait_until_ended(found.folder)
+    if pid:
+        os.kill(pid, signal.SIGTERM)
+        service_lock.wait_until_ended(found.folder)
+    if how is not None:
+        with known_errors():
+            end_connections(found, immediate=how == "immediate")
     show_line(f"IBM MQ queue manager '{name}' ended.")
 
 
@@ -129,6 +140,7 @@ def list_managers(as_json: bool) -> None:
 
 def _described(found: Manager) -> dict[str, str | int]:
     status = "running" if service_lock.holder(found.folder) else "service not running"
+    status = ended.state(found.folder).decode() or status
     return {"name": found.name, "status": status, "platform": found.platform, "ccsid": found.ccsid,
             "group": found.group, "folder": os.fspath(found.folder)}  # fmt: skip
 

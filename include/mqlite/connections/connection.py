@@ -30,7 +30,7 @@ from mqlite.objects.definitions import Objects
 from mqlite.objects.engine import Engine
 from mqlite.objects.manager import Manager, load, message_id
 from mqlite.security.authority import own_user, privileged
-from mqlite.storage import alive, sql, write_lock
+from mqlite.storage import alive, ended, sql, write_lock
 from mqlite.storage.channel_status import StatusFile
 from mqlite.storage.store import Store
 from mqlite.triggering import trigger_events as triggering
@@ -117,6 +117,7 @@ class Connection:
         conn_name: str = "",
         longest: int = 0,
     ) -> None:
+        ended.check(manager.folder)
         self.manager = manager
         self.user = user
         self.privileged = privileged(manager, user)
@@ -172,6 +173,18 @@ class Connection:
         """Raises Failure (MQRC_CONNECTION_BROKEN) after STOP CONN: only MQDISC works then."""
         if self.is_stopped():
             raise Failure(c.MQRC_CONNECTION_BROKEN)
+
+    def is_quiescing(self) -> bool:
+        """Whether the queue manager quiesces."""
+        return self._alive.is_quiescing(self.id)
+
+    def check_quiescing(self, asked: int) -> None:
+        """Raises Failure (MQRC_Q_MGR_QUIESCING) if the call asks for it.
+
+        Parameters: `asked` is not 0 if it does (MQ*_FAIL_IF_QUIESCING).
+        """
+        if asked and self.is_quiescing():
+            raise Failure(c.MQRC_Q_MGR_QUIESCING)
 
     @contextmanager
     def outside(self) -> Iterator[None]:

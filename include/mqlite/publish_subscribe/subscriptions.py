@@ -96,6 +96,7 @@ def subscribe(connection: Connection, request: SubscribeRequest, queue: int) -> 
     Parameters: `queue` the handle of an open queue, MQHO_NONE for none. Raises Failure.
     """
     check(request)
+    connection.check_quiescing(request.options & c.MQSO_FAIL_IF_QUIESCING)
     connection.look_for_dead()
     given = _given_queue(connection, request, queue)
     with connection.store.write(durable=request.durable or bool(request.options & EXISTING)):

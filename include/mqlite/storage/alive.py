@@ -2,7 +2,7 @@
 
 The kernel drops the lock with the process, however it ends, and no process number is ever trusted. Its own connections
 a process knows from memory. A forked child holds none of its parent's locks, and gets a file of its own. The byte
-itself is 1 where STOP CONN has broken the connection.
+itself is 1 where STOP CONN has broken the connection, 2 where its queue manager quiesces.
 """
 
 from __future__ import annotations
@@ -44,6 +44,14 @@ class AliveFile(LockFile):
     def is_stopped(self, connection: int) -> bool:
         """Whether the connection was broken."""
         return os.pread(self._descriptor, 1, connection) == b"\1"
+
+    def quiesce(self, connection: int) -> None:
+        """The queue manager of the connection quiesces."""
+        os.pwrite(self._descriptor, b"\2", connection)
+
+    def is_quiescing(self, connection: int) -> bool:
+        """Whether its queue manager quiesces."""
+        return os.pread(self._descriptor, 1, connection) == b"\2"
 
     def is_alive(self, connection: int) -> bool:
         """Whether the process of a connection still lives."""

@@ -12,6 +12,7 @@ from mqwire import constants as c
 class CopyPort(SetContextPort):
     """`SetContextPort` whose messages stay where they are. The copy has the original's identifiers and context."""
 
+    source_options = c.MQOO_BROWSE | c.MQOO_FAIL_IF_QUIESCING
     work = "a copy"
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
+from typing import TypeAlias
 
 from mqops.act.core.lanes import Row, Target
-from mqops.act.core.port import Taken
+from mqops.act.core.port import Port, Taken
 from mqops.act.report_sender import send_expiration_report
+from mqops.actions import Action
 from mqops.decide.core.protected import is_protected
-from mqops.errors import LOST_CONNECTION, MQError
+from mqops.errors import LOST_CONNECTION, MQError, PlanChanged
 from mqops.ledger.core.identity import message_key
 from mqops.ledger.core.marker import LaneToken
 from mqops.ledger.core.seal import Seal
@@ -57,12 +59,13 @@ class MoverPort:
     ledger. Raises `MQError`: where nothing can be taken from one of them, the run ends.
     """
 
+    source_options = OPEN_OPTIONS
     target_options = PASS_CONTEXT_OPTIONS
 
     def __init__(self, session: Session, queues: Iterable[str], seal: Seal) -> None:
         self._session = session
         self._ledger = LedgerQueue(session, seal)
-        self._sources = OrderedDict((queue, session.open(queue, OPEN_OPTIONS)) for queue in queues)
+        self._sources = OrderedDict((queue, session.open(queue, self.source_options)) for queue in queues)
         self._targets: OrderedDict[Target, int] = OrderedDict()
         self._resolved_queues: dict[tuple[str, str], ResolvedQueue | int] = {}
 
@@ -143,7 +146,9 @@ class MoverPort:
             self._session.close(self._targets.pop(target))
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:
-        """See `Port`."""
+        """See `Port`. Raises `PlanChanged` for a copy, whose original must stay where it is."""
+        if row.action == Action.COPY:
+            raise PlanChanged(f"Row {row.row} of the plan is a copy. This workflow takes messages from their queue")
         if careful:
             return self._search(row)
         ids = row.msg_id + row.correl_id
@@ -193,6 +198,10 @@ class MoverPort:
     def backout(self) -> None:
         """See `Port`."""
         self._session.backout()
+
+
+PortMaker: TypeAlias = Callable[[Session, Sequence[str], Seal], Port]
+"""Makes the port of a session for the queues that a plan takes from."""
 
 
 def _taken(got: RawMessage) -> Taken:

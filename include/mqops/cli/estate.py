@@ -123,7 +123,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
                 errors += [f"{name}: {line}" for line in missing_objects(session, estate_file, name)]
                 wanted = live_definitions(session, name, estate_file.estate.queue_managers[name])
                 errors += [f"{name}: {line}" for line in missing_definitions(session, wanted)]
-                warnings += [f"{name}: {line}" for line in ledger_access(session, folder_of(lake, name), users)]
+                warnings += [f"{name}: {one.text}" for one in ledger_access(session, folder_of(lake, name), users)]
             errors += [f"{name}: {line}" for line in wrong_targets(connection, estate_file, name)]
         except MqopsError as error:
             errors.append(f"{name}: {error}")

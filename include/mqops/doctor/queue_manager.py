@@ -23,7 +23,7 @@ from mqops.doctor.needs import (
 )
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.estate import EstateFile
-from mqops.ledger.access import ledger_access
+from mqops.ledger.access import AccessWarning, ledger_access
 from mqops.mq.authority import Grantee
 from mqops.mq.clock import clock_ahead
 from mqops.mq.connection import MqConnection
@@ -129,15 +129,15 @@ def others_may_put(session: Session, lake_folder: Path, own: Collection[str]) ->
     """Who else may put on the ledger queue, and what was set aside. Raises `MQError`."""
     if is_zos(session):
         return unknown("ledger access", "z/OS has no authority records to ask for", "See the profiles of the ESM")
-    lines = list(ledger_access(session, lake_folder, own))
-    checks = [_told(line) for line in lines]
+    checks = [_told(one) for one in ledger_access(session, lake_folder, own)]
     return summed_up("ledger access", checks, "only the user of mqops, and administrators, may put on MQOPS.LEDGER")
 
 
-def _told(line: str) -> Check:
-    if "not known" in line:
-        return unknown("ledger access", line, "Let an administrator look")
-    return fails("ledger access", line, "Take PUT from them, and look at what was set aside (docs/ledger_trust.md)")
+def _told(warning: AccessWarning) -> Check:
+    if not warning.known:
+        return unknown("ledger access", warning.text, "Let an administrator look")
+    do = "Take PUT from them, and look at what was set aside (docs/ledger_trust.md)"
+    return fails("ledger access", warning.text, do)
 
 
 def dead_letters(session: Session) -> Check:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
+from mqops.lake.parquet import in_utc, open_parquet
 
 _AT_A_TIME = 2000
 
@@ -44,7 +45,7 @@ def rows_with(
         return
     with lake_errors(snapshot):
         for path in sorted(snapshot.glob("*.parquet")):
-            with pq.ParquetFile(path) as file:
+            with open_parquet(path) as file:
                 for group in range(file.num_row_groups):
                     chosen = _chosen(file.read_row_group(group, columns=list(wanted)), wanted)
                     yield from _rows(file, group, chosen, [*wanted, *columns])
@@ -57,7 +58,7 @@ def _rows(file: pq.ParquetFile, group: int, chosen: pa.ChunkedArray, columns: li
         return
     for batch in file.iter_batches(_AT_A_TIME, row_groups=[group], columns=columns):
         found = batch.filter(chosen.slice(begin, batch.num_rows).combine_chunks())
-        yield from found.to_pylist()
+        yield from in_utc(found).to_pylist()
         left, begin = left - found.num_rows, begin + batch.num_rows
         if not left:
             return

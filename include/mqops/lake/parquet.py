@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
 
+UTC_TIME = pa.timestamp("us", tz="UTC")
+
 
 def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
     """Write one Parquet file into a folder; returns the number of rows. The caller makes it durable.
@@ -37,12 +39,27 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
         parts = sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
         for part in parts:
             try:
-                with pq.ParquetFile(part) as file:
+                with open_parquet(part) as file:
                     _check_columns(part, columns, file.schema_arrow.names)
                     for batch in file.iter_batches(rows, columns=list(columns)):
-                        yield batch.select(list(columns))
+                        yield in_utc(batch.select(list(columns)))
             except pa.ArrowInvalid as error:
                 raise _not_whole(part, error) from error
+
+
+def open_parquet(part: Path) -> pq.ParquetFile:
+    """One file, for reading. What it gives goes through `in_utc`: its times may be of a kind that has no zone."""
+    return pq.ParquetFile(part, coerce_int96_timestamp_unit="us")
+
+
+def in_utc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows with UTC as the zone of each time. Spark writes INT96 for a time unless told otherwise: it is UTC,
+    and does not say so."""
+    for number, field in enumerate(batch.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is None:
+            times = batch.column(number).cast(UTC_TIME)
+            batch = batch.set_column(number, field.with_type(UTC_TIME), times)
+    return batch
 
 
 def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:

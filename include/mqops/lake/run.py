@@ -214,10 +214,11 @@ class RunFolder:
         return self.path / "anatomy.prom"
 
     @contextmanager
-    def lock(self, *, wait: float = LOCK_WAIT) -> Iterator[None]:
+    def lock(self, *, wait: float = LOCK_WAIT, does: str = "") -> Iterator[None]:
         """Hold the run for one execution of act, or while its markers are drained.
 
-        Parameters: `wait` seconds to wait for the process that has it.
+        Parameters: `wait` seconds to wait for the process that has it; `does` what that process does, by default it
+        acts on the run.
 
         Raises:
             InProgress: another process holds it.
@@ -229,7 +230,7 @@ class RunFolder:
             try:
                 lock.acquire(timeout=wait)
             except filelock.Timeout as error:
-                raise InProgress(f"Another process acts on run {self.run}; wait for it to end") from error
+                raise InProgress(f"Another process {does or f'acts on run {self.run}'}; wait for it to end") from error
         try:
             yield
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from mqops.errors import MQError
@@ -16,8 +17,16 @@ ADMINISTRATORS = "mqm"
 """The group whose members may do everything with a queue manager."""
 
 
-def ledger_access(session: Session, lake_folder: Path, own: Collection[str]) -> Iterator[str]:
-    """Warnings, each a sentence.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessWarning:
+    """A sentence; and whether it tells what is so, or that the queue manager does not tell (`known`)."""
+
+    text: str
+    known: bool = True
+
+
+def ledger_access(session: Session, lake_folder: Path, own: Collection[str]) -> Iterator[AccessWarning]:
+    """Warnings about the ledger queue.
 
     Parameters: `lake_folder` LAKE/<queue manager>; `own` names of the users and groups that mqops works as.
     """
@@ -25,22 +34,22 @@ def ledger_access(session: Session, lake_folder: Path, own: Collection[str]) -> 
         aliases = [one.name for one in queue_definitions(session) if one.base == NAME]
     except MQError as error:
         aliases = []
-        yield f"whether alias queues lead to {NAME} is not known: {error}"
+        yield AccessWarning(text=f"whether alias queues lead to {NAME} is not known: {error}", known=False)
     for queue in (NAME, *aliases):
         yield from _others(session, queue, {*own, ADMINISTRATORS})
     if warning := remark(lake_folder):
-        yield warning
+        yield AccessWarning(text=warning)
 
 
-def _others(session: Session, queue: str, own: Collection[str]) -> Iterator[str]:
+def _others(session: Session, queue: str, own: Collection[str]) -> Iterator[AccessWarning]:
     which = queue if queue == NAME else f"{queue}, an alias of {NAME}"
     try:
         others = [grant for grant in who_may_put(session, queue) if grant.entity not in own]
     except MQError as error:
-        yield f"who may put on {which} is not known: {error}"
+        yield AccessWarning(text=f"who may put on {which} is not known: {error}", known=False)
         return
     if others:
-        yield (
-            f"others may put on {which}: {', '.join(map(str, others))}. They can fill the queue, and mqops sets aside "
-            f"what they put. Only the user that mqops works as needs PUT there"
+        yield AccessWarning(
+            text=f"others may put on {which}: {', '.join(map(str, others))}. They can fill the queue, and mqops sets "
+            "aside what they put. Only the user that mqops works as needs PUT there"
         )

@@ -1,90 +1,66 @@
-"""A queue manager as it is now: each queue by inquiry, never by a browse; what the lake knows besides; what is wrong.
+"""A queue manager as it is now: the figures of its queues, what the lake knows besides, and what is wrong, in words.
 
-1. The queue manager is asked by PCF (its queues, their status). Nothing is put, got or browsed.
-2. Where it does not answer, the figures of the last time stand there, with their time: LAKE/<queue manager>/
-   last_seen.json, written at most once a minute. The file may be deleted.
-3. A queue is told of if it has messages or something is wrong with it; the others are counted.
+Nothing here fails: what cannot be read is one more problem of this queue manager, and the others are shown.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import pyarrow.compute as pc
 
 from mqops.clock import utc_now
-from mqops.errors import LakeError, MqopsError
+from mqops.counted import counted
+from mqops.errors import MqopsError
 from mqops.expiry.record import known
-from mqops.lake.files import make_folder, read_json, write_json
-from mqops.lake.run import folder_of
+from mqops.lake.files import read_json
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.figures import Figures, QueueFigures
 from mqops.look.runs import list_runs
-from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import command, dead_letter_queue, inquire_queues
-from mqops.mq.session import Session
-from mqwire import constants as c
 
-LAST_SEEN = "last_seen.json"
-KEEP_EVERY = timedelta(minutes=1)
 SHOWN_RUNS = 5
-SPARK_DAY = timedelta(days=1)
-NEARLY_FULL = 0.9
-_ASKED = (
-    *(c.MQIA_CURRENT_Q_DEPTH, c.MQIA_MAX_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT),
-    *(c.MQIA_INHIBIT_PUT, c.MQIA_INHIBIT_GET),
-)
+DAY = timedelta(days=1)
+MOST_OF_A_DAY = 200
+"""Runs of the last day that are looked at."""
+BACKED_OUT = 3
+"""Times after which a message loops where BOTHRESH(0) sets no limit."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueNow:
     """A local queue.
 
-    Parameters: `depth` and `max_depth` in messages; `oldest` age of the oldest message in seconds, None where the
-    queue manager does not monitor it; `uncommitted` messages of open units of work, None where it does not say;
-    `readers` and `writers` handles; `next_expiry` by the last scan, ISO 8601 UTC; `earlier` messages of the snapshots
-    of the last day, oldest first.
+    Parameters: `next_expiry` by the last scan, ISO 8601 UTC; `earlier` what the runs of the last day found, oldest
+    first, and the depth of now.
     """
 
-    name: str
-    depth: int
-    max_depth: int
-    readers: int = 0
-    writers: int = 0
-    put_allowed: bool = True
-    get_allowed: bool = True
-    oldest: int | None = None
-    uncommitted: int | None = None
+    now: QueueFigures
     next_expiry: str = ""
     earlier: tuple[int, ...] = ()
-
-    @property
-    def nearly_full(self) -> bool:
-        """Whether it has 90 % of the messages that it may have."""
-        return self.max_depth > 0 and self.depth >= NEARLY_FULL * self.max_depth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerNow:
     """A queue manager.
 
-    Parameters: `seen_at` when the queue manager gave the figures, ISO 8601 UTC, blank where it never did; `unreachable`
-    why it does not answer now, blank where it does; `dead_letter_queue` blank where it has none; `queues` that are told
-    of, `others` how many there are besides; `waiting` runs that wait for an approval; `stopped` who stopped all runs,
-    blank where nobody did; `problems` what is wrong, in words.
+    Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval; `stopped` who stopped
+    all runs, blank where nobody did; `problems` what is wrong, in words.
     """
 
     name: str
-    seen_at: str = ""
-    unreachable: str = ""
-    dead_letter_queue: str = ""
+    figures: Figures = field(default_factory=Figures)
     queues: tuple[QueueNow, ...] = ()
-    others: int = 0
     runs: tuple[RunLine, ...] = ()
     waiting: tuple[RunLine, ...] = ()
     stopped: str = ""
@@ -96,27 +72,38 @@ class ManagerNow:
         return {**asdict(self), **lines}
 
 
-def manager_now(connection: MqConnection | str, lake: Path, name: str) -> ManagerNow:
+def manager_now(
+    figures: Figures, lake: Path, name: str, *, broken_triggers: Mapping[str, str] = MappingProxyType({})
+) -> ManagerNow:
     """A queue manager as it is now.
 
-    Parameters: `connection` how it is reached, or in words why that is not known; `name` of the queue manager.
+    Parameters: `figures` what it says; `name` of the queue manager; `broken_triggers` queue → why it cannot trigger.
     """
-    folder, problems = folder_of(lake, name), list[str]()
-    seen = _asked(connection, folder, problems)
-    runs = _runs(lake, name, problems)
-    forecast = _forecast(folder, problems)
-    queues = tuple(_queue(row, runs, forecast) for row in seen["queues"])
-    problems += [f"{one.name} is {100 * one.depth // one.max_depth} % full" for one in queues if one.nearly_full]
-    problems += _damaged(folder)
+    problems: list[str] = []
+    if figures.unreachable:
+        problems.append(f"The queue manager does not answer: {figures.unreachable}")
+    folder = _told(problems, "The lake cannot be read", lambda: folder_of(lake, name), None)
+    if folder is None:
+        queues = tuple(QueueNow(now=one) for one in figures.queues)
+        return ManagerNow(name=name, figures=figures, queues=queues, problems=tuple(problems))
+    runs: list[RunLine] = _told(problems, "The runs cannot be read", lambda: list_runs(lake, queue_manager=name), [])
+    scans: Mapping[str, Any] = _told(problems, "What expiry scans found cannot be read", lambda: known(folder), {})
+    today: dict[str, list[int]] = _told(
+        problems, "The runs of the last day cannot be read", lambda: _today(folder, runs), {}
+    )
+    queues = tuple(_queue(one, scans, today) for one in figures.queues)
+    problems += [
+        f"{one.name} is {100 * one.depth // one.max_depth} % full" for one in figures.queues if one.nearly_full
+    ]
+    problems += [f"{queue} cannot trigger: {verdict}" for queue, verdict in broken_triggers.items()]
+    problems += _told(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
+    problems += _told(problems, "The ledger cannot be read", lambda: tuple(_damaged(folder)), ())
     problems += [f"Run {run.run} does not balance: find the cause first" for run in runs if _is_wrong(run)]
-    stop = stop_in(folder)
+    stop = _told(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
-        seen_at=seen["seen_at"],
-        unreachable=seen["unreachable"],
-        dead_letter_queue=seen["dead_letter_queue"],
+        figures=figures,
         queues=queues,
-        others=seen["others"],
         runs=tuple(runs[:SHOWN_RUNS]),
         waiting=tuple(run for run in runs if run.state is RunState.WAITING),
         stopped=str(stop) if stop else "",
@@ -124,104 +111,84 @@ def manager_now(connection: MqConnection | str, lake: Path, name: str) -> Manage
     )
 
 
+def _told(problems: list[str], what: str, read: Callable[[], T], otherwise: T) -> T:
+    """What `read` gives. What it raises is told as a problem."""
+    try:
+        return read()
+    except (MqopsError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
+        problems.append(f"{what}: {error if isinstance(error, MqopsError) else repr(error)}")
+        return otherwise
+
+
 def _is_wrong(run: RunLine) -> bool:
     return run.state is RunState.UNBALANCED
 
 
-def _asked(connection: MqConnection | str, folder: Path, problems: list[str]) -> dict[str, Any]:
-    """What the queue manager answers, or what it answered last."""
-    unreachable = connection if isinstance(connection, str) else ""
-    if isinstance(connection, MqConnection):
-        try:
-            with connect(connection) as session:
-                found = _answers(session)
-            _keep(folder, found)
-            return {**found, "unreachable": ""}
-        except MqopsError as error:
-            unreachable = str(error)
-    problems.append(f"The queue manager does not answer: {unreachable}")
-    return {**(_kept(folder) or _NEVER), "unreachable": unreachable}
+def _queue(one: QueueFigures, scans: Mapping[str, Any], today: Mapping[str, Sequence[int]]) -> QueueNow:
+    expiry = scans[one.name].next_expiry if one.name in scans else ""
+    return QueueNow(now=one, next_expiry=expiry, earlier=(*today.get(one.name, ()), one.depth))
 
 
-_NEVER: dict[str, Any] = {"seen_at": "", "dead_letter_queue": "", "queues": [], "others": 0}
+def _of_last_day(runs: Iterable[RunLine]) -> list[RunLine]:
+    since = (datetime.fromisoformat(utc_now()) - DAY).isoformat()
+    return [run for run in runs if run.at >= since and run.messages][:MOST_OF_A_DAY]
 
 
-def _answers(session: Session) -> dict[str, Any]:
-    """The queues that are told of, as JSON. Raises `MQError`."""
-    try:
-        dead = dead_letter_queue(session)
-    except MqopsError:
-        dead = ""
-    status = _status(session)
-    rows, others = [], 0
-    for row in inquire_queues(session, "*", _ASKED):
-        name, depth = row[c.MQCA_Q_NAME], row[c.MQIA_CURRENT_Q_DEPTH]
-        own = not name.startswith(("SYSTEM.", "MQOPS.", "AMQ.")) or name == dead
-        closed = own and (row[c.MQIA_INHIBIT_PUT] or row[c.MQIA_INHIBIT_GET])
-        if not own or not (depth or closed or name == dead):
-            others += own
-            continue
-        rows.append(
-            {
-                "name": name,
-                "depth": depth,
-                "max_depth": row[c.MQIA_MAX_Q_DEPTH],
-                "readers": row[c.MQIA_OPEN_INPUT_COUNT],
-                "writers": row[c.MQIA_OPEN_OUTPUT_COUNT],
-                "put_allowed": row[c.MQIA_INHIBIT_PUT] == c.MQQA_PUT_ALLOWED,
-                "get_allowed": row[c.MQIA_INHIBIT_GET] == c.MQQA_GET_ALLOWED,
-                **status.get(name, {}),
-            }
-        )
-    rows.sort(key=lambda row: (row["name"] != dead, -row["depth"], row["name"]))
-    return {"seen_at": utc_now(), "dead_letter_queue": dead, "queues": rows, "others": others}
+def _today(folder: Path, runs: Sequence[RunLine]) -> dict[str, list[int]]:
+    """Queue → messages that the runs of the last day found on it, oldest first."""
+    found: dict[str, list[int]] = {}
+    for run in reversed(_of_last_day(runs)):
+        for queue, messages in _observed(folder / "runs" / run.run):
+            found.setdefault(queue, []).append(messages)
+    return found
 
 
-def _status(session: Session) -> dict[str, dict[str, int | None]]:
-    """Queue → oldest message and uncommitted ones. Who may not ask for the status sees the rest."""
-    asked: dict[int, Any] = {
-        c.MQCA_Q_NAME: b"*",
-        c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, c.MQIACF_OLDEST_MSG_AGE, c.MQIACF_UNCOMMITTED_MSGS],
+@lru_cache(maxsize=4096)
+def _observed(run: Path) -> tuple[tuple[str, int], ...]:
+    """The queues of a run's snapshot with their messages. Both are written once."""
+    path = RunFolder(run).observe_json
+    found = read_json(path) if path.exists() else {}
+    return tuple((str(one["queue"]), int(one.get("messages", 0))) for one in found.get("queues", ()))
+
+
+def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[str]:
+    """Queues where a message comes back again and again, by the newest snapshot of the last day.
+
+    A backed-out message keeps its BackoutCount on a backout queue and on the dead-letter queue, where nothing loops.
+    """
+    asked = {
+        one.name: one
+        for one in figures.queues
+        if one.depth and not one.is_backout and one.name != figures.dead_letter_queue
     }
-    try:
-        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
-    except MqopsError:
-        return {}
-    return {
-        row[c.MQCA_Q_NAME]: {
-            "oldest": _monitored(row.get(c.MQIACF_OLDEST_MSG_AGE)),
-            "uncommitted": _monitored(row.get(c.MQIACF_UNCOMMITTED_MSGS)),
-        }
-        for row in rows
-        if c.MQCA_Q_NAME in row
-    }
+    for run in _of_last_day(runs):
+        if not asked:
+            return
+        for queue, _messages in _observed(folder / "runs" / run.run):
+            one = asked.pop(queue, None)
+            if one is None:
+                continue
+            most = _backed_out(folder / "runs" / run.run).get(queue, ())
+            looping = [count for count in most if count > (one.threshold or BACKED_OUT - 1)]
+            if looping:
+                yield (
+                    f"Poison on {queue}: {counted(len(looping), 'message')} came back up to "
+                    f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: "
+                    "the application gets the same message again and again"
+                )
 
 
-def _monitored(value: object) -> int | None:
-    """A figure of the status; None where the queue manager does not monitor it (MQMON_NOT_AVAILABLE is -1)."""
-    return value if isinstance(value, int) and value >= 0 else None
-
-
-def _queue(row: dict[str, Any], runs: Sequence[RunLine], forecast: dict[str, str]) -> QueueNow:
-    since = (datetime.fromisoformat(utc_now()) - SPARK_DAY).isoformat()
-    earlier = [run.messages for run in reversed(runs) if run.queue == row["name"] and run.at >= since]
-    return QueueNow(**row, next_expiry=forecast.get(row["name"], ""), earlier=(*earlier, row["depth"]))
-
-
-def _runs(lake: Path, name: str, problems: list[str]) -> list[RunLine]:
-    try:
-        return list_runs(lake, queue_manager=name)
-    except LakeError as error:
-        problems.append(f"The runs cannot be read: {error}")
-        return []
-
-
-def _forecast(folder: Path, problems: list[str]) -> dict[str, str]:
-    try:
-        return {name: scan.next_expiry for name, scan in known(folder).items()}
-    except (LakeError, TypeError, AttributeError) as error:
-        problems.append(f"What the expiry scans found cannot be read: {error}")
-        return {}
+@lru_cache(maxsize=256)
+def _backed_out(run: Path) -> Mapping[str, Sequence[int]]:
+    """Queue → the backout counts above 0 of a snapshot. A snapshot never changes."""
+    found: dict[str, list[int]] = {}
+    if not RunFolder(run).snapshot.is_dir():
+        return found
+    for batch in read_parquet(RunFolder(run).snapshot, ["queue", "backout_count"]):
+        rows = batch.filter(pc.greater(batch.column("backout_count"), 0))
+        for row in rows.to_pylist():
+            found.setdefault(row["queue"], []).append(row["backout_count"])
+    return found
 
 
 def _damaged(folder: Path) -> Iterator[str]:
@@ -241,32 +208,3 @@ def _broken(folder: Path, _changed: int, _bytes: int) -> str:
     except MqopsError as error:
         return str(error)
     return ""
-
-
-def _kept(folder: Path) -> dict[str, Any] | None:
-    """The figures of the last time; None where there are none that can be read."""
-    path = folder / LAST_SEEN
-    try:
-        found = read_json(path) if path.exists() else {}
-        rows = [QueueNow(**row) for row in found["queues"]]
-        return {**{name: found[name] for name in _NEVER}, "queues": [_row(row) for row in rows]}
-    except (LakeError, AttributeError, KeyError, TypeError):
-        return None
-
-
-def _row(queue: QueueNow) -> dict[str, Any]:
-    return {name: value for name, value in asdict(queue).items() if name not in {"next_expiry", "earlier"}}
-
-
-def _keep(folder: Path, found: dict[str, Any]) -> None:
-    """Write the figures for the next time, where they are a minute old. Who may only read the lake does without."""
-    before, path = _kept(folder), folder / LAST_SEEN
-    now = datetime.fromisoformat(found["seen_at"])
-    if before and now - datetime.fromisoformat(before["seen_at"]) < KEEP_EVERY:
-        return
-    try:
-        if os.access(folder.parent, os.W_OK):
-            make_folder(folder)
-            write_json(path, found)
-    except LakeError:
-        return  # the figures of now are shown all the same

@@ -6,10 +6,10 @@
    order. The mover puts them with lane tokens, markers and a proof, as in every run (`mqops.act`). So a load that is
    killed goes on where it was, and each message is put once.
 3. The file is read to its end before anything is put. A damaged file is refused with the number of the line.
-4. A file is known by the digest of its messages, in their order, together with the queue; not by its name or format. A
-   load of the same messages on the same queue goes on with the one that was begun; what an earlier load put is not put
-   again (LOADED), whatever became of it. Only `--again` puts it once more, unless it finds a load that is not finished:
-   then it finishes that one, and puts nothing else.
+4. A file is known by the digest of its messages, in their order, together with the queue (of an alias the local queue
+   it leads to); not by its name or format. A load of the same messages on the same queue goes on with the one that was
+   begun; what an earlier load put is not put again (LOADED), whatever became of it. Only `--again` puts it once more,
+   unless it finds a load that is not finished: then it finishes that one, and puts nothing else.
 5. A message that is on the queue already, with the same MsgId, CorrelId, put date and time and the same body, is left
    (PRESENT). Where the queue cannot be browsed, this is not looked at, and a remark says so.
 6. A message is put with MQPMO_SET_ALL_CONTEXT: it keeps its identifiers, group, persistence, priority, report options,

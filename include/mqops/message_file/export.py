@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
+import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -157,8 +159,7 @@ def _write_text(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) ->
 
 
 def _write_parquet(file: Path, browsed: Browsed, messages: Iterable[RawMessage]) -> None:
-    with _new_name(file) as folder:
-        make_folder(folder)
+    with _new_name(file, _make_folder) as (folder, _descriptor):
         write_parquet(folder, SNAPSHOT, record_batches(browsed, messages))
         make_durable(folder)
 
@@ -166,17 +167,28 @@ def _write_parquet(file: Path, browsed: Browsed, messages: Iterable[RawMessage])
 @contextmanager
 def _new_file(file: Path) -> Iterator[BinaryIO]:
     """A private file that has its name when it is whole and on disk."""
-    with _new_name(file) as temporary:
-        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_WRONLY, FILE_MODE)
-        with open(descriptor, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+    with _new_name(file, _make_file) as (_temporary, descriptor), open(descriptor, "wb", closefd=False) as stream:
+        yield stream
+        stream.flush()
+        os.fsync(descriptor)
+
+
+def _make_file(path: Path) -> int:
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, FILE_MODE)
+
+
+def _make_folder(path: Path) -> int:
+    make_folder(path)
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
 
 
 @contextmanager
-def _new_name(file: Path) -> Iterator[Path]:
-    """A name beside a file, whose content gets the file's name at the end; it is removed after an error.
+def _new_name(file: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, int]]:
+    """A file or folder beside a file, that gets the file's name at the end, and its descriptor; removed after an error.
+
+    It is locked meanwhile. What killed exports to the same file have left is not, and is removed first.
+
+    Parameters: `make` makes it, and gives the descriptor.
 
     Raises:
         SettingsError: the file is there already.
@@ -185,13 +197,33 @@ def _new_name(file: Path) -> Iterator[Path]:
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     with lake_errors(file):
         _refuse_existing(file)
+        _remove_left_behind(file)
         try:
-            yield temporary
-            _name(temporary, file)
+            with _locked(make(temporary)) as descriptor:
+                yield temporary, descriptor
+                _name(temporary, file)
             _sync_folder(file)
         except BaseException:
             _remove(temporary)
             raise
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[int]:
+    """Hold the lock of an open file or folder, and close it. Raises `OSError` where another process has the lock."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _remove_left_behind(file: Path) -> None:
+    """Remove what killed exports to this file have left: its name, private, and locked by nobody."""
+    own = re.compile(rf"\.{re.escape(file.name)}\.[0-9a-f]{{16}}")
+    for path in [one for one in file.parent.iterdir() if own.fullmatch(one.name)]:
+        with suppress(OSError), _locked(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)):
+            _remove(path)
 
 
 def _name(temporary: Path, file: Path) -> None:

@@ -91,6 +91,11 @@ def refuse_target(session: Session, queue: str) -> None:
         raise SettingsError(f"{queue} is a transmission queue: only the queue manager puts there")
 
 
+def local_queue(session: Session, queue: str) -> str:
+    """The queue that a load onto `queue` is known by: of an alias the local queue it leads to. Raises `MQError`."""
+    return Destinations(session).of(queue, "").queue or queue
+
+
 def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: str, *, again: bool) -> PlanSummary:
     """Plan a load in `folder`, a new run's: snapshot, load.json, plan, plan.json, preflight.json. Nothing is put.
 
@@ -106,9 +111,10 @@ def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: st
         name = queue_manager_name(session)
         found = _copy(file, folder, Browsed(queue_manager=name, queue=queue, observed_at=observed_at))
         snapshot.finish(folder, name, (queue,), observed_at.isoformat(), whole=False)
-        earlier = loads_of(session, LedgerFile(folder.lake_folder, utc_now), found.hex(), queue)
+        into = local_queue(session, queue)
+        earlier = loads_of(session, LedgerFile(folder.lake_folder, utc_now), found.hex(), into)
         _refuse_unfinished(earlier)
-        record = Loads(messages=found.hex(), queue=queue, file=str(file), earlier={one.digest for one in earlier})
+        record = Loads(messages=found.hex(), queue=into, file=str(file), earlier={one.digest for one in earlier})
         write_load_record(folder, record)
         on_queue, remarks = _on_queue(session, queue)
     loaded = set() if again else {row for one in earlier.values() for row in one.acted}
@@ -183,7 +189,8 @@ def act_load(
     if what is None:
         raise SettingsError(f"Run {folder.run} is not a load")
     approved_plan = read_approved_plan(folder, approved)
-    with all_loads_of(folder, what).lock(), Originals(folder.snapshot) as originals:
+    does = f"loads the messages of {Path(what.file).name} onto {what.queue}"
+    with all_loads_of(folder, what).lock(does=does), Originals(folder.snapshot) as originals:
         with connect(connection) as session:
             others = loads_of(session, LedgerFile(folder.lake_folder, utc_now), what.messages, what.queue)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
@@ -219,7 +226,7 @@ def begun_loads(
         folder = RunFolder.at(lake, queue_manager_name(session), "any").lake_folder
         if not (folder / "ledger").exists():
             return []
-        earlier = loads_of(session, LedgerFile(folder, utc_now), found.hex(), queue)
+        earlier = loads_of(session, LedgerFile(folder, utc_now), found.hex(), local_queue(session, queue))
     return [(RunFolder(folder / "runs" / plan.run), plan, bool(sums.open_lanes)) for plan, sums in earlier.items()]
 
 

@@ -178,16 +178,19 @@ class Session:
             options |= c.MQGMO_WAIT
         if room is None:
             room = max(length, self._buffers.get(handle, FIRST_BUFFER))
+        grown = False
         while True:
             md = _MD_HEAD + ids + _MD_TAIL
             gmo = _fresh(_gmo(options, match, wait_ms))
             body, md, _gmo_out, actual, comp, reason = self._calls.MQGET(self._connection, handle, md, gmo, room)
             if comp == c.MQCC_OK:
+                if grown:  # not before: a buffer that the channel refuses would fail every further get
+                    self._buffers[handle] = room
                 return RawMessage(md, body)
             if reason == c.MQRC_NO_MSG_AVAILABLE:
                 return None
             if reason == c.MQRC_TRUNCATED_MSG_FAILED and actual > room:
-                room = self._buffers[handle] = actual  # not more: a client's channel may refuse it (2010)
+                room, grown = actual, True  # not more: a client's channel may refuse it (2010)
             elif comp == c.MQCC_FAILED:
                 raise mq_error(comp, reason, verb="MQGET", object_name=name)
             else:

@@ -6,6 +6,10 @@ messages are there by then, the queue manager makes a trigger message at once (T
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mqops.errors import PermanentMQError
 from mqops.estate import QueueManager
 from mqops.mq.inquire import queue_attribute
 from mqops.mq.session import Session
@@ -14,32 +18,50 @@ from mqops.trigger.missing import live_definitions
 from mqwire import constants as c
 
 
-def switch_on(session: Session, name: str, settings: QueueManager, workflow: str) -> tuple[str, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchedOn:
+    """What `switch_on` did. Parameters: `queues` that trigger again; `refused` why the other ones do not, by name."""
+
+    queues: tuple[str, ...] = ()
+    refused: Mapping[str, PermanentMQError] = field(default_factory=dict)
+
+
+def switch_on(session: Session, name: str, settings: QueueManager, workflow: str) -> SwitchedOn:
     """Switch triggering on for the queues of a workflow, by MQSET, where the estate says DEPTH and it is off.
 
-    Returns these queues. A queue that has another TRIGTYPE than DEPTH now is left as it is.
+    A queue that has another TRIGTYPE than DEPTH now is left as it is.
 
     Parameters: `name` of the queue manager in the estate, `settings` of it; `workflow` its name there.
 
     Raises:
-        MQError: a queue may not be inquired or set (the user needs +inq and +set).
+        MQError: the queue manager does not answer.
     """
     if not any(
         one == workflow and (section.trigger or "").startswith("DEPTH") for one, section in settings.triggered()
     ):
-        return ()
-    done = []
+        return SwitchedOn()
+    done, refused = [], {}
     for trigger in live_definitions(session, name, settings).triggers:
         queue = trigger.queue
         if not queue or trigger.type != c.MQTT_DEPTH or trigger.process != process_name(workflow):
             continue
-        if queue_attribute(session, queue, c.MQIA_TRIGGER_TYPE) != c.MQTT_DEPTH:
-            continue
-        if queue_attribute(session, queue, c.MQIA_TRIGGER_CONTROL) == c.MQTC_OFF:
-            handle = session.open(queue, c.MQOO_SET | c.MQOO_FAIL_IF_QUIESCING)
-            try:
-                session.set(handle, c.MQIA_TRIGGER_CONTROL, c.MQTC_ON, name=queue)
-            finally:
-                session.close(handle)
-            done.append(queue)
-    return tuple(done)
+        try:
+            if _switch_on(session, queue):
+                done.append(queue)
+        except PermanentMQError as error:
+            refused[queue] = error
+    return SwitchedOn(queues=tuple(done), refused=refused)
+
+
+def _switch_on(session: Session, queue: str) -> bool:
+    """Whether it had to be done. Raises `MQError`."""
+    if queue_attribute(session, queue, c.MQIA_TRIGGER_TYPE) != c.MQTT_DEPTH:
+        return False
+    if queue_attribute(session, queue, c.MQIA_TRIGGER_CONTROL) != c.MQTC_OFF:
+        return False
+    handle = session.open(queue, c.MQOO_SET | c.MQOO_FAIL_IF_QUIESCING)
+    try:
+        session.set(handle, c.MQIA_TRIGGER_CONTROL, c.MQTC_ON, name=queue)
+    finally:
+        session.close(handle)
+    return True

@@ -4,9 +4,12 @@
    the message is still there, and its run id tells that the run is there (law 3). So it is handled at least once, and
    nothing is started twice.
 2. What starts nothing is got and put on the dead-letter queue in one unit of work.
-3. What cannot be dead-lettered stays. It keeps no other message from its run. An initiation queue that another program
-   has for itself waits, and keeps no other queue.
+3. What cannot be dead-lettered stays, and so does a message whose run cannot be started now (`NotStarted`). Neither
+   keeps another message from its run. An initiation queue that another program has for itself waits, and keeps no
+   other queue.
 4. Only the messages that are there at the beginning are handled: who comes later is told of by the monitor.
+5. A message that is too long for a trigger message goes to the dead-letter queue (MQFB_TM_ERROR). One that is even too
+   long for the client's channel (MQRC_DATA_LENGTH_ERROR) cannot: whole it comes over no call. It stays, as in rule 3.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from mqops.errors import LOST_CONNECTION, MQError, MqopsError, PermanentMQError,
 from mqops.mq.inquire import depth
 from mqops.mq.session import RawMessage, Session
 from mqops.printable import printable
-from mqops.trigger.core.trigger_message import Unusable
+from mqops.trigger.core.trigger_message import LONGEST, Unusable
 from mqops.trigger.dead_letter import put_dead_letter
 from mqwire import constants as c
 from mqwire.names import feedback_name
@@ -34,6 +37,10 @@ GET = _ALWAYS | c.MQGMO_SYNCPOINT | c.MQGMO_MSG_UNDER_CURSOR
 _log = logging.getLogger(__name__)
 
 
+class NotStarted(MqopsError):
+    """A run could not be started now, and may be the next time. Its trigger message waits on its initiation queue."""
+
+
 def handle_messages(
     session: Session,
     queue: str,
@@ -43,7 +50,8 @@ def handle_messages(
 ) -> Iterator[MqopsError]:
     """Handle the trigger messages of an initiation queue, in its order. Yields why messages have to stay there.
 
-    Parameters: `start` starts the run of a message, or says why it starts none; `now` the clock, UTC.
+    Parameters: `start` starts the run of a message, or says why it starts none, or raises `NotStarted`; of a message
+    that is too long for the channel it gets the first LONGEST + 1 bytes; `now` the clock, UTC.
 
     Raises:
         MQError: the queue cannot be read, or the connection is lost. What was handled is.
@@ -58,17 +66,17 @@ def handle_messages(
         return
     try:
         for _ in range(depth(session, queue)):
-            seen = session.get(handle, BROWSE, name=queue)
+            seen = _browse(session, handle, queue)
             if seen is None:
                 return
-            unusable = start(seen)
-            if (got := _get(session, handle, queue)) is None:
-                continue  # another program has it
             try:
+                unusable = start(seen)
+                if (got := _get(session, handle, queue)) is None:
+                    continue  # another program has it
                 if unusable is not None:
                     _log_dead_letter(queue, put_dead_letter(session, handle, queue, got, unusable, at=now()), unusable)
                 session.commit()
-            except (PermanentMQError, SettingsError) as error:
+            except (PermanentMQError, SettingsError, NotStarted) as error:
                 if isinstance(error, PermanentMQError) and error.reason in LOST_CONNECTION:
                     raise
                 session.backout()
@@ -76,6 +84,16 @@ def handle_messages(
                 yield error
     finally:
         session.close(handle)
+
+
+def _browse(session: Session, handle: int, queue: str) -> RawMessage | None:
+    """The next message, or the beginning of one that is too long for the channel."""
+    try:
+        return session.get(handle, BROWSE, name=queue)
+    except PermanentMQError as error:
+        if error.reason != c.MQRC_DATA_LENGTH_ERROR:
+            raise
+        return session.get(handle, BROWSE | c.MQGMO_ACCEPT_TRUNCATED_MSG, room=LONGEST + 1, name=queue)
 
 
 def _get(session: Session, handle: int, queue: str) -> RawMessage | None:

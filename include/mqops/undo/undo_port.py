@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -60,15 +60,21 @@ class UndoPort(SetContextPort):
         None where the message is no longer where it went, or is on its queue again, or has no lifetime left; for
         WITHDRAW also where the original is not on its queue.
         """
-        try:
-            self._open_source(row.queue)
-            if row.action == Action.WITHDRAW and not self._original_is_there(row):
-                return None
+        if row.action == Action.WITHDRAW and not self._original_is_there(row):
+            return None
+        with self._source(row.queue):
             return self._take(row, careful=careful)
+
+    @contextmanager
+    def _source(self, queue: str) -> Iterator[None]:
+        """A queue to take from, open. Raises `CannotTake` where it gives no messages; it is opened again then."""
+        try:
+            self._open_source(queue)
+            yield
         except MQError as error:
             if error.reason not in SOURCE:
                 raise
-            self._forget_source(row.queue)
+            self._forget_source(queue)
             raise CannotTake(error.reason) from error
 
     def _open_source(self, queue: str) -> None:
@@ -98,7 +104,7 @@ class UndoPort(SetContextPort):
             raise _changed(row)
         (expiry,) = _expiry(original.md)
         left = remaining(expiry, original.seen_at, self._now())
-        if left is None or self._on_queue(row) > row.tries:
+        if left is None or self._on_queue(row, row.queue, row.msg_key) > row.tries:
             return None
         return Taken(md=_with_expiry(original.md, left), body=original.body, key=row.msg_key)
 
@@ -114,16 +120,16 @@ class UndoPort(SetContextPort):
             raise _changed(row)
         return original
 
-    def _on_queue(self, row: Row) -> int:
-        """How many messages with the row's identity are on its queue."""
-        return sum(got.key == row.msg_key for got in self._with_ids_of(row, row.queue))
+    def _on_queue(self, row: Row, queue: str, key: str) -> int:
+        """How many messages with this identity are on a queue that is open."""
+        return sum(got.key == key for got in self._with_ids_of(row, queue))
 
     def _original_is_there(self, row: Row) -> bool:
-        """Whether the original of a copy is on its queue, which the row of a WITHDRAW names as its destination."""
+        """Whether the original of a copy is on its queue, which the row of a WITHDRAW names as its destination; of
+        equal ones, whether there is one besides those of the copies before (`tries` of them)."""
         original = self._whole(row)
-        key = key_of(original.md, original.body)
-        self._open_source(row.dest_q)
-        return any(got.key == key for got in self._with_ids_of(row, row.dest_q))
+        with self._source(row.dest_q):
+            return self._on_queue(row, row.dest_q, key_of(original.md, original.body)) > row.tries
 
 
 def _with_expiry(md: bytes, expiry: int) -> bytes:

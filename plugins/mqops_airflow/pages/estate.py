@@ -1,32 +1,36 @@
 """The page `estate`: each queue manager with its queues, its runs, the questions that wait, and what is wrong.
 
-The figures are kept for some seconds, and one request at a time asks a queue manager: many readers cost it no more
-than one.
+All queue managers are asked side by side, and one at a time asks each of them: many readers cost it no more than one,
+and one that does not answer delays nobody (`mqops_airflow.pages.answers`). What the lake has is read for each reader.
 """
 
 from __future__ import annotations
 
-import threading
-import time
-from collections import defaultdict
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import MqopsError
+from mqops.estate import EstateFile
 from mqops.look.estate_now import ManagerNow, manager_now
+from mqops.look.figures import Figures, figures, last_figures
+from mqops_airflow.pages import triggers
+from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
+from mqops_airflow.pages.which_run import answer_until
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import lake
 
-KEPT = 5.0
-"""Seconds for which the figures of a queue manager are kept."""
-_known: dict[tuple[str, str], tuple[float, ManagerNow]] = {}
-_locks: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+AUDIT_KEPT = 60.0
+"""Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
+ANSWERS: Answers[Figures] = Answers(5.0)
 
 
 def router(page: Page) -> APIRouter:
@@ -46,22 +50,41 @@ def router(page: Page) -> APIRouter:
 
 def _shown(request: Request, template: str, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
-    managers = [_now(who, name) for name in names]
+    managers = _managers(who.estate, names)
     managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
     values: dict[str, Any] = {"page": page, "who": who, "queue_manager": queue_manager, "managers": managers}
+    waiting = [(one.name, run.run) for one in managers for run in one.waiting]
+    values["until"] = answer_until(who, waiting)
     values["may_stop"] = who.may_start(STOP)
-    return render(request, template, every=int(KEPT), **values)
+    return render(request, template, every=int(ANSWERS.kept), **values)
 
 
-def _now(who: Reader, name: str) -> ManagerNow:
-    key = (str(who.estate.path), name)
-    with _locks[key]:
-        at, found = _known.get(key, (0.0, None))
-        if found is None or time.monotonic() - at >= KEPT:
-            try:
-                connection: Any = connection_for(name, who.estate)
-            except MqopsError as error:
-                connection = str(error)
-            found = manager_now(connection, lake(who.estate), name)
-            _known[key] = (time.monotonic(), found)
-        return found
+def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
+    place = lake(estate)
+    asked = {name: partial(_figures, name, estate, place) for name in names}
+    found = ANSWERS.of(asked, scope=str(estate.path))
+    said = {name: _told(answer, place, name) for name, answer in found.items()}
+    audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
+    looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
+    return [manager_now(said[name], place, name, broken_triggers=_broken(looked.get(name))) for name in names]
+
+
+def _broken(looked: triggers.Looked | None) -> dict[str, str]:
+    """Queue → why it cannot trigger."""
+    queues = looked.audit.queues if looked and looked.audit else ()
+    return {one.queue: one.verdict for one in queues if one.broken}
+
+
+def _told(answer: Answer[Figures], place: Path, name: str) -> Figures:
+    """The figures that are known. A queue manager that lets its readers wait counts as one that does not answer."""
+    if answer.value is not None and not answer.overdue:
+        return answer.value
+    return last_figures(place, name, f"it was asked {max(1, round(answer.waiting))} s ago")
+
+
+def _figures(name: str, estate: EstateFile, place: Path) -> Figures:
+    try:
+        connection = connection_for(name, estate)
+    except MqopsError as error:
+        return last_figures(place, name, str(error))
+    return figures(connection, place, name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -15,22 +15,31 @@ from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_story import run_story
+from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.run import KIND
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import Asked, asked_run, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, Asked, asked_run, tasks_of
 from mqops_airflow.plan_text import subject
 from mqops_airflow.reach import connection_for
 
-KEPT = 5.0
-"""Seconds for which what a queue manager said is kept."""
 GROUPS = 200
 """Groups that the page shows, the largest."""
-APPROVE = "approve"
 WAITS = "awaiting_input"
-_looks: dict[str, tuple[float, tuple[str, tuple[Looked, ...], str]]] = {}
-_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The destinations of a plan. Parameters: `at` when they were looked at, ISO 8601 UTC; `error` why no later look
+    was possible."""
+
+    at: str = ""
+    looked: tuple[Looked, ...] = ()
+    error: str = ""
+
+
+ANSWERS: Answers[Seen] = Answers(5.0)
 
 
 def router(page: Page) -> APIRouter:
@@ -53,7 +62,7 @@ def router(page: Page) -> APIRouter:
         if not asked.run.plan_json.exists():
             return render(request, "plan_none", **values)
         view = plan_view(asked.run)
-        at, looked, error = _look(who, view)
+        seen = _look(who, view)
         values |= {
             "view": view,
             "plan": view.plan,
@@ -62,7 +71,7 @@ def router(page: Page) -> APIRouter:
         }
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
-        values |= {"destinations": destinations(looked), "at": at, "error": error, "since_then": _news(view, looked)}
+        values |= {"destinations": destinations(seen.looked), "seen": seen, "since_then": _news(view, seen.looked)}
         return render(request, "plan", **values, **_answer(who, asked))
 
     @routes.get(f"{page.path}/answer")
@@ -87,28 +96,25 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _look(who: Reader, view: PlanView) -> tuple[str, tuple[Looked, ...], str]:
-    """When the destinations were looked at last, what was seen, and why no later look was possible."""
+def _look(who: Reader, view: PlanView) -> Seen:
+    """What the destinations are like now; what the pre-flight saw where that is not known."""
     found = view.found
     if found is None or not found.looked:
-        return "", (), ""
-    with _lock:
-        kept = _looks.get(view.plan.digest)
-    if kept and time.monotonic() - kept[0] < KEPT:
-        return kept[1]
-    seen = _asked(who, view.plan.queue_manager, found)
-    with _lock:
-        if len(_looks) > 100:  # plans come and go
-            _looks.clear()
-        _looks[view.plan.digest] = time.monotonic(), seen
-    return seen
+        return Seen()
+    name, digest = view.plan.queue_manager, view.plan.digest
+    answer = ANSWERS.of({digest: partial(_asked, who, name, found)})[digest]
+    if answer.value and not answer.overdue:
+        return answer.value
+    error = f"{name} was asked {max(1, round(answer.waiting))} s ago and has not answered"
+    return Seen(at=found.checked_at, looked=found.looked, error=error)
 
 
-def _asked(who: Reader, queue_manager: str, found: Preflight) -> tuple[str, tuple[Looked, ...], str]:
+def _asked(who: Reader, queue_manager: str, found: Preflight) -> Seen:
     try:
-        return (*look_now(connection_for(queue_manager, who.estate), found), "")
+        at, looked = look_now(connection_for(queue_manager, who.estate), found)
     except MqopsError as error:
-        return found.checked_at, found.looked, str(error)
+        return Seen(at=found.checked_at, looked=found.looked, error=str(error))
+    return Seen(at=at, looked=looked)
 
 
 def _news(view: PlanView, looked: tuple[Looked, ...]) -> list[Finding]:

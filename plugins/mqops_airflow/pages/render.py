@@ -36,7 +36,10 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
     root = request.scope.get("root_path", "").rstrip("/")
     made = _environment().get_template(f"{template}.html")
     text = made.render(root=root, airflow=airflow_path(), menu=PAGES, version=_version(), **{"page": None, **values})
-    return HTMLResponse(text, status_code=status)
+    state = f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+    if status == 200 and request.headers.get("if-none-match") == state:  # a live part of which nothing is new
+        return HTMLResponse(status_code=304, headers={"ETag": state})
+    return HTMLResponse(text, status_code=status, headers={"ETag": state})
 
 
 def number(value: int | None) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
+from mqops_airflow.pages.answers import WAIT, Answer, Answers
 from mqops_airflow.pages.render import render
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
@@ -19,21 +22,19 @@ from mqops_airflow.reach import connection_for
 if TYPE_CHECKING:
     from mqops.trigger.audit import Audit
 
-KEPT = 10.0
-"""Seconds that an audit is shown again: readers do not make the queue manager work."""
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """The last audit. Parameters: `audit` None where there is none; `at` when it was made, seconds since 1970;
+    `problem` why there is no later one."""
 
-class Looked(NamedTuple):
-    """An audit. Parameters: `at` when it was made, `tried` the last try, seconds since 1970; `problem` of that try."""
-
-    audit: Audit | None
-    at: float
-    tried: float
+    audit: Audit | None = None
+    at: float = 0.0
     problem: str = ""
 
 
-_looked: dict[str, Looked] = {}
-_one_at_a_time = threading.Lock()
+ANSWERS: Answers[Looked] = Answers(10.0)
+_last: dict[tuple[str, str], Looked] = {}
 
 
 def router(page: Page) -> APIRouter:
@@ -43,42 +44,34 @@ def router(page: Page) -> APIRouter:
     @routes.get(page.path)
     def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
-        found = look(name, who.estate)
+        answer = audits(who.estate, [name])[name]
+        found = answer.value or Looked()
+        if answer.overdue or answer.value is None:
+            found = replace(found, problem=f"it was asked {max(1, round(answer.waiting))} s ago.")
         queues = found.audit.queues if found.audit else ()
-        return render(
-            request,
-            page.name,
-            page=page,
-            who=who,
-            queue_manager=name,
-            queue=queue,
-            found=found,
-            age=time.time() - found.at,
-            chosen=next((one for one in queues if one.queue == queue), None),
-        )
+        chosen = next((one for one in queues if one.queue == queue), None)
+        values: dict[str, Any] = {"queue": queue, "found": found, "age": time.time() - found.at, "chosen": chosen}
+        return render(request, page.name, page=page, who=who, queue_manager=name, **values)
 
     return routes
 
 
-def look(name: str, estate: EstateFile) -> Looked:
-    """The audit of a queue manager, not older than `KEPT`; the last one where it does not answer now."""
-    with _one_at_a_time:
-        before = _looked.get(name, Looked(None, 0.0, 0.0))
-        if time.time() - before.tried < KEPT:
-            return before
-        found = _look(name, estate, before)
-        _looked[name] = found
-        return found
+def audits(
+    estate: EstateFile, names: Sequence[str], *, kept: float = 0.0, wait: float = WAIT
+) -> dict[str, Answer[Looked]]:
+    """The last audit of each queue manager. Parameters: as of `Answers.of`."""
+    asked = {name: partial(_look, name, estate) for name in names}
+    return ANSWERS.of(asked, scope=str(estate.path), kept=kept, wait=wait)
 
 
-def _look(name: str, estate: EstateFile, before: Looked) -> Looked:
+def _look(name: str, estate: EstateFile) -> Looked:
     from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
     from mqops.trigger.audit import audit  # noqa: PLC0415
 
+    key = str(estate.path), name
     try:
         with connect(connection_for(name, estate)) as session:
-            made = audit(session)
+            _last[key] = Looked(audit=audit(session), at=time.time())
+            return _last[key]
     except MqopsError as error:
-        return before._replace(tried=time.time(), problem=str(error))
-    now = time.time()
-    return Looked(made, now, now)
+        return replace(_last.get(key, Looked()), problem=str(error))

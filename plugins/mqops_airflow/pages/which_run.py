@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,13 +16,15 @@ from airflow.utils.session import create_session
 from fastapi import HTTPException
 from sqlalchemy import select
 
-from mqops.errors import SettingsError
+from mqops.errors import MqopsError, SettingsError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.run_folder import folders, run_key
 from mqops_airflow.workplace import lake
 
+APPROVE = "approve"
+"""The task that waits for a person."""
 NOT_YET = "This run has no files in the lake: its first task has not finished, or they were removed."
 
 
@@ -61,20 +63,40 @@ def asked_run(who: Reader, *, queue_manager: str, run: str, dag_id: str, run_id:
         found = find_run(lake(who.estate), key=run, queue_manager=name)
     except SettingsError as error:
         raise HTTPException(404, str(error)) from error
-    kept = read_json(found.handed_on_json) if found.handed_on_json.exists() else {}
-    if kept.get("dag_id"):
-        who.must_read(str(kept["dag_id"]))
-    return Asked(run=found, dag_id=str(kept.get("dag_id", "")), run_id=str(kept.get("run_id", "")))
+    asked = _with_place(found)
+    if asked.dag_id:
+        who.must_read(asked.dag_id)
+    return asked
 
 
 def _of_airflow(who: Reader, queue_manager: str, dag_id: str, run_id: str) -> RunFolder | None:
-    """The last folder of a DAG run."""
-    with suppress(SettingsError):
+    """The last folder of a DAG run; None where the queue manager has none, or its part of the lake cannot be read."""
+    with suppress(MqopsError):
         for _number, folder in reversed(folders(lake(who.estate), queue_manager, run_key(dag_id, run_id))):
             kept = read_json(folder.handed_on_json) if folder.handed_on_json.exists() else {}
             if (kept.get("dag_id"), kept.get("run_id")) == (dag_id, run_id):
                 return folder
     return None
+
+
+def answer_until(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, datetime]:
+    """Run → when its open question times out, for runs that a DAG made.
+
+    Parameters: `runs` queue manager and run. Where a file of a run cannot be read, the time-out is not known.
+    """
+    found: dict[str, datetime] = {}
+    for name, run in runs:
+        with suppress(MqopsError):
+            folder = RunFolder.at(lake(who.estate), name, run)
+            task = tasks_of(_with_place(folder)).get(APPROVE)
+            if task and task.until:
+                found[run] = task.until
+    return found
+
+
+def _with_place(run: RunFolder) -> Asked:
+    kept = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
+    return Asked(run=run, dag_id=str(kept.get("dag_id", "")), run_id=str(kept.get("run_id", "")))
 
 
 def tasks_of(asked: Asked) -> Mapping[str, Task]:

@@ -106,6 +106,11 @@ def test_everything_holds_and_nothing_is_changed(doctor, manager, tmp_path):
             "ledger access",
             ("principal shop (profile MQOPS.**)", "Take PUT"),
         ),
+        (
+            "SET AUTHREC PROFILE('MQOPS.**') OBJTYPE(QUEUE) PRINCIPAL('not known') AUTHADD(PUT)",
+            "ledger access",
+            ("principal not known (profile MQOPS.**)", "Take PUT"),
+        ),
     ],
 )
 def test_one_thing_is_wrong_and_it_says_what_to_do(doctor, manager, mqsc, check, says):

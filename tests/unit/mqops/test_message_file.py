@@ -6,8 +6,10 @@ import hashlib
 import json
 import random
 import re
+import signal
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,8 @@ from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.errors import InProgress, PlanChanged, SettingsError
 from mqops.lake.run import RunFolder
+from mqops.look.reveal import record_reveals
+from mqops.message_file import export
 from mqops.message_file.core.choice import load_actions
 from mqops.message_file.core.text import FileMessage, messages_in, text_of
 from mqops.message_file.load import all_loads_of
@@ -246,6 +250,45 @@ def test_an_export_is_private_and_overwrites_nothing(message, manager, tmp_path,
     assert manager.depth("IN") == 1
 
 
+@pytest.mark.parametrize("name", ["a.msg", "a.parquet"])
+def test_of_two_exports_to_one_file_at_the_same_moment_one_is_refused(message, manager, tmp_path, monkeypatch, name):
+    manager.put("IN", [({}, b"secret")])
+
+    def at_the_end(*about, **more):
+        patched.undo()
+        assert message("export", "IN", str(tmp_path / name))["messages"] == 1
+        return record_reveals(*about, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(export, "record_reveals", at_the_end)
+        refused = message("export", "IN", str(tmp_path / name), expect=1)["error"]
+    assert "is there already" in refused["message"]
+    assert [one.name for one in tmp_path.iterdir() if name in one.name] == [name]
+    assert load(message, str(tmp_path / name), "OUT")["moved"] == 1
+
+
+KILLED = """
+import os, signal, sys
+from mqops.cli import main
+from mqops.message_file import export
+export.record_reveals = lambda *about, **more: os.kill(os.getpid(), signal.SIGKILL)
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("name", ["a.msg", "a.parquet"])
+def test_what_a_killed_export_leaves_is_private_and_removed_by_the_next_one(message, manager, tmp_path, lake, name):
+    manager.put("IN", [({}, b"secret")])
+    environment = {**manager.environment, "MQOPS_ESTATE": reveal_estate(tmp_path), "MQOPS_LAKE": str(lake)}
+    words = ["message", "export", "IN", str(tmp_path / name), "-m", "QM1"]
+    done = subprocess.run([sys.executable, "-c", KILLED, *words], env=environment)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = (one for one in tmp_path.iterdir() if name in one.name)
+    assert (left.name[: len(name) + 2], stat.S_IMODE(left.stat().st_mode) & 0o077) == (f".{name}.", 0)
+    message("export", "IN", str(tmp_path / name))
+    assert [one.name for one in tmp_path.iterdir() if name in one.name] == [name]
+
+
 def test_only_what_fits_is_exported_from_a_queue_and_from_a_snapshot(message, manager, mqops_here, tmp_path):
     first, second = manager.put("IN", [({"Priority": 1}, b"one"), ({"Priority": 1}, b"two, and longer")])
     run = json.loads(mqops_here("snapshot", "IN", "-m", "QM1", "--json").stdout)["folder"]
@@ -286,7 +329,8 @@ def test_a_message_of_a_file_was_not_seen_on_the_queue_that_it_is_to_be_loaded_o
 
 
 def test_law3_what_was_loaded_is_not_loaded_again_whatever_became_of_it(message, manager, tmp_path):
-    """By the messages, not by the name or the format of the file; on another queue it is another load."""
+    """By the messages, not by the name or the format of the file, nor by an alias; on another queue it is another."""
+    manager.mqsc("DEFINE QALIAS(DOOR) TARGET(OUT)\n")
     manager.put("IN", [({}, b"one"), ({}, b"two")])
     text, parquet = exported(message, tmp_path), exported(message, tmp_path, name="b.parquet")
     assert load(message, text, "OUT")["moved"] == 2
@@ -294,8 +338,9 @@ def test_law3_what_was_loaded_is_not_loaded_again_whatever_became_of_it(message,
     again = load(message, parquet, "OUT")
     assert (again["moved"], again["left"], manager.depth("OUT")) == (0, 2, 0)
     assert any("2 messages of the file: put before by load-" in line for line in again["remarks"])
+    assert load(message, text, "DOOR")["moved"] == 0
     assert load(message, text, "SMALL")["moved"] == 2
-    assert load(message, text, "OUT", "--again")["moved"] == 2
+    assert load(message, text, "DOOR", "--again")["moved"] == 2
     assert manager.bodies("OUT") == [b"one", b"two"]
 
 
@@ -418,7 +463,8 @@ def test_law1_no_two_processes_load_the_same_messages(message, manager, tmp_path
     one, other = (planned(manager, tmp_path / "lake", file, "OUT") for _ in range(2))
     found = read_load_record(one[1])
     assert found
-    with all_loads_of(one[1], found).lock(), pytest.raises(InProgress):
+    busy = "Another process loads the messages of a.msg onto OUT; wait for it to end"
+    with all_loads_of(one[1], found).lock(), pytest.raises(InProgress, match=busy):
         carry_out(MESSAGE_LOAD, *other)
     assert manager.depth("OUT") == 0
 
@@ -457,6 +503,10 @@ def test_a_load_cannot_be_undone(message, manager, mqops_here, tmp_path):
     assert "is a load of a file: it took nothing from a queue" in done.stderr
     since = mqops_here("undo", "--since", "2020-01-01", "-m", "QM1", "--dry-run")
     assert "0 runs to undo" in since.stdout
+    (tmp_path / "a.rules").write_text("ACTION(RETRY)\n")
+    runs = str(tmp_path / "lake" / "QM1" / "runs")
+    checked = mqops_here("rules", "check", str(tmp_path / "a.rules"), "--runs", runs, expect=2)
+    assert "There is no recorded run of a dead-letter queue" in checked.stdout + checked.stderr
     assert undoable(tmp_path / "lake", ["QM1"]) == []
 
 

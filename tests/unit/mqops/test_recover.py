@@ -10,6 +10,13 @@ from mixed_messages import ALL_CONTEXT, alike, mixed, whole
 from mq_support import DLQ, Manager, dead_letter, reveal_estate
 from pymqi import CMQC
 
+from mqops.act.in_process import act
+from mqops.deciders.run import plan_run
+from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.errors import PlanChanged
+from mqops.lake.run import find_run
+from mqops.undo.in_process import act_undo
+
 QUEUES = (
     "".join(f"DEFINE QLOCAL({name})\n" for name in ("IN", "OUT", "MQOPS.QUARANTINE", "APP.A"))
     + "DEFINE QALIAS(IN.ALIAS) TARGET(IN)\nDEFINE QALIAS(LEDGER) TARGET(MQOPS.LEDGER)\n"
@@ -61,6 +68,39 @@ def test_a_copy_is_not_taken_away_where_it_may_be_the_last_one(manager, run):
     assert undone["actions"] == {"LAST": 1, "CONSUMED": 1, "WITHDRAW": 1}
     assert (undone["discarded"], undone["balanced"]) == (1, True)
     assert (manager.bodies("IN"), manager.bodies("OUT")) == ([b"two", b"three"], [b"one"])
+
+
+def test_each_copy_that_is_taken_away_has_an_original_of_its_own(manager, run, lake):
+    """Equal originals, of which one goes after the undo was planned: one copy stays."""
+    equal = {"MsgId": b"equal".ljust(24), "PutDate": b"20260102", "PutTime": b"03040506"}
+    manager.put("IN", [(equal, b"one")] * 3, options=ALL_CONTEXT)
+    done = run("message", "copy", "IN", "--all", "--to", "OUT")
+    assert manager.depth("OUT") == 3
+    request = UndoRequest(connection=manager.connection, lake=lake, undoes=find_run(lake, key=done["run"]))
+    folder, plan = plan_run(UNDO, request)
+    assert plan.actions == {"WITHDRAW": 3}
+    with manager.connected() as connection:
+        _got(connection, "IN", b"one")
+    act_undo(manager.connection, folder, approved=plan.digest)
+    assert (manager.depth("IN"), manager.depth("OUT")) == (2, 1)
+
+
+def test_a_copy_only_browses_and_no_other_workflow_carries_it_out(manager, run, lake):
+    """A program may have the queue for itself. A plan of copies that is acted on as if it moved them moves nothing."""
+    import pymqi  # noqa: PLC0415
+
+    manager.put("IN", [({}, b"one")])
+    with manager.connected() as connection:
+        alone = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_EXCLUSIVE)
+        alone.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_SYNCPOINT))
+        connection.backout()
+        assert run("message", "copy", "IN", "--all", "--to", "OUT")["moved"] == 1
+        alone.close()
+    planned = run("message", "copy", "IN", "--all", "--to", "OUT", ask="--dry-run")["plan"]
+    folder = find_run(lake, key=planned["run"])
+    with pytest.raises(PlanChanged, match=r"is a copy\. This workflow takes messages from their queue"):
+        act(manager.connection, folder, approved=planned["digest"])
+    assert (manager.depth("IN"), manager.depth("OUT")) == (1, 1)
 
 
 def _got(connection, queue: str, body: bytes) -> None:

@@ -6,6 +6,8 @@ import json
 import shutil
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pymqi
 import pytest
 from act_support import planned
@@ -54,6 +56,19 @@ def test_e04_a_message_that_expired_before_it_was_moved_is_told_with_its_lifetim
     assert 0 < seen["lifetime"] <= 40
     text = mqops("ledger", "show", msg_id.hex()[:47]).stdout
     assert f"it expired before it was moved (lifetime {seen['lifetime'] / 10} s at {seen['seen_at']})" in text
+
+
+def test_times_that_spark_wrote_without_a_zone_are_utc(manager, lake, mqops):
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", b"1", Expiry=1_000_000)])
+    run, _plan = planned(manager, lake, text=TABLE)
+    before = known(mqops, msg_id)
+    (part,) = run.snapshot.glob("*.parquet")
+    table = pq.read_table(part)
+    at = table.schema.get_field_index("observed_at")
+    without_zone = table.set_column(at, "observed_at", table.column(at).cast(pa.timestamp("ns")))
+    pq.write_table(without_zone, part, use_deprecated_int96_timestamps=True)
+    assert known(mqops, msg_id) == before
+    assert before["seen"][0]["ends_at"] > before["seen"][0]["seen_at"]
 
 
 def test_law3_a_message_that_somebody_else_consumed_is_gone_at_the_proof(manager, lake, mqops):

@@ -6,18 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from mqlite_support import Application, run_mqsc
+from mqlite_support import Application, begin_to_end, run_mqsc
 from pymqi import CMQC
 from trigger_support import define
 
-from mqops.errors import PermanentMQError, SettingsError
+from mqops.errors import PermanentMQError, SettingsError, TransientMQError
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.session import RawMessage
-from mqops.trigger import dead_letter, monitor, work
+from mqops.trigger import dead_letter, monitor
 from mqops.trigger.core.trigger_message import Start, Unusable, to_start
 from mqops.trigger.monitor import TriggerMonitor
 from mqops.trigger.work import handle_messages
@@ -68,7 +69,7 @@ def told(by: TriggerMonitor) -> tuple[str, ...]:
     raise AssertionError("no trigger message came")
 
 
-def handled(*queues: str, errors: int = 0) -> list[Start | Unusable]:
+def handled(*queues: str, errors: int = 0, by: MqConnection = HERE) -> list[Start | Unusable]:
     """What the messages of these initiation queues (IQ) start, all handled."""
     found: list[Start | Unusable] = []
 
@@ -76,7 +77,7 @@ def handled(*queues: str, errors: int = 0) -> list[Start | Unusable]:
         found.append(to_start(seen.md, seen.body, allowed={"orders"}))
         return found[-1] if isinstance(found[-1], Unusable) else None
 
-    with connect(HERE) as session:
+    with connect(by) as session:
         waiting = [error for queue in queues or ("IQ",) for error in handle_messages(session, queue, start)]
     assert len(waiting) == errors, waiting
     return found
@@ -279,10 +280,32 @@ def test_inhibited_gets_are_waited_for(here: Application, served: TriggerMonitor
     assert told(served) == ("IQ",)
 
 
-def test_every_call_fails_if_the_queue_manager_quiesces() -> None:
-    """mqlite never quiesces, so this is seen in the options alone."""
-    assert monitor.OPEN_OPTIONS & work.OPEN_OPTIONS & c.MQOO_FAIL_IF_QUIESCING
-    assert monitor.BROWSE_FIRST & monitor.BROWSE_NEXT & work.BROWSE & work.GET & c.MQGMO_FAIL_IF_QUIESCING
+def test_it_lets_go_when_the_queue_manager_quiesces(here: Application, served: TriggerMonitor) -> None:
+    here.put("IQ", b"one")
+    here.manager.disconnect()
+    ending: list[threading.Thread] = []
+    with connect(HERE) as session:
+        handling = handle_messages(session, "IQ", lambda _seen: ending.append(begin_to_end("--quiesce")))
+        with pytest.raises(TransientMQError, match="MQRC_Q_MGR_QUIESCING"):
+            list(handling)
+    with pytest.raises(TransientMQError, match="MQRC_Q_MGR_QUIESCING"):
+        served.look()
+    served.close()
+    ending[0].join()  # nobody is connected any more
+
+
+def test_a_message_that_is_too_long_keeps_no_other_and_goes_to_the_dead_letter_queue(here: Application) -> None:
+    run_mqsc("ALTER QLOCAL(IQ) MAXMSGL(9999999)\nDEFINE CHANNEL(APP) CHLTYPE(SVRCONN) MAXMSGL(100000)")
+    here.put("IQ", b"x" * 200_000, Format=CMQC.MQFMT_TRIGGER)
+    here.put("IQ", MQTM(appl_type=6, appl_id="orders").pack(), Format=CMQC.MQFMT_TRIGGER)
+    client = MqConnection(queue_manager="QM1", channel="APP", conn_name="localhost(1414)")
+    found = handled(errors=1, by=client)
+    assert len(run_ids(found)) == 1
+    assert (here.depth("IQ"), here.depth(DLQ)) == (1, 0), "over this channel it comes in no call"
+    (unusable,) = handled()
+    assert isinstance(unusable, Unusable)
+    assert [letter.reason for letter in letters(here)] == [c.MQFB_TM_ERROR]
+    assert here.bodies(DLQ)[0].endswith(b"x" * 200_000)
 
 
 @pytest.mark.parametrize("deadq", [DLQ, "ALIAS"])

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from uuid import uuid4
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -71,10 +71,10 @@ class MqReader(DataSourceReader):
 
 
 class MqDataSource(DataSource):
-    """The data source `mq`. Use `register`."""
+    """The data source. `register` makes a class of it with these two values."""
 
-    connection: MqConnection | None = None
-    registered: str = "mq"
+    connection: ClassVar[MqConnection]
+    registered: ClassVar[str]
 
     @classmethod
     def name(cls) -> str:
@@ -87,8 +87,7 @@ class MqDataSource(DataSource):
 
     def reader(self, schema: StructType) -> MqReader:
         """The reader for the options given. Raises `SettingsError`."""
-        connection = type(self).connection or MqConnection.from_environment()
-        return MqReader(connection, dict(self.options))
+        return MqReader(type(self).connection, dict(self.options))
 
 
 def register(spark: SparkSession, connection: MqConnection) -> str:

@@ -40,6 +40,7 @@ def observe(
             session.close(session.open(queue, OPEN_OPTIONS))
         before = stands(session, names)
     source = register(spark, connection)
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     rows = spark.read.format(source).options(queues=",".join(names), limit=limit, observed_at=observed_at).load()
     with spark_errors(run.snapshot):
         rows.write.mode("overwrite").option("compression", "zstd").parquet(str(run.snapshot))

@@ -38,8 +38,8 @@ class Done:
 
 
 class UndoChoice(NamedTuple):
-    """The action of a message in the plan of an undo; for RESTORE, how many messages with the
-    same identity may be on the queue before it (equal ones of the same run)."""
+    """The action of a message in the plan of an undo; for RESTORE, how many messages with the same identity may be on
+    the queue before it (equal ones of the same run); for WITHDRAW, how many equal copies are taken before it."""
 
     action: Action
     same: int = 0
@@ -65,8 +65,8 @@ def undo_choices(
     for one, alone in zip(done, actions, strict=True):
         action = Action.PARTED if alone in {Action.RETURN, Action.WITHDRAW} and one.together in parted else alone
         home = (one.queue, one.msg_key)
-        yield one, UndoChoice(action, expected[home] if action is Action.RESTORE else 0)
-        expected[home] += action.puts_back or action is Action.PRESENT
+        yield one, UndoChoice(action, expected[home] if action in {Action.RESTORE, Action.WITHDRAW} else 0)
+        expected[home] += action.puts_back or action in {Action.PRESENT, Action.WITHDRAW}
 
 
 def _action(one: Done, there: Counter[MessageOnQueue], now: datetime, hidden: Set[str]) -> Action:

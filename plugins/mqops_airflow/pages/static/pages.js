@@ -155,18 +155,31 @@
     if (focused) (focused.isConnected ? focused : same(element, focused))?.focus({ preventScroll: true });
   };
 
+  // One request at a time for each part: a slow server is not asked again before it has answered. It answers 304 where
+  // nothing is new.
+  const known = new WeakMap();
+  const asked = new WeakSet();
   const refresh = async (element) => {
-    if (document.hidden || selects(element)) return;
+    if (document.hidden || selects(element) || asked.has(element)) return;
+    asked.add(element);
     try {
-      const answer = await fetch(element.dataset.live, { credentials: "same-origin" });
-      if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
-      const text = await answer.text();
-      if (selects(element)) return;
-      replace(element, text);
+      const headers = known.has(element) ? { "If-None-Match": known.get(element) } : {};
+      const answer = await fetch(element.dataset.live, { credentials: "same-origin", headers });
+      if (answer.status !== 304) {
+        if (!answer.ok) throw new Error(`The server answers ${answer.status}.`);
+        const text = await answer.text();
+        if (selects(element)) return;
+        replace(element, text);
+        known.set(element, answer.headers.get("ETag"));
+      }
+      if (element.classList.contains("stale")) said(document.getElementById("said"), "");
       element.classList.remove("stale");
       if (element.querySelector("[data-over]")) element.removeAttribute("data-live");
-    } catch {
+    } catch (error) {
       element.classList.add("stale");
+      said(document.getElementById("said"), `This page cannot be brought up to date. ${error.message}`, true);
+    } finally {
+      asked.delete(element);
     }
   };
 

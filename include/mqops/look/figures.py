@@ -1,0 +1,217 @@
+"""What a queue manager says of its queues by inquiry, and what it said the last time.
+
+1. The queue manager is asked by PCF (its queues, their status, their handles). Nothing is put, got or browsed.
+2. Where it does not answer, the figures of the last time stand in their place, with their time: LAKE/<queue manager>/
+   last_seen.json, written at most once a minute. The file may be deleted.
+3. A queue is told of if it has messages or something is wrong with it; the others are counted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from mqops.clock import utc_now
+from mqops.errors import LakeError, MqopsError
+from mqops.lake.files import make_folder, read_json, write_json
+from mqops.lake.run import folder_of
+from mqops.mq.connection import MqConnection, connect
+from mqops.mq.inquire import command, dead_letter_queue, inquire_queues
+from mqops.mq.session import Session
+from mqwire import constants as c
+
+LAST_SEEN = "last_seen.json"
+KEEP_EVERY = timedelta(minutes=1)
+NEARLY_FULL = 0.9
+MOST_NAMED = 5
+"""Programs that are named at a queue; the others are counted."""
+_ASKED = (
+    *(c.MQIA_CURRENT_Q_DEPTH, c.MQIA_MAX_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT),
+    *(c.MQIA_INHIBIT_PUT, c.MQIA_INHIBIT_GET, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueFigures:
+    """A local queue.
+
+    Parameters: `depth` and `max_depth` in messages; `oldest` age of the oldest message in seconds, None where the
+    queue manager does not monitor it; `uncommitted` messages of open units of work, None where it does not say;
+    `readers` and `writers` handles; `open_by` the programs that have it open, with their users and what they do;
+    `threshold` BOTHRESH; `is_backout` whether another queue names it as BOQNAME.
+    """
+
+    name: str
+    depth: int
+    max_depth: int
+    readers: int = 0
+    writers: int = 0
+    put_allowed: bool = True
+    get_allowed: bool = True
+    oldest: int | None = None
+    uncommitted: int | None = None
+    open_by: tuple[str, ...] = ()
+    threshold: int = 0
+    is_backout: bool = False
+
+    @property
+    def nearly_full(self) -> bool:
+        """Whether it has 90 % of the messages that it may have."""
+        return self.max_depth > 0 and self.depth >= NEARLY_FULL * self.max_depth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """A queue manager's queues.
+
+    Parameters: `seen_at` when the queue manager gave the figures, ISO 8601 UTC, blank where it never did; `unreachable`
+    why it does not answer now, blank where it does; `dead_letter_queue` blank where it has none; `queues` that are told
+    of, `others` how many there are besides.
+    """
+
+    seen_at: str = ""
+    unreachable: str = ""
+    dead_letter_queue: str = ""
+    queues: tuple[QueueFigures, ...] = ()
+    others: int = 0
+
+
+def figures(connection: MqConnection, lake: Path, name: str) -> Figures:
+    """What a queue manager answers now, or what it answered last, with the reason why it does not answer."""
+    try:
+        with connect(connection) as session:
+            found = _answers(session)
+    except MqopsError as error:
+        return last_figures(lake, name, str(error))
+    _keep(lake, name, found)
+    return found
+
+
+def last_figures(lake: Path, name: str, unreachable: str) -> Figures:
+    """What a queue manager answered last. Parameters: `unreachable` why it does not answer now."""
+    try:
+        return replace(_kept(folder_of(lake, name)), unreachable=unreachable)
+    except (MqopsError, OSError):
+        return Figures(unreachable=unreachable)
+
+
+def _answers(session: Session) -> Figures:
+    """Raises `MQError`."""
+    try:
+        dead = dead_letter_queue(session)
+    except MqopsError:
+        dead = ""
+    rows = inquire_queues(session, "*", _ASKED)
+    named = {row.get(c.MQCA_BACKOUT_REQ_Q_NAME, "") for row in rows}
+    found, others = [], 0
+    for row in rows:
+        name, depth = row[c.MQCA_Q_NAME], row[c.MQIA_CURRENT_Q_DEPTH]
+        own = not name.startswith(("SYSTEM.", "MQOPS.", "AMQ.")) or name == dead
+        closed = own and (row[c.MQIA_INHIBIT_PUT] or row[c.MQIA_INHIBIT_GET])
+        if not own or not (depth or closed or name == dead):
+            others += own
+            continue
+        queue = QueueFigures(
+            name=name,
+            depth=depth,
+            max_depth=row[c.MQIA_MAX_Q_DEPTH],
+            readers=row[c.MQIA_OPEN_INPUT_COUNT],
+            writers=row[c.MQIA_OPEN_OUTPUT_COUNT],
+            put_allowed=row[c.MQIA_INHIBIT_PUT] == c.MQQA_PUT_ALLOWED,
+            get_allowed=row[c.MQIA_INHIBIT_GET] == c.MQQA_GET_ALLOWED,
+            threshold=row.get(c.MQIA_BACKOUT_THRESHOLD, 0),
+            is_backout=name in named,
+        )
+        found.append(queue)
+    found.sort(key=lambda one: (one.name != dead, -one.depth, one.name))
+    return Figures(seen_at=utc_now(), dead_letter_queue=dead, queues=tuple(_with_status(session, found)), others=others)
+
+
+def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:
+    """The queues with oldest message, uncommitted ones and programs. Who may not ask for the status sees the rest."""
+    status = {row[c.MQCA_Q_NAME]: row for row in _status(session, c.MQCA_Q_NAME, *_OF_QUEUE)}
+    users: dict[str, list[str]] = {}
+    if any(one.readers or one.writers for one in queues):
+        for row in _status(session, c.MQCA_Q_NAME, *_OF_HANDLE, kind=c.MQIACF_Q_HANDLE):
+            users.setdefault(row[c.MQCA_Q_NAME], []).append(_program(row))
+    for one in queues:
+        row = status.get(one.name, {})
+        yield replace(
+            one,
+            oldest=_monitored(row.get(c.MQIACF_OLDEST_MSG_AGE)),
+            uncommitted=_monitored(row.get(c.MQIACF_UNCOMMITTED_MSGS)),
+            open_by=_named(users.get(one.name, ())),
+        )
+
+
+_OF_QUEUE = (c.MQIACF_OLDEST_MSG_AGE, c.MQIACF_UNCOMMITTED_MSGS)
+_OF_HANDLE = (
+    *(c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER),
+    *(c.MQIACF_OPEN_INPUT_TYPE, c.MQIACF_OPEN_OUTPUT, c.MQIACF_OPEN_BROWSE),
+)
+
+
+def _status(session: Session, *selectors: int, kind: int = 0) -> list[dict[int, Any]]:
+    """Rows of MQCMD_INQUIRE_Q_STATUS for all queues; none for who may not ask."""
+    asked: dict[int, Any] = {c.MQCA_Q_NAME: b"*"}
+    asked |= {c.MQIACF_Q_STATUS_TYPE: kind} if kind else {}
+    asked |= {c.MQIACF_Q_STATUS_ATTRS: list(selectors)}
+    try:
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
+    except MqopsError:
+        return []
+    return [row for row in rows if c.MQCA_Q_NAME in row]
+
+
+def _program(row: dict[int, Any]) -> str:
+    does = {"reads": c.MQIACF_OPEN_INPUT_TYPE, "writes": c.MQIACF_OPEN_OUTPUT, "browses": c.MQIACF_OPEN_BROWSE}
+    said = [word for word, selector in does.items() if row.get(selector)]
+    user = row.get(c.MQCACF_USER_IDENTIFIER, "")
+    name = row.get(c.MQCACF_APPL_TAG, "") or "a program without a name"
+    return f"{name}{f' of {user}' if user else ''} {', '.join(said) or 'looks'}"
+
+
+def _named(programs: Iterable[str]) -> tuple[str, ...]:
+    """The programs, each once, with its handles where it has several; those with the most handles first."""
+    counts = Counter(programs).most_common()
+    shown = [f"{name} ({number} handles)" if number > 1 else name for name, number in counts[:MOST_NAMED]]
+    return (*shown, *([f"{len(counts) - MOST_NAMED} more"] if len(counts) > MOST_NAMED else []))
+
+
+def _monitored(value: object) -> int | None:
+    """A figure of the status; None where the queue manager does not monitor it (MQMON_NOT_AVAILABLE is -1)."""
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+_NAMES = frozenset(one.name for one in fields(QueueFigures))
+
+
+def _kept(folder: Path) -> Figures:
+    """The figures of the last time; empty where there are none that can be read."""
+    path = folder / LAST_SEEN
+    try:
+        found = read_json(path) if path.exists() else {}
+        rows = [{name: value for name, value in row.items() if name in _NAMES} for row in found["queues"]]
+        queues = tuple(QueueFigures(**{**row, "open_by": tuple(row.get("open_by", ()))}) for row in rows)
+        return Figures(**{name: found[name] for name in ("seen_at", "dead_letter_queue", "others")}, queues=queues)
+    except (LakeError, AttributeError, KeyError, TypeError):
+        return Figures()
+
+
+def _keep(lake: Path, name: str, found: Figures) -> None:
+    """Write the figures for the next time, where they are a minute old. Who may only read the lake does without."""
+    try:
+        folder = folder_of(lake, name)
+        before = _kept(folder).seen_at
+        if before and datetime.fromisoformat(found.seen_at) - datetime.fromisoformat(before) < KEEP_EVERY:
+            return
+        if os.access(lake, os.W_OK):
+            make_folder(folder)
+            write_json(folder / LAST_SEEN, asdict(found))
+    except (MqopsError, OSError, ValueError):
+        return  # the figures of now are shown all the same

@@ -1,0 +1,124 @@
+"""What queue managers answer, kept for some seconds. A queue manager that does not answer delays nobody.
+
+1. A question is asked in a thread of its own, one at a time for each key. The MQ client gives up a connection after
+   minutes, and nothing can end a call before: until then it costs one thread, and no reader waits for it.
+2. A reader waits WAIT seconds at most for all that he asks. What has not come by then is shown as it was.
+3. An answer that was kept for too long is shown once more while the next one comes. If it is much older, the reader
+   waits for the next one as for the first, unless the last one took longer than he would wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+WAIT = 2.0
+"""Seconds that a reader waits at most."""
+MUCH_OLDER = 3
+"""An answer that is this many times as old as it is kept is waited for."""
+MOST_KEPT = 1000
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[T]):
+    """An answer. Parameters: `value` None where none has come; `age` of it, and for how long the next one has been
+    waited for (0 where none is), both in seconds."""
+
+    value: T | None = None
+    age: float = 0.0
+    waiting: float = 0.0
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the next answer takes longer than a reader waits."""
+        return self.waiting >= WAIT
+
+
+@dataclass(slots=True, eq=False)
+class _Entry(Generic[T]):
+    """Parameters: `at` of the value, `began` when the open question was asked, both by the monotonic clock; `took` the
+    seconds that the last answer took."""
+
+    value: T | None = None
+    at: float = 0.0
+    began: float = 0.0
+    took: float = 0.0
+
+
+class Answers(Generic[T]):
+    """The answers to one kind of question. Parameters: `kept` seconds for which an answer is good."""
+
+    def __init__(self, kept: float) -> None:
+        self.kept = kept
+        self._entries: dict[tuple[str, str], _Entry[T]] = {}
+        self._changed = threading.Condition()
+
+    def of(
+        self, questions: Mapping[str, Callable[[], T]], *, scope: str = "", kept: float = 0.0, wait: float = WAIT
+    ) -> dict[str, Answer[T]]:
+        """What is known of each key.
+
+        Parameters: `questions` key → what asks; it runs in another thread and tells its errors in what it returns;
+        `scope` in which the keys are unique; `kept` and `wait` in place of the usual seconds.
+        """
+        kept, end = kept or self.kept, time.monotonic() + wait
+        with self._changed:
+            entries = {key: self._entries.setdefault((scope, key), _Entry()) for key in questions}
+            for key, question in questions.items():
+                self._ask(entries[key], question, kept)
+            while (left := _longest(entries.values(), kept, end)) > 0:
+                self._changed.wait(left)
+            self._forget(entries.values())
+            return {key: _answer(entry) for key, entry in entries.items()}
+
+    def _ask(self, entry: _Entry[T], question: Callable[[], T], kept: float) -> None:
+        now = time.monotonic()
+        if entry.began or (entry.at and now - entry.at < kept):
+            return
+        entry.began = now
+        run = copy_context().run
+        threading.Thread(target=run, args=(self._hear, entry, question), name="mqops asks", daemon=True).start()
+
+    def _hear(self, entry: _Entry[T], question: Callable[[], T]) -> None:
+        value = None
+        try:
+            value = question()
+        except Exception:
+            log.exception("A question to a queue manager failed")
+        with self._changed:
+            now = time.monotonic()
+            if value is not None:
+                entry.value = value
+            entry.at, entry.took, entry.began = now, now - entry.began, 0.0
+            self._changed.notify_all()
+
+    def _forget(self, needed: Collection[_Entry[T]]) -> None:
+        """Plans come and go: make room, but not of what is being asked."""
+        if len(self._entries) > MOST_KEPT:
+            idle = [key for key, one in self._entries.items() if not one.began and one not in needed]
+            for key in sorted(idle, key=lambda key: self._entries[key].at)[: MOST_KEPT // 2]:
+                del self._entries[key]
+
+
+def _longest(entries: Iterable[_Entry[Any]], kept: float, end: float) -> float:
+    """Seconds that a reader still waits; 0 or less: he does not."""
+    now = time.monotonic()
+    lasting = [
+        min(end, entry.began + WAIT) - now
+        for entry in entries
+        if entry.began and entry.took < WAIT and (not entry.at or now - entry.at > MUCH_OLDER * kept)
+    ]
+    return max(lasting, default=0.0)
+
+
+def _answer(entry: _Entry[T]) -> Answer[T]:
+    now = time.monotonic()
+    age = now - entry.at if entry.at else 0.0
+    return Answer(value=entry.value, age=age, waiting=now - entry.began if entry.began else 0.0)
