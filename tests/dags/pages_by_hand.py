@@ -47,6 +47,7 @@ def main() -> None:
         **{role: [path for path in routes if "/estate" in path or "/static/" in path] for role in ROLES},
     }
     asked["viewer"] += [f"{PREFIX}/estate?queue_manager={name}" for name in ("OTHER", HOSTILE)]
+    asked["operator"].append(f"{PREFIX}/dead_letters?queue_manager=QM1")
     answers = {role: {path: ask(path, role) for path in paths} for role, paths in asked.items()}
     found = {"first": first, "silent triggers": silent, "routes": routes, "views": external_views(), **answers}
     (Path(os.environ["AIRFLOW_HOME"]) / "answers.json").write_text(json.dumps(found))

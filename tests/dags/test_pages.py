@@ -106,8 +106,16 @@ def test_the_browser_is_told_what_it_may_do(answers: dict[str, Any]) -> None:
 def test_the_estate_says_what_is_wrong(answers: dict[str, Any]) -> None:
     text = answers["viewer"]["/mqops/estate"]["text"]
     assert f"{DLQ} is 100 % full" in text
+    assert f"{DLQ}, the dead-letter queue, has 3 messages" in text
+    assert 'There is no run yet. Start one from <a href="/dags?tags=' in text
     assert "The queue manager does not answer: there is no Airflow connection &#39;mq_gone&#39;" in text
     assert "No figures are known: the queue manager has not answered so far." in text
+
+
+def test_the_first_run_is_started_from_the_page_that_it_fills(answers: dict[str, Any]) -> None:
+    text = answers["operator"]["/mqops/dead_letters?queue_manager=QM1"]["text"]
+    assert "No run has looked at a dead-letter queue" in text
+    assert 'data-starts="qm1_dlq_rules"' in text
 
 
 def test_ten_queue_managers_that_do_not_answer_delay_nothing(answers: dict[str, Any]) -> None:

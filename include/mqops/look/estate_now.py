@@ -98,6 +98,7 @@ def manager_now(
     problems += [
         f"{one.name} is {100 * one.depth // one.max_depth} % full" for one in figures.queues if one.nearly_full
     ]
+    problems += _waiting_for_a_person(figures)
     problems += [f"{queue} cannot trigger: {verdict}" for queue, verdict in broken_triggers.items()]
     problems += _told(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
     problems += _told(problems, "The ledger cannot be read", lambda: tuple(_damaged(folder)), ())
@@ -121,6 +122,15 @@ def _told(problems: list[str], what: str, read: Callable[[], T], otherwise: T) -
     except (MqopsError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
         problems.append(f"{what}: {error if isinstance(error, MqopsError) else repr(error)}")
         return otherwise
+
+
+def _waiting_for_a_person(figures: Figures) -> Iterator[str]:
+    """Queues whose messages no application got: the dead-letter queue, and backout queues."""
+    for one in figures.queues:
+        if one.depth and one.name == figures.dead_letter_queue:
+            yield f"{one.name}, the dead-letter queue, has {counted(one.depth, 'message', spec=',')}"
+        elif one.depth and one.is_backout:
+            yield f"{one.name}, a backout queue, has {counted(one.depth, 'message', spec=',')}"
 
 
 def _is_wrong(run: RunLine) -> bool:

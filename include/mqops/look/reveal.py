@@ -42,8 +42,8 @@ def refuse_unless_named(queue_manager: str, who: str) -> None:
         )
         names = f"names {', '.join(named)}" if named else "names nobody"
         raise NotRevealed(
-            f"{who} may not see the payload of messages of {queue_manager}: {place} {names}. Nothing was shown. Ask "
-            "one of them, or let your name be added there"
+            f"{who} may not see the payload of messages of {queue_manager}: {place} {names}. Nothing was shown. "
+            f"{'Ask one of them, or let' if named else 'Let'} your name be added there"
         )
 
 

@@ -198,6 +198,7 @@ def test_law9_only_whom_the_estate_names_sees_payload_and_the_ledger_says_so(man
             said = mqops("message", "show", DLQ, msg_id.hex(), *source, "--reveal", expect=1, **env)
             assert "`reveal` of QM1 in" in said.stderr
             assert f"names {', '.join(named) or 'nobody'}. Nothing was shown" in said.stderr
+            assert ("Ask one of them" in said.stderr) == bool(named)
             assert said.stdout == ""
         assert not LedgerFile(lake / "QM1", str).path.exists() or source[0] == "--snapshot"
         env = {"MQOPS_ESTATE": estate(tmp_path, "somebody", me)}
