@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["long", "int64", "pointer", "int8", "digits", "char", "byte"]
@@ -21,6 +22,7 @@ _KINDS: dict[str, tuple[str, int]] = {
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+@cache
 def snake(name: str) -> str:
     """MQ's field name as a Python attribute: ``ReplyToQMgr`` is ``reply_to_q_mgr``."""
     return _WORDS.sub("_", name.replace("VSCCSID", "VSCcsid")).lower()

@@ -30,7 +30,9 @@ def runs_of(lake: Path) -> list[RunFolder]:
     return [RunFolder(path) for path in lake.glob("QM1/runs/*")]
 
 
-def killed(manager: Manager, lake: Path, moment: Callable[[RunFolder], bool], *options: str) -> RunFolder:
+def killed(
+    manager: Manager, lake: Path, moment: Callable[[RunFolder], bool], *options: str, pause: float = 0.004
+) -> RunFolder:
     """Start a pass and kill it with -9 at a moment; gives the run."""
     environment = {**manager.environment, "MQOPS_CONNECTION": manager.connection.to_json()}
     environment["MQOPS_ESTATE"] = storage_estate(lake.parent, "B")
@@ -39,7 +41,7 @@ def killed(manager: Manager, lake: Path, moment: Callable[[RunFolder], bool], *o
     assert process.stdin
     process.stdin.write(b"ACTION(RETRY)\n")
     process.stdin.close()
-    run_until(process, lambda: any(map(moment, runs_of(lake))))
+    run_until(process, lambda: any(map(moment, runs_of(lake))), pause)
     process.kill()
     assert process.wait() == -9, "it ended before its moment came"
     return runs_of(lake)[0]
@@ -51,7 +53,7 @@ def test_law1_killed_while_it_waits_for_its_canaries(manager, tmp_path):
     def waiting(_run: RunFolder) -> bool:
         return len(manager.bodies("A")) == 3  # committed: the depth would count what is not
 
-    run = killed(manager, tmp_path / "lake", waiting, "--canary", "3", "--canary-wait", "60")
+    run = killed(manager, tmp_path / "lake", waiting, "--canary", "3", "--canary-wait", "60", pause=0.05)
     assert read_json(run.canary_json)["decision"] is None
     assert send_back(manager, "A") == 3
     summary = proved(manager, run, finish_run)

@@ -37,7 +37,7 @@ from mqops.model import RunSummary
 from mqops.prove.prove import prove
 from mqops.rules import parse
 
-MESSAGES = int(os.environ.get("MQOPS_CRASH_MESSAGES", "2000"))
+MESSAGES = int(os.environ.get("MQOPS_CRASH_MESSAGES", "960"))
 KILLS = int(os.environ.get("MQOPS_CRASH_KILLS", "3"))
 SEED = int(os.environ.get("MQOPS_CRASH_SEED", str(random.randrange(1_000_000))))
 UNIT_SIZE = max(1, MESSAGES // (80 * KILLS))  # so that there are many units of work to die in
@@ -115,12 +115,12 @@ def family(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
     return []
 
 
-def run_until(process: subprocess.Popen[bytes], reached: Callable[[], bool]) -> bool:
-    """Wait for a moment; False where the process ended before."""
+def run_until(process: subprocess.Popen[bytes], reached: Callable[[], bool], pause: float = 0.004) -> bool:
+    """Wait for a moment, asked for every `pause` seconds; False where the process ended before."""
     while process.poll() is None:
         if reached():
             return True
-        time.sleep(0.002)
+        time.sleep(pause)
     return False
 
 

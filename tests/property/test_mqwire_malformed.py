@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from property.examples import TIMES
 
 from mqwire import mqi, pcf
 from mqwire.errors import CutShort, WireError
@@ -21,7 +22,7 @@ from mqwire.pcf import MQCFBS, MQCFGR, MQCFH, MQCFIL, MQCFIN, MQCFIN64, MQCFSF, 
 from mqwire.rfh2 import MQRFH2
 from mqwire.structures import MQDLH, MQMD, MQMDE, MQTM, MQTMC2, MQXQH, Structure
 
-QUIET = settings(deadline=None, max_examples=150)
+QUIET = settings(deadline=None, max_examples=60 * TIMES)
 ENCODINGS = st.sampled_from((546, 273, 785, 0, -1, 3))
 CCSIDS = st.sampled_from((819, 1208, 500, 1047, 943, 1200, 0, -2, 31337))
 FORMATS = st.sampled_from(

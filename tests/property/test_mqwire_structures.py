@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from property.examples import TIMES
 
 from mqwire import mqi
 from mqwire.ccsid import UTF16, codec_for, decode, encode
@@ -21,7 +22,7 @@ CCSIDS = st.sampled_from((*SINGLE_BYTE, 1208))
 ENCODINGS = st.sampled_from((273, 546, 785, 1, 2, 1041, 17, 34))
 PLAIN: list[type[Structure]] = [MQMD, MQMDE, MQDLH, MQTM, MQTMC2]
 CALLS = [layout for layout in vars(mqi).values() if isinstance(layout, Layout)]
-QUIET = settings(deadline=None, max_examples=60)
+QUIET = settings(deadline=None, max_examples=20 * TIMES)
 
 
 def characters(ccsid: int) -> st.SearchStrategy[str]:

@@ -16,10 +16,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import extension_grammar
 import naive_rules
 import rule_grammar as grammar
+from examples import TIMES
 
 FOLD_TO_OTHERS = "\N{LATIN SMALL LETTER DOTLESS I}\N{LATIN SMALL LETTER LONG S}"
 """Their upper case is I and S."""
-PAIRS = int(os.environ.get("MQOPS_RULES_PAIRS", "2000"))
+PAIRS = int(os.environ.get("MQOPS_RULES_PAIRS", "1000"))
 """Pairs of table and message for the comparison with the naive interpreter."""
 MESSAGES = 10
 """Messages made near to each table."""
@@ -44,7 +45,7 @@ def test_D01_D02_D03_D04_a_naive_interpreter_agrees(data):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120 * TIMES, deadline=None)
 def test_a_table_means_the_same_however_it_is_written(data):
     meant = data.draw(grammar.tables)
     parsed = parse(data.draw(grammar.written(meant)))
@@ -63,7 +64,7 @@ def test_a_table_means_the_same_however_it_is_written(data):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120 * TIMES, deadline=None)
 def test_D07_D09_a_damaged_table_is_an_error_with_a_place_or_another_table(data):
     text, table = hold_damaged(data, data.draw(grammar.written(data.draw(grammar.tables))))
     if table is not None:
@@ -71,7 +72,7 @@ def test_D07_D09_a_damaged_table_is_an_error_with_a_place_or_another_table(data)
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60 * TIMES, deadline=None)
 def test_D07_a_letter_that_folds_to_another_needs_quotes(data):
     """Facts 1.3: of what may stand without quotes only a to z fold."""
     text = data.draw(grammar.written(data.draw(grammar.tables)))
@@ -93,7 +94,7 @@ def hold_read(table, naive_table):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120 * TIMES, deadline=None)
 def test_D07_D09_a_damaged_extended_table_is_an_error_with_a_place_or_another_table(data):
     hold_damaged(data, data.draw(extension_grammar.tables()))
 
@@ -113,7 +114,7 @@ def hold_damaged(data, text):
 
 
 @given(extension_grammar.tables())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100 * TIMES, deadline=None)
 def test_a_condition_reads_as_it_is_shown(text):
     rules = parse(text).table.rules
     shown = [" ".join(f"{one.question.keyword}({one})" for one in rule.extensions) for rule in rules]
@@ -141,13 +142,13 @@ globs = st.text("AB ?*\0é", max_size=8).map(lambda pattern: pattern.rstrip(" ")
 
 
 @given(globs, fields)
-@settings(max_examples=2000)
+@settings(max_examples=800 * TIMES)
 def test_wild_match_keeps_the_law(pattern, field):
     assert wild_match(pattern, field, 8) == naive(pattern, field.ljust(8))
 
 
 @given(globs, fields)
-@settings(max_examples=2000)
+@settings(max_examples=800 * TIMES)
 def test_a_shape_asks_the_same_question(pattern, field):
     shaped, stripped = shape_of(pattern), field.rstrip(" ")
     answers = {

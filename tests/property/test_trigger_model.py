@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mqlite_support import Application, home, make, refused, run_mqsc
+from property.examples import TIMES
 from pymqi import CMQC
 
 __all__ = ["home"]
@@ -226,7 +227,7 @@ def with_process(home: Path) -> None:
 @pytest.mark.usefixtures("with_process")
 @pytest.mark.parametrize("kind", ["FIRST", "EVERY", "DEPTH"])
 @pytest.mark.parametrize("interval_over", [True, False])
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(depth=st.integers(1, 4), threshold=st.sampled_from([0, 5]), sequence=st.lists(steps, min_size=20, max_size=60))
 def test_T03_T10a_T11_T12_T13_the_queue_manager_does_as_the_model(
     kind: str, interval_over: bool, depth: int, threshold: int, sequence: list[tuple[Any, ...]]

@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "property"))
 import extension_grammar as grammar
 from dead_letters import dead, headless
-from examples import generated
+from examples import TIMES, generated
 
-TABLES, MESSAGES, TOGETHER = 72, 1200, 12
+TABLES, MESSAGES, TOGETHER = 36 * TIMES, 1200 * TIMES, 12
 """Tables, messages, and how many tables are held against their share of the messages in one Spark job."""
 
 

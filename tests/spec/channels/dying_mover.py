@@ -1,7 +1,8 @@
-"""A mover that kills itself: `python dying_mover.py CHANNEL N` moves what is on A's transmission queue.
+"""Movers that kill themselves: `python dying_mover.py CHANNEL` moves what is on A's transmission queue, once a line.
 
-It ends with SIGKILL right before its N-th step (a get, a put, a commit, at either end). N = 0: it lives, and prints how
-many steps it took.
+A line N in: a process of its own, forked from this one, which has imported what it needs, ends with SIGKILL right before
+its N-th step (a get, a put, a commit, at either end). N = 0: it lives. A line out: its exit code, and for one that lived
+how many steps it took.
 """
 
 from __future__ import annotations
@@ -23,8 +24,17 @@ STEPS = ("get", "browse", "put", "commit")
 
 
 def main() -> None:
-    """Run until the transmission queue is empty, or dead."""
-    name, last = sys.argv[1], int(sys.argv[2])
+    """Fork a mover for each line."""
+    for line in sys.stdin:
+        pid = os.fork()
+        if not pid:
+            print(move(sys.argv[1], int(line)), end=" ", flush=True)
+            return
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
+def move(name: str, last: int) -> int:
+    """Run until the transmission queue is empty, or dead; how many steps it took."""
     done = 0
 
     def counted(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,7 +64,7 @@ def main() -> None:
     while channel.batch(wait=0):
         pass
     ends.close()
-    print(done)
+    return done
 
 
 if __name__ == "__main__":

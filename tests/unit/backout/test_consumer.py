@@ -16,7 +16,7 @@ from mqops.poison_consumer import GET_OPTIONS, Delivery, Handled, PoisonAwareCon
 from mqwire.headers import split_dlh
 from mqwire.structures import MQDLH
 
-MESSAGES = int(os.environ.get("MQOPS_CONSUMER_MESSAGES", "400"))
+MESSAGES = int(os.environ.get("MQOPS_CONSUMER_MESSAGES", "120"))
 QUEUES = """\
 DEFINE QLOCAL(IN) BOTHRESH(3) BOQNAME(IN.BOQ) MAXDEPTH(100000)
 DEFINE QLOCAL(IN.BOQ) MAXDEPTH(100000)
