@@ -1,14 +1,16 @@
 """The page `estate`: each queue manager with its queues, its runs, the questions that wait, and what is wrong.
 
 All queue managers are asked side by side, and one at a time asks each of them: many readers cost it no more than one,
-and one that does not answer delays nobody (`mqops_airflow.pages.answers`). What the lake has is read for each reader.
+and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The lake is read once a second at most.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -29,7 +31,10 @@ from mqops_airflow.workplace import lake
 
 AUDIT_KEPT = 60.0
 """Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
+LAKE_KEPT = 1.0
+"""Seconds for which what the lake has is shown again."""
 ANSWERS: Answers[Figures] = Answers(5.0)
+_known: dict[tuple[str, str], tuple[float, Any, ManagerNow]] = {}
 
 
 def router(page: Page) -> APIRouter:
@@ -72,7 +77,17 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     said = {name: _told(answer, place, name) for name, answer in found.items()}
     audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
-    return [manager_now(said[name], place, name, broken_triggers=_broken(looked.get(name))) for name in names]
+    return [_now(estate, place, name, said[name], looked.get(name)) for name in names]
+
+
+def _now(estate: EstateFile, place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
+    """As `manager_now`; what readers of the same second see is the same."""
+    key = str(estate.path), name
+    at, of, found = _known.get(key, (0.0, None, None))
+    if found is None or of != (said, looked) or time.monotonic() - at >= LAKE_KEPT:
+        found = manager_now(said, place, name, broken_triggers=_broken(looked))
+        _known[key] = time.monotonic(), (said, looked), found
+    return found
 
 
 def _broken(looked: triggers.Looked | None) -> dict[str, str]:
