@@ -105,7 +105,8 @@ class Browser:
         """What is wrong with the page as it stands: errors of the browser, what is too wide, what axe-core finds."""
         found = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in LEVELS]
         found += [f"too wide: {one}" for one in self.driver.execute_script(WIDER)]
-        self.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe()})
+        if not self.driver.execute_script("return Boolean(window.axe)"):
+            self.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe()})
         for one in self.driver.execute_async_script(AXE.replace("arguments[0]", "arguments[arguments.length - 1]")):
             found.append(f"axe {one['id']}: {json.dumps([node['html'][:200] for node in one['nodes']])}")
         return found

@@ -26,8 +26,8 @@ discarded (DISCARD) or left (IGNORE), first matching rule first.
 A run is **dry** unless its form says otherwise or the schedule started it. Nothing is lost if a task fails or is
 killed: clear it, and it goes on where it stopped. Messages that arrive after *observe* are not touched. A run asks
 for the approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
-approves nothing. While a plan waits for its answer, dry runs and runs on other queues go on; another run that would act
-on the same queue ends in its first task and says who is waited for.
+approves nothing. While a plan waits for its answer, dry runs and runs on other queues go on; another run of this DAG,
+or of `mq_recover`, that would act on the same queue ends in its first task and says who is waited for.
 """
 
 
@@ -110,9 +110,9 @@ A message (same MsgId and body) that was put back {replays} goes to `{quarantine
 
 A run is **dry** unless its form says otherwise or the schedule started it. A run asks for the
 approval of one plan: if the plan was made again since, start a new run. Marking *approve* as success
-approves nothing. While a plan waits for its answer, dry runs and runs on other queues go on; another run that would act
-on the same queue ends in its first task and says who is waited for. The messages of a queue keep their order if all
-of them go back and the queue is empty.
+approves nothing. While a plan waits for its answer, dry runs and runs on other queues go on; another run of this DAG,
+or of `mq_recover`, that would act on the same queue ends in its first task and says who is waited for. The messages of
+a queue keep their order if all of them go back and the queue is empty.
 """
 
 

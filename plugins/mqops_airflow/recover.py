@@ -34,8 +34,8 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
     """Plans what the form asks for: an undo, or `mqops.deciders.recover`.
 
     What Airflow cannot check before the run is queued, because it concerns two fields, is checked here first: nothing
-    is looked at then, and the text names the field. Where another run is at work on the queue, the run ends here. The
-    queue is handed on before it is browsed, so that other runs see this one from then on.
+    is looked at then, and the text names the field. Where a run of any DAG is at work on the queue, the run ends here.
+    The queue is handed on before it is browsed, so that other runs of this DAG see it from then on.
     """
 
     inherits_from_skipmixin = True

@@ -70,10 +70,11 @@ def acting(context: Context) -> dict[str, Any]:
 
 
 def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterable[str]) -> str:
-    """Which unfinished run, of any DAG, acts, or waits to act, on one of these queues, in words; "" if none does.
+    """Which unfinished run acts, or waits to act, on one of these queues, in words; "" if none does.
 
     Two such runs would lose nothing: each moves the messages of its own plan, and counts those that the other one took
-    as gone. But people would be asked twice about the same messages. A dry run waits for nobody.
+    as gone. But people would be asked twice about the same messages. A dry run waits for nobody. A run that is not of a
+    DAG for all queue managers waits for its own DAG only: a form that nobody answers holds no schedule and no trigger.
     """
     from mqops_airflow import answer  # noqa: PLC0415
 
@@ -89,6 +90,8 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
             continue
         found = kept["found"]
         if (kept["dag_id"], kept["run_id"]) == (own.dag_id, own.run_id) or not found.get("acts"):
+            continue
+        if own.dag_id not in {kept["dag_id"], *FOR_ALL}:
             continue
         shared = sorted(wanted & set(found["queue"].split(",")))
         if shared and _unfinished(context, kept["dag_id"], kept["run_id"]):

@@ -72,7 +72,7 @@ def delays(client: AirflowClient, manager: Manager, queue: str, dag_id: str, mes
 
 
 def show(what: str, seconds: list[float]) -> None:
-    p95 = statistics.quantiles(seconds, n=20)[-1]
+    p95 = statistics.quantiles(seconds, n=20, method="inclusive")[-1]
     print(f"{what:40}{len(seconds):5}{statistics.median(seconds):10.2f}{p95:8.2f}{max(seconds):8.2f}", flush=True)
 
 

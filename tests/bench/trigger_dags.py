@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pymqi
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
@@ -13,7 +15,7 @@ with DAG("started_by_message", schedule=None, max_active_runs=100):
 with DAG("started_by_sensor", schedule=None, max_active_runs=100):
     EmptyOperator(task_id="done")
 
-with DAG("sensor", schedule="@continuous", catchup=False, max_active_runs=1):
+with DAG("sensor", schedule="@continuous", start_date=datetime(2026, 1, 1, tzinfo=UTC), max_active_runs=1):
 
     @task.sensor(poke_interval=5, timeout=3600, mode="poke")
     def polls() -> bool:

@@ -17,6 +17,7 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
+from mqops_airflow.pages import triggers
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
 
@@ -196,6 +197,16 @@ def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
     assert "holds</span>" in text
     assert "DEFINE QLOCAL(NONE)" in text
     assert 'data-copies="mqsc"' in text
+    assert "broken</span>" in text
+
+
+def test_triggers_are_those_of_the_last_audit_where_nothing_answers(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "broken</span>" in site("/triggers").text
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_QM1", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
+    monkeypatch.setattr(triggers.ANSWERS, "kept", 0.001)
+    text = site("/triggers").text
+    assert "does not answer: Airflow connection &#39;mq_qm1&#39; is for queue manager ELSE" in text
+    assert " ago is shown." in text
     assert "broken</span>" in text
 
 

@@ -54,13 +54,13 @@ def client(airflow_database: Path, estate_folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(airflow_app._AuthManagerState, "instance", auth)
     asked = TestClient(application())
 
-    def ask(path: str, role: str = "viewer", **query: str) -> Any:
+    def ask(path: str, role: str = "viewer", known: str = "", **query: str) -> Any:
         from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
 
         headers = {}
         if role:
             token = auth.generate_jwt(SimpleAuthManagerUser(username=role, role=role))
-            headers = {"Authorization": f"Bearer {token}"}
+            headers = {"Authorization": f"Bearer {token}"} | ({"If-None-Match": known} if known else {})
         return asked.get(path, params=query, headers=headers)
 
     return ask
@@ -108,7 +108,12 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     lake = estate_folder / "lake"
     letters(manager, "A", "FULL", "FULL", "OTHER")
     run = planned(manager, lake)
+    before = client("/run/live", queue_manager="QM1", run=run.run)
+    assert "Not proved yet" in before.text
+    again = {"queue_manager": "QM1", "run": run.run, "known": before.headers["ETag"]}
+    assert (client("/run/live", **again).status_code, client("/run/live", **again).text) == (304, "")
     act(manager.connection, run)
+    assert "2 moved, 0 discarded, 1 failed" in client("/run/live", **again).text
     prove(manager.connection, run)
     view = run_view(run)
     assert [(one.reason, one.dest_q, one.messages) for one in view.story.failures] == [("MQRC_Q_FULL", "FULL", 1)]

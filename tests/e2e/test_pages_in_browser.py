@@ -27,6 +27,7 @@ def started(browser: Any, dag_id: str) -> str:
 
 def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: Any, browser: Any) -> None:
     manager = site.in_trouble(NAME, 10)
+    manager.mqsc("DEFINE QLOCAL(LATE) TRIGGER INITQ(NOWHERE)\n")
     site.client.wait_for_dag("mq_undo")
     for dag in ("mq_undo", "mq_stop"):
         site.client.unpause(dag)
@@ -63,6 +64,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.click("//form[@data-starts='mq_undo']//p[@class='answer']/a")
     browser.click("//a[text()='The plan']")
     browser.click("//button[@value='Approve']")
+    browser.until(lambda: "Approved by approver" in browser.text())
     browser.click("//a[text()='Watch the run']")
     browser.until(lambda: "it balances" in browser.text())
     assert "approved by approver" in browser.text()
@@ -79,21 +81,38 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.until(lambda: "All runs are stopped" not in browser.text())
 
 
+def test_a_trigger_that_cannot_fire_is_told_and_its_mqsc_copied(site: Any, browser: Any) -> None:
+    """The queue is there since the beginning: the estate page asks about triggers once a minute."""
+    browser.open(f"/mqops/estate?queue_manager={NAME}")
+    browser.until(lambda: "LATE cannot trigger: " in browser.text())
+    browser.open(f"/mqops/triggers?queue_manager={NAME}&queue=LATE")
+    browser.until(lambda: "DEFINE QLOCAL(NOWHERE)" in browser.text())
+    browser.click("//button[@data-copies='mqsc']")
+    browser.until(lambda: browser.find("//*[@id='said']").text in ("Copied.", "Selected: copy it with the keyboard."))
+
+
 def test_every_page_is_sound_narrow_and_wide_light_and_dark(site: Any, browser: Any) -> None:
     """Of the queue manager of the test before: the run that was undone is the first of its DAG."""
     dag_id = f"{NAME.lower()}_dlq_rules"
     runs = site.client.call("GET", f"/dags/{dag_id}/dagRuns", params={"order_by": "run_after"})["dag_runs"]
     run = {"dag_id": dag_id, "run_id": runs[0]["dag_run_id"]}
     faults: dict[str, list[str]] = {}
-    for page, width, dark in product(PAGES, (1400, 390), (False, True)):
-        browser.look(width=width, dark=dark)
-        browser.open(f"/mqops{page.path}?{urlencode({'queue_manager': NAME} if page.in_menu else run)}")
+    pages = {page.name: f"{page.path}?{urlencode({'queue_manager': NAME} if page.in_menu else run)}" for page in PAGES}
+    browser.open(f"/mqops{pages['dead_letters']}")
+    browser.click("//a[text()='Look at its messages']")
+    browser.click("//table//a[contains(@href, '/messages/one')]")
+    browser.until(lambda: "It is masked" in browser.text())
+    pages["message"] = browser.driver.current_url.partition("/mqops")[2]
+    for page, path in pages.items():
+        browser.open(f"/mqops{path}")
         browser.until(lambda: browser.find("//html").get_attribute("data-ready"))
-        name = f"{page.name}_{width}_{'dark' if dark else 'light'}"
-        browser.picture(name)
-        assert "message 0" not in browser.driver.page_source, name
-        if found := browser.faults():
-            faults[name] = found
+        for width, dark in product((1400, 390), (False, True)):
+            browser.look(width=width, dark=dark)
+            name = f"{page}_{width}_{'dark' if dark else 'light'}"
+            browser.picture(name)
+            if found := browser.faults():
+                faults[name] = found
+        assert "message 0" not in browser.driver.page_source, page
     assert not faults
 
 

@@ -107,6 +107,12 @@ def test_a_critical_failure_fails_the_run_and_the_table_says_which_message(site:
     document = summary_of(site, result)  # the report is there although the run failed
     rows = pq.read_table(document["failures"]).to_pylist()
     assert [row["msg_id"] for row in rows if row["expectation"] == "body_not_empty"] == [empty.hex()]
+    page = site.client.page("/mqops/quality?queue_manager=QUALITY").text.replace("<wbr>", "")
+    assert "messages.body_not_empty</th>" in page
+    assert "1 of 6</td>" in page
+    assert f"queue=PAYMENTS.IN&amp;msg_id={empty.hex()}" in page
+    assert "Data Docs of this run" in page
+    assert SECRET.decode() not in page
     for task in TASKS:
         assert SECRET.decode() not in site.log(result, task)
     for path in Path(document["failures"]).parent.rglob("*"):

@@ -190,8 +190,10 @@ def test_T09_dead_and_backed_out_letters_start_their_workflows_and_depth_trigger
     queue_manager.mqsc(f"ALTER QLOCAL({DLQ}) {how}")  # T13
     for each in (dag_id, backout):  # side by side
         until(lambda each=each: runs(site, each), PATIENCE)
-        (run_id,) = runs(site, each)
-        assert run_id.startswith(RUN_ID_PREFIX)
+        run_id = next(iter(runs(site, each)))
+        assert run_id.startswith(
+            RUN_ID_PREFIX
+        )  # FIRST may trigger again when act closes the queue: that run steps aside
         result = site.client.follow(each, run_id)
         assert result.state == "success", site.client.failures(result)
     assert (queue_manager.bodies(DLQ), queue_manager.bodies("IN")) == ([], [b"backed out"])

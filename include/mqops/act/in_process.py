@@ -17,7 +17,7 @@ from mqops.act.core.mover import LaneResult, Mover
 from mqops.act.core.port import Port
 from mqops.act.core.progress import UnitDone
 from mqops.act.lane_tokens import issue_tokens_once, reached_in_ledger, unfinished_lanes
-from mqops.act.mover_port import MoverPort, PortMaker
+from mqops.act.mover_port import MoverPort
 from mqops.act.progress import Progress
 from mqops.act.rate_limiter import RunRateLimiter
 from mqops.act.resume_record import record_resume
@@ -30,6 +30,7 @@ from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
 from mqops.ledger.core.marker import About
+from mqops.ledger.core.seal import Seal
 from mqops.ledger.keys import KeyRing
 from mqops.model import ActSummary
 from mqops.mq.connection import MqConnection, connect, open_session
@@ -40,6 +41,7 @@ ROW_COLUMNS = tuple(name for name in COLUMNS if name in {field.name for field in
 """What acting reads of a plan."""
 PATIENCE = 10
 """Rounds without progress, each with half a second's wait for a lane token, before `rounds` raises `InProgress`."""
+PortMaker: TypeAlias = Callable[[Session, Sequence[str], Seal], Port]
 Visit: TypeAlias = Callable[[Sequence[int], CanaryDecision], list[LaneResult]]
 """Visits lanes once. Parameters: which lanes; what was decided about the canaries before them."""
 
@@ -154,13 +156,7 @@ def act(
         rows = _rows(run, approved_plan)
         about_run = about_plan(approved_plan, about or {})
         lanes = issue_tokens_once(
-            connection,
-            run,
-            approved_plan,
-            lambda: _lengths(rows, approved_plan.pacing),
-            about_run,
-            needs=needs,
-            port=port,
+            connection, run, approved_plan, lambda: _lengths(rows, approved_plan.pacing), about_run, needs=needs
         )
         record_resume(connection, approved_plan, str(about_run.get("finished_by") or ""))
         reached = reached_in_ledger(approved_plan)

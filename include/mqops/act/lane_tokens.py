@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 
 from mqops.act.approved_plan import ApprovedPlan, refuse_other_queue_manager
 from mqops.act.core.issue_tokens import issue_tokens
-from mqops.act.core.port import Port
-from mqops.act.mover_port import MoverPort, PortMaker
+from mqops.act.mover_port import MoverPort
 from mqops.act.sources import check_source
 from mqops.clock import utc_now
 from mqops.errors import OutcomeUnknown
@@ -39,12 +38,11 @@ def issue_tokens_once(
     about: About,
     *,
     needs: Sequence[str] | None = None,
-    port: PortMaker = MoverPort,
 ) -> list[int]:
     """Issue the plan's lane tokens, if that was not done before; the run's lock is held. Returns the rows of each lane.
 
     Parameters: `lengths` counts the rows of each lane, asked only when nothing was issued; `about` who and why; `needs`
-    the queues that must be there to be taken from, the plan's unless they are given; `port` opens them.
+    the queues that must be there to be taken from, the plan's unless they are given.
 
     Raises:
         SettingsError: the connection leads to another queue manager. Nothing was moved.
@@ -59,36 +57,35 @@ def issue_tokens_once(
     check_signer(run, approved_plan.identity, ledger)
     lanes = issued_lanes(run, approved_plan.identity)
     queues = approved_plan.queues if needs is None else needs
-
-    def opened(session: Session) -> Port:
-        """Here a queue that is missing is one error; later each task would fail with it."""
-        for queue in queues:
-            check_source(session, queue)
-        return port(session, queues, ledger.keys)
-
     if lanes is None:
         lanes = list(lengths())
         if not any(lanes):
             return lanes  # nothing to act on: nothing to issue, nothing for the ledger
-        _issue(connection, approved_plan, opened, lanes, about)
+        _issue(connection, approved_plan, queues, lanes, about)
         note_issued(run, approved_plan.identity, lanes, ledger.keys.newest().id)
     else:
         with connect(connection) as session:
-            opened(session)
+            _check_sources(session, queues)
+            MoverPort(
+                session, queues, ledger.keys
+            )  # here a missing queue is one error, later each task would fail with it
     return lanes
 
 
+def _check_sources(session: Session, queues: Sequence[str]) -> None:
+    for queue in queues:
+        check_source(session, queue)
+
+
 def _issue(
-    connection: MqConnection,
-    approved_plan: ApprovedPlan,
-    opened: Callable[[Session], Port],
-    lanes: Sequence[int],
-    about: About,
+    connection: MqConnection, approved_plan: ApprovedPlan, queues: Sequence[str], lanes: Sequence[int], about: About
 ) -> None:
+    seal = KeyRing(approved_plan.folder.lake_folder)
     for last_try in (False, True):
         try:
             with connect(connection) as session:
-                issue_tokens(opened(session), approved_plan.identity, lanes, about=about, now=utc_now)
+                _check_sources(session, queues)
+                issue_tokens(MoverPort(session, queues, seal), approved_plan.identity, lanes, about=about, now=utc_now)
             return
         except OutcomeUnknown:
             if last_try:

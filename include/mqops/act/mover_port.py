@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
-from typing import TypeAlias
 
 from mqops.act.core.lanes import Row, Target
-from mqops.act.core.port import Port, Taken
+from mqops.act.core.port import Taken
 from mqops.act.report_sender import send_expiration_report
 from mqops.actions import Action
 from mqops.decide.core.protected import is_protected
@@ -198,10 +197,6 @@ class MoverPort:
     def backout(self) -> None:
         """See `Port`."""
         self._session.backout()
-
-
-PortMaker: TypeAlias = Callable[[Session, Sequence[str], Seal], Port]
-"""Makes the port of a session for the queues that a plan takes from."""
 
 
 def _taken(got: RawMessage) -> Taken:

@@ -275,8 +275,8 @@ def act(
     from mqops.lake.files import read_json  # noqa: PLC0415
 
     copies = Action.COPY in PlanSummary.from_json(read_json(run.plan_json)).actions
-    port = CopyPort if copies else MoverPort
-    return act(connection, run, unit_size=unit_size, approved=approved, about=about, port=port)
+    port, needs = (CopyPort, ()) if copies else (MoverPort, None)  # a copy takes from no queue
+    return act(connection, run, unit_size=unit_size, approved=approved, about=about, port=port, needs=needs)
 
 
 RECOVER = Decider(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -32,6 +33,8 @@ SHOWN_RUNS = 5
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""
+COPIES = frozenset({"undo", "load"})
+"""Workflows whose snapshots are copies of what was on queues before."""
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
 T = TypeVar("T")
@@ -131,7 +134,8 @@ def _queue(one: QueueFigures, scans: Mapping[str, Any], today: Mapping[str, Sequ
 
 def _of_last_day(runs: Iterable[RunLine]) -> list[RunLine]:
     since = (datetime.fromisoformat(utc_now()) - DAY).isoformat()
-    return [run for run in runs if run.at >= since and run.messages][:MOST_OF_A_DAY]
+    own = (run for run in runs if run.at >= since and run.messages and run.workflow not in COPIES)
+    return list(islice(own, MOST_OF_A_DAY))
 
 
 def _today(folder: Path, runs: Sequence[RunLine]) -> dict[str, list[int]]:

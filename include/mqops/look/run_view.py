@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
 
-from mqops.errors import LakeError
-from mqops.lake.files import read_json
+from mqops.act.progress import read_live_progress
+from mqops.clock import utc_now
+from mqops.errors import LakeError, MqopsError
+from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder
+from mqops.lake.stop import NAME as STOP
+from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunState
 from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import list_runs
@@ -59,6 +67,68 @@ def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LakeError(f"A file of run {run.run} is not what mqops wrote: {error!r}") from error
+
+
+def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
+    """As `run_view`, which is made again only where a file that it tells of has changed; progress is always read.
+
+    If it took seconds to make, it is shown `REST` times as long though the ledger grows: many readers of a large run
+    cost no more than one.
+    """
+    key = (run, limit, after)
+    state = _state(run)
+    made = _made.get(key)
+    if made is None or (made.state != state and time.monotonic() - made.at >= made.rest):
+        began = time.monotonic()
+        try:
+            view = run_view(run, limit=limit, after=after)
+        except MqopsError:
+            if made is None or _state(run) == state:
+                raise
+            view = made.view  # a file was written meanwhile: it is read again the next time
+        took = time.monotonic() - began
+        made = _Made(state, view, began + took, REST * took if took > SLOW else 0.0)
+        if len(_made) >= MOST_KEPT:
+            _made.clear()
+        _made[key] = made
+    progress = read_live_progress(run)
+    return replace(made.view, story=replace(made.view.story, progress=progress))
+
+
+REST, SLOW = 10, 0.2
+"""How many times as long as it took a view is shown, where it took more than so many seconds."""
+MOST_KEPT = 100
+
+
+class _Made(NamedTuple):
+    """A view. Parameters: `state` of the files that it was made of; `at` (monotonic) and `rest` in seconds."""
+
+    state: frozenset[tuple[str, int, int]]
+    view: RunView
+    at: float
+    rest: float
+
+
+_made: dict[tuple[RunFolder, int, int], _Made] = {}
+
+
+def _state(run: RunFolder) -> frozenset[tuple[str, int, int]]:
+    """The files that a view tells of: name, when it was written, bytes. The progress is not one of them."""
+    ledger = LedgerFile(run.lake_folder, utc_now).path
+    found = {(path.name, *_written(path)) for path in (ledger, run.lake_folder / STOP, run.path.parent)}
+    with lake_errors(run.path), os.scandir(run.path) as entries:
+        for one in entries:
+            if one.name.endswith(".json") and one.name != run.progress_json.name:
+                found.add((one.name, *_written(Path(one.path))))
+    return frozenset(found)
+
+
+def _written(path: Path) -> tuple[int, int]:
+    try:
+        state = path.stat()
+    except OSError:
+        return 0, 0
+    return state.st_mtime_ns, state.st_size
 
 
 def _undos(run: RunFolder) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -100,13 +101,20 @@ def _rows_with(folder: Path, columns: Collection[str], msg_id: str) -> Iterator[
     """The rows of Parquet files whose MsgId begins so. Raises `LakeError`."""
     digits = 2 * MQ_MSG_ID_LENGTH
     low, high = (bytes.fromhex(msg_id[:digits].ljust(digits, end)) for end in "0f")
-    (there,) = bounds(folder, "msg_id")
+    there = _least_and_greatest(folder, folder.stat().st_mtime_ns if folder.is_dir() else 0)
     if there is not None and not (there[0] <= high and low <= there[1]):
         return  # the footers say so: no column is read
     for batch in read_parquet(folder, list(columns)):
         ids = batch.column("msg_id")
         chosen = pc.and_(pc.greater_equal(ids, pa.scalar(low, ids.type)), pc.less_equal(ids, pa.scalar(high, ids.type)))
         yield from batch.filter(chosen).to_pylist()
+
+
+@lru_cache(maxsize=4096)
+def _least_and_greatest(folder: Path, _changed: int) -> tuple[bytes, bytes] | None:
+    """The MsgIds between which those of a snapshot or plan lie. Its files never change. Raises `LakeError`."""
+    (there,) = bounds(folder, "msg_id")
+    return there
 
 
 def _planned(run: RunFolder, sighting: Sighting) -> Sighting:

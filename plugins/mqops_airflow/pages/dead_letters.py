@@ -12,7 +12,7 @@ from mqops.look.message import of_estate
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
 from mqops.printable import printable
 from mqops_airflow.pages import charts
-from mqops_airflow.pages.render import render
+from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
@@ -33,12 +33,11 @@ def router(page: Page) -> APIRouter:
         found = None if chosen is None else _found(who, name, chosen)
         section = who.estate.estate.queue_managers[name].dlq_rules
         dag_id = f"{dag_prefix(name)}_dlq_rules" if section else ""
-        return render(
+        return render_page(
             request,
-            page.name,
-            page=page,
-            who=who,
-            queue_manager=name,
+            page,
+            who,
+            name,
             queue=queue,
             records=records,
             found=found,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -20,7 +19,7 @@ from mqops.look.estate_now import ManagerNow, manager_now
 from mqops.look.figures import Figures, figures, last_figures
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
-from mqops_airflow.pages.render import render
+from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
@@ -52,11 +51,18 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
     managers = _managers(who.estate, names)
     managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
-    values: dict[str, Any] = {"page": page, "who": who, "queue_manager": queue_manager, "managers": managers}
     waiting = [(one.name, run.run) for one in managers for run in one.waiting]
-    values["until"] = answer_until(who, waiting)
-    values["may_stop"] = who.may_start(STOP)
-    return render(request, template, every=int(ANSWERS.kept), **values)
+    return render_page(
+        request,
+        page,
+        who,
+        queue_manager,
+        template=template,
+        every=int(ANSWERS.kept),
+        managers=managers,
+        until=answer_until(who, waiting),
+        may_stop=who.may_start(STOP),
+    )
 
 
 def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from mqops.look.expiry_forecast import Forecast, forecast, next_time
 from mqops_airflow.pages import charts
-from mqops_airflow.pages.render import render
+from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
@@ -34,12 +34,11 @@ def router(page: Page) -> APIRouter:
         now = datetime.now(UTC)
         limit = next_time(now, at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
         found = forecast(lake(who.estate), name, now=now, limit=limit)
-        return render(
+        return render_page(
             request,
-            page.name,
-            page=page,
-            who=who,
-            queue_manager=name,
+            page,
+            who,
+            name,
             found=found,
             limit=f"{limit:%H:%M}",
             total=sum(one.before for one in found.queues),

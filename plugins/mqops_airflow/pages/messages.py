@@ -20,7 +20,7 @@ from mqops.look.message import show_recorded
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.rules.keyword import ValueKind
-from mqops_airflow.pages.render import render
+from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
@@ -64,13 +64,12 @@ def router(page: Page) -> APIRouter:
                 forbidden = str(error)
             except (RulesError, SettingsError, ValueError) as error:
                 problem = str(error)
-        return render(
+        return render_page(
             request,
-            page.name,
+            page,
+            who,
+            name,
             status=403 if forbidden else 200,
-            page=page,
-            who=who,
-            queue_manager=name,
             runs=runs,
             run=chosen,
             asked=asked,
@@ -101,12 +100,12 @@ def router(page: Page) -> APIRouter:
             )
         except SettingsError as error:
             raise HTTPException(404, str(error)) from error
-        return render(
+        return render_page(
             request,
-            "message",
-            page=page,
-            who=who,
-            queue_manager=name,
+            page,
+            who,
+            name,
+            template="message",
             run=run,
             story=story,
             refusal=_refusal(who, name),

@@ -14,13 +14,13 @@ from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
-from mqops.look.run_story import run_story
+from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
-from mqops_airflow.pages.render import render
-from mqops_airflow.pages.run import KIND
-from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.run import KIND, MESSAGES
+from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import APPROVE, Asked, asked_run, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, Asked, asked_by, tasks_of
 from mqops_airflow.plan_text import subject
 from mqops_airflow.reach import connection_for
 
@@ -44,26 +44,18 @@ ANSWERS: Answers[Seen] = Answers(5.0)
 
 def router(page: Page) -> APIRouter:
     """The route of the page."""
-    routes, sees = APIRouter(), reader(page.right)
+    routes, of = APIRouter(), asked_by(page.right)
 
     @routes.get(page.path)
-    def whole(
-        request: Request,
-        *,
-        queue_manager: str = "",
-        run: str = "",
-        dag_id: str = "",
-        run_id: str = "",
-        who: Reader = sees,
-    ) -> HTMLResponse:
-        asked = asked_run(who, queue_manager=queue_manager, run=run, dag_id=dag_id, run_id=run_id)
+    def whole(request: Request, found: tuple[Reader, Asked] = of) -> HTMLResponse:
+        who, asked = found
         name = asked.run.queue_manager
-        values: dict[str, Any] = {"page": page, "who": who, "queue_manager": name, "asked": asked}
         if not asked.run.plan_json.exists():
-            return render(request, "plan_none", **values)
+            return render_page(request, page, who, name, template="plan_none", asked=asked)
         view = plan_view(asked.run)
         seen = _look(who, view)
-        values |= {
+        values: dict[str, Any] = {
+            "asked": asked,
             "view": view,
             "plan": view.plan,
             "kinds": KIND,
@@ -72,19 +64,20 @@ def router(page: Page) -> APIRouter:
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen, "since_then": _news(view, seen.looked)}
-        return render(request, "plan", **values, **_answer(who, asked))
+        return render_page(request, page, who, name, **values, **_answer(who, asked))
 
     @routes.get(f"{page.path}/answer")
-    def answer(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
-        asked = asked_run(who, queue_manager=queue_manager, run=run, dag_id="", run_id="")
-        return render(request, "plan_answer", page=page, who=who, asked=asked, **_answer(who, asked))
+    def answer(request: Request, found: tuple[Reader, Asked] = of) -> HTMLResponse:
+        who, asked = found
+        name = asked.run.queue_manager
+        return render_page(request, page, who, name, template="plan_answer", asked=asked, **_answer(who, asked))
 
     return routes
 
 
 def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     """Who is asked, or what was answered. `settled`: nothing of it changes any more."""
-    tasks, story = tasks_of(asked), run_story(asked.run, limit=1)
+    tasks, story = tasks_of(asked), latest_view(asked.run, limit=MESSAGES).story
     task = tasks.get(APPROVE)
     return {
         "story": story,

@@ -9,7 +9,7 @@ from mqops.quality.failed_messages import failed_messages
 from mqops.quality.summary import QualitySummary
 from mqops.quality.trend import dag_run, quality_runs, trends
 from mqops_airflow import data_docs
-from mqops_airflow.pages.render import render
+from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
@@ -30,12 +30,11 @@ def router(page: Page) -> APIRouter:
         if run and chosen is None:
             raise HTTPException(404, "None of the newest quality runs has this key.")
         failures, all_failures = failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0)
-        return render(
+        return render_page(
             request,
-            page.name,
-            page=page,
-            who=who,
-            queue_manager=name,
+            page,
+            who,
+            name,
             runs=runs,
             run=run,
             chosen=chosen,

@@ -21,7 +21,8 @@ from markupsafe import Markup
 from mqops.counted import counted
 from mqops.printable import printable
 from mqops_airflow.pages import charts
-from mqops_airflow.pages.table import PAGES
+from mqops_airflow.pages.security import Reader
+from mqops_airflow.pages.table import PAGES, Page
 from mqops_airflow.pages.views import airflow_path
 
 FOLDER = Path(__file__).parent
@@ -40,6 +41,24 @@ def render(request: Request, template: str, *, status: int = 200, **values: Any)
     if status == 200 and request.headers.get("if-none-match") == state:  # a live part of which nothing is new
         return HTMLResponse(status_code=304, headers={"ETag": state})
     return HTMLResponse(text, status_code=status, headers={"ETag": state})
+
+
+def render_page(
+    request: Request,
+    page: Page,
+    who: Reader,
+    queue_manager: str,
+    *,
+    template: str = "",
+    status: int = 200,
+    **values: Any,
+) -> HTMLResponse:
+    """A page of the table, or a part of it.
+
+    Parameters: `queue_manager` that it is about, "" for all; `template` where it is not that of the page's name.
+    """
+    named = {"page": page, "who": who, "queue_manager": queue_manager}
+    return render(request, template or page.name, status=status, **named, **values)
 
 
 def number(value: int | None) -> str:

@@ -11,7 +11,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
 from mqops.look.runs import list_runs
 from mqops.rules import Parsed, Table, parse
-from mqops_airflow.pages.render import render
+from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
@@ -27,12 +27,11 @@ def router(page: Page) -> APIRouter:
         text, source, problem = _text(who, name)
         parsed = parse(text, source=source) if source and not problem else None
         used = rules_in_use(lake(who.estate), name, parsed.table) if parsed and parsed.table else None
-        return render(
+        return render_page(
             request,
-            page.name,
-            page=page,
-            who=who,
-            queue_manager=name,
+            page,
+            who,
+            name,
             old=old,
             problem=problem,
             parsed=parsed,

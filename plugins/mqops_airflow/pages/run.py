@@ -13,13 +13,13 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from mqops.look.core.run_state import MEANING, RunState
-from mqops.look.run_view import RunView, run_view
+from mqops.look.run_view import RunView, latest_view
 from mqops.model import RuleBalance
 from mqops_airflow.pages.charts import FATES, stacked
-from mqops_airflow.pages.render import render
-from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import Asked, asked_run, tasks_of
+from mqops_airflow.pages.which_run import Asked, asked_by, tasks_of
 
 STOP, UNDO = "mq_stop", "mq_undo"
 MESSAGES = 50
@@ -37,33 +37,29 @@ KIND = {
 
 def router(page: Page) -> APIRouter:
     """The routes of the page: whole, and its live parts."""
-    routes, sees = APIRouter(), reader(page.right)
+    routes, asked_for = APIRouter(), asked_by(page.right)
 
-    def shown(template: str, request: Request, who: Reader, asked: Asked, after: int = -1) -> HTMLResponse:
-        view = run_view(asked.run, limit=MESSAGES, after=after)
+    def shown(template: str, request: Request, who: Reader, asked: Asked, after: int) -> HTMLResponse:
+        view = latest_view(asked.run, limit=MESSAGES, after=after)
         query = {"queue_manager": asked.run.queue_manager, "run": asked.run.run}
-        values: dict[str, Any] = {"page": page, "who": who, "queue_manager": asked.run.queue_manager, "query": query}
-        values |= {"asked": asked, "view": view, "story": view.story, "line": view.story.line, "kinds": KIND}
+        values: dict[str, Any] = {
+            "query": query,
+            "asked": asked,
+            "view": view,
+            "story": view.story,
+            "line": view.story.line,
+            "kinds": KIND,
+        }
         tasks = tasks_of(asked)
         over = view.over and all(task.state in ENDED for task in tasks.values())
         values |= {"meaning": MEANING[view.story.line.state], "tasks": tasks, "after": after, "over": over}
         values |= {"chart": _chart(view.rules), "may": _may(who, view), "moving": _moving(view)}
-        return render(request, template, **values)
+        return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
 
     def of(part: str, template: str) -> None:
         @routes.get(page.path + part)
-        def one(
-            request: Request,
-            *,
-            queue_manager: str = "",
-            run: str = "",
-            dag_id: str = "",
-            run_id: str = "",
-            after: int = -1,
-            who: Reader = sees,
-        ) -> HTMLResponse:
-            asked = asked_run(who, queue_manager=queue_manager, run=run, dag_id=dag_id, run_id=run_id)
-            return shown(template, request, who, asked, after)
+        def one(request: Request, after: int = -1, found: tuple[Reader, Asked] = asked_for) -> HTMLResponse:
+            return shown(template, request, *found, after)
 
     of("", "run")
     of("/live", "run_live")

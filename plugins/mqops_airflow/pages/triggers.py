@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops_airflow.pages.answers import WAIT, Answer, Answers
-from mqops_airflow.pages.render import render
+from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.reach import connection_for
@@ -51,7 +51,7 @@ def router(page: Page) -> APIRouter:
         queues = found.audit.queues if found.audit else ()
         chosen = next((one for one in queues if one.queue == queue), None)
         values: dict[str, Any] = {"queue": queue, "found": found, "age": time.time() - found.at, "chosen": chosen}
-        return render(request, page.name, page=page, who=who, queue_manager=name, **values)
+        return render_page(request, page, who, name, **values)
 
     return routes
 

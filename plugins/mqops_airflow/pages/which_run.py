@@ -10,16 +10,18 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
-from fastapi import HTTPException
+from fastapi import Depends, HTTPException
 from sqlalchemy import select
 
 from mqops.errors import MqopsError, SettingsError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
-from mqops_airflow.pages.security import Reader
+from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.table import Right
 from mqops_airflow.run_folder import folders, run_key
 from mqops_airflow.workplace import lake
 
@@ -47,6 +49,19 @@ class Task:
     ended: datetime | None
     tries: int
     until: datetime | None = None
+
+
+def asked_by(right: Right) -> Any:
+    """The dependency of a route about a run: the reader and the run that the query names. Raises as `asked_run`."""
+
+    sees = reader(right)
+
+    def found(
+        queue_manager: str = "", run: str = "", dag_id: str = "", run_id: str = "", who: Reader = sees
+    ) -> tuple[Reader, Asked]:
+        return who, asked_run(who, queue_manager=queue_manager, run=run, dag_id=dag_id, run_id=run_id)
+
+    return Depends(found)
 
 
 def asked_run(who: Reader, *, queue_manager: str, run: str, dag_id: str, run_id: str) -> Asked:

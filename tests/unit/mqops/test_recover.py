@@ -10,12 +10,20 @@ from mixed_messages import ALL_CONTEXT, alike, mixed, whole
 from mq_support import DLQ, Manager, dead_letter, reveal_estate
 from pymqi import CMQC
 
-from mqops.act.in_process import act
+from mqops.act.approved_plan import plan_rows, read_approved_plan
+from mqops.act.core.port import CannotTake
+from mqops.act.in_process import act, make_row
+from mqops.clock import utc
 from mqops.deciders.run import plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import PlanChanged
 from mqops.lake.run import find_run
+from mqops.ledger.keys import KeyRing
+from mqops.mq.connection import connect
+from mqops.mq.inquire import queue_attribute
+from mqops.observe.originals import Originals
 from mqops.undo.in_process import act_undo
+from mqops.undo.undo_port import UndoPort
 
 QUEUES = (
     "".join(f"DEFINE QLOCAL({name})\n" for name in ("IN", "OUT", "MQOPS.QUARANTINE", "APP.A"))
@@ -83,6 +91,21 @@ def test_each_copy_that_is_taken_away_has_an_original_of_its_own(manager, run, l
         _got(connection, "IN", b"one")
     act_undo(manager.connection, folder, approved=plan.digest)
     assert (manager.depth("IN"), manager.depth("OUT")) == (2, 1)
+
+
+def test_an_undo_of_a_copy_lets_go_of_the_originals_queue_that_it_cannot_look_at(manager, run, lake):
+    manager.put("IN", [({}, b"one")])
+    done = run("message", "copy", "IN", "--all", "--to", "OUT")
+    request = UndoRequest(connection=manager.connection, lake=lake, undoes=find_run(lake, key=done["run"]))
+    folder, _plan = plan_run(UNDO, request)
+    (row,) = plan_rows(folder, read_approved_plan(folder))
+    manager.mqsc("ALTER QLOCAL(IN) GET(DISABLED)")
+    with connect(manager.connection) as session, Originals(folder.snapshot) as originals:
+        port = UndoPort(session, (), KeyRing(folder.lake_folder), original=originals, now=utc)
+        with pytest.raises(CannotTake):
+            port.take(make_row(0, row._asdict() | {"duplicate_id": False}), careful=False)
+        assert queue_attribute(session, "IN", CMQC.MQIA_OPEN_INPUT_COUNT) == 0
+        assert manager.depth("OUT") == 1
 
 
 def test_a_copy_only_browses_and_no_other_workflow_carries_it_out(manager, run, lake):

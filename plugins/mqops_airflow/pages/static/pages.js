@@ -134,9 +134,10 @@
     own.remove();
   });
 
+  // Whether the person selects text in an element, or holds a button or link of it down.
   const selects = (element) => {
     const chosen = window.getSelection();
-    return !chosen.isCollapsed && element.contains(chosen.anchorNode);
+    return element.matches(":active") || (!chosen.isCollapsed && element.contains(chosen.anchorNode));
   };
   const same = (element, old) => [...element.querySelectorAll(old.tagName)].find((one) =>
     ["id", "href", "aria-label"].every((name) => one.getAttribute(name) === old.getAttribute(name)));
