@@ -1,8 +1,8 @@
 """Movers that kill themselves: `python dying_mover.py CHANNEL` moves what is on A's transmission queue, once a line.
 
-A line N in: a process of its own, forked from this one, which has imported what it needs, ends with SIGKILL right before
-its N-th step (a get, a put, a commit, at either end). N = 0: it lives. A line out: its exit code, and for one that lived
-how many steps it took.
+A line N in: a process of its own, forked from this one, which has imported what it needs. It ends with SIGKILL right
+before its N-th step (a get, a put, a commit, at either end). N = 0: it lives. A line out: its exit code, before it for
+one that lived how many steps it took.
 """
 
 from __future__ import annotations
