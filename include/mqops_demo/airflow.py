@@ -47,8 +47,9 @@ def connections(place: AirflowHome) -> dict[str, dict[str, Any]]:
 NEXT = """\
 What next:
   1. `make demo` puts an incident on the queues of QM1: 2,000 dead letters and more.
-  2. Log in as operator at {address}/dags/qm1_dlq_rules and press Trigger: a dry run shows what would be done.
-  3. Trigger it again without "Dry run". The plan waits: log in as approver at {address}/required_actions.
+  2. Log in as operator at {address} and open "MQ estate" in the menu: what is wrong, and where.
+  3. Open {address}/dags/qm1_dlq_rules and press Trigger: a dry run shows what would be done.
+  4. Trigger it again without "Dry run". The plan waits: log in as approver at {address}/required_actions.
   `make down` ends Airflow, Spark and the queue managers. Messages stay. `make up` sets include/mqsc/ again."""
 FOR_ALL = ("mq_recover", "mq_refresh_expiry", "mq_stop", "mq_trigger_explain", "mq_undo")
 

@@ -14,11 +14,12 @@ from mqops_demo.airflow_home import AirflowHome
 FILLED = ("SYSTEM.DEAD.LETTER.QUEUE", "PAYMENTS.IN.BOQ", "DESK.BOQ", "CARDS.OFFERS")
 DAGS = {
     "qm1_dlq_rules": "the dead-letter queue, by its rules table. Begin here",
-    "qm1_backout_reprocess": "the backout queues",
+    "qm1_backout_reprocess": "the backout queues. It also runs by schedule, and needs no approval for few messages",
     "qm1_expiry_scan": "the messages that have expired",
     "qm1_snapshot_quality": "what is wrong with which message. It fails, as it should: its checks find the incident",
 }
 HOW = """\
+"MQ estate" in Airflow's menu shows what is wrong; each run and its plan have pages there.
 A run is a dry run unless you take the tick out of "Dry run": then it waits until user approver answers under
 "Required Actions".
 mq_undo puts back what a run moved. mq_stop is the kill switch."""

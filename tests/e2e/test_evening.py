@@ -1,5 +1,6 @@
 """An evening on call, in real Airflow: expiries, poison, a full dead-letter queue, a replay whose canary is not read,
-an approval that nobody gives, an undo, and a message moved by hand. At the end the ledger accounts for each message."""
+an approval that nobody gives, an undo, and a message found and moved by hand. At the end the ledger accounts for each
+message."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from mq_support import DLQ, Manager, dead_letter, until
 from pymqi import CMQC
 
 from mqops.cli import main
+from mqops.poison_consumer import PoisonAwareConsumer
 from mqops_demo.airflow_client import RunResult
 
 QUEUES = (DLQ, "BACK.AGAIN", "APP", "APP.BOQ", "NEW.NAME", "REALLY.DEAD.QUEUE")
@@ -23,14 +25,14 @@ def depths(manager: Manager) -> Counter[str]:
     return Counter({queue: manager.depth(queue) for queue in QUEUES})
 
 
-def backed_out(manager: Manager, queue: str, times: int) -> None:
-    """An application gets the first message of a queue, and backs out, again and again."""
-    with manager.connected() as connection:
-        handle = pymqi.Queue(connection, queue, CMQC.MQOO_INPUT_SHARED)
-        for _ in range(times):
-            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
-            connection.backout()
-        handle.close()
+def requeued(manager: Manager, queue: str) -> list[str]:
+    """What the guard of an application that cannot process a message does with it."""
+
+    def cannot(_delivery: object) -> None:
+        raise ValueError("this message cannot be processed")
+
+    with manager.connected() as connection, PoisonAwareConsumer(connection, queue) as consumer:
+        return [one.what for one in consumer.run(cannot)]
 
 
 def run_of_all(site: Any, dag_id: str, **form: Any) -> RunResult:
@@ -60,13 +62,13 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
     (short,) = manager.put(DLQ, [dead_letter("LEAVE.IT", secret, Expiry=100)])
     assert mqops("message", "replay", DLQ, "--all", "-m", "EVENING", "--dry-run")["plan"]["rows"] == 4
     (poison,) = manager.put("APP", [({}, secret)])
-    backed_out(manager, "APP", 3)
+    assert requeued(manager, "APP") == ["redelivered", "requeued"]
     manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(4)")
     with pytest.raises(pymqi.MQMIError) as full:
         manager.put(DLQ, [dead_letter("BACK.AGAIN", b"one too many")])
     assert full.value.reason == CMQC.MQRC_Q_FULL
     everything = [*to_replay, short, poison]
-    assert depths(manager) == Counter({DLQ: 4, "APP": 1})
+    assert depths(manager) == Counter({DLQ: 4, "APP.BOQ": 1})
 
     timed_out = site.run("EVENING", dry_run=False)  # nobody answers within ten seconds
     assert timed_out.tasks["act"] == "skipped"
@@ -78,18 +80,18 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
     found = site.summary(canary)
     assert (found["balanced"], found["moved"]) == (True, 1)
     assert found["canaries"][0]["why"]
-    assert depths(manager) == Counter({DLQ: 2, "BACK.AGAIN": 1, "APP": 1})
+    assert depths(manager) == Counter({DLQ: 2, "BACK.AGAIN": 1, "APP.BOQ": 1})
 
     undone = run_of_all(site, "mq_undo", run=canary.run_id)
     assert (site.summary(undone)["balanced"], site.summary(undone)["moved"]) == (True, 1)
-    assert depths(manager) == Counter({DLQ: 3, "APP": 1})
+    assert depths(manager) == Counter({DLQ: 3, "APP.BOQ": 1})
 
-    listed = mqops("message", "find", "APP", "-m", "EVENING", "--where", "BACKOUT(>2)")["messages"]
+    listed = mqops("message", "find", "APP.BOQ", "-m", "EVENING")["messages"]
     assert [one["msg_id"] for one in listed] == [poison.hex()]
-    move = {"action": "move", "queue": "APP", "message_ids": [poison.hex()], "destination": "APP.BOQ"}
+    move = {"action": "move", "queue": "APP.BOQ", "message_ids": [poison.hex()], "destination": "NEW.NAME"}
     moved = run_of_all(site, "mq_recover", **move)
     assert (moved.state, site.summary(moved)["moved"]) == ("success", 1)
-    assert depths(manager) == Counter({DLQ: 3, "APP.BOQ": 1})
+    assert depths(manager) == Counter({DLQ: 3, "NEW.NAME": 1})
 
     told = {one: mqops("ledger", "show", one.hex()) for one in everything}
     assert {one["became"] for one in told[short]["seen"]} == {"expired"}

@@ -183,7 +183,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         plan={name: plan[name] for name in _OF_THE_PLAN if name in plan},
         approval=asked,
         dag={name: str(handed_on[name]) for name in ("dag_id", "run_id") if name in handed_on},
-        people=_people(plan, markers),
+        people=_people(str(handed_on.get("found", {}).get("requested_by", "")), plan, markers),
         recorded=_recorded(sums),
         stops=tuple(f"{what} is stopped {found}" for what, found in stops.items() if found),
         summary=read_json(run.summary_json) if run.summary_json.exists() else {},
@@ -213,9 +213,9 @@ def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
     return tuple(Failure(*what, messages=number) for what, number in found.most_common())
 
 
-def _people(plan: Mapping[str, Any], markers: Sequence[Marker]) -> dict[str, str]:
-    """Who asked, approved and finished: what the ledger has, else the plan."""
-    about: About = {"requested_by": plan.get("requested_by", "")}
+def _people(asked_by: str, plan: Mapping[str, Any], markers: Sequence[Marker]) -> dict[str, str]:
+    """Who asked, approved and finished: what the ledger has, else the plan, else the run's first task."""
+    about: About = {"requested_by": plan.get("requested_by", "") or asked_by}
     for marker in markers:
         if marker.kind in {"issued", "resumed"}:
             about = {**about, **marker.about}
