@@ -15,10 +15,13 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.look.core.run_state import RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
 from mqops.prove.prove import prove
 from mqops.rules import parse
+from mqops_airflow.pages.run import told_state
+from mqops_airflow.pages.which_run import Task
 from mqops_airflow.run_folder import run_key
 
 HOSTILE = "<script>alert(1)</script>"
@@ -102,6 +105,16 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert "1 new group, 0 groups gone" in page.text
     assert "secret" not in page.text
     assert "xxxxxx xx 9" in page.text
+
+
+@pytest.mark.parametrize("state", ["incomplete", "observed", "planned"])
+def test_a_run_that_has_just_begun_is_at_work(state):
+    """Its files are those of a run that ended too early."""
+    running = {"observe": Task(name="observe", state="running", began=None, ended=None, tries=1)}
+    assert told_state(RunState(state), running)[0] == "at work"
+    ended = {"observe": Task(name="observe", state="failed", began=None, ended=None, tries=1)}
+    assert told_state(RunState(state), ended)[0] == state
+    assert told_state(RunState.BEGUN, running)[0] == "begun"
 
 
 def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estate_folder, client):

@@ -5,7 +5,7 @@ Two parts of it are live: what has happened, and what can be done. Both are aske
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -19,13 +19,17 @@ from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import Asked, asked_by, tasks_of
+from mqops_airflow.pages.which_run import Asked, Task, asked_by, tasks_of
 
 STOP, UNDO = "mq_stop", "mq_undo"
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 """States that a task of Airflow does not leave by itself."""
+WORKING = ("scheduled", "queued", "running", "restarting", "up_for_retry")
+"""States of a task that Airflow is at work on."""
+EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)
+"""States of a run whose first tasks have not all ended, or that stays as it is."""
 KIND = {
     **dict.fromkeys((RunState.DONE, RunState.APPROVED), "good"),
     **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED), "bad"),
@@ -52,7 +56,8 @@ def router(page: Page) -> APIRouter:
         }
         tasks = tasks_of(asked)
         over = view.over and all(task.state in ENDED for task in tasks.values())
-        values |= {"meaning": MEANING[view.story.line.state], "tasks": tasks, "after": after, "over": over}
+        state, meaning = told_state(view.story.line.state, tasks)
+        values |= {"state": state, "meaning": meaning, "tasks": tasks, "after": after, "over": over}
         values |= {"chart": _chart(view.rules), "may": _may(who, view), "moving": _moving(view)}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
 
@@ -65,6 +70,15 @@ def router(page: Page) -> APIRouter:
     of("/live", "run_live")
     of("/actions", "run_actions")
     return routes
+
+
+def told_state(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str]:
+    """The state of a run and what it means. By its files a run that has just begun is like one that ended too early:
+    Airflow knows better."""
+    working = [one.name for one in tasks.values() if one.state in WORKING]
+    if state in EARLY and working:
+        return "at work", f"in Airflow the task {working[-1]} is on its way: nothing was moved"
+    return state.value, MEANING[state]
 
 
 def _moving(view: RunView) -> bool:
