@@ -18,10 +18,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 if TYPE_CHECKING:
     from mq_support import Manager
 
-TOGETHER = ("tests/e2e/", "tests/spark/", "tests/dags/")
-"""Folders whose tests share what is slow to start, Airflow or Java: one worker of pytest-xdist runs a whole folder."""
+TOGETHER = (
+    ("tests/e2e/test_dlq_workflow.py", "tests/e2e/test_evening.py"),
+    ("tests/e2e/test_spark_connect.py",),  # has no Airflow
+    ("tests/e2e/",),
+    ("tests/spark/",),
+    ("tests/dags/",),
+)
+"""Tests that share what is slow to start, Airflow or Java: one worker of pytest-xdist runs all that begin so. The
+end-to-end tests are halved, each half with an Airflow of its own: they wait much, and one worker would end last."""
 
-LONGEST_FIRST = (*TOGETHER, "tests/crash/", "tests/unit/mqops/", "tests/property/", "tests/spec/")
+LONGEST_FIRST = ("tests/e2e/", "tests/spark/", "tests/dags/", "tests/crash/", "tests/unit/mqops/", "tests/property/", "tests/spec/")
 """Folders in the order in which their tests are run, the others behind them: no worker ends alone with slow ones."""
 
 
@@ -58,13 +65,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `--dist loadfile`: a file is one piece of work, and a folder of `TOGETHER` is one."""
+    """With `--dist loadfile`: a file is one piece of work, and what stands together in `TOGETHER` is one."""
     from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415
 
     class ByFolderOrFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            folder = next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
-            return folder or super()._split_scope(nodeid)
+            piece = next((one for one in TOGETHER if nodeid.startswith(one)), None)
+            return piece[0] if piece else super()._split_scope(nodeid)
 
     return ByFolderOrFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
