@@ -28,7 +28,15 @@ TOGETHER = (
 """Tests that share what is slow to start, Airflow or Java: one worker of pytest-xdist runs all that begin so. The
 end-to-end tests are halved, each half with an Airflow of its own: they wait much, and one worker would end last."""
 
-LONGEST_FIRST = ("tests/e2e/", "tests/spark/", "tests/dags/", "tests/crash/", "tests/unit/mqops/", "tests/property/", "tests/spec/")
+LONGEST_FIRST = (
+    "tests/e2e/",
+    "tests/spark/",
+    "tests/dags/",
+    "tests/crash/",
+    "tests/unit/mqops/",
+    "tests/property/",
+    "tests/spec/",
+)
 """Folders in the order in which their tests are run, the others behind them: no worker ends alone with slow ones."""
 
 
