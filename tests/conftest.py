@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from mq_support import Manager
 
 TOGETHER = (
-    ("tests/e2e/test_dlq_workflow.py", "tests/e2e/test_evening.py"),
-    ("tests/e2e/test_spark_connect.py",),  # has no Airflow
-    ("tests/e2e/",),
-    ("tests/spark/",),
-    ("tests/dags/",),
+    "tests/e2e/test_spark_connect.py",  # has no Airflow
+    "tests/e2e/",
+    "tests/spark/",
+    "tests/dags/",
 )
-"""Tests that share what is slow to start, Airflow or Java: one worker of pytest-xdist runs all that begin so. The
-end-to-end tests are halved, each half with an Airflow of its own: they wait much, and one worker would end last."""
+"""Tests that share what is slow to start, Airflow or Java: one worker of pytest-xdist runs all that begin so."""
 
 LONGEST_FIRST = (
     "tests/e2e/",
@@ -79,7 +77,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByFolderOrFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             piece = next((one for one in TOGETHER if nodeid.startswith(one)), None)
-            return piece[0] if piece else super()._split_scope(nodeid)
+            return piece or super()._split_scope(nodeid)
 
     return ByFolderOrFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
