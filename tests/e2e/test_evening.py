@@ -11,7 +11,7 @@ from typing import Any
 import pymqi
 import pytest
 from click.testing import CliRunner
-from mq_support import DLQ, Manager, dead_letter, until
+from mq_support import DLQ, Manager, dead_letter, let_expire, until
 from pymqi import CMQC
 
 from mqops.cli import main
@@ -70,6 +70,7 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
     everything = [*to_replay, short, poison]
     assert depths(manager) == Counter({DLQ: 4, "APP.BOQ": 1})
 
+    let_expire(100)
     timed_out = site.run("EVENING", dry_run=False)  # nobody answers within ten seconds
     assert timed_out.tasks["act"] == "skipped"
     assert site.summary(timed_out)["moved"] == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,12 @@ _PLANNED = ("row", "queue", "msg_id", "msg_key", "action", "rule_line")
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A snapshot. Attributes: `queues` that it has whole; `seen` the messages that were asked for."""
+    """A snapshot. Attributes: `at` its begin and `ended` its end: what it has not went before that; `queues` that it
+    has whole; `seen` the messages that were asked for."""
 
     run: RunFolder
     at: datetime
+    ended: datetime
     queues: frozenset[str]
     seen: dict[str, Sighting]
 
@@ -59,7 +61,7 @@ def seen_in_snapshots(
         if (look.run.run, key) in dealt_with:
             continue
         sighting = _planned(look.run, look.seen[key])
-        missed = [(later.at, later.run.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
+        missed = [(later.ended, later.run.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
         if found := _absent_at(look.run, key, msg_id):
             missed.append((found, look.run.run))
         yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
@@ -81,7 +83,8 @@ def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
             queues = frozenset()
             planned = _rows_with(run.plan, _PLANNED, msg_id) if run.plan.is_dir() else ()
             seen = [_sighting(run, at, row) for row in planned]
-        yield _Look(run, at, queues, {one.msg_key: one for one in seen})
+        ended = max(at, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+        yield _Look(run, at, ended, queues, {one.msg_key: one for one in seen})
 
 
 def _sighting(run: RunFolder, at: datetime, row: Mapping[str, Any]) -> Sighting:

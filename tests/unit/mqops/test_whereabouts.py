@@ -71,6 +71,19 @@ def test_times_that_spark_wrote_without_a_zone_are_utc(manager, lake, mqops):
     assert before["seen"][0]["ends_at"] > before["seen"][0]["seen_at"]
 
 
+def test_what_expires_while_a_later_snapshot_is_taken_has_expired(manager, lake, mqops):
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", b"1", Expiry=20)])
+    planned(manager, lake, text=TABLE)
+    let_expire(20)
+    later, _plan = planned(manager, lake, text=TABLE)
+    observed = json.loads(later.observe_json.read_text())
+    (seen,) = known(mqops, msg_id)["seen"]
+    observed["observed_at"] = seen["seen_at"].replace("Z", ".999999Z")  # it began while the message was there
+    later.observe_json.write_text(json.dumps(observed))
+    (seen,) = known(mqops, msg_id)["seen"]
+    assert (seen["became"], seen["missed_by"]) == ("expired", later.run)
+
+
 def test_law3_a_message_that_somebody_else_consumed_is_gone_at_the_proof(manager, lake, mqops):
     first, second, third = manager.put(
         DLQ, [dead_letter("A", b"1"), dead_letter("B", b"2"), dead_letter("B", b"3", Persistence=0)]
