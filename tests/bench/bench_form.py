@@ -7,7 +7,6 @@ Spark's Python workers start, does not count.
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import sys
@@ -19,10 +18,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from bench_redrive import folder
-from mq_support import DLQ, Manager, create, dead_letter
+from mq_support import DLQ, create, dead_letter
 
 from mqops_demo import airflow_home
-from mqops_demo.airflow import NO_PORT
+from mqops_demo.airflow import connections
 from mqops_demo.airflow_client import AirflowClient
 from mqops_demo.airflow_processes import start, stop
 
@@ -32,16 +31,6 @@ POLL = 0.25
 DAG = "qm1_dlq_rules"
 ESTATE = "lake: lake\nqueue_managers:\n  QM1: {connection: mq_qm1, spark: spark_warm, dlq_rules: {rules: dlq.rules}}\n"
 RULES = "REASON(MQRC_Q_FULL) ACTION(RETRY)\nACTION(FWD) FWDQ(OTHERS) HEADER(YES)\n"
-
-
-def connections(client: AirflowClient, manager: Manager) -> None:
-    """Airflow's connections to the queue manager and to Spark's server."""
-    extra = json.dumps({"queue_manager": "QM1", "home": str(manager.home)})
-    client.set_connection("mq_qm1", conn_type="mq", port=NO_PORT, extra=extra)
-    server = client.home.spark_connect
-    extra = json.dumps({"session_id": server["session_id"]})
-    fields = {"conn_type": "spark_connect", "host": "127.0.0.1", "password": server["token"]}
-    client.set_connection("spark_warm", port=server["port"], extra=extra, **fields)
 
 
 def asked(client: AirflowClient) -> dict[str, float]:
@@ -77,7 +66,8 @@ def main() -> None:
             start(home)
             client = AirflowClient(home)
             client.wait_until_healthy()
-            connections(client, manager)
+            for conn_id, fields in connections(home).items():
+                client.set_connection(conn_id, **fields)
             client.wait_for_dag(DAG)
             client.unpause(DAG)
             print(f"load of the machine: {os.getloadavg()[0]:.1f}")

@@ -67,7 +67,7 @@ def copied(
 
 
 def _at_rows(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
-    """Spark's types (times without zone, which are UTC) become those of `SNAPSHOT`."""
+    """Spark's types become those of `SNAPSHOT`."""
     columns = [
         pa.array(rows, field.type) if field.name == "position" else batch.column(field.name).cast(field.type)
         for field in SNAPSHOT
