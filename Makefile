@@ -76,6 +76,7 @@ full: crash
 	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest --timeout 14400 tests/crash/test_mqlite_load.py
 	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest --timeout 14400 \
 		tests/property/test_message_fuzz.py tests/property/test_parser_fuzz.py
+	@$(ENV) MQOPS_TRIGGER_EXAMPLES=500 python -m pytest --timeout 14400 tests/property/test_trigger_explain.py
 	@$(ENV) MQOPS_RULES_PAIRS=100000 MQOPS_EXAMPLES=20 python -m pytest --timeout 14400 \
 		tests/property/test_rules_language.py tests/property/test_trigger_model.py tests/property/test_mqwire_structures.py \
 		tests/property/test_mqwire_malformed.py tests/spark/test_rules_agree.py tests/spark/test_extensions_agree.py

@@ -12,7 +12,7 @@ from mqops_airflow.documentation import backout_reprocess_page
 from mqops_airflow.notify import deadline
 from mqops_airflow.pipeline import MOST_RUNS, TEMPLATES, plan_and_act
 from mqops_airflow.retry import default_args
-from mqops_airflow.workplace import estate_file, schedule_of
+from mqops_airflow.workplace import asked_for, estate_file, schedule_of
 
 _FILE = estate_file()
 WORKFLOW = "backout_reprocess"
@@ -56,7 +56,6 @@ def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: s
 
 _ESTATE = _FILE.estate
 for _name, _settings in _ESTATE.queue_managers.items():
-    if _settings.backout_reprocess:
-        globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(
-            _name, _settings, _settings.backout_reprocess, _ESTATE.spark_connection(_name)
-        )
+    _dag_id = f"{dag_prefix(_name)}_{WORKFLOW}"
+    if _settings.backout_reprocess and asked_for(_dag_id):
+        globals()[_dag_id] = build(_name, _settings, _settings.backout_reprocess, _ESTATE.spark_connection(_name))

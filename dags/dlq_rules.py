@@ -12,7 +12,7 @@ from mqops_airflow.documentation import dlq_rules_page
 from mqops_airflow.notify import deadline
 from mqops_airflow.pipeline import MOST_RUNS, TEMPLATES, plan_and_act
 from mqops_airflow.retry import default_args
-from mqops_airflow.workplace import estate_file, schedule_of
+from mqops_airflow.workplace import asked_for, estate_file, schedule_of
 
 _FILE = estate_file()
 WORKFLOW = "dlq_rules"
@@ -56,7 +56,6 @@ def build(name: str, settings: QueueManager, section: DlqRules, spark: str) -> D
 
 _ESTATE = _FILE.estate
 for _name, _settings in _ESTATE.queue_managers.items():
-    if _settings.dlq_rules:
-        globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(
-            _name, _settings, _settings.dlq_rules, _ESTATE.spark_connection(_name)
-        )
+    _dag_id = f"{dag_prefix(_name)}_{WORKFLOW}"
+    if _settings.dlq_rules and asked_for(_dag_id):
+        globals()[_dag_id] = build(_name, _settings, _settings.dlq_rules, _ESTATE.spark_connection(_name))

@@ -12,7 +12,7 @@ from mqops_airflow.expiry import ExpiryCheckOperator, ExpiryReportOperator, Refr
 from mqops_airflow.pipeline import TEMPLATES, checked
 from mqops_airflow.retry import default_args
 from mqops_airflow.spark import MqSparkSubmitOperator
-from mqops_airflow.workplace import estate_file, schedule_of, spark_job
+from mqops_airflow.workplace import asked_for, estate_file, schedule_of, spark_job
 
 WORKFLOW = "expiry_scan"
 
@@ -69,8 +69,7 @@ def build_refresh(names: list[str]) -> DAG:
 
 _ESTATE = estate_file().estate
 for _name, _settings in _ESTATE.queue_managers.items():
-    if _settings.expiry_scan:
-        globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(
-            _name, _settings, _settings.expiry_scan, _ESTATE.spark_connection(_name)
-        )
+    _dag_id = f"{dag_prefix(_name)}_{WORKFLOW}"
+    if _settings.expiry_scan and asked_for(_dag_id):
+        globals()[_dag_id] = build(_name, _settings, _settings.expiry_scan, _ESTATE.spark_connection(_name))
 mq_refresh_expiry = build_refresh(sorted(_ESTATE.queue_managers))

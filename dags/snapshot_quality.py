@@ -12,7 +12,7 @@ from mqops_airflow.documentation import snapshot_quality_page
 from mqops_airflow.pipeline import TEMPLATES, checked, observe_task
 from mqops_airflow.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
 from mqops_airflow.retry import default_args
-from mqops_airflow.workplace import estate_file, schedule_of, spark_job
+from mqops_airflow.workplace import asked_for, estate_file, schedule_of, spark_job
 
 _FILE = estate_file()
 WORKFLOW = "snapshot_quality"
@@ -62,7 +62,6 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: st
 
 _ESTATE = _FILE.estate
 for _name, _settings in _ESTATE.queue_managers.items():
-    if _settings.snapshot_quality:
-        globals()[f"{dag_prefix(_name)}_{WORKFLOW}"] = build(
-            _name, _settings, _settings.snapshot_quality, _ESTATE.spark_connection(_name)
-        )
+    _dag_id = f"{dag_prefix(_name)}_{WORKFLOW}"
+    if _settings.snapshot_quality and asked_for(_dag_id):
+        globals()[_dag_id] = build(_name, _settings, _settings.snapshot_quality, _ESTATE.spark_connection(_name))

@@ -167,12 +167,12 @@ def reveal_estate(folder: Path, *users: str, name: str = "QM1") -> str:
     return str(path)
 
 
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    """Wait for what other processes do; that it never comes fails the test."""
+def until(condition: Callable[[], object], seconds: float = 60, *, pause: float = 0.01) -> None:
+    """Wait for what other processes do, asking each `pause` seconds; that it never comes fails the test."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to it"
-        time.sleep(0.01)
+        time.sleep(pause)
 
 
 def let_expire(tenths: int) -> None:

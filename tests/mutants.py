@@ -95,10 +95,13 @@ ROOMS = {
         ("mqops/prove/*",),
         (
             *_of_operations("balance", "earlier_runs", "forged_ledger", "ledger_keys", "outcomes", "proof_refuses"),
-            *_of_operations("records_gone", "set_aside", "stop", "transmitted", "undo"),
+            *_of_operations("records_gone", "set_aside", "stop", "transmitted", "undo", "untold", "whereabouts"),
         ),
     ),
-    "undo": Room(("mqops/undo/*",), _of_operations("cli_undo", "proof_refuses", "undo", "undo_sources")),
+    "undo": Room(
+        ("mqops/undo/*",),
+        _of_operations("cli_care", "cli_undo", "least_authority", "proof_refuses", "undo", "undo_sources"),
+    ),
     "permission": Room(
         tuple(f"mqops_airflow/{name}.py" for name in ("answer", "four_eyes", "permission", "policy")),
         ("dags/test_permission.py", "dags/test_policy.py"),

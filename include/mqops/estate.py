@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -490,6 +491,13 @@ def load(path: str | Path) -> EstateFile:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"estate file {path} cannot be read: {error}") from error
+    return _loaded(path, text)
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: Path, text: str) -> EstateFile:
+    """The same text is parsed once: each answer of a page asks for the estate, which nothing changes. Raises
+    `SettingsError`."""
     estate, document = parse(text, source=str(path))
     if estate is None:
         raise SettingsError(*map(str, document.problems))

@@ -171,11 +171,13 @@ class QueueObserved:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObserveSummary:
     """What a snapshot holds. `files` are the snapshot's files and their sizes in bytes, all of them on disk; `whole`
-    whether it has every message of its queues."""
+    whether it has every message of its queues; `ended_at` when the last message had been browsed, at the latest. A
+    file of before has no `ended_at`."""
 
     run: str
     queue_manager: str
     observed_at: str
+    ended_at: str
     messages: int
     bytes: int
     queues: tuple[QueueObserved, ...] = ()

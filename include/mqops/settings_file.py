@@ -102,12 +102,13 @@ def read(text: str, *, source: str) -> Document:
     """
     document = Document(source=source)
     try:
-        node = yaml.compose(text, Loader=_Loader)
+        loader = _Loader(text)
+        node = loader.get_single_node()
         if node is None:
             return document
         walk(node, (), document)
         if not document.problems:
-            document.value = yaml.load(text, Loader=_Loader)  # noqa: S506 - it is a SafeLoader
+            document.value = loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(filter(None, (error.context, error.problem)))

@@ -27,12 +27,17 @@ def estate_of(place: AirflowHome) -> Estate:
     return load(Path(place.settings.get("MQOPS_ESTATE", ROOT / "include" / "estate.yaml"))).estate
 
 
+def spark_fields(place: AirflowHome) -> dict[str, Any]:
+    """The fields of an Airflow connection to the Spark Connect server."""
+    server = place.spark_connect
+    session = json.dumps({"session_id": server["session_id"]})
+    return {**SPARK_CONNECT, "port": server["port"], "password": server["token"], "extra": session}
+
+
 def connections(place: AirflowHome) -> dict[str, dict[str, Any]]:
     """Airflow connection id → fields: the Spark Connect server, and the embedded queue managers of the estate."""
     estate = estate_of(place)
-    server = place.spark_connect
-    session = json.dumps({"session_id": server["session_id"]})
-    spark = {**SPARK_CONNECT, "port": server["port"], "password": server["token"], "extra": session}
+    spark = spark_fields(place)
     found: dict[str, dict[str, Any]] = {}
     for name, queue_manager in estate.queue_managers.items():
         found[estate.spark_connection(name)] = spark

@@ -11,7 +11,7 @@ from mqops import undo
 from mqops.actions import ACTED
 from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
-from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight
+from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
 from mqops.printable import printable
 from mqops.rules.lines import rule_texts
 from mqops_airflow.four_eyes import requester
@@ -101,12 +101,9 @@ def problems(found: Preflight | None) -> str:
 
 def warnings(found: Preflight | None) -> str:
     """A line for all destinations of which the same is said."""
-    same: dict[tuple[str, str], list[str]] = {}
-    for one in found.findings if found else ():
-        if one.severity == "warning":
-            same.setdefault((one.what, one.remedy), []).append(one.destination)
+    same = same_said(one for one in (found.findings if found else ()) if one.severity == "warning")
     lines = []
-    for (what, remedy), destinations in list(same.items())[:MOST_SHOWN]:
+    for (_severity, what, remedy), destinations in list(same.items())[:MOST_SHOWN]:
         named = ", ".join(map(code, destinations[:NAMED])) + (", …" if len(destinations) > NAMED else "")
         number = counted(len(destinations), "destination", spec=",")
         lines.append(f"- warning: {number}: {code(what)}: {named}" + (f". {code(remedy)}" if remedy else ""))

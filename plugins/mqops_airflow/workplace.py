@@ -6,6 +6,8 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
+from airflow.sdk import get_parsing_context
+
 from mqops.estate import EstateFile, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,6 +30,12 @@ def estate_file() -> EstateFile:
 def spark_job(name: str) -> str:
     """Path of a Spark entry point."""
     return str(ROOT / "spark_jobs" / f"{name}.py")
+
+
+def asked_for(dag_id: str) -> bool:
+    """Whether the DAG is made: by the DAG processor each one, by a task only its own ("Optimizing DAG parsing delays
+    during execution" of Airflow's manual). A large estate does not make each task start more slowly."""
+    return get_parsing_context().dag_id in (None, dag_id)
 
 
 def schedule_of(schedule: str | timedelta | None) -> str | timedelta | None:

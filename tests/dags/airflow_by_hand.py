@@ -52,7 +52,8 @@ class AirflowByHand:
         os.environ[name] = value
 
     def task(self, dag: str, run: str, task: str, form: dict[str, Any]) -> str:
-        command("tasks", "test", dag, task, run, "--task-params", json.dumps(form))
+        # Named, the bundle is only read: else all DAGs are written to the database again for each task.
+        command("tasks", "test", "--bundle-name", "dags-folder", dag, task, run, "--task-params", json.dumps(form))
         state: str = self.call("anybody", "GET", f"/dags/{dag}/dagRuns/{run}/taskInstances/{task}", None)["state"]
         return state
 

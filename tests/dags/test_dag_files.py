@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DAG, Param
+from airflow.sdk.definitions.context import _AIRFLOW_PARSING_CONTEXT_DAG_ID
 from airflow.sdk.exceptions import ParamValidationError
 
 from mqops_airflow import params
@@ -42,6 +43,13 @@ queue_managers:
   IDLE:
     connection: mq_idle
 """
+
+
+def test_a_task_makes_its_own_dag_only(dag_file: Any, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (estate_folder / "estate.yaml").write_text(FULL)
+    assert set(dags_of(dag_file("dlq_rules"))) == {"qm1_dlq_rules", "mvs-1_dlq_rules"}
+    monkeypatch.setenv(_AIRFLOW_PARSING_CONTEXT_DAG_ID, "mvs-1_dlq_rules")  # as Airflow's task runner does
+    assert set(dags_of(dag_file("dlq_rules"))) == {"mvs-1_dlq_rules"}
 
 
 def test_there_are_dag_files() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -10,11 +12,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pymqi
 import pytest
-from mq_support import DLQ, create, dead_letter
+from mq_support import DLQ, Manager, create, dead_letter
+from pymqi import CMQC
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
+from mqops.lake.run import RunFolder
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqops_airflow.pages import triggers
@@ -47,11 +54,14 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     home.mkdir()
     (base / "t.rules").write_text(RULES)
     section = {"connection": "mq_qm1", "reveal": ["viewer"], "dlq_rules": {"rules": "t.rules"}}
-    (base / "estate.yaml").write_text(json.dumps({"lake": str(lake), "queue_managers": {"QM1": section}}))
+    managers = {"QM1": section, "QM2": {"connection": "mq_qm2"}}
+    (base / "estate.yaml").write_text(json.dumps({"lake": str(lake), "queue_managers": managers}))
     patch.setenv("MQLITE_HOME", str(home))
     patch.setenv("MQOPS_ESTATE", str(base / "estate.yaml"))
     patch.setenv("MQOPS_LAKE", str(lake))
-    patch.setenv("AIRFLOW_CONN_MQ_QM1", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "QM1"}}))
+    for name in managers:
+        patch.setenv(f"AIRFLOW_CONN_MQ_{name}", json.dumps({"conn_type": "mq", "extra": {"queue_manager": name}}))
+    create(home, "QM2", mqsc="DEFINE QLOCAL(POISONED)\n")
     patch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "mqops_airflow.roles.RolesAuthManager")
     patch.setenv(
         "AIRFLOW__API_AUTH__JWT_SECRET",
@@ -62,14 +72,20 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
         mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) PUT(DISABLED)\nDEFINE QLOCAL(TRIGGERED) TRIGGER INITQ(NONE)\n",
     )
     usr = folder("usr", {"note": MARKUP, "country": "DE"})
+    dry = None
     hostile = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(usr).pack() + MARKUP.encode()
     manager.put(DLQ, [dead_letter("FULL", b"IBAN DE89"), dead_letter("PAY.IN", b"moved"), ({"Expiry": 36000}, b"soon")])
-    for text in ("DESTQ(FULL) ACTION(RETRY)\n", RULES):
+    for text in (RULES, "DESTQ(FULL) ACTION(RETRY)\n", RULES):
         request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
         run, plan = plan_run(DEAD_LETTERS, request)
+        if not dry:
+            dry = prove(manager.connection, run)  # as the last task of a dry run
+            continue
         carry_out(DEAD_LETTERS, request, run, plan)
         names = {"inner": ("MQHRF2", 546, 1208), "PutApplName": MARKUP[:28], "UserIdentifier": "<b>u</b>"}
         manager.put(DLQ, [dead_letter("<img src=x>", hostile, dest_q_mgr="<b>QM</b>", **names)])
+    assert dry
+    assert dry.planned == 3
     from airflow import settings  # noqa: PLC0415
     from airflow.api_fastapi.app import create_auth_manager, get_auth_manager  # noqa: PLC0415
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
@@ -81,6 +97,8 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     RevokedToken.__table__.create(settings.engine, checkfirst=True)  # what a check of a login reads
     create_auth_manager()
     _quality(lake, run.run)
+    figures = {"queues": [{"name": "TRIGGERED", "depth": 3, "max_depth": 5}], "dead_letter_queue": DLQ, "others": 1}
+    (lake / "QM1" / "last_seen.json").write_text(json.dumps({"seen_at": "2026-01-02T03:04:05+00:00", **figures}))
     client = TestClient(application(), raise_server_exceptions=False)
 
     def get(address: str, role: str = "viewer", name: str = "") -> Any:
@@ -103,7 +121,8 @@ def _quality(lake: Path, run: str) -> None:
     check = CheckResult(
         suite="s",
         expectation="e",
-        expect="in",
+        expect="column_values_to_be_in_set",
+        why="nobody knows",
         columns=("format",),
         severity="critical",
         met=False,
@@ -164,10 +183,14 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
         "DESTQ wants PAY*, the message has FULL",
         "MQRC_PUT_INHIBITED",
         "xxxx xx99",
+        "By its MQDLH, where it was to go, and why it is here: queue <",
     ):
         assert part in shown, part
     assert "DE89" not in shown
+    assert "acted" not in shown
     assert "--reveal" in shown
+    moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
+    assert "<td>moved </td>" in site(moved.split('"')[0]).text
     refused = site(link, "operator").text
     assert "operator may not see the payload of messages of QM1: `reveal` of QM1" in unescape(refused)
     assert "--reveal</pre>" not in refused
@@ -214,10 +237,31 @@ def test_rules_show_lint_hits_and_what_versions_differ_in(site: Any) -> None:
     text = site("/rules").text
     assert "DESTQ(FULL) ACTION(RETRY) RETRY(2)" in text
     assert "the table of now" in text
+    assert '<p class="name">t.rules: 0 errors' in text  # not where it lies on this machine
+    assert "Hits are those of 2 runs that acted; dry runs do not count." in text
     digest = text.split("old=")[1].split("#")[0]
     diff = site(f"/rules?old={digest}").text
     assert "FWD to A (line 2)" in diff
     assert site("/rules?old=nothing").status_code == 404
+
+
+def test_the_estate_tells_of_poison_that_comes_back_and_who_has_a_queue_open(site: Any) -> None:
+    manager = Manager("QM2", Path(os.environ["MQLITE_HOME"]))
+    manager.put("POISONED", [({}, b"x")])
+    with manager.connected() as queue_manager:
+        handle = pymqi.Queue(queue_manager, "POISONED", CMQC.MQOO_INPUT_SHARED)
+        for _ in range(3):
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+            queue_manager.backout()
+        lake = Path(os.environ["MQOPS_LAKE"])
+        observe(manager.connection, RunFolder.at(lake, "QM2", "poison"), ["POISONED"])
+        while "POISONED</th>" not in (text := site("/estate?queue_manager=QM2").text.replace("<wbr>", "")):
+            pass  # a page waits itself for answers
+        handle.close()
+    assert "Poison on POISONED: 1 message came back up to 3 times, and BOTHRESH is 0" in text
+    opened_by = re.search(r"<td><div>(.*?) reads</div></td>", text.split("POISONED</th>")[1].split("</tr>")[0])
+    assert opened_by
+    assert " of " in opened_by[1]  # the program, and its user
 
 
 def test_expiry_tells_what_ends_before_a_time(site: Any) -> None:
@@ -225,6 +269,8 @@ def test_expiry_tells_what_ends_before_a_time(site: Any) -> None:
     assert DLQ in text
     assert "before 08:00" in text
     later = (datetime.now(UTC) + timedelta(hours=3)).strftime("%H:%M")
+    assert "no run has recorded 1 queue that had messages at" in text
+    assert '<span class="name">TRIGGERED</span> (3 messages).' in text
     assert "<strong>1</strong> message expires before" in site(f"/expiry?before={later}").text
     assert site("/expiry?before=x").status_code == 422
 
@@ -232,6 +278,7 @@ def test_expiry_tells_what_ends_before_a_time(site: Any) -> None:
 def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:
     text = site("/quality").text
     assert "not met</span>" in text
+    assert '<span class="name">format</span>: values to be in set<div class="quiet">nobody knows</div>' in text
     assert "1 of 3" in text
     assert f"msg_id={'00' * 24}" in text
     assert "<script>alert" not in text

@@ -15,6 +15,7 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.run_state import RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
@@ -90,6 +91,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     letters(manager, "A")
     first = planned(manager, lake)
     letters(manager, "A", "FULL", "FULL")
+    stop(first.lake_folder, Stop(by="carol", at="2026-11-21T12:00:00Z"))
     view = plan_view(planned(manager, lake))
     assert view.last is not None
     assert view.last.run == first.run
@@ -103,8 +105,17 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert "room for 1 of 2 messages" in page.text
     assert "no room" in page.text
     assert "1 new group, 0 groups gone" in page.text
+    assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
     assert "secret" not in page.text
     assert "xxxxxx xx 9" in page.text
+    assert "A@QM1, FULL@QM1: no program has it open for input" in page.text  # once, not once a destination
+    question = {"dag_id": DAG, "run_id": "r", "digest": "d", "text": "t"}
+    made = RunFolder(lake / "QM1" / "runs" / view.line.run)
+    write_json(made.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    lift(made.lake_folder)
+    waits = client("/run", queue_manager="QM1", run=view.line.run).text
+    assert "<span>Messages of the plan: nothing was moved</span>" in waits
+    assert waits.count("<td>still on its queue</td>") == 4
 
 
 @pytest.mark.parametrize("state", ["incomplete", "observed", "planned"])
@@ -126,7 +137,9 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     again = {"queue_manager": "QM1", "run": run.run, "known": before.headers["ETag"]}
     assert (client("/run/live", **again).status_code, client("/run/live", **again).text) == (304, "")
     act(manager.connection, run)
-    assert "2 moved, 0 discarded, 1 failed" in client("/run/live", **again).text
+    acted = client("/run/live", **again).text
+    assert "2 moved, 0 discarded, 1 failed" in acted
+    assert "nothing was moved" not in acted
     prove(manager.connection, run)
     view = run_view(run)
     assert [(one.reason, one.dest_q, one.messages) for one in view.story.failures] == [("MQRC_Q_FULL", "FULL", 1)]
@@ -137,7 +150,7 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     page = client("/run", "operator", queue_manager="QM1", run=run.run)
     assert page.status_code == 200, page.text
     assert "4 planned = 2 moved + 0 discarded + 2 left + 0 gone" in page.text
-    assert "MQRC_Q_FULL" in page.text
+    assert '<td>left: its try failed</td><td class="text">MQRC_Q_FULL</td>' in page.text
     assert "<svg" in page.text
     assert "Undo this run" in page.text
     assert "Undo this run" not in client("/run", "viewer", queue_manager="QM1", run=run.run).text

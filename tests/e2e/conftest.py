@@ -15,7 +15,7 @@ from browser_support import Browser, chromium
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_demo import airflow_home
-from mqops_demo.airflow import NO_PORT
+from mqops_demo.airflow import NO_PORT, spark_fields
 from mqops_demo.airflow_client import AirflowClient, RunResult
 from mqops_demo.airflow_home import AirflowHome
 from mqops_demo.airflow_processes import start, stop
@@ -115,10 +115,7 @@ class Site:
 
     def use_warm_spark(self, conn_id: str) -> None:
         """Point an Airflow connection to the Spark Connect server; until then spark-submit starts Java for each job."""
-        server = self.client.home.spark_connect
-        fields = {"conn_type": "spark_connect", "host": "127.0.0.1", "password": server["token"]}
-        extra = json.dumps({"session_id": server["session_id"]})
-        self.client.set_connection(conn_id, port=server["port"], extra=extra, **fields)
+        self.client.set_connection(conn_id, **spark_fields(self.client.home))
 
     def use_spark_submit(self, conn_id: str) -> None:
         """Point an Airflow connection to Spark in a process that each job starts."""

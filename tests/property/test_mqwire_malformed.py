@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from examples import TIMES
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from property.examples import TIMES
 
 from mqwire import mqi, pcf
 from mqwire.errors import CutShort, WireError

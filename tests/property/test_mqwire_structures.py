@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from examples import TIMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from property.examples import TIMES
 
 from mqwire import mqi
 from mqwire.ccsid import UTF16, codec_for, decode, encode

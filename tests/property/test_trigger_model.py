@@ -13,10 +13,10 @@ from typing import Any
 
 import pymqi
 import pytest
+from examples import TIMES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mqlite_support import Application, home, make, refused, run_mqsc
-from property.examples import TIMES
 from pymqi import CMQC
 
 __all__ = ["home"]

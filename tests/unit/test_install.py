@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -124,3 +125,10 @@ def test_ending_what_was_never_set_up_is_no_error(tmp_path: Path) -> None:
     done = subprocess.run(["make", "-f", makefile, "down"], cwd=tmp_path, text=True, capture_output=True, check=True)
     assert "Airflow: was not running" in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_the_class_archive_says_first_that_it_takes_time():
+    """Without Java it takes none."""
+    command = [sys.executable, "-m", "mqops_demo.spark_archive"]
+    done = subprocess.run(command, env={**os.environ, "JAVA_HOME": "/nowhere"}, text=True, capture_output=True)
+    assert "/build/spark.jsa: being made, once, so that Spark jobs start faster; it takes about a minute" in done.stdout

@@ -71,9 +71,6 @@ def get(connection: Connection, opened: OpenObject, request: GetRequest) -> GetR
     seen = connection.store.changes if waiting else 0
     while True:
         connection.check_quiescing(options & c.MQGMO_FAIL_IF_QUIESCING)
-        refresh(connection, opened)
-        if opened.local["GET"] == c.MQQA_GET_INHIBITED or opened.definition.get("GET") == c.MQQA_GET_INHIBITED:
-            raise Failure(c.MQRC_GET_INHIBITED, opened.name)
         found = attempt(connection, opened, request)
         if found is not None:
             return found
@@ -153,10 +150,18 @@ def check_mark(connection: Connection, options: int) -> None:
 def attempt(connection: Connection, opened: OpenObject, request: GetRequest) -> GetResult | None:
     """One look at the queue; None where it has no message that fits."""
     if request.options & BROWSES:
+        check_gets(connection, opened)
         return browsing.browse(connection, opened, request)
     if request.options & c.MQGMO_MSG_UNDER_CURSOR:
         return take_under_cursor(connection, opened, request)
     return take(connection, opened, request)
+
+
+def check_gets(connection: Connection, opened: OpenObject) -> None:
+    """The attributes as they are now. Raises Failure (MQRC_GET_INHIBITED, MQRC_Q_DELETED, MQRC_OBJECT_CHANGED)."""
+    refresh(connection, opened)
+    if opened.local["GET"] == c.MQQA_GET_INHIBITED or opened.definition.get("GET") == c.MQQA_GET_INHIBITED:
+        raise Failure(c.MQRC_GET_INHIBITED, opened.name)
 
 
 def take(connection: Connection, opened: OpenObject, request: GetRequest) -> GetResult | None:
@@ -174,6 +179,7 @@ def take_under_cursor(connection: Connection, opened: OpenObject, request: GetRe
     """MQGMO_MSG_UNDER_CURSOR: the message that the browse cursor is on, if it is still there (E10)."""
     there = browsing.under_cursor(connection, opened)
     if there is None:
+        check_gets(connection, opened)
         return None
     text = sql.HELD_MESSAGE if opened.cursor.locked == there.seq else sql.NEXT + sql.BY_SEQ
     row, got = attempt_take(connection, opened, request, text, [opened.queue, there.seq])
@@ -196,6 +202,7 @@ def attempt_take(
     store, got, taken, confirmed, syncpoint = connection.store, None, False, None, False
     store.begin()
     try:
+        check_gets(connection, opened)  # here, because by itself it would be a transaction of its own
         row = store.row(FoundMessage, text, values)
         if row is not None and row.expires > time.time() * 10:
             syncpoint = syncpoint_of(connection, request.options, row.persistent)

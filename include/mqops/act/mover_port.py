@@ -156,17 +156,15 @@ class MoverPort:
         return _taken(got) if got else None
 
     def _search(self, row: Row) -> Taken | None:
-        for got in self._with_ids_of(row, row.queue):
+        for got in self._with_ids_of(row, row.queue, self._sources[row.queue]):
             if got.key == row.msg_key and (under_cursor := self._under_cursor(row)):
                 return _taken(under_cursor)
         return None
 
-    def _with_ids_of(self, row: Row, queue: str) -> Iterator[Taken]:
-        """The messages of an open queue that have the row's identifiers, browsed; the cursor is on the last given."""
+    def _with_ids_of(self, row: Row, queue: str, handle: int) -> Iterator[Taken]:
+        """A queue's messages that have the row's identifiers, browsed; the handle's cursor is on the last given."""
         options, ids = BROWSE_OPTIONS | c.MQGMO_BROWSE_FIRST, row.msg_id + row.correl_id
-        while got := self._session.get(
-            self._sources[queue], options, match=MATCH_BOTH, ids=ids, length=row.body_length, name=queue
-        ):
+        while got := self._session.get(handle, options, match=MATCH_BOTH, ids=ids, length=row.body_length, name=queue):
             options = BROWSE_OPTIONS | c.MQGMO_BROWSE_NEXT
             yield _taken(got)
 

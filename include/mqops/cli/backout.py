@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from mqops.cli.columns import show_folded
+from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from mqops.deciders.decider import Selection
 
 
-@click.group()
+@click.group(cls=Group)
 def backout() -> None:
     """Process backout queues."""
 

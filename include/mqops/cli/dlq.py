@@ -17,6 +17,7 @@ from mqops.cli.anatomy import anatomy
 from mqops.cli.columns import show_folded
 from mqops.cli.ending import Ending
 from mqops.cli.four_eyes import refuse_own
+from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json
 from mqops.cli.passes import (
     dry_run_option,
@@ -61,7 +62,7 @@ failed, a pass does not balance, canaries came back, or somebody stopped it (`mq
 """
 
 
-@click.group()
+@click.group(cls=Group)
 def dlq() -> None:
     """Process dead-letter queues by a rules table."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, errors_are_usage, json_option, show_json, show_line
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
@@ -17,7 +18,7 @@ from mqops.estate import EstateFile, RulesWorkflow, as_plain, load, parse
 from mqops.storage import ESTATE
 
 
-@click.group()
+@click.group(cls=Group)
 def estate() -> None:
     """The estate file: queue managers and workflows."""
 

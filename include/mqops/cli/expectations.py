@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from mqops.cli.columns import show_folded
 from mqops.cli.outcome import show_line
 from mqops.counted import counted
 
@@ -28,7 +29,7 @@ def show_results(results: Sequence[Result], file: str) -> None:
     for result in results:
         show_line(f"{file}:{result.expectation.line}: {'ok' if result.ok else 'FAILED'}: {result_line(result)}")
         for line in [] if result.ok else others(result):
-            show_line(f"    {line}")
+            show_folded(f"    {line}", indent=8)
     failed = sum(not result.ok for result in results)
     show_line(f"{counted(len(results), 'expectation')}, {failed} failed")
 

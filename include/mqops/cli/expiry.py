@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
 
 from mqops.cli.columns import show_folded
+from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import (
     dry_run_option,
@@ -19,13 +20,14 @@ from mqops.cli.passes import (
     yes_option,
 )
 from mqops.cli.run_argument import queue_manager_option
+from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.estate import duration
 from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 from mqops.observe.core.expired import Expired
 
 
-@click.group()
+@click.group(cls=Group)
 def expiry() -> None:
     """Expired messages, and messages that will expire."""
 
@@ -168,4 +170,4 @@ def _show(summary: ExpirySummary) -> None:
 
 
 def _next(scan: QueueScan) -> str:
-    return f"; next expires {scan.next_expiry}" if scan.next_expiry else ""
+    return f"; next expires {utc_text(datetime.fromisoformat(scan.next_expiry))}" if scan.next_expiry else ""

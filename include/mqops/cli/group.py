@@ -12,9 +12,19 @@ import click
 from mqops.cli.outcome import show_json, show_line, tell_error
 from mqops.errors import MqopsError
 
+LONGEST = 1000
+"""Characters of the longest first sentence."""
+
 
 class Group(click.Group):
-    """A group of commands that ends so. Only the outermost one's `main` is called."""
+    """A group of commands that ends so. Only the outermost one's `main` is called. `--help` folds what it says of a
+    command; click cuts it off."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names of the commands, with the whole first sentence of each."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(LONGEST)) for name, one in found if one is not None])
 
     def main(
         self,

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from mqops.cli.columns import show_folded
+from mqops.cli.group import Group
 from mqops.cli.ledger_show import show
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.run_argument import (
@@ -39,7 +40,7 @@ from mqops.prove.core.outcome import MEANING, OutcomeSummary
 _FORMULA = frozenset("=+-@")
 
 
-@click.group()
+@click.group(cls=Group)
 def ledger() -> None:
     """The record of everything that was moved or discarded."""
 

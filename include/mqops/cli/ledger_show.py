@@ -88,7 +88,8 @@ def told_event(event: Mapping[str, Any]) -> tuple[str, ...]:
     if event["outcome"] in MEANING:
         return (
             f"{event['at']}  {event['queue_manager']}  {MEANING[event['outcome']]}  run {event['run']}",
-            f"    message   {event['msg_id']}, moved by {event['action']}{target}; line {event['line']} of the ledger",
+            f"    message   {event['msg_id']}, put there by {event['action']}{target}; "
+            f"line {event['line']} of the ledger",
         )
     if event["outcome"] == "revealed":
         source = f"run {event['run']}" if event["run"] else "the live queue"

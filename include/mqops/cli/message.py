@@ -12,7 +12,7 @@ from mqops.cli.columns import show_folded
 from mqops.cli.criteria import criteria_options
 from mqops.cli.group import Group
 from mqops.cli.message_file import export, load
-from mqops.cli.message_text import found_line, story_lines
+from mqops.cli.message_text import found_line, heading_line, past_lines, story_lines
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import this_user
 from mqops.cli.recover import COMMANDS
@@ -103,8 +103,11 @@ def show(
     if as_json:
         show_json(found.to_json())
         return
+    show_folded(heading_line(found))
     for line in story_lines(found):
         show_line(line)
+    for line in past_lines(found):
+        show_folded(line, indent=18 if line.startswith(8 * " ") else 8)
 
 
 def _queue_and_id(words: tuple[str, ...], snapshot: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.cli.ledger_show import told_event, told_seen
 from mqops.counted import counted
+from mqops.look.core.taken_apart import ORIGIN
 
 if TYPE_CHECKING:
     from mqops.look.core.rule_verdicts import RuleVerdict
@@ -28,12 +29,17 @@ def found_line(one: FoundMessage) -> str:
     )
 
 
-def story_lines(story: MessageStory) -> Iterator[str]:
-    """All of a message."""
-    one, shown = story.found, story.message
+def heading_line(story: MessageStory) -> str:
+    """Which message it is."""
+    one = story.found
     place = f", position {one.position}" if one.position >= 0 else ""
     source = f" in the snapshot of run {story.run}" if story.run else ""
-    yield f"message {one.msg_id} of {one.queue}{place}, {one.queue_manager}{source}"
+    return f"message {one.msg_id} of {one.queue}{place}, {one.queue_manager}{source}"
+
+
+def story_lines(story: MessageStory) -> Iterator[str]:
+    """What a message holds, and what the rules say of it. Blanks in its text are its own: fold no line."""
+    shown = story.message
     yield "MQMD"
     yield from _fields(shown.md)
     for header in shown.headers:
@@ -42,10 +48,9 @@ def story_lines(story: MessageStory) -> Iterator[str]:
         yield f"the chain of headers ends here: {shown.broken}"
     yield from _body(shown.body)
     if shown.origin:
-        yield f"came here from, by its {shown.origin['by']}"
+        yield f"{ORIGIN[str(shown.origin['by'])]}, by its {shown.origin['by']}"
         yield from _fields({name: value for name, value in shown.origin.items() if name != "by"})
     yield from _rules(story)
-    yield from _past(story)
 
 
 def _fields(fields: Mapping[str, Any], indent: str = "    ") -> Iterator[str]:
@@ -105,7 +110,8 @@ def _verdict(rule: RuleVerdict) -> str:
     return f"matches, {rule.verdict}{hidden}{tries}"
 
 
-def _past(story: MessageStory) -> Iterator[str]:
+def past_lines(story: MessageStory) -> Iterator[str]:
+    """What the ledger, the plans and the snapshots know of a message."""
     yield "what the lake knows of it"
     lines = [line for event in story.past.events for line in told_event(event)]
     lines += [line for one in story.past.seen for line in told_seen(one)]

@@ -200,8 +200,10 @@ def discarded_unless_agreed(run: RunFolder) -> Iterator[None]:
     """Remove a run that is refused before anything of it is begun, by the estate or by the person who is asked."""
     try:
         yield
-    except (click.Abort, MqopsError):
+    except (click.Abort, MqopsError) as error:
         run.discard()
+        if isinstance(error, click.Abort):
+            show_line("nothing of this plan was moved", err=True)
         raise
 
 
@@ -250,17 +252,28 @@ def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
     return command_line(*words, "--lake", run.lake_folder.parent.resolve())
 
 
+CHOSEN = ("age_out", "message_load", "recover")
+"""Workflows that have no rules table: a person chose the messages."""
+
+
+def _rule(workflow: str, line: int | None) -> str:
+    """The rule of some rows of a plan, in words; "" where there is no table."""
+    if line:
+        return f"line {line}: "
+    return "" if workflow in CHOSEN else "no rule: "
+
+
 def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     """The plan and its pre-flight as text."""
     size = f"{counted(plan.rows, 'message')}, {counted(plan.bytes, 'byte')}"
     show_folded(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
     for count in plan.counts:
-        rule = f"line {count.rule_line}" if count.rule_line else "no rule"
+        rule = _rule(plan.workflow, count.rule_line)
         target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
         show_folded(
-            f"{count.messages:8}  {rule}: {count.action}{target}  ({origin}; {counted(count.bytes, 'byte')}{oldest})"
+            f"{count.messages:8}  {rule}{count.action}{target}  ({origin}; {counted(count.bytes, 'byte')}{oldest})"
         )
         for sample in count.samples:
             size = counted(sample.bytes, "byte")
@@ -286,12 +299,14 @@ def show_summary(summary: RunSummary) -> None:
     """Print the summary of a run: what was moved, discarded and left."""
     show_folded(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
     for rule in summary.rules:
-        name = f"line {rule.rule_line}" if rule.rule_line else "no rule"
         put = "copied" if rule.action == Action.COPY else "moved"
         counts = f"{rule.moved} {put}, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
         failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
         meaning = " (no valid MQDLH, no rule applies)" if rule.action == Action.ERROR else ""
-        show_folded(f"{rule.planned:8}  {name}: {rule.action}{meaning}: {counts}{failed}")
+        if rule.action == Action.IGNORE and summary.workflow in CHOSEN:
+            meaning = " (not chosen)"
+        name = _rule(summary.workflow, rule.rule_line)
+        show_folded(f"{rule.planned:8}  {name}{rule.action}{meaning}: {counts}{failed}")
     for reason, count in summary.reasons.items():
         show_folded(f"{counted(count, 'try', 'tries', spec='8')} failed with {reason}")
     for why, count in summary.left_because.items():

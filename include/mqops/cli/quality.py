@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqops.cli.columns import show_folded, show_table
+from mqops.cli.group import Group
 from mqops.cli.outcome import error_document, lake_option, show_json, show_line, show_text
 from mqops.cli.run_argument import snapshot_folder, snapshot_option
 from mqops.counted import counted
@@ -22,7 +23,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object instead of text.")
 
 
-@click.group(short_help="Check a snapshot with Great Expectations.")
+@click.group(cls=Group, short_help="Check a snapshot with Great Expectations.")
 def quality() -> None:
     """Data quality of messages: suites of expectations on snapshots."""
 
@@ -150,13 +151,15 @@ MOST_SHOWN = 20
 
 
 def _show_failed(summary: QualitySummary) -> None:
-    """The table: message, check, why."""
+    """Message, queue, check, why. A MsgId stays whole, to be copied."""
     from mqops.quality.failed_messages import failed_messages  # noqa: PLC0415
 
     found, number = failed_messages(summary, MOST_SHOWN)
     if not found:
         return
-    show_table(["QUEUE", "MESSAGE", "CHECK", "WHY"], [(one.queue, one.msg_id, one.check, one.why) for one in found])
+    for one in found:
+        show_folded(f"{one.msg_id}  {one.queue}")
+        show_folded(f"    {one.check}: {one.why}", indent=8)
     if number > len(found):
         show_folded(f"and {counted(number - len(found), 'more failure')} in {summary.failures}")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from mqops.actions import ACTED
 from mqops.cli.criteria import criteria_options
 from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option
@@ -89,7 +91,8 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
             warn=warn,
         )
         question = "" if yes else f"{name.capitalize()} these messages?"
-        run_once(RECOVER, request, dry_run=dry_run, as_json=as_json, question=question)
+        done = run_once(RECOVER, request, dry_run=dry_run, as_json=as_json, question=question)
+        sys.exit(int(done is not None and any(one.action in ACTED and one.left + one.gone for one in done.rules)))
 
     shared: tuple[Callable[[Any], Any], ...] = (
         click.argument("queue"),
@@ -112,7 +115,8 @@ def _command(name: str, help_text: str, *options: Callable[[Any], Any]) -> click
 
 _CHOSEN = """Messages are chosen as by `mqops message find`: by the options, and by MSGIDs, whole or their beginnings.
 The command shows the plan and asks. With --dry-run it says which command carries out the plan (`mqops dlq act`). An MQ
-group goes whole or not at all. `mqops undo RUN` takes it back."""
+group goes whole or not at all. `mqops undo RUN` takes it back. Exit code 1: a message that was to go was left, or is
+gone."""
 MOVE = _command(
     "move",
     "Move chosen messages of QUEUE to another queue, with or without an MQDLH, whole and each once.",

@@ -11,6 +11,7 @@ from typing import IO, Any
 import click
 
 from mqops.actions import Action
+from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, error_document, lake_option, show_json, show_text
 from mqops.cli.rules_keywords import keywords
 from mqops.cli.rules_snapshot import diff, test
@@ -28,7 +29,7 @@ from mqops.rules.values import BadValue, number_of
 _FILE = click.File("rb")
 
 
-@click.group(short_help="Check, explain, compare and test rules tables.")
+@click.group(cls=Group, short_help="Check, explain, compare and test rules tables.")
 def rules() -> None:
     """Work with rules tables of the dead-letter queue handler."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mqops.actions import Action
 from mqops.cli.columns import show_folded
 from mqops.cli.group import Group
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
@@ -186,7 +187,8 @@ def _balance(found: RunStory) -> Iterator[str]:
 
 def _message(one: MessageFate) -> Iterator[str]:
     rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
-    target = f" to {one.dest_q}{f'@{one.dest_q_mgr}' if one.dest_q_mgr else ''}" if one.dest_q else ""
+    towards = "of a copy; its original is on" if one.action == Action.WITHDRAW else "to"
+    target = f" {towards} {one.dest_q}{f'@{one.dest_q_mgr}' if one.dest_q_mgr else ''}" if one.dest_q else ""
     at = f" at {one.found_at}" if one.found_at else ""
     yield f"{one.became:8}{one.msg_id} of {one.queue}, row {one.row}: {one.why}{at}"
     yield f"        planned {one.action}{target}{rule}"

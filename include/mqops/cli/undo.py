@@ -186,7 +186,7 @@ def _show_plan(run: str, plan: PlanSummary, finished: list[RunSummary], *, kept:
 
 def _show_summary(summary: RunSummary, *, shown: Sequence[str]) -> None:
     for reason, count in summary.reasons.items():
-        show_folded(f"{count:8}  could not be put: {reason}")
+        show_folded(f"{count:8}  could not be undone: {reason}")
     for remark in summary.remarks:
         if remark not in shown:
             show_folded(remark)

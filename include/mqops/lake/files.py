@@ -16,6 +16,9 @@ from mqops.errors import LakeError
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+SETTLED_NS = 2 * 10**9
+"""What is read of a folder that changed less long ago is not kept: a further change may have the same time, as file
+systems count."""
 _NEW_FILE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW
 _ADVICE = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room on the disk"),
@@ -107,6 +110,16 @@ def write_bytes(path: Path, content: bytes) -> None:
         finally:
             with suppress(FileNotFoundError):
                 temporary.unlink()
+
+
+def state_of(path: Path | str) -> tuple[int, ...]:
+    """Tells one state of a file or folder from another: which one it is, when it was written, bytes. Empty where it is
+    not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def read_json(path: Path) -> Any:

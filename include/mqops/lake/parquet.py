@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
+"""The type of a time in the lake."""
 
 
 def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
@@ -45,6 +47,53 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
                         yield in_utc(batch.select(list(columns)))
             except pa.ArrowInvalid as error:
                 raise _not_whole(part, error) from error
+
+
+def read_chunks(folder: Path, columns: Sequence[str], *, rows: int) -> Iterator[tuple[pa.RecordBatch, OfSameRows]]:
+    """As `read_parquet`; with each batch a function that reads further columns of the same rows. It must be called
+    before the next batch is taken.
+
+    The first batches are small, for who takes a few rows only.
+    """
+    with lake_errors(folder):
+        for part in sorted(path for path in folder.iterdir() if path.suffix == ".parquet"):
+            try:
+                with open_parquet(part) as file:
+                    _check_columns(part, columns, file.schema_arrow.names)
+                    for groups in _groups(file.metadata, rows):
+                        first = 0
+                        for batch in file.iter_batches(rows, row_groups=groups, columns=list(columns)):
+                            yield in_utc(batch.select(list(columns))), partial(_others, file, groups, first, batch)
+                            first += batch.num_rows
+            except pa.ArrowInvalid as error:
+                raise _not_whole(part, error) from error
+
+
+OfSameRows: TypeAlias = Callable[[Sequence[str]], pa.RecordBatch]
+_FIRST_ROWS = 4096
+
+
+def _groups(file: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
+    """Neighbouring row groups of about so many rows together, or one; at first of fewer rows."""
+    wanted, groups, number = min(rows, _FIRST_ROWS), list[int](), 0
+    for group in range(file.num_row_groups):
+        own = file.row_group(group).num_rows
+        if groups and number + own > wanted:
+            yield groups
+            wanted, groups, number = min(rows, 2 * wanted), [], 0
+        groups.append(group)
+        number += own
+    if groups:
+        yield groups
+
+
+def _others(
+    file: pq.ParquetFile, groups: list[int], first: int, of: pa.RecordBatch, columns: Sequence[str]
+) -> pa.RecordBatch:
+    """Columns of the rows of a batch, which begins with row `first` of these groups."""
+    table = file.read_row_groups(groups, columns=list(columns), use_threads=False)
+    (batch,) = table.select(list(columns)).slice(first, of.num_rows).combine_chunks().to_batches()
+    return in_utc(batch)
 
 
 def open_parquet(part: Path) -> pq.ParquetFile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,6 +41,22 @@ def folder_of(lake: Path, queue_manager: str) -> Path:
     found = lake / folder
     refuse_foreign(lake, found, found / "runs", found / "ledger")
     return found
+
+
+def run_folders(folder: Path) -> Iterator[tuple[str, int]]:
+    """The key of each run in a queue manager's folder, and when the run's folder changed, in nanoseconds.
+
+    Raises:
+        LakeError: the folder cannot be read.
+    """
+    runs = folder / "runs"
+    with lake_errors(runs):
+        if not runs.is_dir():
+            return
+        with os.scandir(runs) as entries:
+            for entry in entries:
+                if is_run_key(entry.name) and entry.is_dir(follow_symlinks=False):
+                    yield entry.name, entry.stat(follow_symlinks=False).st_mtime_ns
 
 
 def queue_manager_of(folder: Path) -> str:
@@ -267,8 +284,10 @@ def find_run(lake: Path, *, key: str, queue_manager: str = "", planned: bool = F
             several runs begin so.
         LakeError: another user can change the run's folder.
     """
-    name = RunFolder.at(lake, queue_manager or "any", key).run
-    folders = RunFolder.at(lake, queue_manager, key).path.parent.glob("*") if queue_manager else lake.glob("*/runs/*")
+    whole = RunFolder.at(lake, queue_manager or "any", key)
+    if queue_manager and whole.path.is_dir() and not planned:
+        return whole
+    name, folders = whole.run, whole.path.parent.glob("*") if queue_manager else lake.glob("*/runs/*")
     begun = [RunFolder(path) for path in sorted(folders) if path.name.startswith(name) and path.is_dir()]
     found = [run for run in begun if run.run == name] or begun
     if len({run.run for run in found}) > 1:

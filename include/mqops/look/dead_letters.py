@@ -19,6 +19,7 @@ from mqops.look.runs import list_runs
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
 from mqops.rules import Table
+from mqops.together import together
 
 MOST_JUDGED = 50_000
 """Messages that are read one by one where a table asks for what is in them (AGE, PROP, BODY ...)."""
@@ -184,6 +185,7 @@ class _Keyed:
         object.__setattr__(self, "digest", self.table.digest)
 
 
+@together
 @lru_cache(maxsize=32)
 def _judged(run: Path, queue: str, table: _Keyed) -> dict[Group, tuple[Decided, ...]]:
     """Group → what the table decides. A snapshot never changes, so the answer holds. Raises `LakeError`."""

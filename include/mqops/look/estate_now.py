@@ -28,6 +28,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.runs import list_runs
+from mqops.together import together
 
 SHOWN_RUNS = 5
 DAY = timedelta(days=1)
@@ -192,6 +193,7 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
                 )
 
 
+@together
 @lru_cache(maxsize=256)
 def _backed_out(run: Path) -> Mapping[str, Sequence[int]]:
     """Queue → the backout counts above 0 of a snapshot. A snapshot never changes."""
@@ -214,6 +216,7 @@ def _damaged(folder: Path) -> Iterator[str]:
         yield f"The ledger is damaged, so nothing may act: {found}"
 
 
+@together
 @lru_cache(maxsize=256)
 def _broken(folder: Path, _changed: int, _bytes: int) -> str:
     """The whole ledger is read again only where its file is another one."""

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.lake.parquet import read_parquet
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, folder_of
 from mqops.look.runs import list_runs
+from mqops.together import together
 from mqwire.constants import MQEI_UNLIMITED
 
 SLOT = 900
@@ -70,11 +71,13 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     begin, end = int(now.timestamp()), int(limit.timestamp())
     first = now.replace(minute=0, second=0, microsecond=0)
     by_hour = dict.fromkeys((first + timedelta(hours=one) for one in range(hours)), 0)
-    found, done = [], set[str]()
+    found, done, runs = [], set[str](), folder_of(lake, queue_manager) / "runs"
     for line in list_runs(lake, queue_manager=queue_manager):
         queues = [one for one in line.queue.split(",") if one not in done]
-        folder = RunFolder.at(lake, queue_manager, line.run)
-        if line.workflow == "undo" or not queues or not folder.observe_json.exists() or not folder.snapshot.is_dir():
+        if line.workflow == "undo" or not queues:
+            continue
+        folder = RunFolder(runs / line.run)
+        if not folder.observe_json.exists() or not folder.snapshot.is_dir():
             continue
         slots = _slots(folder.snapshot)
         for queue in queues:
@@ -95,6 +98,7 @@ def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int)
     return QueueForecast(queue=queue, run=run, at=at, past=past, before=before, later=later, never=slots.never)
 
 
+@together
 @lru_cache(maxsize=256)
 def _slots(snapshot: Path) -> dict[str, Slots]:
     """Queue → when its messages expire. A snapshot never changes. Raises `LakeError`."""

@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 
 from mqops.clock import utc
 from mqops.errors import SettingsError
-from mqops.lake.parquet import read_parquet
+from mqops.lake.parquet import OfSameRows, read_chunks, read_parquet
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
 from mqops.look.reveal import refuse_question
@@ -108,6 +109,14 @@ class Cursor(NamedTuple):
         return f"{self.number}-{self.key}"
 
 
+class Looked(NamedTuple):
+    """Messages that are looked at. Parameters: `batch` the columns that tell whether one fits; `whole` gives the same
+    messages with the columns that are shown, and must be called before the next ones are taken."""
+
+    batch: pa.RecordBatch
+    whole: Callable[[], pa.RecordBatch]
+
+
 class Hit(NamedTuple):
     """A message that fits: its batch and place there, and how many messages were looked at with it."""
 
@@ -133,7 +142,7 @@ def find_live(
         SettingsError: the cursor is none, or its message is on none of the queues any more.
     """
     cursor = Cursor.of(after)
-    return _page(hits(live_batches(session, queues), Search(wanted), cursor, live=True), limit)
+    return _page(hits(all_of(live_batches(session, queues)), Search(wanted), cursor, live=True), limit)
 
 
 def find_recorded(
@@ -148,8 +157,34 @@ def find_recorded(
         SettingsError: the cursor is none, or one of another snapshot.
     """
     search = Search(wanted)
-    batches = recorded_batches(snapshot, {*LISTED, *search.columns}, queues)
-    return _page(hits(batches, search, Cursor.of(after), live=False), limit)
+    cursor = Cursor.of(after)
+    columns = {*search.columns, "queue", *(["msg_key"] if cursor.key else [])}
+    return _page(hits(_looked_at(snapshot, sorted(columns), queues), search, cursor, live=False), limit)
+
+
+def _looked_at(snapshot: Path, columns: Sequence[str], queues: Sequence[str]) -> Iterator[Looked]:
+    """Columns of a snapshot. What is shown is read of those batches only that have a message that fits."""
+    named = pa.array(queues, pa.string())
+    for batch, others in read_chunks(snapshot, columns, rows=_BODIES if "body" in columns else _COLUMNS):
+        if queues:
+            own = pc.is_in(batch.column("queue"), named)
+            yield Looked(batch.filter(own), partial(_filtered, others, own))
+        else:
+            yield Looked(batch, partial(others, LISTED))
+
+
+def _filtered(others: OfSameRows, own: pa.Array) -> pa.RecordBatch:
+    return others(LISTED).filter(own)
+
+
+def all_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Looked]:
+    """Batches that have all columns already."""
+    for batch in batches:
+        yield Looked(batch, partial(_same, batch))
+
+
+def _same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
 
 
 def live_batches(
@@ -188,23 +223,24 @@ _BODIES, _COLUMNS = 2000, 65_536
 """Rows of a batch with bodies, and without."""
 
 
-def hits(batches: Iterable[pa.RecordBatch], search: Search, cursor: Cursor, *, live: bool) -> Iterator[Hit | int]:
+def hits(batches: Iterable[Looked], search: Search, cursor: Cursor, *, live: bool) -> Iterator[Hit | int]:
     """The messages that fit behind a cursor; at the end, the number of messages that were looked at.
 
     Raises:
         SettingsError: the cursor's message is not there.
     """
     number, begun = 0, not cursor.key
-    for batch in batches:
+    for batch, whole in batches:
         first = 0
         if not begun:
             place = _behind(batch, number, cursor, live=live)
             if place is not None:
                 first, begun = place, True
         if begun:
-            for place in search.fitting(batch):
-                if place >= first:
-                    yield Hit(batch, place, number + place + 1)
+            places = [place for place in search.fitting(batch) if place >= first]
+            shown = whole() if places else batch
+            for place in places:
+                yield Hit(shown, place, number + place + 1)
         number += batch.num_rows
     if not begun:
         gone = "is not on the queue any more" if live else "is not in this snapshot"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,17 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.rule_verdicts import RuleVerdict, verdicts
 from mqops.look.core.taken_apart import MessageShown, taken_apart
-from mqops.look.find import LISTED, Cursor, FoundMessage, Hit, found_message, hits, live_batches, recorded_batches
+from mqops.look.find import (
+    LISTED,
+    Cursor,
+    FoundMessage,
+    Hit,
+    all_of,
+    found_message,
+    hits,
+    live_batches,
+    recorded_batches,
+)
 from mqops.look.history import History, history
 from mqops.look.reveal import record_reveal, refuse_unless_named
 from mqops.look.search import Search
@@ -177,6 +188,7 @@ def of_estate(queue_manager: str) -> TableFrom | None:
         raise SettingsError(f"The rules table {path} cannot be read: {error.strerror}") from error
 
 
+@lru_cache(maxsize=32)
 def table_from(content: bytes, source: str) -> TableFrom:
     """The table in a file's content. Raises `SettingsError` with its first error."""
     parsed = parse(content.decode("utf-8", "surrogateescape"), source=source, lint=False)
@@ -199,7 +211,7 @@ def _origin(judged: Mapping[str, Any]) -> dict[str, str | int] | None:
 def _only(batches: Iterator[Any], wanted: Criteria, position: int | None, where: str) -> Hit:
     """The one message that fits."""
     found: list[Hit] = []
-    for hit in hits(batches, Search(wanted), Cursor(), live=True):
+    for hit in hits(all_of(batches), Search(wanted), Cursor(), live=True):
         if isinstance(hit, int) or len(found) > MOST_NAMED:
             break
         if position is None or hit.row("position")["position"] == position:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.errors import LakeError
 from mqops.lake.files import read_json
-from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import RunLine
+from mqops.lake.run import RunFolder, folder_of
+from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.runs import list_runs
 from mqops.rules import Rule, Table
 
@@ -44,8 +44,8 @@ class Version(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesInUse:
-    """Parameters: `runs` that were proved, oldest first; `hits` of each rule, in the order of the table; `versions` the
-    newest first."""
+    """Parameters: `runs` that acted and were proved, oldest first; `hits` of each rule, in the order of the table;
+    `versions` the newest first."""
 
     runs: tuple[RunLine, ...]
     hits: tuple[RuleHits, ...]
@@ -74,13 +74,20 @@ def rules_in_use(lake: Path, queue_manager: str, table: Table) -> RulesInUse:
         LakeError: a file of a run cannot be read.
     """
     lines = list_runs(lake, queue_manager=queue_manager, workflow=WORKFLOW)[:MOST_RUNS]
-    proved = tuple(reversed([one for one in lines if one.proved_at]))
-    counts = [_hits(*_file(lake, one, "summary_json")) for one in proved]
+    proved = tuple(reversed([one for one in lines if one.proved_at and _acted(one)]))
+    folder = folder_of(lake, queue_manager) / "runs"
+    counts = [_hits(*_file(RunFolder(folder / one.run).summary_json)) for one in proved]
     hits = []
     for rule in table.rules:
         by_run = tuple(count.get(rule.key, 0) for count in counts)
         hits.append(RuleHits(rule, sum(by_run), by_run))
-    return RulesInUse(runs=proved, hits=tuple(hits), versions=_versions(lake, lines))
+    return RulesInUse(runs=proved, hits=tuple(hits), versions=_versions(folder, lines))
+
+
+def _acted(line: RunLine) -> bool:
+    """Whether a run was carried out: a dry run tells what a rule would do, and so do the runs after it."""
+    stopped = line.state is RunState.STOPPED and line.moved + line.discarded > 0
+    return stopped or line.state in {RunState.DONE, RunState.UNBALANCED, RunState.UNFINISHED}
 
 
 def differences(run: RunFolder, old: Table, new: Table) -> tuple[int, tuple[Difference, ...]]:
@@ -104,10 +111,10 @@ def differences(run: RunFolder, old: Table, new: Table) -> tuple[int, tuple[Diff
     return compared, tuple(Difference(*key, number) for key, number in found.most_common())
 
 
-def _versions(lake: Path, lines: Sequence[RunLine]) -> tuple[Version, ...]:
+def _versions(folder: Path, lines: Sequence[RunLine]) -> tuple[Version, ...]:
     found: dict[str, Version] = {}
     for line in lines:
-        digest, text = _table(*_file(lake, line, "plan_json"))
+        digest, text = _table(*_file(RunFolder(folder / line.run).plan_json))
         before = found.get(digest)
         if before is None:
             found[digest] = Version(digest, text, line.at, line.run, 1)
@@ -116,10 +123,12 @@ def _versions(lake: Path, lines: Sequence[RunLine]) -> tuple[Version, ...]:
     return tuple(found.values())
 
 
-def _file(lake: Path, line: RunLine, name: str) -> tuple[Path, int]:
+def _file(path: Path) -> tuple[Path, int]:
     """A file of a run and when it was written."""
-    path: Path = getattr(RunFolder.at(lake, line.queue_manager, line.run), name)
-    return path, path.stat().st_mtime_ns if path.exists() else 0
+    try:
+        return path, path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return path, 0
 
 
 @lru_cache(maxsize=1024)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from heapq import nsmallest
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from mqops.act.core.progress import LiveProgress
@@ -228,21 +230,23 @@ def _recorded(sums: Account) -> dict[str, int]:
 
 
 def _page(fates: Iterator[MessageFate], limit: int, after: int) -> tuple[tuple[MessageFate, ...], int]:
-    """The messages behind row `after`, and how many more there are."""
-    shown: list[MessageFate] = []
-    more = 0
-    for fate in fates:
-        if fate.row <= after:
-            continue
-        if limit and len(shown) == limit:
-            more += 1
-        else:
-            shown.append(fate)
-    return tuple(shown), more
+    """The messages behind row `after`, by row, and how many more there are. Spark writes plans in another order."""
+    behind = 0
+
+    def counting() -> Iterator[MessageFate]:
+        nonlocal behind
+        for fate in fates:
+            if fate.row > after:
+                behind += 1
+                yield fate
+
+    by_row = attrgetter("row")
+    shown = nsmallest(limit, counting(), key=by_row) if limit else sorted(counting(), key=by_row)
+    return tuple(shown), behind - len(shown)
 
 
 def _fates(run: RunFolder, line: RunLine, sums: Account) -> Iterator[MessageFate]:
-    """The messages of the plan that were not moved or discarded, in its order. Raises `LakeError`, `PlanChanged`."""
+    """The messages of the plan that were not moved or discarded. Raises `LakeError`, `PlanChanged`."""
     gone, absent_at = read_gone(run), line.proved_at
     if not run.plan.is_dir():
         raise LakeError(f"The plan of run {run.run} is not in {run.plan}: it was removed")

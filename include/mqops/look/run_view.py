@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from mqops.act.progress import read_live_progress
 from mqops.clock import utc_now
 from mqops.errors import LakeError, MqopsError
-from mqops.lake.files import lake_errors, read_json
+from mqops.lake.files import lake_errors, read_json, state_of
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import NAME as STOP
 from mqops.ledger.file import LedgerFile
@@ -21,6 +20,7 @@ from mqops.look.runs import list_runs
 from mqops.model import RuleBalance, RunSummary
 from mqops.prove.core.outcome import MEANING
 from mqops.prove.undo_record import read_undo_record
+from mqops.together import together
 
 UNDO = "undo"
 OVER = frozenset({RunState.DONE, RunState.UNBALANCED, RunState.REJECTED, RunState.OBSERVED, RunState.SCANNED})
@@ -49,6 +49,7 @@ class RunView:
         return self.story.line.state in OVER or bool(self.story.line.proved_at and not self.story.begun_at)
 
 
+@together
 def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     """A run with what came after it. Parameters and errors: as `mqops.look.run_story.run_story`."""
     story = run_story(run, limit=limit, after=after)
@@ -72,13 +73,14 @@ def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
 def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     """As `run_view`, which is made again only where a file that it tells of has changed; progress is always read.
 
-    If it took seconds to make, it is shown `REST` times as long though the ledger grows: many readers of a large run
-    cost no more than one.
+    If it took long to make, it is shown `REST` times as long though the ledger grows: many readers of a large run cost
+    no more than one.
     """
     key = (run, limit, after)
-    state = _state(run)
+    state, ledger = _state(run), state_of(LedgerFile(run.lake_folder, utc_now).path)
     made = _made.get(key)
-    if made is None or (made.state != state and time.monotonic() - made.at >= made.rest):
+    rests = made is not None and time.monotonic() - made.at < made.rest
+    if made is None or made.state != state or (made.ledger != ledger and not rests):
         began = time.monotonic()
         try:
             view = run_view(run, limit=limit, after=after)
@@ -87,7 +89,7 @@ def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
                 raise
             view = made.view  # a file was written meanwhile: it is read again the next time
         took = time.monotonic() - began
-        made = _Made(state, view, began + took, REST * took if took > SLOW else 0.0)
+        made = _Made(state, ledger, view, began + took, REST * took if took > SLOW else 0.0)
         if len(_made) >= MOST_KEPT:
             _made.clear()
         _made[key] = made
@@ -101,9 +103,11 @@ MOST_KEPT = 100
 
 
 class _Made(NamedTuple):
-    """A view. Parameters: `state` of the files that it was made of; `at` (monotonic) and `rest` in seconds."""
+    """A view. Parameters: `state` of the files that it was made of, and of the ledger; `at` (monotonic) and `rest` in
+    seconds."""
 
-    state: frozenset[tuple[str, int, int]]
+    state: frozenset[tuple[object, ...]]
+    ledger: tuple[int, ...]
     view: RunView
     at: float
     rest: float
@@ -112,23 +116,14 @@ class _Made(NamedTuple):
 _made: dict[tuple[RunFolder, int, int], _Made] = {}
 
 
-def _state(run: RunFolder) -> frozenset[tuple[str, int, int]]:
-    """The files that a view tells of: name, when it was written, bytes. The progress is not one of them."""
-    ledger = LedgerFile(run.lake_folder, utc_now).path
-    found = {(path.name, *_written(path)) for path in (ledger, run.lake_folder / STOP, run.path.parent)}
+def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
+    """The files that a view tells of: name, when it was written, bytes. Progress and ledger are none of them."""
+    found = {(path.name, *state_of(path)) for path in (run.lake_folder / STOP, run.path.parent)}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:
             if one.name.endswith(".json") and one.name != run.progress_json.name:
-                found.add((one.name, *_written(Path(one.path))))
+                found.add((one.name, *state_of(one.path)))
     return frozenset(found)
-
-
-def _written(path: Path) -> tuple[int, int]:
-    try:
-        state = path.stat()
-    except OSError:
-        return 0, 0
-    return state.st_mtime_ns, state.st_size
 
 
 def _undos(run: RunFolder) -> list[str]:

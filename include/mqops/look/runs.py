@@ -2,7 +2,8 @@
 
 LAKE/<queue manager>/runs_index.json keeps the line of each run with the time of its folder. Every file of a run is
 written beside its place and renamed, so each change gives the folder another time (`mqops.lake.files.write_bytes`), and
-a line holds while the time is the same. The index may be deleted: it is made again from the runs.
+a line holds while the time is the same. The index may be deleted: it is made again from the runs. A process reads the
+index again only where its file is another one.
 """
 
 from __future__ import annotations
@@ -12,22 +13,21 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mqops.clock import utc_text
 from mqops.errors import LakeError
-from mqops.lake.files import lake_errors, read_json, write_json
-from mqops.lake.run import RunFolder, folder_of, queue_manager_of
+from mqops.lake.files import SETTLED_NS, read_json, state_of, write_json
+from mqops.lake.run import RunFolder, folder_of, queue_manager_of, run_folders
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunState, line_of
-from mqops.run_key import is_run_key
+from mqops.together import together
 
 INDEX = "runs_index.json"
 _VERSION = 1
-_SETTLED_NS = 2 * 10**9
-"""A folder that changed less long ago is not kept: a further change may have the same time, as file systems count."""
 
 
 def list_runs(
@@ -52,7 +52,7 @@ def list_runs(
     found = [
         line
         for name in names
-        for line in _lines(folder_of(lake, name), name)
+        for line in _of(folder_of(lake, name), name)
         if (not queue or queue in line.queue.split(","))
         and (not workflow or line.workflow == workflow)
         and (not states or line.state in states)
@@ -69,23 +69,36 @@ def run_line(run: RunFolder) -> RunLine:
     return _under_stop(line, stopped=stop_in(run.lake_folder) is not None)
 
 
+class _Kept(NamedTuple):
+    """An entry of the index. Parameters: `when` the folder changed, in nanoseconds."""
+
+    when: int
+    line: RunLine
+
+
+@together
+def _of(folder: Path, queue_manager: str) -> tuple[RunLine, ...]:
+    return tuple(_lines(folder, queue_manager))
+
+
 def _lines(folder: Path, queue_manager: str) -> Iterator[RunLine]:
     """The lines of a queue manager's runs. What changed is read, and the index is written again."""
-    known, kept, changed = _index(folder), {}, False
-    before = time.time_ns() - _SETTLED_NS
+    known = _index(folder, queue_manager, *state_of(folder / INDEX))
+    kept: dict[str, _Kept] = {}
+    changed = False
+    before = time.time_ns() - SETTLED_NS
     stopped = stop_in(folder) is not None
-    for name, when in _folders(folder / "runs"):
+    for name, when in run_folders(folder):
         entry = known.get(name)
-        if entry is not None and entry[0] == when:
-            line = RunLine(run=name, queue_manager=queue_manager, **{**entry[1], "state": RunState(entry[1]["state"])})
+        if entry is not None and entry.when == when:
+            line = entry.line
         else:
             found, entry = _read(RunFolder(folder / "runs" / name)), None
             if found is None:
                 continue
             line = found
         if entry is None and when < before:
-            document = {key: value for key, value in line.to_json().items() if value and key not in _IN_PLACE}
-            entry, changed = [when, document], True
+            entry, changed = _Kept(when, line), True
         if entry is not None:
             kept[name] = entry
         yield _under_stop(line, stopped=stopped)
@@ -97,19 +110,9 @@ _IN_PLACE = frozenset({"run", "queue_manager"})
 """What an entry of the index does not repeat."""
 
 
-def _folders(runs: Path) -> Iterator[tuple[str, int]]:
-    """The name of each run's folder and when it changed, in nanoseconds."""
-    with lake_errors(runs):
-        if not runs.is_dir():
-            return
-        with os.scandir(runs) as entries:
-            for entry in entries:
-                if is_run_key(entry.name) and entry.is_dir(follow_symlinks=False):
-                    yield entry.name, entry.stat(follow_symlinks=False).st_mtime_ns
-
-
-def _index(folder: Path) -> dict[str, list[Any]]:
-    """What the index has: name → [time of the folder, line]. One of another version, or damaged, has nothing."""
+@lru_cache(maxsize=256)
+def _index(folder: Path, queue_manager: str, *_written: int) -> Mapping[str, _Kept]:
+    """What the index has, by the name of the run. One of another version, or damaged, has nothing."""
     path = folder / INDEX
     try:
         found = read_json(path) if path.exists() else {}
@@ -119,15 +122,29 @@ def _index(folder: Path) -> dict[str, list[Any]]:
         sound = all(
             isinstance(when, int) and "state" in line and line.keys() <= names for when, line in found["runs"].values()
         )
-        return dict(found["runs"]) if sound else {}
+        return (
+            {
+                name: _Kept(
+                    when, RunLine(run=name, queue_manager=queue_manager, **{**line, "state": RunState(line["state"])})
+                )
+                for name, (when, line) in found["runs"].items()
+            }
+            if sound
+            else {}
+        )
     except (LakeError, AttributeError, KeyError, TypeError, ValueError):
         return {}
 
 
-def _keep(folder: Path, kept: Mapping[str, list[Any]]) -> None:
+def _keep(folder: Path, kept: Mapping[str, _Kept]) -> None:
     """Write the index. Who may only read the lake does without."""
     if os.access(folder, os.W_OK):
-        write_json(folder / INDEX, {"v": _VERSION, "runs": kept})
+        runs = {name: [one.when, _document(one.line)] for name, one in kept.items()}
+        write_json(folder / INDEX, {"v": _VERSION, "runs": runs})
+
+
+def _document(line: RunLine) -> dict[str, Any]:
+    return {key: value for key, value in line.to_json().items() if value and key not in _IN_PLACE}
 
 
 def _under_stop(line: RunLine, *, stopped: bool) -> RunLine:

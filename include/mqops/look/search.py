@@ -129,7 +129,16 @@ def _has_text(pattern: str) -> Test:
     longest = max(re.split("[*?]+", pattern), key=len)
 
     def test(batch: pa.RecordBatch) -> pa.Array:
-        decoded = pc.fill_null(pc.match_substring(batch.column("text_decoded"), longest), False)
-        return pc.or_(decoded, pc.match_substring(batch.column("body"), longest))
+        decoded = pc.fill_null(_contains(batch.column("text_decoded"), longest), False)
+        return pc.or_(decoded, _contains(batch.column("body"), longest))
 
     return test
+
+
+def _contains(column: pa.Array, text: str) -> pa.Array:
+    """Whether each value contains a text. One look at the bytes of all of them, which lie side by side, is several
+    times as fast as one at each, and most batches do not have the text at all."""
+    data = column.buffers()[-1]
+    if data is None or text.encode() not in data.to_pybytes():
+        return pa.repeat(pa.scalar(False), len(column))
+    return pc.match_substring(column, text)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from mqops.clock import utc
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import FILE_MODE, FOLDER_MODE, lake_errors, make_durable, make_folder
+from mqops.lake.files import FILE_MODE, lake_errors, make_durable, make_folder
 from mqops.lake.parquet import read_parquet, write_parquet
 from mqops.ledger.core.marker import MarkerRow
 from mqops.look.core.criteria import Criteria
@@ -196,8 +196,8 @@ def _new_name(file: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, i
     """
     temporary = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
     with lake_errors(file):
-        _refuse_existing(file)
         _remove_left_behind(file)
+        _refuse_existing(file)
         try:
             with _locked(make(temporary)) as descriptor:
                 yield temporary, descriptor
@@ -230,12 +230,11 @@ def _name(temporary: Path, file: Path) -> None:
     """Give a file or folder its name, unless something has the name by now: nothing is ever replaced."""
     try:
         if temporary.is_dir():
-            os.mkdir(file, FOLDER_MODE)  # rename replaces an empty folder, which is this one, and nothing else
-            temporary.rename(file)
+            temporary.rename(file)  # in one step; it replaces an empty folder, and nothing else
         else:
             os.link(temporary, file)
             temporary.unlink()
-    except FileExistsError:
+    except OSError:
         _refuse_existing(file)
         raise
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from mqops.lake.parquet import UTC_TIME
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
 
 _TYPES = {
@@ -11,6 +12,6 @@ _TYPES = {
     "binary": pa.binary(),
     "long": pa.int64(),
     "integer": pa.int32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp": UTC_TIME,
 }
 SNAPSHOT = pa.schema([pa.field(name, _TYPES[kind], nullable=nullable) for name, kind, nullable in SNAPSHOT_COLUMNS])

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.clock import utc_now
 from mqops.errors import SettingsError
 from mqops.lake.files import make_durable, write_json
 from mqops.lake.parquet import read_parquet
@@ -64,6 +65,7 @@ def finish(
     Raises:
         LakeError: the disk refused.
     """
+    ended_at = utc_now()
     files = make_durable(run.snapshot)
     counter = AnatomyCounter(queue_manager, queues, observed_at, run.run)
     observed = _count(run, queues, counter, expired)
@@ -71,6 +73,7 @@ def finish(
         run=run.run,
         queue_manager=queue_manager,
         observed_at=observed_at,
+        ended_at=ended_at,
         messages=sum(queue.messages for queue in observed),
         bytes=sum(queue.bytes for queue in observed),
         queues=observed,

@@ -3,6 +3,7 @@ tell of (rules in `mqops.prove.core.whereabouts`). No queue manager is asked."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,9 +16,9 @@ import pyarrow.compute as pc
 
 from mqops.clock import utc, utc_now
 from mqops.errors import LakeError
-from mqops.lake.files import read_json
-from mqops.lake.parquet import bounds, read_parquet
-from mqops.lake.run import RunFolder, folder_of
+from mqops.lake.files import SETTLED_NS, read_json
+from mqops.lake.parquet import bounds, read_chunks
+from mqops.lake.run import RunFolder, folder_of, run_folders
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
 from mqops.prove.core.whereabouts import Sighting, Whereabouts, whereabouts
@@ -25,6 +26,7 @@ from mqops.prove.gone_record import read_gone
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
 _SEEN = ("queue", "msg_id", "msg_key", "observed_at", "expiry", "persistence")
+_ROWS = 65_536
 _PLANNED = ("row", "queue", "msg_id", "msg_key", "action", "rule_line")
 
 
@@ -69,22 +71,44 @@ def seen_in_snapshots(
 
 def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
     """The snapshots of a queue manager's queues. The copies of an undo are none, nor is that of a file to be loaded."""
-    for path in sorted(folder.glob("runs/*/observe.json")):
-        run = RunFolder(path.parent)
-        if run.undo_json.exists() or run.load_json.exists():
+    for name, changed in sorted(run_folders(folder)):
+        path = folder / "runs" / name
+        known = _observed(path, changed) if changed < time.time_ns() - SETTLED_NS else _observed.__wrapped__(path, 0)
+        if known is None:
             continue
-        observed = read_json(path)
-        whole = observed.get("whole", run.anatomy_json.exists() or run.backout_json.exists())
-        queues = frozenset(one["queue"] for one in observed["queues"]) if whole else frozenset()
-        at = datetime.fromisoformat(observed["observed_at"])
+        run, at, ended, queues, kept = RunFolder(path), *known
+        if not kept:
+            yield _Look(run, at, ended, frozenset(), {})
+            continue
         try:
             seen = [_sighting(run, row["observed_at"], row) for row in _rows_with(run.snapshot, _SEEN, msg_id)]
         except LakeError:  # its snapshot was removed from the lake (retention); its plan may be there
             queues = frozenset()
             planned = _rows_with(run.plan, _PLANNED, msg_id) if run.plan.is_dir() else ()
             seen = [_sighting(run, at, row) for row in planned]
-        ended = max(at, datetime.fromtimestamp(path.stat().st_mtime, UTC))
         yield _Look(run, at, ended, queues, {one.msg_key: one for one in seen})
+
+
+@lru_cache(maxsize=8192)
+def _observed(path: Path, _changed: int) -> tuple[datetime, datetime, frozenset[str], bool] | None:
+    """Begin, end and whole queues of a run's snapshot, and whether it or its plan is there; None for one that is no
+    look at queues, or without any. It is read again where the run's folder changed. Raises `LakeError`."""
+    run = RunFolder(path)
+    if not run.observe_json.exists() or run.undo_json.exists() or run.load_json.exists():
+        return None
+    observed = read_json(run.observe_json)
+    whole = observed.get("whole", run.anatomy_json.exists() or run.backout_json.exists())
+    queues = frozenset(one["queue"] for one in observed["queues"]) if whole else frozenset[str]()
+    at = datetime.fromisoformat(observed["observed_at"])
+    kept = run.snapshot.is_dir() or run.plan.is_dir()
+    return at, _ended(run.observe_json, observed, at), queues, kept
+
+
+def _ended(path: Path, observed: Mapping[str, Any], at: datetime) -> datetime:
+    """When a snapshot ended: observe.json says it; of an earlier version, it was written then."""
+    if "ended_at" in observed:
+        return datetime.fromisoformat(observed["ended_at"])
+    return max(at, datetime.fromtimestamp(path.stat().st_mtime, UTC))
 
 
 def _sighting(run: RunFolder, at: datetime, row: Mapping[str, Any]) -> Sighting:
@@ -107,10 +131,11 @@ def _rows_with(folder: Path, columns: Collection[str], msg_id: str) -> Iterator[
     there = _least_and_greatest(folder, folder.stat().st_mtime_ns if folder.is_dir() else 0)
     if there is not None and not (there[0] <= high and low <= there[1]):
         return  # the footers say so: no column is read
-    for batch in read_parquet(folder, list(columns)):
+    for batch, others in read_chunks(folder, ["msg_id"], rows=_ROWS):
         ids = batch.column("msg_id")
         chosen = pc.and_(pc.greater_equal(ids, pa.scalar(low, ids.type)), pc.less_equal(ids, pa.scalar(high, ids.type)))
-        yield from batch.filter(chosen).to_pylist()
+        if pc.any(chosen).as_py():
+            yield from others(list(columns)).filter(chosen).to_pylist()
 
 
 @lru_cache(maxsize=4096)

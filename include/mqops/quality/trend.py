@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from mqops.errors import LakeError
-from mqops.lake.files import read_json
+from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder, folder_of
 from mqops.quality.summary import CheckResult, QualitySummary
+from mqops.together import together
 
 MOST_RUNS = 30
 """Newest runs that a trend is told of."""
@@ -25,7 +28,7 @@ class CheckTrend(NamedTuple):
 
 def quality_runs(lake: Path, queue_manager: str) -> list[QualitySummary]:
     """The newest runs, the newest first. Raises `LakeError`."""
-    found = [_summary(path, path.stat().st_mtime_ns) for path in _files(folder_of(lake, queue_manager) / "runs")]
+    found = [_summary(*one) for one in _files(folder_of(lake, queue_manager) / "runs")]
     return sorted(found, key=lambda one: one.checked_at, reverse=True)
 
 
@@ -49,10 +52,25 @@ def dag_run(lake: Path, summary: QualitySummary) -> tuple[str, str]:
     return str(known.get("dag_id", "")), str(known.get("run_id", ""))
 
 
-def _files(runs: Path) -> list[Path]:
-    """The newest summaries. Their time is that of the check: each is written once."""
-    there = list(runs.glob("*/quality/quality.json"))
-    return sorted(there, key=lambda path: path.stat().st_mtime_ns, reverse=True)[:MOST_RUNS]
+@together
+def _files(runs: Path) -> tuple[tuple[Path, int], ...]:
+    """The newest summaries, and when each was written: at its check, once."""
+    found = [(when, path) for path in _names(runs) if (when := _written(path))]
+    return tuple((Path(path), when) for when, path in sorted(found, reverse=True)[:MOST_RUNS])
+
+
+def _names(runs: Path) -> list[str]:
+    """Where the summary of each run would lie."""
+    with lake_errors(runs), suppress(FileNotFoundError), os.scandir(runs) as entries:
+        return [f"{one.path}/quality/quality.json" for one in entries]
+    return []
+
+
+def _written(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
 
 
 @lru_cache(maxsize=512)

@@ -35,7 +35,8 @@ messages back, with lane tokens, markers and a proof as in every run.
     delayed: while the queue cannot be browsed, its messages count as left, not as gone.
 12. A copy (COPY) is taken from where it was put (WITHDRAW): the original has never left its queue. It is taken only
     while the original is on its queue, which is looked at when the plan is made, and again in the unit of work. Else
-    the copy may be the last one, and is left (LAST). Each copy needs an original of its own.
+    the copy may be the last one, and is left (LAST). Each copy needs an original of its own. The original's queue is
+    only browsed: a program may have it for itself, and the user needs no GET on it.
 """
 
 WORKFLOW = "undo"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from mqops.act.copy_port import BROWSE_ONLY
 from mqops.act.core.lanes import Row
 from mqops.act.core.port import CannotTake, Taken
 from mqops.act.core.scope import SOURCE
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from mqops.observe.originals import Original
 
 MOST_SOURCES = 64
-"""Queues that messages are taken from, kept open at a time; a run may have sent messages to thousands."""
+"""Queues that messages are taken from, and queues of originals, kept open at a time; a run may have sent messages to
+thousands."""
 
 _identifiers = MQMD_LAYOUT.reader("msg_id", "correl_id")
 _expiry = MQMD_LAYOUT.reader("expiry")
@@ -51,6 +54,7 @@ class UndoPort(SetContextPort):
     ) -> None:
         super().__init__(session, (), seal)
         self._original = original
+        self._originals: OrderedDict[str, int] = OrderedDict()
         self._now = now
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:
@@ -62,33 +66,29 @@ class UndoPort(SetContextPort):
         """
         if row.action == Action.WITHDRAW and not self._original_is_there(row):
             return None
-        with self._source(row.queue):
+        with self._open(self._sources, row.queue, OPEN_OPTIONS):
             return self._take(row, careful=careful)
 
     @contextmanager
-    def _source(self, queue: str) -> Iterator[None]:
-        """A queue to take from, open. Raises `CannotTake` where it gives no messages; it is opened again then."""
+    def _open(self, handles: OrderedDict[str, int], queue: str, options: int) -> Iterator[int]:
+        """The handle of a queue. Raises `CannotTake` where the queue gives no messages; it is opened again then."""
         try:
-            self._open_source(queue)
-            yield
+            if queue not in handles and len(handles) >= MOST_SOURCES:
+                self._forget(handles, next(iter(handles)))
+            if queue not in handles:
+                handles[queue] = self._session.open(queue, options)
+            handles.move_to_end(queue)
+            yield handles[queue]
         except MQError as error:
             if error.reason not in SOURCE:
                 raise
-            self._forget_source(queue)
+            self._forget(handles, queue)
             raise CannotTake(error.reason) from error
 
-    def _open_source(self, queue: str) -> None:
-        if queue in self._sources:
-            self._sources.move_to_end(queue)
-            return
-        if len(self._sources) >= MOST_SOURCES:
-            self._forget_source(next(iter(self._sources)))
-        self._sources[queue] = self._session.open(queue, OPEN_OPTIONS)
-
-    def _forget_source(self, queue: str) -> None:
-        if queue in self._sources:
+    def _forget(self, handles: OrderedDict[str, int], queue: str) -> None:
+        if queue in handles:
             with suppress(MQError):
-                self._session.close(self._sources.pop(queue))
+                self._session.close(handles.pop(queue))
 
     def _take(self, row: Row, *, careful: bool) -> Taken | None:
         if row.action == Action.RESTORE:
@@ -104,7 +104,7 @@ class UndoPort(SetContextPort):
             raise _changed(row)
         (expiry,) = _expiry(original.md)
         left = remaining(expiry, original.seen_at, self._now())
-        if left is None or self._on_queue(row, row.queue, row.msg_key) > row.tries:
+        if left is None or self._on_queue(row, row.queue, self._sources[row.queue], row.msg_key) > row.tries:
             return None
         return Taken(md=_with_expiry(original.md, left), body=original.body, key=row.msg_key)
 
@@ -120,16 +120,16 @@ class UndoPort(SetContextPort):
             raise _changed(row)
         return original
 
-    def _on_queue(self, row: Row, queue: str, key: str) -> int:
-        """How many messages with this identity are on a queue that is open."""
-        return sum(got.key == key for got in self._with_ids_of(row, queue))
+    def _on_queue(self, row: Row, queue: str, handle: int, key: str) -> int:
+        """How many messages with this identity are on a queue."""
+        return sum(got.key == key for got in self._with_ids_of(row, queue, handle))
 
     def _original_is_there(self, row: Row) -> bool:
         """Whether the original of a copy is on its queue, which the row of a WITHDRAW names as its destination; of
-        equal ones, whether there is one besides those of the copies before (`tries` of them)."""
+        equal ones, whether there is one besides those of the copies before (`tries` of them). It is only browsed."""
         original = self._whole(row)
-        with self._source(row.dest_q):
-            return self._on_queue(row, row.dest_q, key_of(original.md, original.body)) > row.tries
+        with self._open(self._originals, row.dest_q, BROWSE_ONLY) as handle:
+            return self._on_queue(row, row.dest_q, handle, key_of(original.md, original.body)) > row.tries
 
 
 def _with_expiry(md: bytes, expiry: int) -> bytes:

@@ -19,6 +19,7 @@ from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.look.estate_now import ManagerNow, manager_now
 from mqops.look.figures import Figures, figures, last_figures
+from mqops.together import together
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.render import render_page
@@ -85,9 +86,14 @@ def _now(estate: EstateFile, place: Path, name: str, said: Figures, looked: trig
     key = str(estate.path), name
     at, of, found = _known.get(key, (0.0, None, None))
     if found is None or of != (said, looked) or time.monotonic() - at >= LAKE_KEPT:
-        found = manager_now(said, place, name, broken_triggers=_broken(looked))
+        found = _read(place, name, said, looked)
         _known[key] = time.monotonic(), (said, looked), found
     return found
+
+
+@together
+def _read(place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
+    return manager_now(said, place, name, broken_triggers=_broken(looked))
 
 
 def _broken(looked: triggers.Looked | None) -> dict[str, str]:

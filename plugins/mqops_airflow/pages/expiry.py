@@ -9,6 +9,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.look.expiry_forecast import Forecast, forecast, next_time
+from mqops.look.figures import last_figures
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -34,12 +35,16 @@ def router(page: Page) -> APIRouter:
         now = datetime.now(UTC)
         limit = next_time(now, at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
         found = forecast(lake(who.estate), name, now=now, limit=limit)
+        last = last_figures(lake(who.estate), name, "")
+        recorded = {one.queue for one in found.queues}
         return render_page(
             request,
             page,
             who,
             name,
             found=found,
+            seen_at=last.seen_at,
+            unrecorded=[one for one in last.queues if one.depth and one.name not in recorded],
             limit=f"{limit:%H:%M}",
             total=sum(one.before for one in found.queues),
             expires=any(one.past or one.before or one.later for one in found.queues),

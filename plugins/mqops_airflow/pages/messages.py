@@ -6,20 +6,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.actions import DISCARDS, Action
 from mqops.errors import MqopsError, RulesError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import Criteria, criteria
+from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import show_recorded
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.rules.keyword import ValueKind
+from mqops.together import together
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
@@ -27,8 +33,8 @@ from mqops_airflow.workplace import lake
 
 PAGE = 50
 """Messages of a page."""
-MOST_RUNS = 200
-"""Runs that the list offers."""
+MOST_RUNS = 50
+"""Newest runs that the list offers, besides the one that is shown."""
 PAYLOAD = frozenset({ValueKind.BODY, ValueKind.PROPERTY})
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
@@ -54,8 +60,9 @@ def router(page: Page) -> APIRouter:
     ) -> HTMLResponse:
         name = who.queue_manager(given)
         asked = {key: value.strip() for key, value in request.query_params.items()}
-        runs = [one for one in list_runs(lake(who.estate), queue_manager=name) if one.messages][:MOST_RUNS]
-        chosen = run or (runs[0].run if runs else "")
+        recorded = [one for one in list_runs(lake(who.estate), queue_manager=name) if one.messages]
+        chosen = run or (recorded[0].run if recorded else "")
+        runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
         found, problem, forbidden = None, "", ""
         if chosen:
             try:
@@ -108,10 +115,24 @@ def router(page: Page) -> APIRouter:
             template="message",
             run=run,
             story=story,
+            origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
+            outcome=outcome,
             refusal=_refusal(who, name),
         )
 
     return routes
+
+
+def outcome(event: Mapping[str, Any]) -> str:
+    """What a line of the ledger says of the message, for people."""
+    if event["outcome"] != "acted":
+        return _SPOKEN.get(event["outcome"], str(event["outcome"]))
+    action = event["action"]
+    return "discarded" if action in DISCARDS else _NO_MOVE.get(action, "moved")
+
+
+_SPOKEN = {"revealed": "its data was shown"}
+_NO_MOVE = {Action.COPY: "copied", Action.LOAD: "put from a file"}
 
 
 def _folder(who: Reader, name: str, run: str) -> RunFolder:
@@ -129,9 +150,16 @@ def _search(who: Reader, name: str, run: str, asked: dict[str, str], after: str)
     wanted = _criteria(asked)
     if wanted.rule and any(one.question.kind in PAYLOAD for one in wanted.rule.extensions):
         refuse_unless_named(name, who.user.get_name())
-    queue = asked.get("queue", "")
-    snapshot = _folder(who, name, run).snapshot
-    return find_recorded(snapshot, wanted, queues=[queue] if queue else (), limit=PAGE, after=after)
+    return _found(_folder(who, name, run).snapshot, tuple(sorted(asked.items())), after)
+
+
+@together
+@lru_cache(maxsize=256)
+def _found(snapshot: Path, asked: tuple[tuple[str, str], ...], after: str) -> FoundPage:
+    """A snapshot never changes, so a page of it holds. Who may ask was decided before. Raises as `_search`."""
+    given = dict(asked)
+    queue = given.get("queue", "")
+    return find_recorded(snapshot, _criteria(given), queues=[queue] if queue else (), limit=PAGE, after=after)
 
 
 def _criteria(asked: dict[str, str]) -> Criteria:
@@ -154,11 +182,15 @@ def _value(key: str, text: str) -> str:
 
 def _put_at(one: FoundMessage) -> str:
     """Put date and time of the MQMD as people read them; as they are where they are no time."""
-    digits = one.put_date + one.put_time
+    return _moment(one.put_date, one.put_time)
+
+
+@lru_cache(maxsize=4096)
+def _moment(date: str, time: str) -> str:
     try:
-        return f"{datetime.strptime(digits[:14], '%Y%m%d%H%M%S').replace(tzinfo=UTC):%Y-%m-%d %H:%M:%S}"
+        return f"{datetime.strptime((date + time)[:14], '%Y%m%d%H%M%S').replace(tzinfo=UTC):%Y-%m-%d %H:%M:%S}"
     except ValueError:
-        return f"{one.put_date} {one.put_time}"
+        return f"{date} {time}"
 
 
 def _quoted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.actions import ACTED
-from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
+from mqops.decide.core.preflight import Finding, Looked, Preflight, judge, same_said
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
@@ -63,7 +64,9 @@ def router(page: Page) -> APIRouter:
         }
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
-        values |= {"destinations": destinations(seen.looked), "seen": seen, "since_then": _news(view, seen.looked)}
+        values |= {"destinations": destinations(seen.looked), "seen": seen}
+        values |= {"findings": _folded(view.found.findings if view.found else ())}
+        values |= {"since_then": _folded(_news(view, seen.looked))}
         return render_page(request, page, who, name, **values, **_answer(who, asked))
 
     @routes.get(f"{page.path}/answer")
@@ -108,6 +111,14 @@ def _asked(who: Reader, queue_manager: str, found: Preflight) -> Seen:
     except MqopsError as error:
         return Seen(at=found.checked_at, looked=found.looked, error=str(error))
     return Seen(at=at, looked=looked)
+
+
+def _folded(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """Severity and text of what was found, once for all destinations with the same."""
+    return [
+        (severity, f"{', '.join(names)}: {what}" + (f". {remedy}" if remedy else ""))
+        for (severity, what, remedy), names in same_said(findings).items()
+    ]
 
 
 def _news(view: PlanView, looked: tuple[Looked, ...]) -> list[Finding]:

@@ -67,6 +67,7 @@ def _refused(request: Request, error: Any) -> Response:
     title, text = SAID.get(error.status_code, ("This did not work", ""))
     known = str(error.detail) if error.status_code != 401 else text
     awaited = error.detail == NOT_YET
+    title = "Nothing to show yet" if awaited else title
     return render(request, "error", status=error.status_code, title=title, text=known or text, awaited=awaited)
 
 

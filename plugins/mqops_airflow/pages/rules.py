@@ -46,15 +46,15 @@ def router(page: Page) -> APIRouter:
 
 
 def _text(who: Reader, name: str) -> tuple[str, str, str]:
-    """The table of the estate: its text, its path, and why it cannot be read."""
+    """The table of the estate: its text, its path as the estate has it, and why it cannot be read."""
     section = who.estate.estate.queue_managers[name].dlq_rules
     if section is None:
         return "", "", f"The estate has no dead-letter rules for {name}"
     path = who.estate.rules(section.rules)
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape"), str(path), ""
+        return path.read_bytes().decode("utf-8", "surrogateescape"), section.rules, ""
     except OSError as error:
-        return "", str(path), f"The rules table {path} cannot be read: {error.strerror}"
+        return "", section.rules, f"The rules table {path} cannot be read: {error.strerror}"
 
 
 def _marked(text: str, parsed: Parsed) -> list[dict[str, Any]]:

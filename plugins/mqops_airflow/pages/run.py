@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from mqops.look.core.run_state import MEANING, RunState
+from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, MessageFate
 from mqops.look.run_view import RunView, latest_view
 from mqops.model import RuleBalance
 from mqops_airflow.pages.charts import FATES, stacked
@@ -58,6 +59,7 @@ def router(page: Page) -> APIRouter:
         over = view.over and all(task.state in ENDED for task in tasks.values())
         state, meaning = told_state(view.story.line.state, tasks)
         values |= {"state": state, "meaning": meaning, "tasks": tasks, "after": after, "over": over}
+        values |= {"became": became, "begun": view.story.line.state not in _NOT_BEGUN}
         values |= {"chart": _chart(view.rules), "may": _may(who, view), "moving": _moving(view)}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
 
@@ -79,6 +81,17 @@ def told_state(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str]:
     if state in EARLY and working:
         return "at work", f"in Airflow the task {working[-1]} is on its way: nothing was moved"
     return state.value, MEANING[state]
+
+
+def became(one: MessageFate) -> str:
+    """What became of a message, for people: what no run has reached is not said to be left by one."""
+    if one.became == FAILED:
+        return "left: its try failed"
+    return "still on its queue" if one.became == LEFT and one.why in _NOT_REACHED else one.became
+
+
+_NOT_BEGUN = (RunState.WAITING, RunState.APPROVED, RunState.PLANNED, RunState.REJECTED)
+_NOT_REACHED = frozenset({NOT_REACHED, *(MEANING[state] for state in _NOT_BEGUN)})
 
 
 def _moving(view: RunView) -> bool:

@@ -183,12 +183,20 @@ def test_what_the_handle_was_not_opened_for(
         opened.get(None, pymqi.MD(), pymqi.GMO(Options=options))
 
 
-def test_get_inhibited(application: Application) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        CMQC.MQGMO_NO_SYNCPOINT,
+        CMQC.MQGMO_BROWSE_FIRST,
+        CMQC.MQGMO_MSG_UNDER_CURSOR,  # the handle has not browsed: the queue is asked before the cursor
+    ],
+)
+def test_get_inhibited(application: Application, options: int) -> None:
     application.put("Q1")
-    opened = application.open("Q1")
+    opened = application.open("Q1", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_BROWSE)
     run_mqsc("ALTER QLOCAL(Q1) GET(DISABLED)")
     with refused(CMQC.MQRC_GET_INHIBITED):
-        application.get(opened)
+        opened.get(None, pymqi.MD(), pymqi.GMO(Options=options))
 
 
 @pytest.mark.parametrize(("md", "gmo", "reason"), [(3, 1, CMQC.MQRC_MD_ERROR), (1, 9, CMQC.MQRC_GMO_ERROR)])

@@ -25,6 +25,7 @@ def test_age_out_asks_first(manager, mqops_here):
     until(lambda: _old(mqops_here, age_out))
     refused = mqops_here(*age_out, text="n\n", expect=1)
     assert "Discard these messages? [y/N]: n" in refused.stdout
+    assert "nothing of this plan was moved" in refused.stderr
     assert "       2  " in refused.stdout
     assert manager.depth("A") == 2
     assert "--json cannot ask for confirmation" in mqops_here(*age_out, "--json", expect=2).stderr

@@ -80,7 +80,7 @@ def test_what_cannot_be_undone_is_told_with_exit_code_1(manager, mqops, run):
 def test_a_put_that_fails_is_told_with_its_reason(manager, mqops, run):
     manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)\n")
     done = mqops("undo", run, "-m", "QM1", "--yes", expect=1)
-    assert "       2  could not be put: MQRC_PUT_INHIBITED\n" in done.stdout
+    assert "       2  could not be undone: MQRC_PUT_INHIBITED\n" in done.stdout
     assert f"problem: {DLQ}: PUT(DISABLED). ALTER QLOCAL({DLQ}) PUT(ENABLED)\n" in done.stderr
 
 

@@ -42,6 +42,7 @@ COMMANDS = (
     ("runs",),
     ("run", "show", "RUN"),
     ("message", "find", "A", "-m", "QM1"),
+    ("message", "show", DLQ, "414d51", "--position", "0", "-m", "QM1"),
     ("doctor", "QM1"),
     ("backout", "run", LONG, "-m", "QM1", "--dry-run"),
     ("quality", "vocabulary"),
@@ -75,6 +76,14 @@ def test_no_line_is_wider_than_the_terminal(manager, mqops_here, tmp_path):
     assert wide == []
     there = mqops_here("ledger", "show", "414d51", COLUMNS="80").stdout
     assert mqops_here("ledger", "show", "414d51", COLUMNS="").stdout == there  # no terminal
+
+
+def test_help_says_of_each_command_its_whole_first_sentence(mqops_here):
+    for words in ((), ("dlq",), ("ledger",), ("message",), ("recover",), ("rules",), ("trigger",)):
+        said = mqops_here(*words, "--help", COLUMNS="80").stdout
+        commands = said[said.index("Commands:") :]
+        assert "..." not in commands
+        assert max(map(len, commands.splitlines())) <= 80
 
 
 def test_a_command_that_is_folded_can_be_pasted_as_it_stands(manager, mqops_here):

@@ -18,6 +18,7 @@ from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.age_out import AGE_OUT, AgeOutRequest
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, new_run_key, plan_run
 from mqops.errors import PermanentMQError
 from mqops.expiry.scan import run_scan
@@ -237,3 +238,19 @@ def test_an_undo_without_authority_says_which_one_is_missing(worked, caplog):
     site.manager.mqsc("\n".join(RECORDS) + "\n")
     assert site.undo(run) == (1, {})
     assert not site.foreseen
+
+
+def test_a_copy_and_its_undo_need_no_authority_to_get_from_the_originals_queue(worked):
+    site = worked.site
+    site.manager.mqsc("\n".join(RECORDS) + "\n")
+    site.manager.mqsc(
+        "DEFINE QLOCAL(ORIGINALS)\nSET AUTHREC PROFILE(ORIGINALS) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD(BROWSE,INQ)\n"
+    )
+    site.manager.put("ORIGINALS", [({}, b"one")])
+    before = site.manager.depth("A")
+    what = RecoverRequest(connection=site.app, lake=site.lake, do=Do.COPY, queue="ORIGINALS", everything=True, to="A")
+    run, plan = plan_run(RECOVER, what)
+    assert carry_out(RECOVER, what, run, plan).moved == 1
+    assert site.manager.depth("A") == before + 1
+    assert site.undo(run) == (0, {})
+    assert (site.manager.depth("A"), site.manager.depth("ORIGINALS")) == (before, 1)

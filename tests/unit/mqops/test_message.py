@@ -227,11 +227,14 @@ def test_a_message_without_an_mqdlh_says_where_it_came_from(manager, mqops, view
         "B", [({"Format": c.MQFMT_RF_HEADER_2, "CodedCharSetId": 1208}, rfh2(b"x")), ({"Format": "MQSTR"}, b"y")]
     )
     assert view("show", "B", first.hex())["origin"] == {"by": "MQRFH2", "destination": "queue:///A"}
+    assert "\nwhere JMS sent it, by its MQRFH2\n" in view.text("show", "B", first.hex())
     assert view("show", "B", second.hex(), again=True)["origin"] is None
     words = ("backout", "run", "B", "-m", "QM1", "--quarantine", "C", "--dry-run", "--json")
     run = Path(json.loads(mqops(*words, text="REASON(0) DESTQ(Z) ACTION(RETRY)\nACTION(RETRY)\n").stdout)["run"]).name
     found = json.loads(mqops("message", "show", second.hex(), "--snapshot", run, "--json").stdout)
     assert found["origin"] == {"by": "backout run", "queue": "A", "queue_manager": "QM1"}
+    told = mqops("message", "show", second.hex(), "--snapshot", run).stdout
+    assert "\nwhere it came from, by its backout run\n" in told
     assert [one["verdict"] for one in found["rules"]] == ["no match", "chosen"]
 
 
@@ -304,6 +307,17 @@ def test_find_gives_pages_and_never_passes_over_a_message_in_silence(manager, mq
     assert "2 messages of 2 looked at; to go on: --after 2-" in text
     wrong = view("find", "A", "--after", "x", expect=1, again=True)
     assert "is not what a page gave" in wrong["error"]["message"]
+
+
+def test_a_search_in_a_snapshot_is_of_the_queue_that_is_named(manager, mqops):
+    manager.put(DLQ, [dead_letter("A", b"x")] * 2)
+    manager.put("A", [({}, b"x")] * 4)
+    run = Path(json.loads(mqops("snapshot", DLQ, "A", "-m", "QM1", "--json").stdout)["folder"]).name
+    words = ("message", "find", "A", "--snapshot", run, "--limit", "3", "--json")
+    first = json.loads(mqops(*words).stdout)
+    assert [(one["queue"], one["position"]) for one in first["messages"]] == [("A", 0), ("A", 1), ("A", 2)]
+    second = json.loads(mqops(*words, "--after", first["next"]).stdout)
+    assert [(one["queue"], one["position"]) for one in second["messages"]] == [("A", 3)]
 
 
 def test_a_page_of_a_live_queue_goes_on_behind_its_message_wherever_that_is_now(manager, mqops):

@@ -245,6 +245,8 @@ def test_an_export_is_private_and_overwrites_nothing(message, manager, tmp_path,
     before = [one.read_bytes() for one in paths if one.is_file()]
     message("export", "IN", str(path), expect=1)
     assert [one.read_bytes() for one in paths if one.is_file()] == before
+    (tmp_path / f".{name}.0123456789abcdef").touch()
+    message("export", "IN", str(path), expect=1)  # an export that was killed left that file when the name was given
     message("export", "NOT.THERE", str(tmp_path / "b.msg"), expect=1)
     assert sorted(one.name for one in tmp_path.iterdir() if "msg" in one.name or "parquet" in one.name) == [name]
     assert manager.depth("IN") == 1
@@ -268,20 +270,28 @@ def test_of_two_exports_to_one_file_at_the_same_moment_one_is_refused(message, m
 
 
 KILLED = """
-import os, signal, sys
+import os, signal, sys, pathlib
 from mqops.cli import main
 from mqops.message_file import export
-export.record_reveals = lambda *about, **more: os.kill(os.getpid(), signal.SIGKILL)
+place, step = {"messages": (export, "record_reveals"), "named": (pathlib.Path, "rename")}[sys.argv.pop(1)]
+setattr(place, step, lambda *about, **more: os.kill(os.getpid(), signal.SIGKILL))
 main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("name", ["a.msg", "a.parquet"])
-def test_what_a_killed_export_leaves_is_private_and_removed_by_the_next_one(message, manager, tmp_path, lake, name):
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("a.msg", "messages"),  # after the last message
+        ("a.parquet", "messages"),
+        ("a.parquet", "named"),  # when the folder is to get its name
+    ],
+)
+def test_what_a_killed_export_leaves_is_private_and_removed_by_the_next_one(message, manager, tmp_path, name, step):
     manager.put("IN", [({}, b"secret")])
-    environment = {**manager.environment, "MQOPS_ESTATE": reveal_estate(tmp_path), "MQOPS_LAKE": str(lake)}
+    environment = {**manager.environment, "MQOPS_ESTATE": reveal_estate(tmp_path), "MQOPS_LAKE": str(tmp_path / "lake")}
     words = ["message", "export", "IN", str(tmp_path / name), "-m", "QM1"]
-    done = subprocess.run([sys.executable, "-c", KILLED, *words], env=environment)
+    done = subprocess.run([sys.executable, "-c", KILLED, step, *words], env=environment)
     assert done.returncode == -signal.SIGKILL
     (left,) = (one for one in tmp_path.iterdir() if name in one.name)
     assert (left.name[: len(name) + 2], stat.S_IMODE(left.stat().st_mode) & 0o077) == (f".{name}.", 0)

@@ -465,7 +465,7 @@ def test_the_commands_tell_it(manager, bench):
     msg_id = manager.messages("A")[0][0]["MsgId"].hex()
     shown = bench.mqops("ledger", "show", msg_id).splitlines()
     assert re.fullmatch(f"20.*Z  QM1  still where it was put  run {run.run}", shown[-2])
-    assert shown[-1] == f"    message   {msg_id}, moved by RETRY A@QM1; line 4 of the ledger"
+    assert shown[-1] == f"    message   {msg_id}, put there by RETRY A@QM1; line 4 of the ledger"
     events = [json.loads(line) for line in bench.mqops("ledger", "export", "--run", run.run).splitlines()]
     assert Counter(event["outcome"] for event in events) == {"acted": 2, "consumed": 1, "there": 1}
     assert {event["queue"] for event in events} == {DLQ}

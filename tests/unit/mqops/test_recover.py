@@ -108,8 +108,9 @@ def test_an_undo_of_a_copy_lets_go_of_the_originals_queue_that_it_cannot_look_at
         assert manager.depth("OUT") == 1
 
 
-def test_a_copy_only_browses_and_no_other_workflow_carries_it_out(manager, run, lake):
-    """A program may have the queue for itself. A plan of copies that is acted on as if it moved them moves nothing."""
+def test_a_copy_only_browses_and_no_other_workflow_carries_it_out(manager, run, lake, mqops_here):
+    """A program may have the queue for itself, also while the copy is taken back. A plan of copies that is acted on as
+    if it moved them moves nothing."""
     import pymqi  # noqa: PLC0415
 
     manager.put("IN", [({}, b"one")])
@@ -117,8 +118,19 @@ def test_a_copy_only_browses_and_no_other_workflow_carries_it_out(manager, run, 
         alone = pymqi.Queue(connection, "IN", CMQC.MQOO_INPUT_EXCLUSIVE)
         alone.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_NO_WAIT | CMQC.MQGMO_SYNCPOINT))
         connection.backout()
-        assert run("message", "copy", "IN", "--all", "--to", "OUT")["moved"] == 1
+        done = run("message", "copy", "IN", "--all", "--to", "OUT")
+        assert (done["moved"], manager.depth("OUT")) == (1, 1)
+        other = pymqi.Queue(connection)
+        other.open("OUT", CMQC.MQOO_INPUT_EXCLUSIVE)
+        text = mqops_here("undo", done["run"], "--yes", expect=1)
+        assert "1  could not be undone: MQRC_OBJECT_IN_USE" in text.stdout
+        tried = next(word.rstrip(":") for word in text.stderr.split() if word.startswith("undo-"))
+        assert "planned WITHDRAW of a copy; its original is on IN" in mqops_here("run", "show", tried).stdout
+        other.close()
+        undone = run("undo", done["run"])
+        assert (undone["actions"], undone["discarded"], undone["balanced"]) == ({"WITHDRAW": 1}, 1, True)
         alone.close()
+    run("message", "copy", "IN", "--all", "--to", "OUT")
     planned = run("message", "copy", "IN", "--all", "--to", "OUT", ask="--dry-run")["plan"]
     folder = find_run(lake, key=planned["run"])
     with pytest.raises(PlanChanged, match=r"is a copy\. This workflow takes messages from their queue"):
@@ -147,6 +159,7 @@ def test_the_original_of_a_copy_that_is_gone_meanwhile_counts_as_gone(manager, r
     name, digest = planned["plan"]["run"], planned["plan"]["digest"]
     done = json.loads(mqops_here("dlq", "act", name, "--approve", digest, "--json").stdout)
     assert (done["planned"], done["moved"], done["gone"], done["arrived"]) == (2, 1, 1, 1)
+    assert done["gone_because"] == {"not on the queue when its turn came": 1}
     assert manager.bodies("OUT") == [b"two"]
     assert done["balanced"]
     looked = json.loads(mqops_here("ledger", "outcomes", done["run"], "-m", "QM1", "--json").stdout)
@@ -156,7 +169,7 @@ def test_the_original_of_a_copy_that_is_gone_meanwhile_counts_as_gone(manager, r
     assert looked["outcomes"] == {"consumed": 1}, "the original on its own queue is no message that came back"
 
 
-def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run):
+def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run, mqops_here):
     ids = manager.put("IN", [({"UserIdentifier": b"u%d" % number}, b"n%d" % number) for number in range(4)])
     same = ids[0].hex()[:8]
     assert manager.put("OUT", []) == []
@@ -168,7 +181,9 @@ def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run):
     assert "No message of IN fits (move to OUT: BODY(...))" in refused["error"]["message"]
     assert "nothing" not in json.dumps(refused)
     assert run("message", "move", "IN", ids[2].hex(), ids[0].hex(), "--to", "OUT")["moved"] == 2
-    assert run("message", "move", "IN", "--text", "n3", "--to", "OUT")["moved"] == 1
+    told = mqops_here("message", "move", "IN", "--text", "n3", "--to", "OUT", "-m", "QM1", "--yes").stdout
+    assert "       1  FWD: 1 moved, 0 discarded, 0 left, 0 gone\n" in told
+    assert "       1  IGNORE (not chosen): 0 moved, 0 discarded, 1 left, 0 gone\n" in told
     assert manager.bodies("OUT") == [b"n0", b"n2", b"n3"]
 
 
@@ -209,6 +224,10 @@ def test_dead_letters_are_replayed_stripped_parked_and_discarded(manager, run):
     assert "1 chosen message has no MQDLH that can be read: left" in planned["remarks"]
     assert run("message", "replay", DLQ, "--all")["moved"] == 1
     assert manager.bodies("APP.A") == [b"a"]
+    manager.put(DLQ, [dead_letter("NOT.THERE", b"c")])
+    failed = run("message", "replay", DLQ, "--destination", "NOT.THERE", expect=1)
+    assert (failed["moved"], failed["reasons"], failed["balanced"]) == (0, {"MQRC_UNKNOWN_OBJECT_NAME": 1}, True)
+    run("message", "discard", DLQ, "--destination", "NOT.THERE")
     assert run("message", "move", DLQ, "--all", "--to", "OUT", "--header", "strip")["moved"] == 2
     assert manager.bodies("OUT") == [b"b", b"plain"]
     parked = run("message", "park", "OUT", "--all")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import Any
 
@@ -79,6 +80,11 @@ def test_what_expires_while_a_later_snapshot_is_taken_has_expired(manager, lake,
     observed = json.loads(later.observe_json.read_text())
     (seen,) = known(mqops, msg_id)["seen"]
     observed["observed_at"] = seen["seen_at"].replace("Z", ".999999Z")  # it began while the message was there
+    later.observe_json.write_text(json.dumps(observed))
+    os.utime(later.observe_json, (0, 0))  # as in a lake that was copied
+    (seen,) = known(mqops, msg_id)["seen"]
+    assert (seen["became"], seen["missed_by"]) == ("expired", later.run)
+    del observed["ended_at"]  # a file of before: it was written when the snapshot ended
     later.observe_json.write_text(json.dumps(observed))
     (seen,) = known(mqops, msg_id)["seen"]
     assert (seen["became"], seen["missed_by"]) == ("expired", later.run)

@@ -200,6 +200,14 @@ def judge(looked: Sequence[Looked], taken_from: Collection[str] = ()) -> tuple[F
     return worst_first(found)
 
 
+def same_said(findings: Iterable[Finding]) -> dict[tuple[str, str, str], list[str]]:
+    """Severity, what and remedy → the destinations of which this is said, in the order of the findings."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for one in findings:
+        found.setdefault((one.severity, one.what, one.remedy), []).append(one.destination)
+    return found
+
+
 def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """The same by severity, else in the order they have."""
     return tuple(sorted(findings, key=lambda one: SEVERITIES.index(one.severity)))

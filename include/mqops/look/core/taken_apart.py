@@ -224,6 +224,15 @@ def _decoded(chain: Chain, raw: bytes, *, broken: bool) -> tuple[str | None, str
         return None, f"it is no text in CCSID {chain.ccsid}"
 
 
+ORIGIN = {
+    "MQDLH": "where it was to go, and why it is here",
+    "MQXQH": "where it is to go",
+    "MQRFH2": "where JMS sent it",
+    "backout run": "where it came from",
+}
+"""What the origin of a message tells, in words, for each thing that it is known `by`."""
+
+
 def _origin(dead: MQDLH | None, chain: Chain) -> dict[str, Shown] | None:
     """Where it was to go, by the MQDLH, else the MQXQH; None where no header says it."""
     if dead is not None:
