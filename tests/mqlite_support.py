@@ -24,7 +24,10 @@ from mqlite.cli.creation import create
 from mqlite.mqsc.runner import run_script
 from mqlite.objects.manager import load
 from mqlite.security import users
-from mqlite.storage import ended
+from mqlite.storage import ended, sql
+from mqlite.storage.alive import alive_file
+from mqlite.storage.rows import ConnectionRow
+from mqlite.storage.store import Store
 
 BROWSE = CMQC.MQOO_BROWSE
 INPUT = CMQC.MQOO_INPUT_SHARED
@@ -158,12 +161,23 @@ def application(home: Path) -> Iterator[Application]:
 
 
 def begin_to_end(option: str) -> threading.Thread:
-    """`mqlite end` of QM1 in a thread; returns when the queue manager takes no new connection."""
+    """`mqlite end` of QM1 in a thread; returns when it takes no new connection, and every connection knows that."""
     command = ["end", "QM1", option]
     thread = threading.Thread(target=lambda: CliRunner().invoke(main, command, catch_exceptions=False))
     thread.start()
-    until(lambda: bool(ended.state(Path(os.environ["MQLITE_HOME"], "QM1"))))
+    folder = Path(os.environ["MQLITE_HOME"], "QM1")
+    until(lambda: bool(ended.state(folder)) and not _untold(folder))
     return thread
+
+
+def _untold(folder: Path) -> list[int]:
+    """The connections that do not know yet that their queue manager ends."""
+    store, lives = Store(folder), alive_file(folder)
+    try:
+        connected = [row.id for row in store.rows(ConnectionRow, sql.CONNECTIONS)]
+    finally:
+        store.close()
+    return [one for one in connected if not (lives.is_quiescing(one) or lives.is_stopped(one))]
 
 
 class Clerk(Application):
