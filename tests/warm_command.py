@@ -12,6 +12,7 @@ import json
 import os
 import pkgutil
 import runpy
+import signal
 import socket
 import sys
 from typing import Any
@@ -59,7 +60,11 @@ def next_command(control: socket.socket) -> dict[str, Any] | None:
 
 
 def become(what: dict[str, Any]) -> None:
-    """Take on the environment, the folder, the arguments and the standard files of `python -m`."""
+    """Take on the environment, the folder, the arguments and the standard files of `python -m`, and heed SIGINT.
+
+    A shell has the tests ignore it that it starts in the background.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(what["env"])
     os.chdir(what["folder"])

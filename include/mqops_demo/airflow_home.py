@@ -110,6 +110,8 @@ class AirflowHome:
     def environment(self) -> dict[str, str]:
         """The environment of every Airflow process (and of the Spark jobs that its tasks submit)."""
         base = self.address
+        # On a busy machine a process of Airflow keeps SQLite's lock for longer than the 5 s that the others wait.
+        database = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.folder / 'airflow.db'}?timeout=60"}
         own = {
             "AIRFLOW_HOME": str(self.folder),
             "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
@@ -136,7 +138,8 @@ class AirflowHome:
             "MQOPS_LAKE": str(self.lake),
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
-        return {**os.environ, **own, **json.loads((self.folder / "secrets.json").read_text()), **self.settings}
+        kept = json.loads((self.folder / "secrets.json").read_text())
+        return {**database, **os.environ, **own, **kept, **self.settings}
 
 
 def home(folder: Path | None = None, **settings: str) -> AirflowHome:
