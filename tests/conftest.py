@@ -37,6 +37,8 @@ LONGEST_FIRST = (
 )
 """Folders in the order in which their tests are run, the others behind them: no worker ends alone with slow ones."""
 
+NICE = 5
+"""By which the other workers, and what they start, give way to the first one."""
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
@@ -60,6 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     What the commands print is folded where a line is longer than the terminal is wide, which is tested apart
     (test_cli_width.py): all other tests have a wide one. Pytest's own output stays as wide as it is.
+
+    The first worker runs what waits most and takes longest, Airflow's end-to-end tests: the others let it go first.
     """
     if reporter := config.pluginmanager.get_plugin("terminalreporter"):
         writer = reporter._tw
@@ -67,6 +71,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["COLUMNS"] = "10000"
     if hasattr(config, "workerinput"):
         sys.modules["__main__"].__file__ = config.workerinput["mainargv"][0]
+        if config.workerinput["workerid"] != "gw0":
+            os.nice(NICE)
 
 
 @pytest.hookimpl(optionalhook=True)
