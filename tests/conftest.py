@@ -38,7 +38,9 @@ LONGEST_FIRST = (
 """Folders in the order in which their tests are run, the others behind them: no worker ends alone with slow ones."""
 
 NICE = 5
-"""By which the other workers, and what they start, give way to the first one."""
+"""By which the other workers, and what they start, give way to the one with Airflow's end-to-end tests."""
+_FIRST = pytest.StashKey[bool]()
+"""Whether a worker of pytest-xdist has run its first test."""
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
@@ -62,8 +64,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
     What the commands print is folded where a line is longer than the terminal is wide, which is tested apart
     (test_cli_width.py): all other tests have a wide one. Pytest's own output stays as wide as it is.
-
-    The first worker runs what waits most and takes longest, Airflow's end-to-end tests: the others let it go first.
     """
     if reporter := config.pluginmanager.get_plugin("terminalreporter"):
         writer = reporter._tw
@@ -71,8 +71,20 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["COLUMNS"] = "10000"
     if hasattr(config, "workerinput"):
         sys.modules["__main__"].__file__ = config.workerinput["mainargv"][0]
-        if config.workerinput["workerid"] != "gw0":
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Airflow's end-to-end tests wait most and take longest: the workers of pytest-xdist that run others give way."""
+    config = item.config
+    if hasattr(config, "workerinput") and not config.stash.get(_FIRST, False):
+        config.stash[_FIRST] = True
+        if _piece(item.nodeid) != "tests/e2e/":
             os.nice(NICE)
+
+
+def _piece(nodeid: str) -> str | None:
+    return next((one for one in TOGETHER if nodeid.startswith(one)), None)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -82,8 +94,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByFolderOrFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            piece = next((one for one in TOGETHER if nodeid.startswith(one)), None)
-            return piece or super()._split_scope(nodeid)
+            return _piece(nodeid) or super()._split_scope(nodeid)
 
     return ByFolderOrFile(config, log) if config.getvalue("dist") == "loadfile" else None
 

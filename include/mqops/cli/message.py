@@ -17,6 +17,7 @@ from mqops.cli.outcome import connection_to, json_option, known_errors, lake_opt
 from mqops.cli.passes import this_user
 from mqops.cli.recover import COMMANDS
 from mqops.cli.run_argument import completed_runs, queue_manager_option, snapshot_folder
+from mqops.cli.spark_help import spark_help
 from mqops.counted import counted
 
 if TYPE_CHECKING:
@@ -163,6 +164,9 @@ def find(
     The queues are only browsed, and no payload is shown. What looks into bodies or properties tells parts of them: if
     the estate names users under `reveal` of the queue manager, only they may ask so. Without options it lists all
     messages. Exit code 1: there is none.
+
+    A snapshot of more than 10 million messages is looked through by Spark behind its first million: on this machine, or
+    on the Spark Connect server that SPARK_REMOTE names. Standard error tells how far it is.
     """
     from mqops.look.find import find_live, find_recorded, refuse_question_about  # noqa: PLC0415
     from mqops.look.reveal import refuse_question  # noqa: PLC0415
@@ -175,7 +179,8 @@ def find(
         _run, folder = store.find(snapshot_folder(lake, snapshot))
         if asks:
             refuse_question_about(folder, this_user())
-        page = find_recorded(folder, wanted, queues=queues, limit=limit, after=after)
+        with spark_help(folder, wanted, queues) as counts:
+            page = find_recorded(folder, wanted, queues=queues, limit=limit, after=after, counts=counts)
     else:
         with connect(connection_to(queue_manager.strip())) as session:
             if asks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,8 +38,7 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
         LakeError: the folder or a file cannot be read.
     """
     with lake_errors(folder):
-        parts = sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
-        for part in parts:
+        for part in _parts(folder):
             try:
                 with open_parquet(part) as file:
                     _check_columns(part, columns, file.schema_arrow.names)
@@ -49,18 +48,48 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
                 raise _not_whole(part, error) from error
 
 
-def read_chunks(folder: Path, columns: Sequence[str], *, rows: int) -> Iterator[tuple[pa.RecordBatch, OfSameRows]]:
+class RowGroup(NamedTuple):
+    """A part of a file that can be read alone. Parameters: `part` name of the file; `number` from 0; `rows` in it."""
+
+    part: str
+    number: int
+    rows: int
+
+
+def row_groups(folder: Path) -> list[RowGroup]:
+    """The row groups of a folder of Parquet files, in the order in which they are read.
+
+    Raises:
+        LakeError: the folder or a file cannot be read.
+    """
+    with lake_errors(folder):
+        return [
+            RowGroup(part.name, number, footer.row_group(number).num_rows)
+            for part in _parts(folder)
+            for footer in [_footer(part)]
+            for number in range(footer.num_row_groups)
+        ]
+
+
+def read_chunks(
+    folder: Path, columns: Sequence[str], *, rows: int, chosen: Sequence[RowGroup] | None = None
+) -> Iterator[tuple[pa.RecordBatch, OfSameRows]]:
     """As `read_parquet`; with each batch a function that reads further columns of the same rows. It must be called
     before the next batch is taken.
 
     The first batches are small, for who takes a few rows only.
+
+    Parameters: `chosen` the row groups that are read, None for all.
     """
     with lake_errors(folder):
-        for part in sorted(path for path in folder.iterdir() if path.suffix == ".parquet"):
+        for part in (
+            _parts(folder) if chosen is None else [folder / name for name in sorted({one.part for one in chosen})]
+        ):
             try:
                 with open_parquet(part) as file:
                     _check_columns(part, columns, file.schema_arrow.names)
-                    for groups in _groups(file.metadata, rows):
+                    own = [one.number for one in chosen or () if one.part == part.name]
+                    for groups in _groups(file.metadata, rows, range(file.num_row_groups) if chosen is None else own):
                         first = 0
                         for batch in file.iter_batches(rows, row_groups=groups, columns=list(columns)):
                             yield in_utc(batch.select(list(columns))), partial(_others, file, groups, first, batch)
@@ -73,10 +102,14 @@ OfSameRows: TypeAlias = Callable[[Sequence[str]], pa.RecordBatch]
 _FIRST_ROWS = 4096
 
 
-def _groups(file: pq.FileMetaData, rows: int) -> Iterator[list[int]]:
-    """Neighbouring row groups of about so many rows together, or one; at first of fewer rows."""
+def _parts(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
+
+
+def _groups(file: pq.FileMetaData, rows: int, of: Iterable[int]) -> Iterator[list[int]]:
+    """Neighbouring ones of these row groups, of about so many rows together, or one; at first of fewer rows."""
     wanted, groups, number = min(rows, _FIRST_ROWS), list[int](), 0
-    for group in range(file.num_row_groups):
+    for group in of:
         own = file.row_group(group).num_rows
         if groups and number + own > wanted:
             yield groups
@@ -118,7 +151,7 @@ def bounds(folder: Path, *columns: str) -> tuple[tuple[Any, Any] | None, ...]:
         LakeError: the folder or a file cannot be read.
     """
     with lake_errors(folder):
-        footers = [_footer(part) for part in sorted(folder.glob("*.parquet"))]
+        footers = [_footer(part) for part in _parts(folder)]
     return tuple(_bounds([*_statistics(footers, column)]) for column in columns)
 
 

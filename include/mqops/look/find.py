@@ -5,6 +5,8 @@
 2. A page ends with a cursor: how many messages were looked at, and the beginning of the last one's identity. The next
    page of a snapshot goes on at that number. That of a live queue goes on behind that message, wherever it stands now;
    if it left the queue, the search has to begin again, so that nothing is passed over in silence.
+3. Of a large snapshot this process looks at the beginning, where most pages end. Then Spark, if given, counts what
+   fits in each row group of the rest, and only the row groups that have something are read here.
 """
 
 from __future__ import annotations
@@ -13,16 +15,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.clock import utc
 from mqops.errors import SettingsError
-from mqops.lake.parquet import OfSameRows, read_chunks, read_parquet
+from mqops.lake.parquet import OfSameRows, RowGroup, read_chunks, read_parquet, row_groups
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
 from mqops.look.reveal import refuse_question
@@ -33,6 +35,12 @@ from mqops.mq.session import Session
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 
+NEAR = 1_000_000
+"""Messages of a snapshot that this process looks at before it asks for help: about a second."""
+LARGE = 10_000_000
+"""A snapshot of more messages is large: Spark looks at it sooner than this process does, its start included."""
+FIRST_STEP = 4_000_000
+"""Messages that are counted before what fits of them is shown; each later step has twice as many."""
 KEY_DIGITS = 16
 """Digits of a message's identity in a cursor."""
 LISTED = (
@@ -117,6 +125,17 @@ class Looked(NamedTuple):
     whole: Callable[[], pa.RecordBatch]
 
 
+class Counts(NamedTuple):
+    """Messages of a row group. Parameters: `rows` of the queues that are looked at; `fitting` those that fit."""
+
+    rows: int
+    fitting: int
+
+
+CountsOf: TypeAlias = Callable[[Sequence[RowGroup]], Sequence[Counts] | None]
+"""What counts for row groups, in their order; None if it cannot: then this process looks at them."""
+
+
 class Hit(NamedTuple):
     """A message that fits: its batch and place there, and how many messages were looked at with it."""
 
@@ -146,11 +165,18 @@ def find_live(
 
 
 def find_recorded(
-    snapshot: Path, wanted: Criteria, *, queues: Sequence[str] = (), limit: int = 0, after: str = ""
+    snapshot: Path,
+    wanted: Criteria,
+    *,
+    queues: Sequence[str] = (),
+    limit: int = 0,
+    after: str = "",
+    counts: CountsOf | None = None,
 ) -> FoundPage:
     """The messages of a snapshot that fit, in its order.
 
-    Parameters: `snapshot` the folder of its files; `queues` none for all; the others as of `find_live`.
+    Parameters: `snapshot` the folder of its files; `queues` none for all; `counts` helps behind the first NEAR messages
+    (rule 3); the others as of `find_live`.
 
     Raises:
         LakeError: the snapshot cannot be read, or an earlier version wrote it.
@@ -158,14 +184,51 @@ def find_recorded(
     """
     search = Search(wanted)
     cursor = Cursor.of(after)
-    columns = {*search.columns, "queue", *(["msg_key"] if cursor.key else [])}
-    return _page(hits(_looked_at(snapshot, sorted(columns), queues), search, cursor, live=False), limit)
+    columns = sorted({*search.columns, "queue", *(["msg_key"] if cursor.key else [])})
+    batches = _helped(snapshot, columns, queues, counts) if counts else looked_at(snapshot, columns, queues)
+    return _page(hits(batches, search, cursor, live=False), limit)
 
 
-def _looked_at(snapshot: Path, columns: Sequence[str], queues: Sequence[str]) -> Iterator[Looked]:
-    """Columns of a snapshot. What is shown is read of those batches only that have a message that fits."""
+def _helped(
+    snapshot: Path, columns: Sequence[str], queues: Sequence[str], counts: CountsOf
+) -> Iterator[Looked | Counts]:
+    """As `looked_at`; of a row group in which no message fits, its counts alone (rule 3)."""
+    groups = row_groups(snapshot)
+    begin = _groups_of(groups, NEAR)
+    yield from looked_at(snapshot, columns, queues, groups[:begin])
+    step = FIRST_STEP
+    while begin < len(groups):
+        end = begin + _groups_of(groups[begin:], step)
+        if (found := counts(groups[begin:end])) is None:
+            yield from looked_at(snapshot, columns, queues, groups[begin:])
+            return
+        for group, one in zip(groups[begin:end], found, strict=True):
+            if one.fitting:
+                yield from looked_at(snapshot, columns, queues, [group])
+            else:
+                yield one
+        begin, step = end, 2 * step
+
+
+def _groups_of(groups: Sequence[RowGroup], rows: int) -> int:
+    """How many of the first row groups have so many rows together; at least one."""
+    together = accumulate(group.rows for group in groups)
+    return next((number for number, have in enumerate(together, 1) if have >= rows), len(groups))
+
+
+def looked_at(
+    snapshot: Path, columns: Sequence[str], queues: Sequence[str], chosen: Sequence[RowGroup] | None = None
+) -> Iterator[Looked]:
+    """Columns of a snapshot. What is shown is read of those batches only that have a message that fits.
+
+    Parameters: `queues` none for all; `chosen` the row groups that are read, None for all.
+
+    Raises:
+        LakeError: the snapshot cannot be read, or an earlier version wrote it.
+    """
     named = pa.array(queues, pa.string())
-    for batch, others in read_chunks(snapshot, columns, rows=_BODIES if "body" in columns else _COLUMNS):
+    rows = _BODIES if "body" in columns else _COLUMNS
+    for batch, others in read_chunks(snapshot, columns, rows=rows, chosen=chosen):
         if queues:
             own = pc.is_in(batch.column("queue"), named)
             yield Looked(batch.filter(own), partial(_filtered, others, own))
@@ -223,14 +286,18 @@ _BODIES, _COLUMNS = 2000, 65_536
 """Rows of a batch with bodies, and without."""
 
 
-def hits(batches: Iterable[Looked], search: Search, cursor: Cursor, *, live: bool) -> Iterator[Hit | int]:
+def hits(batches: Iterable[Looked | Counts], search: Search, cursor: Cursor, *, live: bool) -> Iterator[Hit | int]:
     """The messages that fit behind a cursor; at the end, the number of messages that were looked at.
 
     Raises:
         SettingsError: the cursor's message is not there.
     """
     number, begun = 0, not cursor.key
-    for batch, whole in batches:
+    for looked in batches:
+        if isinstance(looked, Counts):
+            number += looked.rows
+            continue
+        batch, whole = looked
         first = 0
         if not begun:
             place = _behind(batch, number, cursor, live=live)
