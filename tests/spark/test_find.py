@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from mqops.cli import main
 from mqops.errors import LakeError
-from mqops.lake.parquet import row_groups
+from mqops.lake.parquet import chunks
 from mqops.look import find
 from mqops.look.core.criteria import criteria
 from mqops.look.find import CountsOf, FoundPage, find_recorded
@@ -38,13 +38,13 @@ SEARCHES = st.tuples(st.sampled_from(WHERE), st.sampled_from([(), ("A",), ("B", 
 @pytest.fixture
 def small(monkeypatch):
     """The limits of a large snapshot, for one of 100 messages."""
-    for name, value in {"NEAR": 10, "LARGE": 60, "FIRST_STEP": 20}.items():
+    for name, value in {"NEAR": 10, "LARGE": 60, "CHUNK": 14, "FIRST_STEP": 20}.items():
         monkeypatch.setattr(find, name, value)
 
 
 @pytest.fixture
 def snapshot(make_run):
-    """100 messages in three files, at most 15 in a row group, some of them alike."""
+    """100 messages in three files, at most 5 in a row group, some of them alike."""
     folder = make_run([]).snapshot
     for part in folder.glob("*.parquet"):
         part.unlink()
@@ -58,7 +58,7 @@ def snapshot(make_run):
         rows.append(snapshot_row(of, position, md.pack(), body))
     for number, part in enumerate((rows[:45], rows[45:50], rows[50:])):
         table = pa.Table.from_pylist(part, schema=SNAPSHOT)
-        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=15)
+        pq.write_table(table, folder / f"part-{number}.parquet", row_group_size=5)
     return folder
 
 
@@ -72,32 +72,32 @@ def pages(snapshot: Path, where: str, queues: Sequence[str], limit: int, counts:
 
 
 def test_spark_finds_what_one_process_finds(spark, snapshot, small):
-    assert len(row_groups(snapshot)) == 3 + 1 + 4
+    assert [one.rows for one in chunks(snapshot, find.CHUNK)] == 4 * [10] + [5] + [5] + 5 * [10]
     for where, queues, limit in generated(SEARCHES, 4 * TIMES):
         counts = partial(spark_counts, spark, snapshot, criteria(where), queues)
         with_spark = pages(snapshot, where, queues, limit, counts)
         assert with_spark == pages(snapshot, where, queues, limit, None), (where, queues, limit)
 
 
-def test_only_row_groups_that_have_some_are_read_here_and_a_full_page_ends_the_search(spark, snapshot, small):
+def test_only_chunks_that_have_some_are_read_here_and_a_full_page_ends_the_search(spark, snapshot, small):
     asked = []
 
-    def counts(groups):
-        asked.append(sum(group.rows for group in groups))
-        return spark_counts(spark, snapshot, criteria(), (), groups)
+    def counts(these):
+        asked.append(sum(chunk.rows for chunk in these))
+        return spark_counts(spark, snapshot, criteria(), (), these)
 
     assert len(find_recorded(snapshot, criteria(), limit=9, counts=counts).messages) == 9
     assert asked == [], "the first messages are looked at here"
     assert len(find_recorded(snapshot, criteria(), limit=20, counts=counts).messages) == 20
-    assert asked == [30], "no more than what the page needs"
+    assert asked == [20], "no more than what the page needs"
     asked.clear()
     (one,) = find_recorded(snapshot, criteria(msg_id="63" * 24), counts=counts).messages
     assert one.position == 99
-    assert sum(asked) == 100 - 15
+    assert sum(asked) == 100 - 10
 
 
 def test_a_file_that_is_not_whole_is_named_by_the_worker(spark, snapshot, small):
-    groups = row_groups(snapshot)
+    groups = chunks(snapshot, find.CHUNK)
     (snapshot / "part-1.parquet").write_bytes(b"PAR1 no more PAR1")
     with pytest.raises(LakeError, match=r"part-1\.parquet is not a whole Parquet file"):
         spark_counts(spark, snapshot, criteria(), (), groups)
@@ -107,7 +107,7 @@ def test_the_command_tells_how_far_spark_is_and_shows_the_same(spark, snapshot, 
     words = ["message", "find", "--snapshot", str(snapshot), "--where", "BODY('*needle*')", "--json"]
     helped = CliRunner().invoke(main, words)
     assert "mqops: the snapshot has 100 messages: Spark starts" in helped.stderr
-    assert "mqops: 30 more looked at, " in helped.stderr
+    assert "mqops: 20 more looked at, " in helped.stderr
     monkeypatch.setattr(find, "LARGE", 100)
     alone = CliRunner().invoke(main, words)
     assert alone.stderr == ""

@@ -16,7 +16,7 @@ from mqops.printable import printable
 from mqops.spark_job import session
 
 if TYPE_CHECKING:
-    from mqops.lake.parquet import RowGroup
+    from mqops.lake.parquet import Chunk
     from mqops.look.core.criteria import Criteria
     from mqops.look.find import Counts, CountsOf
 
@@ -31,17 +31,17 @@ def spark_help(snapshot: Path, wanted: Criteria, queues: Sequence[str]) -> Itera
     Raises:
         LakeError: the snapshot cannot be read.
     """
-    from mqops.lake.parquet import row_groups  # noqa: PLC0415
+    from mqops.lake.parquet import chunks  # noqa: PLC0415
     from mqops.look import find  # noqa: PLC0415
 
-    messages = sum(group.rows for group in row_groups(snapshot))
+    messages = sum(chunk.rows for chunk in chunks(snapshot, find.CHUNK))
     if messages <= find.LARGE:
         yield None
         return
     with ExitStack() as stack:
         spark: list[Any] = []
 
-        def counts(groups: Sequence[RowGroup]) -> list[Counts] | None:
+        def counts(these: Sequence[Chunk]) -> list[Counts] | None:
             from mqops.look.spark_counts import spark_counts  # noqa: PLC0415
 
             try:
@@ -50,7 +50,7 @@ def spark_help(snapshot: Path, wanted: Criteria, queues: Sequence[str]) -> Itera
                     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mqops-"))
                     stack.enter_context(spark_log_in(Path(folder, "spark.log")))
                     spark.append(session("mqops message find"))
-                found = spark_counts(spark[0], snapshot, wanted, queues, groups)
+                found = spark_counts(spark[0], snapshot, wanted, queues, these)
             except LakeError:
                 raise
             except Exception as error:
@@ -58,7 +58,7 @@ def spark_help(snapshot: Path, wanted: Criteria, queues: Sequence[str]) -> Itera
                 warn(f"Spark failed: {printable(why)}. This process looks at the rest alone, which takes longer")
                 return None
             fitting = sum(one.fitting for one in found)
-            warn(f"{sum(group.rows for group in groups)} more looked at, {fitting} of them fit")
+            warn(f"{sum(chunk.rows for chunk in these)} more looked at, {fitting} of them fit")
             return found
 
         yield counts

@@ -48,48 +48,48 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
                 raise _not_whole(part, error) from error
 
 
-class RowGroup(NamedTuple):
-    """A part of a file that can be read alone. Parameters: `part` name of the file; `number` from 0; `rows` in it."""
+class Chunk(NamedTuple):
+    """Neighbouring row groups of a file. Parameters: `part` name of the file; `groups` from 0; `rows` in them."""
 
     part: str
-    number: int
+    groups: tuple[int, ...]
     rows: int
 
 
-def row_groups(folder: Path) -> list[RowGroup]:
-    """The row groups of a folder of Parquet files, in the order in which they are read.
+def chunks(folder: Path, rows: int) -> list[Chunk]:
+    """A folder of Parquet files in chunks of about so many rows, in the order in which they are read.
 
     Raises:
         LakeError: the folder or a file cannot be read.
     """
     with lake_errors(folder):
         return [
-            RowGroup(part.name, number, footer.row_group(number).num_rows)
+            Chunk(part.name, tuple(groups), sum(footer.row_group(group).num_rows for group in groups))
             for part in _parts(folder)
             for footer in [_footer(part)]
-            for number in range(footer.num_row_groups)
+            for groups in _groups(footer, rows, range(footer.num_row_groups), first=rows)
         ]
 
 
 def read_chunks(
-    folder: Path, columns: Sequence[str], *, rows: int, chosen: Sequence[RowGroup] | None = None
+    folder: Path, columns: Sequence[str], *, rows: int, chosen: Sequence[Chunk] | None = None
 ) -> Iterator[tuple[pa.RecordBatch, OfSameRows]]:
     """As `read_parquet`; with each batch a function that reads further columns of the same rows. It must be called
     before the next batch is taken.
 
     The first batches are small, for who takes a few rows only.
 
-    Parameters: `chosen` the row groups that are read, None for all.
+    Parameters: `chosen` what is read, None for all.
     """
     with lake_errors(folder):
-        for part in (
-            _parts(folder) if chosen is None else [folder / name for name in sorted({one.part for one in chosen})]
-        ):
+        for part in _parts(folder):
+            own = [group for one in chosen or () if one.part == part.name for group in one.groups]
+            if chosen is not None and not own:
+                continue
             try:
                 with open_parquet(part) as file:
                     _check_columns(part, columns, file.schema_arrow.names)
-                    own = [one.number for one in chosen or () if one.part == part.name]
-                    for groups in _groups(file.metadata, rows, range(file.num_row_groups) if chosen is None else own):
+                    for groups in _groups(file.metadata, rows, own or range(file.num_row_groups), first=_FIRST_ROWS):
                         first = 0
                         for batch in file.iter_batches(rows, row_groups=groups, columns=list(columns)):
                             yield in_utc(batch.select(list(columns))), partial(_others, file, groups, first, batch)
@@ -106,9 +106,9 @@ def _parts(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix == ".parquet")
 
 
-def _groups(file: pq.FileMetaData, rows: int, of: Iterable[int]) -> Iterator[list[int]]:
-    """Neighbouring ones of these row groups, of about so many rows together, or one; at first of fewer rows."""
-    wanted, groups, number = min(rows, _FIRST_ROWS), list[int](), 0
+def _groups(file: pq.FileMetaData, rows: int, of: Iterable[int], *, first: int) -> Iterator[list[int]]:
+    """Neighbouring ones of these row groups, of about so many rows together, or one; at first of `first` rows."""
+    wanted, groups, number = min(rows, first), list[int](), 0
     for group in of:
         own = file.row_group(group).num_rows
         if groups and number + own > wanted:

@@ -6,7 +6,7 @@
    page of a snapshot goes on at that number. That of a live queue goes on behind that message, wherever it stands now;
    if it left the queue, the search has to begin again, so that nothing is passed over in silence.
 3. Of a large snapshot this process looks at the beginning, where most pages end. Then Spark, if given, counts what
-   fits in each row group of the rest, and only the row groups that have something are read here.
+   fits in each chunk of the rest, and only the chunks that have something are read here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from mqops.clock import utc
 from mqops.errors import SettingsError
-from mqops.lake.parquet import OfSameRows, RowGroup, read_chunks, read_parquet, row_groups
+from mqops.lake.parquet import Chunk, OfSameRows, chunks, read_chunks, read_parquet
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
 from mqops.look.reveal import refuse_question
@@ -39,6 +39,8 @@ NEAR = 1_000_000
 """Messages of a snapshot that this process looks at before it asks for help: about a second."""
 LARGE = 10_000_000
 """A snapshot of more messages is large: Spark looks at it sooner than this process does, its start included."""
+CHUNK = 100_000
+"""Messages that are counted together, by one task of Spark."""
 FIRST_STEP = 4_000_000
 """Messages that are counted before what fits of them is shown; each later step has twice as many."""
 KEY_DIGITS = 16
@@ -126,14 +128,14 @@ class Looked(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Messages of a row group. Parameters: `rows` of the queues that are looked at; `fitting` those that fit."""
+    """Messages of a chunk. Parameters: `rows` of the queues that are looked at; `fitting` those that fit."""
 
     rows: int
     fitting: int
 
 
-CountsOf: TypeAlias = Callable[[Sequence[RowGroup]], Sequence[Counts] | None]
-"""What counts for row groups, in their order; None if it cannot: then this process looks at them."""
+CountsOf: TypeAlias = Callable[[Sequence[Chunk]], Sequence[Counts] | None]
+"""What counts for chunks, in their order; None if it cannot: then this process looks at them."""
 
 
 class Hit(NamedTuple):
@@ -192,36 +194,36 @@ def find_recorded(
 def _helped(
     snapshot: Path, columns: Sequence[str], queues: Sequence[str], counts: CountsOf
 ) -> Iterator[Looked | Counts]:
-    """As `looked_at`; of a row group in which no message fits, its counts alone (rule 3)."""
-    groups = row_groups(snapshot)
-    begin = _groups_of(groups, NEAR)
-    yield from looked_at(snapshot, columns, queues, groups[:begin])
+    """As `looked_at`; of a chunk in which no message fits, its counts alone (rule 3)."""
+    near, rest = _split(chunks(snapshot, CHUNK), NEAR)
+    yield from looked_at(snapshot, columns, queues, near)
     step = FIRST_STEP
-    while begin < len(groups):
-        end = begin + _groups_of(groups[begin:], step)
-        if (found := counts(groups[begin:end])) is None:
-            yield from looked_at(snapshot, columns, queues, groups[begin:])
+    while rest:
+        these, behind = _split(rest, step)
+        if (found := counts(these)) is None:
+            yield from looked_at(snapshot, columns, queues, rest)
             return
-        for group, one in zip(groups[begin:end], found, strict=True):
+        for chunk, one in zip(these, found, strict=True):
             if one.fitting:
-                yield from looked_at(snapshot, columns, queues, [group])
+                yield from looked_at(snapshot, columns, queues, [chunk])
             else:
                 yield one
-        begin, step = end, 2 * step
+        rest, step = behind, 2 * step
 
 
-def _groups_of(groups: Sequence[RowGroup], rows: int) -> int:
-    """How many of the first row groups have so many rows together; at least one."""
-    together = accumulate(group.rows for group in groups)
-    return next((number for number, have in enumerate(together, 1) if have >= rows), len(groups))
+def _split(of: Sequence[Chunk], rows: int) -> tuple[Sequence[Chunk], Sequence[Chunk]]:
+    """The first chunks, which have so many rows together, at least one; and the others."""
+    together = accumulate(chunk.rows for chunk in of)
+    end = next((number for number, have in enumerate(together, 1) if have >= rows), len(of))
+    return of[:end], of[end:]
 
 
 def looked_at(
-    snapshot: Path, columns: Sequence[str], queues: Sequence[str], chosen: Sequence[RowGroup] | None = None
+    snapshot: Path, columns: Sequence[str], queues: Sequence[str], chosen: Sequence[Chunk] | None = None
 ) -> Iterator[Looked]:
     """Columns of a snapshot. What is shown is read of those batches only that have a message that fits.
 
-    Parameters: `queues` none for all; `chosen` the row groups that are read, None for all.
+    Parameters: `queues` none for all; `chosen` what is read, None for all.
 
     Raises:
         LakeError: the snapshot cannot be read, or an earlier version wrote it.
