@@ -12,13 +12,14 @@ from mqops_airflow.documentation import backout_reprocess_page
 from mqops_airflow.notify import deadline
 from mqops_airflow.pipeline import MOST_RUNS, TEMPLATES, plan_and_act
 from mqops_airflow.retry import default_args
-from mqops_airflow.workplace import asked_for, estate_file, schedule_of
+from mqops_airflow.workplace import dags_of, estate_file, schedule_of
 
 _FILE = estate_file()
+_ESTATE = _FILE.estate
 WORKFLOW = "backout_reprocess"
 
 
-def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: str) -> DAG:
+def build(name: str, settings: QueueManager, section: BackoutReprocess) -> DAG:
     """The DAG of one queue manager."""
     with DAG(
         f"{dag_prefix(name)}_{WORKFLOW}",
@@ -27,7 +28,7 @@ def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: s
         schedule=schedule_of(section.schedule),
         catchup=False,
         max_active_runs=MOST_RUNS,
-        deadline=deadline(_FILE.estate.notify, section.approval.timeout, name),
+        deadline=deadline(_ESTATE.notify, section.approval.timeout, name),
         tags=["mq", WORKFLOW, name],
         default_args=default_args(),
         user_defined_macros=TEMPLATES,
@@ -47,15 +48,11 @@ def build(name: str, settings: QueueManager, section: BackoutReprocess, spark: s
             name=name,
             workflow=WORKFLOW,
             mq_conn_id=settings.connection,
-            spark_conn_id=spark,
+            spark_conn_id=_ESTATE.spark_connection(name),
             approval=section.approval,
-            notify=_FILE.estate.notify,
+            notify=_ESTATE.notify,
         )
     return dag
 
 
-_ESTATE = _FILE.estate
-for _name, _settings in _ESTATE.queue_managers.items():
-    _dag_id = f"{dag_prefix(_name)}_{WORKFLOW}"
-    if _settings.backout_reprocess and asked_for(_dag_id):
-        globals()[_dag_id] = build(_name, _settings, _settings.backout_reprocess, _ESTATE.spark_connection(_name))
+globals().update(dags_of(WORKFLOW, build, _ESTATE))

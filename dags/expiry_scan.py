@@ -12,12 +12,13 @@ from mqops_airflow.expiry import ExpiryCheckOperator, ExpiryReportOperator, Refr
 from mqops_airflow.pipeline import TEMPLATES, checked
 from mqops_airflow.retry import default_args
 from mqops_airflow.spark import MqSparkSubmitOperator
-from mqops_airflow.workplace import asked_for, estate_file, schedule_of, spark_job
+from mqops_airflow.workplace import dags_of, estate_file, schedule_of, spark_job
 
+_ESTATE = estate_file().estate
 WORKFLOW = "expiry_scan"
 
 
-def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) -> DAG:
+def build(name: str, settings: QueueManager, section: ExpiryScan) -> DAG:
     """The DAG of one queue manager."""
     prefix, folder = dag_prefix(name), checked(name, "folder")
     with DAG(
@@ -42,7 +43,7 @@ def build(name: str, settings: QueueManager, section: ExpiryScan, spark: str) ->
             summary=f"{folder}/expiry.json",
             shown=("run", "queue_manager", "found", "done", "left", "next_expiry"),
             mq_conn_id=settings.connection,
-            conn_id=spark,
+            conn_id=_ESTATE.spark_connection(name),
         )
         report = ExpiryReportOperator(
             task_id="report", folder=folder, asset=workflow_asset(name, WORKFLOW, "report"), queue_manager=name
@@ -67,9 +68,5 @@ def build_refresh(names: list[str]) -> DAG:
     return dag
 
 
-_ESTATE = estate_file().estate
-for _name, _settings in _ESTATE.queue_managers.items():
-    _dag_id = f"{dag_prefix(_name)}_{WORKFLOW}"
-    if _settings.expiry_scan and asked_for(_dag_id):
-        globals()[_dag_id] = build(_name, _settings, _settings.expiry_scan, _ESTATE.spark_connection(_name))
+globals().update(dags_of(WORKFLOW, build, _ESTATE))
 mq_refresh_expiry = build_refresh(sorted(_ESTATE.queue_managers))

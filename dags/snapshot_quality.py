@@ -12,13 +12,14 @@ from mqops_airflow.documentation import snapshot_quality_page
 from mqops_airflow.pipeline import TEMPLATES, checked, observe_task
 from mqops_airflow.quality import QualityCheckOperator, QualityReportOperator, QualitySubmitOperator
 from mqops_airflow.retry import default_args
-from mqops_airflow.workplace import asked_for, estate_file, schedule_of, spark_job
+from mqops_airflow.workplace import dags_of, estate_file, schedule_of, spark_job
 
 _FILE = estate_file()
+_ESTATE = _FILE.estate
 WORKFLOW = "snapshot_quality"
 
 
-def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: str) -> DAG:
+def build(name: str, settings: QueueManager, section: SnapshotQuality) -> DAG:
     """The DAG of one queue manager."""
     prefix, folder = dag_prefix(name), checked(name, "folder")
     with DAG(
@@ -37,7 +38,7 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: st
             "limit": params.limit(section.limit),
         },
     ) as dag:
-        submitted = {"mq_conn_id": settings.connection, "conn_id": spark}
+        submitted = {"mq_conn_id": settings.connection, "conn_id": _ESTATE.spark_connection(name)}
         check = QualityCheckOperator(task_id="check", queue_manager=name)
         observe = observe_task(name, WORKFLOW, queues="queues", limit="limit", **submitted)
         quality = QualitySubmitOperator(
@@ -60,8 +61,4 @@ def build(name: str, settings: QueueManager, section: SnapshotQuality, spark: st
     return dag
 
 
-_ESTATE = _FILE.estate
-for _name, _settings in _ESTATE.queue_managers.items():
-    _dag_id = f"{dag_prefix(_name)}_{WORKFLOW}"
-    if _settings.snapshot_quality and asked_for(_dag_id):
-        globals()[_dag_id] = build(_name, _settings, _settings.snapshot_quality, _ESTATE.spark_connection(_name))
+globals().update(dags_of(WORKFLOW, build, _ESTATE))

@@ -9,7 +9,7 @@ from mqops_airflow.documentation import trigger_monitor_page
 from mqops_airflow.retry import default_args
 from mqops_airflow.start_runs import StartRunsOperator
 from mqops_airflow.trigger_monitor import TriggerMessages
-from mqops_airflow.workplace import asked_for, estate_file
+from mqops_airflow.workplace import dags_of, estate_file
 
 WORKFLOW = "trigger_monitor"
 RETRIES = 30
@@ -40,7 +40,4 @@ def build(name: str, settings: QueueManager, section: TriggerMonitor) -> DAG:
     return dag
 
 
-for _name, _settings in estate_file().estate.queue_managers.items():
-    _dag_id = f"{dag_prefix(_name)}_{WORKFLOW}"
-    if _settings.trigger_monitor and asked_for(_dag_id):
-        globals()[_dag_id] = build(_name, _settings, _settings.trigger_monitor)
+globals().update(dags_of(WORKFLOW, build, estate_file().estate))

@@ -1,14 +1,20 @@
-"""Where things stand: the estate file, the Spark entry points, the switches that the environment carries."""
+"""Where things stand: the estate file and the DAGs that follow from it, the Spark entry points, the switches that the
+environment carries."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import get_parsing_context
 
-from mqops.estate import EstateFile, load
+from mqops.estate import Estate, EstateFile, QueueManager, dag_prefix, load
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,10 +38,21 @@ def spark_job(name: str) -> str:
     return str(ROOT / "spark_jobs" / f"{name}.py")
 
 
-def asked_for(dag_id: str) -> bool:
-    """Whether the DAG is made: by the DAG processor each one, by a task only its own ("Optimizing DAG parsing delays
-    during execution" of Airflow's manual). A large estate does not make each task start more slowly."""
-    return get_parsing_context().dag_id in (None, dag_id)
+def dags_of(workflow: str, build: Callable[[str, QueueManager, Any], DAG], estate: Estate) -> dict[str, DAG]:
+    """The DAGs of a workflow by their ids: one for each queue manager that has its section in the estate.
+
+    The DAG processor gets all of them, a task only its own ("Optimizing DAG parsing delays during execution" of
+    Airflow's manual). A large estate does not make each task start more slowly.
+
+    :param workflow: its name, which is that of the section.
+    :param build: makes the DAG of a queue manager from its name, its settings and the section.
+    """
+    found = {}
+    for name, settings in estate.queue_managers.items():
+        dag_id, section = f"{dag_prefix(name)}_{workflow}", getattr(settings, workflow)
+        if section and get_parsing_context().dag_id in (None, dag_id):
+            found[dag_id] = build(name, settings, section)
+    return found
 
 
 def schedule_of(schedule: str | timedelta | None) -> str | timedelta | None:

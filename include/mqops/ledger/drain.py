@@ -45,7 +45,7 @@ def drain(session: Session, ledger: LedgerFile, run: RunFolder | None, plan: Pla
         added = _recorded(session, queue, ledger, plan)
         if found := _foreign(queue, ledger, plan):
             if run is not None and is_in_doubt(run, plan, ledger):
-                raise SettingsError(wrong_key(plan, found))
+                raise SettingsError(wrong_key(run, found))
             _recorded(session, queue, ledger, plan, foreign=True)
     finally:
         queue.close()
@@ -99,12 +99,12 @@ def is_in_doubt(run: RunFolder, plan: PlanIdentity, ledger: LedgerFile) -> bool:
     return issued_lanes(run, plan) is not None and not is_recorded(ledger, plan)
 
 
-def wrong_key(plan: PlanIdentity, markers: int) -> str:
+def wrong_key(run: RunFolder, markers: int) -> str:
     """The text about a run whose markers may be genuine and cannot be verified."""
     number = counted(markers, "marker")
-    drained = command("mqops", "ledger", "drain", "--foreign", plan.run)
+    drained = command("mqops", "ledger", "drain", "-m", run.queue_manager, "--foreign", run.run)
     return (
-        f"{number} of run {plan.run} on {NAME} are signed with a key that this lake does not have. They stay there, "
+        f"{number} of run {run.run} on {NAME} are signed with a key that this lake does not have. They stay there, "
         f"and the run is not proved without them: the process that acted may have had another key. Look at {VARIABLE} "
         "of all processes, and put the right key file back, or add that key to it before the last one. Where none of "
         f"your processes signed them, they are forged: `{drained}` sets them aside"

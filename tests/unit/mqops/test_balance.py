@@ -118,6 +118,17 @@ def test_what_was_forwarded_to_the_same_queue_stands_for_one_message_there():
     assert (totals(fewer), fewer.arrived, fewer.balanced) == ((2, 0, 0, 1), 0, True)
 
 
+def test_what_was_forwarded_to_the_same_queue_is_found_among_rows_that_went_elsewhere_or_nowhere():
+    """Of two queues; a message that is like one that was discarded has arrived, one that was moved away is back."""
+    rows = [row(0, "IGNORE"), row(1, "DISCARD"), row(2, "FWD"), row(3, "FWD", key="same"), row(4, "FWD", key="same")]
+    acted = [done(1, "DISCARD", dest=""), done(2, "FWD"), done(3, "FWD", key="same", dest="DLQ")]
+    markers = account([issued(4), marker(0, 4, *acted, absent=[4])])
+    there = dict.fromkeys((("DLQ", key) for key in ("k0", "k1", "k2", "same")), 1)
+    summary = balance(replace(EMPTY, queue="OTHER,DLQ"), lambda: rows, markers, there, reason_names={}).summary
+    assert (totals(summary), summary.returned, summary.arrived) == ((2, 1, 1, 1), 1, 1)
+    assert summary.balanced
+
+
 def test_a_moved_message_that_is_on_the_queue_again_has_returned():
     summary = prove([row(0)], [issued(1), marker(0, 1, done(0))], ["k0", "other"])
     assert (summary.moved, summary.returned, summary.arrived) == (1, 1, 1)

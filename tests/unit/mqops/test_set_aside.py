@@ -61,6 +61,13 @@ def test_what_was_set_aside_is_counted_whatever_else_stands_in_the_file(tmp_path
     assert (remark(tmp_path, run="r3"), remark(tmp_path / "other")) == ("", "")
 
 
+def test_a_line_names_the_run_that_its_message_claims_and_none_where_it_claims_none(tmp_path):
+    claims = (PlanIdentity(run="r1", digest="d"), None)
+    strangers = [Stranger(StrangerKind.FORGED, "why", claim) for claim in claims]
+    set_aside(tmp_path, [SetAside(md=bytes(364), body=b"x", stranger=one) for one in strangers], "now")
+    assert [(one["run"], one["plan"]) for one in read_lines(path_in(tmp_path))] == [("r1", "d"), ("", "")]
+
+
 def test_what_cannot_be_kept_is_an_error_that_names_the_file(tmp_path):
     path_in(tmp_path).mkdir(parents=True)
     message = SetAside(md=bytes(364), body=b"x", stranger=Stranger(StrangerKind.NOT_A_MARKER, "why"))
