@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,8 @@ from statistics import quantiles
 
 import httpx
 import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mq_support import DLQ, create, dead_letter
@@ -57,7 +60,7 @@ def message(number: int) -> tuple[dict[str, object], bytes]:
 
 
 def make_lake(base: Path) -> RunFolder:
-    """A genuine run; its snapshot many times over; the run many times over without its messages."""
+    """A genuine run; its snapshot many times over, with other identifiers; the run many times over without messages."""
     home, lake = base / "queue_managers", base / "lake"
     home.mkdir()
     (base / "t.rules").write_text(TEXT)
@@ -72,8 +75,9 @@ def make_lake(base: Path) -> RunFolder:
             carry_out(DEAD_LETTERS, request, run, plan)
             small = run
     (part,) = run.snapshot.glob("*.parquet")
-    for number in range(RECORDED // MESSAGES - 1):
-        os.link(part, part.with_name(f"part-9{number:05}.parquet"))
+    whole = pq.read_table(part)
+    for number in range(1, RECORDED // MESSAGES):
+        pq.write_table(others(whole, number), part.with_name(f"part-9{number:05}.parquet"), compression="zstd")
     for number in range(RUNS - 2):
         copy = small.path.with_name(f"copy-{number:06}")
         copy.mkdir(mode=0o700)
@@ -81,6 +85,16 @@ def make_lake(base: Path) -> RunFolder:
             shutil.copy(path, copy)
     time.sleep(2.1)  # the index keeps what has not changed for 2 seconds
     return run
+
+
+def others(messages: pa.Table, number: int) -> pa.Table:
+    """The same messages under other identifiers, which a queue manager would give to later ones."""
+    ids = [one[:16] + struct.pack(">II", number, place) for place, one in enumerate(messages["msg_id"].to_pylist())]
+    keys = [f"{number:08x}{key[8:]}" for key in messages["msg_key"].to_pylist()]
+    for name, values in (("msg_id", ids), ("msg_key", keys)):
+        at, field = messages.schema.get_field_index(name), messages.schema.field(name)
+        messages = messages.set_column(at, field, pa.array(values, field.type))
+    return messages
 
 
 def serve(port: int) -> None:

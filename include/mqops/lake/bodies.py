@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from mqops.counted import counted
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors
-from mqops.lake.parquet import in_utc, open_parquet
+from mqops.lake.parquet import Chunk, in_utc, open_parquet
 
 _AT_A_TIME = 2000
 
@@ -34,9 +34,14 @@ def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple
 
 
 def rows_with(
-    snapshot: Path, wanted: Mapping[str, Collection[Any]], columns: Sequence[str]
+    snapshot: Path,
+    wanted: Mapping[str, Collection[Any]],
+    columns: Sequence[str],
+    chosen: Collection[Chunk] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The messages that have one of the wanted values in each of these columns, which come with the others named.
+
+    Parameters: `chosen` where they are looked for, None for everywhere.
 
     Raises:
         LakeError: the snapshot cannot be read.
@@ -45,10 +50,13 @@ def rows_with(
         return
     with lake_errors(snapshot):
         for path in sorted(snapshot.glob("*.parquet")):
+            groups = [group for chunk in chosen or () if chunk.part == path.name for group in chunk.groups]
+            if chosen is not None and not groups:
+                continue
             with open_parquet(path) as file:
-                for group in range(file.num_row_groups):
-                    chosen = _chosen(file.read_row_group(group, columns=list(wanted)), wanted)
-                    yield from _rows(file, group, chosen, [*wanted, *columns])
+                for group in groups or range(file.num_row_groups):
+                    fit = _fit(file.read_row_group(group, columns=list(wanted)), wanted)
+                    yield from _rows(file, group, fit, [*wanted, *columns])
 
 
 def _rows(file: pq.ParquetFile, group: int, chosen: pa.ChunkedArray, columns: list[str]) -> Iterator[dict[str, Any]]:
@@ -64,7 +72,7 @@ def _rows(file: pq.ParquetFile, group: int, chosen: pa.ChunkedArray, columns: li
             return
 
 
-def _chosen(table: pa.Table, wanted: Mapping[str, Collection[Any]]) -> pa.ChunkedArray:
+def _fit(table: pa.Table, wanted: Mapping[str, Collection[Any]]) -> pa.ChunkedArray:
     tests = [
         pc.is_in(table.column(name), pa.array(set(values), table.schema.field(name).type))
         for name, values in wanted.items()

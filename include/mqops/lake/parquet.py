@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -69,6 +69,29 @@ def chunks(folder: Path, rows: int) -> list[Chunk]:
             for footer in [_footer(part)]
             for groups in _groups(footer, rows, range(footer.num_row_groups), first=rows)
         ]
+
+
+def chunks_with(folder: Path, column: str, low: Any, high: Any) -> list[Chunk]:
+    """The row groups in which a column can have a value from `low` to `high`: their footers say so. They are read once
+    as long as no file comes or goes.
+
+    Raises:
+        LakeError: the folder or a file cannot be read.
+    """
+    with lake_errors(folder):
+        known = _ranges(folder, column, folder.stat().st_mtime_ns)
+    return [chunk for chunk, there in known if there is None or (there[0] <= high and low <= there[1])]
+
+
+@lru_cache(maxsize=64)
+def _ranges(folder: Path, column: str, _changed: int) -> tuple[tuple[Chunk, tuple[Any, Any] | None], ...]:
+    """Each row group with the least and the greatest value of a column."""
+    return tuple(
+        (Chunk(part.name, (number,), footer.row_group(number).num_rows), _bounds([values]))
+        for part in _parts(folder)
+        for footer in [_footer(part)]
+        for number, values in enumerate(_statistics([footer], column))
+    )
 
 
 def read_chunks(

@@ -17,8 +17,9 @@ from mqops.decide.in_process import Past
 from mqops.errors import SettingsError
 from mqops.lake.bodies import rows_with
 from mqops.lake.files import read_json
+from mqops.lake.parquet import chunks_with
 from mqops.lake.run import RunFolder, folder_of
-from mqops.look.core.criteria import Criteria
+from mqops.look.core.criteria import Criteria, id_range
 from mqops.look.core.rule_verdicts import RuleVerdict, verdicts
 from mqops.look.core.taken_apart import MessageShown, taken_apart
 from mqops.look.find import (
@@ -26,11 +27,12 @@ from mqops.look.find import (
     Cursor,
     FoundMessage,
     Hit,
+    Looked,
     all_of,
     found_message,
     hits,
     live_batches,
-    recorded_batches,
+    looked_at,
 )
 from mqops.look.history import History, history
 from mqops.look.reveal import record_reveal, refuse_unless_named
@@ -114,7 +116,7 @@ def show_live(
     if reveal_to:
         refuse_unless_named(name, reveal_to)
     match = {} if position is not None else {k: v for k, v in wanted.whole_ids.items() if k in {"msg_id", "correl_id"}}
-    hit = _only(live_batches(session, [queue], **match), wanted, position, f"{queue} of {name}")
+    hit = _only(all_of(live_batches(session, [queue], **match)), wanted, position, f"{queue} of {name}")
     row = hit.row("md", "body", "observed_at", *LISTED)
     place = -1 if match else row["position"]  # among those that match: not the position on the queue
     message = _row(row, place)
@@ -140,12 +142,15 @@ def show_recorded(
     all; `table` that judges it, None for that of the run's plan, else that of the estate; the others, and what is
     raised, as of `show_live`.
     """
-    columns = {*LISTED, *Search(wanted).columns}
-    hit = _only(recorded_batches(snapshot, columns, [queue] if queue else []), wanted, position, str(snapshot))
+    msg_id = dict(wanted.identifiers).get("msg_id", "")
+    chosen = chunks_with(snapshot, "msg_id", *id_range(msg_id)) if msg_id else None
+    columns = sorted({*Search(wanted).columns, "queue"})
+    hit = _only(looked_at(snapshot, columns, [queue] if queue else [], chosen), wanted, position, str(snapshot))
     row = hit.row(*LISTED)
     if reveal_to:
         refuse_unless_named(row["queue_manager"], reveal_to)
-    rows = rows_with(snapshot, {"msg_key": {row["msg_key"]}}, ["queue", "position", "md", "body", "observed_at"])
+    needed = ["queue", "position", "md", "body", "observed_at"]
+    rows = rows_with(snapshot, {"msg_key": {row["msg_key"]}}, needed, chosen)
     whole = next(one for one in rows if (one["queue"], one["position"]) == (row["queue"], row["position"]))
     message = _row({**row, **whole}, row["position"])
     judge = _judge_of(run, message, table) if run else _Judge(table or of_estate(row["queue_manager"]), {})
@@ -208,10 +213,10 @@ def _origin(judged: Mapping[str, Any]) -> dict[str, str | int] | None:
     return None
 
 
-def _only(batches: Iterator[Any], wanted: Criteria, position: int | None, where: str) -> Hit:
+def _only(looked: Iterator[Looked], wanted: Criteria, position: int | None, where: str) -> Hit:
     """The one message that fits."""
     found: list[Hit] = []
-    for hit in hits(all_of(batches), Search(wanted), Cursor(), live=True):
+    for hit in hits(looked, Search(wanted), Cursor(), live=True):
         if isinstance(hit, int) or len(found) > MOST_NAMED:
             break
         if position is None or hit.row("position")["position"] == position:

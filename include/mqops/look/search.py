@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.decide.core.answers import answers, columns_for
-from mqops.look.core.criteria import DIGITS, Criteria
+from mqops.look.core.criteria import Criteria, id_range
 from mqops.observe.core.columns import PATTERN_COLUMNS
 from mqops.rules.conditions import Condition
 from mqops.rules.keyword import ValueKind
@@ -71,12 +71,11 @@ class Search:
 
 def _begins(column: str, text: str) -> Test:
     """An identifier that begins so. Parameters: `text` hex digits."""
-    low, high = (bytes.fromhex(text.ljust(DIGITS, end)) for end in "0f")
 
     def test(batch: pa.RecordBatch) -> pa.Array:
         found = batch.column(column)
-        bounds = (pa.scalar(bound, found.type) for bound in (low, high))
-        return pc.and_(pc.greater_equal(found, next(bounds)), pc.less_equal(found, next(bounds)))
+        low, high = (pa.scalar(bound, found.type) for bound in id_range(text))
+        return pc.and_(pc.greater_equal(found, low), pc.less_equal(found, high))
 
     return test
 

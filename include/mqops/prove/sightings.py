@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 from mqops.clock import utc, utc_now
 from mqops.errors import LakeError
 from mqops.lake.files import SETTLED_NS, read_json
-from mqops.lake.parquet import bounds, read_chunks
+from mqops.lake.parquet import bounds, chunks_with, read_chunks
 from mqops.lake.run import RunFolder, folder_of, run_folders
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
@@ -35,11 +36,22 @@ class _Look:
     """A snapshot. Attributes: `at` its begin and `ended` its end: what it has not went before that; `queues` that it
     has whole; `seen` the messages that were asked for."""
 
-    run: RunFolder
+    run: str
     at: datetime
     ended: datetime
     queues: frozenset[str]
-    seen: dict[str, Sighting]
+    seen: Mapping[str, Sighting]
+
+
+class _Snapshot(NamedTuple):
+    """What does not change of a run's snapshot. Parameters: `at`, `ended` and `queues` as of `_Look`; `kept` whether it
+    or its plan is there; `ids` the least and the greatest MsgId, None where no footer says them."""
+
+    at: datetime
+    ended: datetime
+    queues: frozenset[str]
+    kept: bool
+    ids: tuple[bytes, bytes] | None
 
 
 def seen_in_snapshots(
@@ -54,54 +66,62 @@ def seen_in_snapshots(
         LakeError: a run cannot be read.
         LedgerBroken: the ledger cannot be read.
     """
-    looks = sorted(_looks(folder_of(lake, queue_manager), msg_id), key=lambda look: look.at)
+    folder = folder_of(lake, queue_manager)
+    looks = sorted(_looks(folder, msg_id), key=lambda look: look.at)
     last: dict[str, int] = {}
     for number, look in enumerate(looks):
         last.update(dict.fromkeys(look.seen, number))
     for key, number in last.items():
         look = looks[number]
-        if (look.run.run, key) in dealt_with:
+        if (look.run, key) in dealt_with:
             continue
-        sighting = _planned(look.run, look.seen[key])
-        missed = [(later.ended, later.run.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
-        if found := _absent_at(look.run, key, msg_id):
-            missed.append((found, look.run.run))
+        run = RunFolder(folder / "runs" / look.run)
+        sighting = look.seen[key]
+        planned = _plan_rows(run, sighting)
+        if planned:
+            sighting = replace(sighting, action=planned[0]["action"], rule_line=planned[0]["rule_line"])
+        missed = [(later.ended, later.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
+        if found := _absent_at(run, [row["row"] for row in planned]):
+            missed.append((found, look.run))
         yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
 
 
 def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
     """The snapshots of a queue manager's queues. The copies of an undo are none, nor is that of a file to be loaded."""
+    low, high = _id_range(msg_id)
+    before, place = time.time_ns() - SETTLED_NS, str(folder)
     for name, changed in sorted(run_folders(folder)):
-        path = folder / "runs" / name
-        known = _observed(path, changed) if changed < time.time_ns() - SETTLED_NS else _observed.__wrapped__(path, 0)
-        if known is None:
+        of = _snapshot(place, name, changed) if changed < before else _snapshot.__wrapped__(place, name, 0)
+        if of is None:
             continue
-        run, at, ended, queues, kept = RunFolder(path), *known
-        if not kept:
-            yield _Look(run, at, ended, frozenset(), {})
-            continue
-        try:
-            seen = [_sighting(run, row["observed_at"], row) for row in _rows_with(run.snapshot, _SEEN, msg_id)]
-        except LakeError:  # its snapshot was removed from the lake (retention); its plan may be there
-            queues = frozenset()
-            planned = _rows_with(run.plan, _PLANNED, msg_id) if run.plan.is_dir() else ()
-            seen = [_sighting(run, at, row) for row in planned]
-        yield _Look(run, at, ended, queues, {one.msg_key: one for one in seen})
+        queues, seen = of.queues, list[Sighting]()
+        if of.kept and (of.ids is None or (of.ids[0] <= high and low <= of.ids[1])):
+            run = RunFolder(folder / "runs" / name)
+            try:
+                seen = [_sighting(run, row["observed_at"], row) for row in _rows_with(run.snapshot, _SEEN, msg_id)]
+            except LakeError:  # its snapshot was removed from the lake (retention); its plan may be there
+                queues = frozenset()
+                planned = _rows_with(run.plan, _PLANNED, msg_id) if run.plan.is_dir() else ()
+                seen = [_sighting(run, of.at, row) for row in planned]
+        yield _Look(name, of.at, of.ended, queues if of.kept else frozenset(), {one.msg_key: one for one in seen})
 
 
 @lru_cache(maxsize=8192)
-def _observed(path: Path, _changed: int) -> tuple[datetime, datetime, frozenset[str], bool] | None:
-    """Begin, end and whole queues of a run's snapshot, and whether it or its plan is there; None for one that is no
-    look at queues, or without any. It is read again where the run's folder changed. Raises `LakeError`."""
-    run = RunFolder(path)
+def _snapshot(folder: str, name: str, _changed: int) -> _Snapshot | None:
+    """A run's snapshot; None for one that is no look at queues, or without any. It is read again where the run's folder
+    changed. Raises `LakeError`."""
+    run = RunFolder(Path(folder, "runs", name))
     if not run.observe_json.exists() or run.undo_json.exists() or run.load_json.exists():
         return None
     observed = read_json(run.observe_json)
     whole = observed.get("whole", run.anatomy_json.exists() or run.backout_json.exists())
     queues = frozenset(one["queue"] for one in observed["queues"]) if whole else frozenset[str]()
     at = datetime.fromisoformat(observed["observed_at"])
+    ids = None
+    with suppress(LakeError):  # who reads the messages will find it
+        (ids,) = bounds(run.snapshot, "msg_id")
     kept = run.snapshot.is_dir() or run.plan.is_dir()
-    return at, _ended(run.observe_json, observed, at), queues, kept
+    return _Snapshot(at, _ended(run.observe_json, observed, at), queues, kept, ids)
 
 
 def _ended(path: Path, observed: Mapping[str, Any], at: datetime) -> datetime:
@@ -126,43 +146,38 @@ def _sighting(run: RunFolder, at: datetime, row: Mapping[str, Any]) -> Sighting:
 
 def _rows_with(folder: Path, columns: Collection[str], msg_id: str) -> Iterator[dict[str, Any]]:
     """The rows of Parquet files whose MsgId begins so. Raises `LakeError`."""
-    digits = 2 * MQ_MSG_ID_LENGTH
-    low, high = (bytes.fromhex(msg_id[:digits].ljust(digits, end)) for end in "0f")
-    there = _least_and_greatest(folder, folder.stat().st_mtime_ns if folder.is_dir() else 0)
-    if there is not None and not (there[0] <= high and low <= there[1]):
-        return  # the footers say so: no column is read
-    for batch, others in read_chunks(folder, ["msg_id"], rows=_ROWS):
+    low, high = _id_range(msg_id)
+    for batch, others in read_chunks(folder, ["msg_id"], rows=_ROWS, chosen=chunks_with(folder, "msg_id", low, high)):
         ids = batch.column("msg_id")
         chosen = pc.and_(pc.greater_equal(ids, pa.scalar(low, ids.type)), pc.less_equal(ids, pa.scalar(high, ids.type)))
         if pc.any(chosen).as_py():
             yield from others(list(columns)).filter(chosen).to_pylist()
 
 
-@lru_cache(maxsize=4096)
-def _least_and_greatest(folder: Path, _changed: int) -> tuple[bytes, bytes] | None:
-    """The MsgIds between which those of a snapshot or plan lie. Its files never change. Raises `LakeError`."""
-    (there,) = bounds(folder, "msg_id")
-    return there
+def _id_range(msg_id: str) -> tuple[bytes, bytes]:
+    """The least and the greatest MsgId that begins so."""
+    digits = 2 * MQ_MSG_ID_LENGTH
+    low, high = (bytes.fromhex(msg_id[:digits].ljust(digits, end)) for end in "0f")
+    return low, high
 
 
-def _planned(run: RunFolder, sighting: Sighting) -> Sighting:
-    """The same with what the run's plan says of it."""
+def _plan_rows(run: RunFolder, sighting: Sighting) -> list[dict[str, Any]]:
+    """The rows of a message in the run's plan, none without a plan."""
     if not run.plan_json.exists() or not run.plan.is_dir():
-        return sighting
-    for row in _rows_with(run.plan, _PLANNED, sighting.msg_id):
-        if row["msg_key"] == sighting.msg_key:
-            return replace(sighting, action=row["action"], rule_line=row["rule_line"])
-    return sighting
+        return []
+    return [row for row in _rows_with(run.plan, _PLANNED, sighting.msg_id) if row["msg_key"] == sighting.msg_key]
 
 
-def _absent_at(run: RunFolder, msg_key: str, msg_id: str) -> datetime | None:
-    """When a run first found that a message was gone: when its turn came, or at the proof. None if it did not."""
-    if not run.plan_json.exists() or not run.plan.is_dir():
+def _absent_at(run: RunFolder, planned: Collection[int]) -> datetime | None:
+    """When a run first found that a message was gone: when its turn came, or at the proof. None if it did not.
+
+    Parameters: `planned` the numbers of its rows in the plan.
+    """
+    if not planned:
         return None
     plan = PlanIdentity(run=run.run, digest=read_json(run.plan_json)["digest"])
-    rows = {row["row"] for row in _rows_with(run.plan, _PLANNED, msg_id) if row["msg_key"] == msg_key}
     for marker in LedgerFile(run.lake_folder, utc_now).markers(plan=plan):
-        if rows & set(marker.absent):
+        if not set(marker.absent).isdisjoint(planned):
             return datetime.fromisoformat(marker.at)
     gone = read_gone(run)
-    return datetime.fromisoformat(gone.at) if rows & gone.because.keys() else None
+    return datetime.fromisoformat(gone.at) if gone.because.keys() & set(planned) else None

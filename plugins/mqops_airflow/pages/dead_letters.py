@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
@@ -11,6 +13,7 @@ from mqops.look.dead_letters import MOST_JUDGED, DeadLetters, dead_letter_queues
 from mqops.look.message import of_estate
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
 from mqops.printable import printable
+from mqops.together import together
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -28,9 +31,7 @@ def router(page: Page) -> APIRouter:
     @routes.get(page.path)
     def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
-        records = dead_letter_queues(lake(who.estate), name)
-        chosen = next((one for one in records if one.queue == queue), records[0] if records and not queue else None)
-        found = None if chosen is None else _found(who, name, chosen)
+        records, found = _known(lake(who.estate), name, queue)
         section = who.estate.estate.queue_managers[name].dlq_rules
         dag_id = f"{dag_prefix(name)}_dlq_rules" if section else ""
         return render_page(
@@ -52,14 +53,22 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-def _found(who: Reader, name: str, chosen: QueueAnatomy) -> DeadLetters:
-    """The queue, judged where its table can be read."""
+@together
+def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], DeadLetters | None]:
+    """The queues of a queue manager that have been looked at, and one of them, judged where its table can be read.
+
+    Parameters: `place` the lake; `queue` "" for the first.
+    """
+    records = dead_letter_queues(place, name)
+    chosen = next((one for one in records if one.queue == queue), records[0] if records and not queue else None)
+    if chosen is None:
+        return records, None
     table, problem = None, ""
     try:
         table = of_estate(name)
     except MqopsError as error:
         problem = str(error)
-    return dead_letters(lake(who.estate), chosen, table, problem=problem)
+    return records, dead_letters(place, chosen, table, problem=problem)
 
 
 def _chart(found: DeadLetters) -> object:

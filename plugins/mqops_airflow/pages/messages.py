@@ -21,7 +21,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import Criteria, criteria
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
-from mqops.look.message import show_recorded
+from mqops.look.message import MessageStory, show_recorded
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.rules.keyword import ValueKind
@@ -102,9 +102,7 @@ def router(page: Page) -> APIRouter:
         name = who.queue_manager(given)
         folder = _folder(who, name, run)
         try:
-            story = show_recorded(
-                lake(who.estate), folder.snapshot, criteria(msg_id=msg_id), run=folder, queue=queue, position=position
-            )
+            story = _story(lake(who.estate), folder, queue, msg_id, position)
         except SettingsError as error:
             raise HTTPException(404, str(error)) from error
         return render_page(
@@ -121,6 +119,12 @@ def router(page: Page) -> APIRouter:
         )
 
     return routes
+
+
+@together
+def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int) -> MessageStory:
+    """One message, masked. Raises `SettingsError`."""
+    return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)
 
 
 def outcome(event: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_view import latest_view
+from mqops.together import together
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import KIND, MESSAGES
@@ -41,6 +42,7 @@ class Seen:
 
 
 ANSWERS: Answers[Seen] = Answers(5.0)
+_view = together(plan_view)
 
 
 def router(page: Page) -> APIRouter:
@@ -53,7 +55,7 @@ def router(page: Page) -> APIRouter:
         name = asked.run.queue_manager
         if not asked.run.plan_json.exists():
             return render_page(request, page, who, name, template="plan_none", asked=asked)
-        view = plan_view(asked.run)
+        view = _view(asked.run)
         seen = _look(who, view)
         values: dict[str, Any] = {
             "asked": asked,

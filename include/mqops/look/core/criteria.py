@@ -49,6 +49,12 @@ class Criteria:
         return {name: bytes.fromhex(text) for name, text in self.identifiers if len(text) == DIGITS}
 
 
+def id_range(text: str) -> tuple[bytes, bytes]:
+    """The least and the greatest identifier that begins so. Parameters: `text` hex digits."""
+    low, high = (bytes.fromhex(text.ljust(DIGITS, end)) for end in "0f")
+    return low, high
+
+
 def criteria(
     where: str = "",
     *,
