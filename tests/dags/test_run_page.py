@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +210,61 @@ def test_text_of_others_never_becomes_markup(manager, estate_folder, client):
         assert HOSTILE not in page.text
         assert "<img" not in page.text
     assert "&lt;script&gt;" in client("/plan", queue_manager="QM1", run=run.run).text
+
+
+@pytest.fixture
+def runs_of_airflow(airflow_database):
+    """Runs of the DAG in Airflow's database: `first` is at work and asks a question, `second` is queued behind it."""
+    from airflow._shared.timezones import timezone  # noqa: PLC0415
+    from airflow.models.dag import DagModel  # noqa: PLC0415
+    from airflow.models.dagbundle import DagBundleModel  # noqa: PLC0415
+    from airflow.models.dagrun import DagRun  # noqa: PLC0415
+    from airflow.utils.session import create_session  # noqa: PLC0415
+
+    dag = DagModel(dag_id=DAG, bundle_name="dags", max_active_runs=1, is_paused=False)
+    runs = [
+        DagRun(dag_id=DAG, run_id=run_id, run_type="manual", state=state, run_after=timezone.utcnow())
+        for run_id, state in (("first", "running"), ("second", "queued"), ("ended", "failed"))
+    ]
+    with create_session() as session:
+        session.merge(DagBundleModel(name="dags"))
+        session.flush()
+        session.add(dag)
+        session.flush()
+        session.add_all(runs)
+    with sqlite3.connect(airflow_database) as database:
+        database.execute(
+            "INSERT INTO task_instance (id, task_id, dag_id, run_id, map_index, try_number, state, pool, pool_slots, "
+            "executor_config) VALUES (?, 'approve', ?, 'first', -1, 1, 'awaiting_input', 'p', 1, '')",
+            (uuid.uuid4().hex, DAG),
+        )
+    database.close()
+
+    def change(statement: str) -> None:
+        with sqlite3.connect(airflow_database) as database:
+            database.execute(statement)
+        database.close()
+
+    yield change
+    for table in ("task_instance", "dag_run", "dag"):
+        change(f"DELETE FROM {table} WHERE dag_id = '{DAG}'")
+
+
+def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, client, runs_of_airflow):
+    def said(run_id: str) -> str:
+        answer = client("/run", dag_id=DAG, run_id=run_id)
+        assert answer.status_code == 404
+        return str(answer.text)
+
+    assert "Airflow has 1 run of qm1_dlq_rules at work at a time. It starts when one of these ends." in said("second")
+    assert '<a href="/run?dag_id=qm1_dlq_rules&amp;run_id=first">first</a>: it waits for an answer</li>' in said(
+        "second"
+    )
+    assert "its first task has not finished" in said("first")
+    assert "its first task ended it, and the run&#39;s note says why" in said("ended")
+    assert "Airflow does not know it" in said("none")
+    assert all("data-awaited" in said(run_id) for run_id in ("first", "second"))
+    runs_of_airflow("UPDATE dag SET is_paused = 1")
+    assert "the DAG qm1_dlq_rules is paused" in said("second")
+    runs_of_airflow("UPDATE dag SET is_paused = 0, max_active_runs = 2")
+    assert "Airflow starts it in a moment" in said("second")

@@ -15,10 +15,10 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from mqops.errors import MqopsError
 from mqops.printable import printable
 from mqops_airflow import data_docs
+from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.render import FOLDER, render
 from mqops_airflow.pages.security import HEADERS
 from mqops_airflow.pages.table import PAGES
-from mqops_airflow.pages.which_run import NOT_YET
 
 log = logging.getLogger(__name__)
 SAID = {
@@ -66,9 +66,9 @@ def application() -> FastAPI:
 def _refused(request: Request, error: Any) -> Response:
     title, text = SAID.get(error.status_code, ("This did not work", ""))
     known = str(error.detail) if error.status_code != 401 else text
-    awaited = error.detail == NOT_YET
-    title = "Nothing to show yet" if awaited else title
-    return render(request, "error", status=error.status_code, title=title, text=known or text, awaited=awaited)
+    if isinstance(error, NotYet):
+        return render(request, "not_yet", status=error.status_code, text=known, before=error.before)
+    return render(request, "error", status=error.status_code, title=title, text=known or text)
 
 
 def _misspelt(request: Request, error: Any) -> Response:

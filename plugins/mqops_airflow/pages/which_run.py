@@ -20,6 +20,7 @@ from sqlalchemy import select
 from mqops.errors import MqopsError, SettingsError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
+from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Right
 from mqops_airflow.run_folder import folders, run_key
@@ -27,7 +28,6 @@ from mqops_airflow.workplace import lake
 
 APPROVE = "approve"
 """The task that waits for a person."""
-NOT_YET = "This run has no files in the lake: its first task has not finished, or they were removed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def asked_run(who: Reader, *, queue_manager: str, run: str, dag_id: str, run_id:
         for name in (own,) if own else who.queue_managers:
             if (found := _of_airflow(who, name, dag_id, run_id)) is not None:
                 return Asked(run=found, dag_id=dag_id, run_id=run_id)
-        raise HTTPException(404, NOT_YET)
+        raise NotYet(dag_id, run_id)
     name = who.queue_manager(queue_manager)
     try:
         found = find_run(lake(who.estate), key=run, queue_manager=name)

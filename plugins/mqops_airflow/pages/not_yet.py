@@ -1,0 +1,70 @@
+"""What is said of a run of Airflow that has no files in the lake yet: whether it is queued, and behind which runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
+from airflow.models.taskinstance import TaskInstance
+from airflow.utils.session import create_session
+from airflow.utils.state import DagRunState, TaskInstanceState
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.exceptions import HTTPException
+
+from mqops.counted import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A run that another one waits for. Parameters: `asks` whether it waits for the answer of a person."""
+
+    dag_id: str
+    run_id: str
+    asks: bool
+
+
+class NotYet(HTTPException):
+    """HTTP 404: the run has no files in the lake. Attributes: `before` the runs that it is queued behind."""
+
+    def __init__(self, dag_id: str, run_id: str) -> None:
+        with create_session() as session:
+            text, self.before = _said(session, dag_id, run_id)
+        super().__init__(404, text)
+
+
+def _said(session: Session, dag_id: str, run_id: str) -> tuple[str, tuple[Before, ...]]:
+    run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+    if run is None:
+        return "This run has no files in the lake, and Airflow does not know it: it was removed.", ()
+    if run.state == DagRunState.RUNNING:
+        return "This run has no files in the lake: its first task has not finished.", ()
+    if run.state != DagRunState.QUEUED:
+        return "This run has no files in the lake: its first task ended it, and the run's note says why.", ()
+    dag = session.get(DagModel, dag_id)
+    if dag is not None and dag.is_paused:
+        return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()
+    before = _active(session, dag_id)
+    if dag is None or len(before) < (dag.max_active_runs or 0):
+        return "This run is queued: Airflow starts it in a moment.", ()
+    most = counted(dag.max_active_runs or 0, "run")
+    return (
+        f"This run is queued: Airflow has {most} of {dag_id} at work at a time. It starts when one of these ends.",
+        before,
+    )
+
+
+def _active(session: Session, dag_id: str) -> tuple[Before, ...]:
+    """The runs of a DAG that are at work, the oldest first."""
+    runs = session.scalars(
+        select(DagRun.run_id).where(DagRun.dag_id == dag_id, DagRun.state == DagRunState.RUNNING).order_by(DagRun.id)
+    ).all()
+    asks = set(
+        session.scalars(
+            select(TaskInstance.run_id).where(
+                TaskInstance.dag_id == dag_id, TaskInstance.state == TaskInstanceState.AWAITING_INPUT
+            )
+        ).all()
+    )
+    return tuple(Before(dag_id=dag_id, run_id=run, asks=run in asks) for run in runs)
