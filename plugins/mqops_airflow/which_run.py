@@ -113,15 +113,8 @@ def _unfinished(context: Context, dag_id: str, run_id: str) -> bool:
 
 
 def undoable(lake: Path, queue_managers: Iterable[str]) -> list[str]:
-    """The keys of the latest runs that have begun to act and took messages from a queue, the latest first: no undos, no
-    loads."""
-    return _latest(
-        run
-        for run in _runs(lake, queue_managers)
-        if run.issued_json.exists()
-        and run.plan_json.exists()
-        and not (run.undo_json.exists() or run.load_json.exists())
-    )
+    """The keys of the latest runs that an undo can be of, the latest first."""
+    return _latest(run for run in _runs(lake, queue_managers) if run.undoable)
 
 
 def unproved(lake: Path, queue_managers: Iterable[str]) -> list[str]:

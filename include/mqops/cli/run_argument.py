@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,23 @@ MOST_COMPLETED = 50
 
 def completed_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The keys of the lake's newest runs that begin so."""
+    return _completed(ctx, incomplete, lambda _run: True)
+
+
+def completed_undoable(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Those of them that an undo can be of."""
+    from mqops.lake.run import RunFolder  # noqa: PLC0415
+
+    return _completed(ctx, incomplete, lambda run: RunFolder(run).undoable)
+
+
+def _completed(ctx: click.Context, incomplete: str, wanted: Callable[[Path], bool]) -> list[CompletionItem]:
     lake = Path(ctx.params.get("lake") or os.environ.get("MQOPS_LAKE") or default_lake())
     found = (path for path in lake.glob("*/runs/*") if path.name.startswith(incomplete))
     runs = [path for path in found if is_run_key(path.name) and path.is_dir()]  # a shell is given no other text
-    newest = sorted(runs, key=lambda path: path.stat().st_mtime_ns, reverse=True)[:MOST_COMPLETED]
-    return [CompletionItem(path.name, help=path.parent.parent.name) for path in newest]
+    newest = sorted(runs, key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    offered = islice(filter(wanted, newest), MOST_COMPLETED)
+    return [CompletionItem(path.name, help=path.parent.parent.name) for path in offered]
 
 
 def completed_queue_managers(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -38,10 +51,12 @@ def completed_queue_managers(ctx: click.Context, _param: click.Parameter, incomp
     return [CompletionItem(name) for name in names if name.startswith(incomplete) and MQ_NAME.fullmatch(name)]
 
 
-def run_argument(*, required: bool = True) -> Callable[[Any], Any]:
-    """The argument RUN."""
+def run_argument(
+    *, required: bool = True, completed: Callable[..., list[CompletionItem]] = completed_runs
+) -> Callable[[Any], Any]:
+    """The argument RUN. Parameters: `completed` what the Tab key offers."""
     more: dict[str, Any] = {"required": True} if required else {"default": ""}
-    return click.argument("run", shell_complete=completed_runs, **more)
+    return click.argument("run", shell_complete=completed, **more)
 
 
 queue_manager_option = click.option(

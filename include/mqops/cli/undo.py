@@ -26,7 +26,7 @@ from mqops.cli.passes import (
     warn_of,
     yes_option,
 )
-from mqops.cli.run_argument import connection_for, manager_of_run_option, run_argument
+from mqops.cli.run_argument import completed_undoable, connection_for, manager_of_run_option, run_argument
 from mqops.cli.times import TIMES
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
@@ -53,7 +53,7 @@ MEANING = {
 
 
 @click.command(short_help="Put back what a run moved and discarded.")
-@run_argument(required=False)
+@run_argument(required=False, completed=completed_undoable)
 @manager_of_run_option
 @click.option(
     "--session", is_flag=True, help="Undo every pass of the handler (`mqops dlq run`) that RUN is one of, newest first."

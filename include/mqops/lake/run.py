@@ -146,6 +146,12 @@ class RunFolder:
         return self.path / "issued.json"
 
     @property
+    def undoable(self) -> bool:
+        """Whether it has begun to act and took messages from a queue: no undo, no load from a file."""
+        took = not (self.undo_json.exists() or self.load_json.exists())
+        return took and self.issued_json.exists() and self.plan_json.exists()
+
+    @property
     def canary_json(self) -> Path:
         """The canaries: the messages of the watched queues before they moved, and the decision."""
         return self.path / "canary.json"

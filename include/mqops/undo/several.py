@@ -37,7 +37,7 @@ def _begun(lake: Path, queue_manager: str) -> list[tuple[datetime, RunFolder]]:
 def _timed(folder: Path) -> Iterator[tuple[datetime, RunFolder]]:
     for path in folder.glob("runs/*/issued.json"):
         run = RunFolder(path.parent)
-        if not (run.undo_json.exists() or run.load_json.exists()):
+        if run.undoable:
             yield datetime.fromisoformat(read_json(run.observe_json)["observed_at"]), run
 
 

@@ -148,3 +148,10 @@ def test_the_tab_key_offers_runs_and_queue_managers(run, manager):
     assert offered("rules", "diff", "a", "b", "--snapshot", typed="c") == [run]
     assert offered("undo", "-m", typed="Q") == ["QM1"]
     assert offered("ledger", "verify", typed="") == ["QM1"]
+
+
+def test_the_tab_key_offers_an_undo_of_what_took_messages(run, mqops_here):
+    dry = json.loads(mqops_here("dlq", "run", "--once", "--dry-run", "--json", DLQ, "QM1", text=TABLE).stdout)["run"]
+    undo = json.loads(mqops_here("undo", run, "--yes", "--json").stdout)["run"]
+    assert sorted(offered("run", "show", typed="")) == sorted({run, dry, undo} - {""})
+    assert offered("undo", typed="") == [run]
