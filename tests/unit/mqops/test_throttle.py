@@ -201,6 +201,7 @@ OF_A_RULE = {"r1": OfRule(canary=1)}
         (CAREFUL, LAX, CAREFUL),
         (LAX, CAREFUL, replace(CAREFUL, canary=1)),
         (Pacing(), LAX, LAX),
+        (Pacing(), Pacing(canary=3), Pacing(canary=3)),
         (LAX, Pacing(canary_wait=0, patience=0), LAX),
         (Pacing(canary_wait=60, rules=OF_A_RULE), LAX, replace(LAX, canary_wait=60, rules=OF_A_RULE)),
     ],
