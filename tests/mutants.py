@@ -69,9 +69,9 @@ ROOMS = {
         (
             "property/test_act_exactly_once.py",
             "unit/expiry/test_age_out.py",
-            *_of_operations("canary", "dlq_pass", "earlier_runs", "extended_pass", "failures", "full_destination"),
-            *_of_operations("hidden", "message_groups", "other_queue_manager", "progress", "proof_refuses", "stop"),
-            *_of_operations("throttle"),
+            *_of_operations("canary", "cli_care", "dlq_pass", "earlier_runs", "extended_pass", "failures"),
+            *_of_operations("forged_ledger", "full_destination", "hidden", "message_groups", "other_queue_manager"),
+            *_of_operations("progress", "proof_refuses", "stop", "throttle"),
         ),
     ),
     "decide": Room(

@@ -7,49 +7,16 @@ ways alternate; the best of several rounds counts. The server's first run, in wh
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
 
+from connect_server import connect_server
 from dlq_million import SUBMITTED, measure
-
-from mqops_airflow.connect import Server
-from mqops_demo import airflow_home, spark_connect
 
 MESSAGES = int(os.environ.get("MQOPS_BENCH_MESSAGES", "2330"))
 ROUNDS = 3
 
 
-@contextmanager
-def connect_server() -> Iterator[Mapping[str, str]]:
-    """A server that runs meanwhile; the variables that make a job its client."""
-    with tempfile.TemporaryDirectory(prefix="mqops-bench-") as folder:
-        home = airflow_home.home(Path(folder, "airflow"))
-        home.prepare()
-        with home.chosen_spark_port() as lock:
-            server = Server(host="localhost", **home.spark_connect)
-            process = subprocess.Popen(
-                [sys.executable, "-m", spark_connect.__name__, str(Path(folder, "spark")), str(server.port)],
-                env=spark_connect.environment(server.token),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                pass_fds=[lock],
-            )
-        assert process.stdout is not None
-        try:
-            process.stdout.readline()  # it listens
-            yield server.environment
-        finally:
-            os.killpg(process.pid, 15)
-            process.wait()
-
-
 def main() -> None:
-    with connect_server() as connect:
+    with connect_server() as (connect, _pid):
         measure(MESSAGES, connect)
         rounds = [(measure(MESSAGES, connect), measure(MESSAGES, SUBMITTED)) for _ in range(ROUNDS)]
     stages = [name for name in rounds[0][0] if not name.startswith("(")]

@@ -67,6 +67,23 @@ def test_a_shape_tells_no_letter_of_any_script(text, shape):
     assert masked(text.encode(), 1208, 546) == shape
 
 
+@pytest.mark.parametrize(
+    ("body", "ccsid", "encoding", "shape"),
+    [
+        (b"\xff", 1208, 546, "."),
+        (b"\xff\xff\xff", 1208, 546, "..."),
+        (b"ab\xf0\x9f\x98", 1208, 546, "xx"),  # the last character is cut in two
+        (b"ab\xff\xff\xff\xff", 1208, 546, "......"),
+        (b"", 1208, 546, ""),
+        ("a1".encode("utf-16-le"), 1200, 546, "x9"),  # MQENC_INTEGER_REVERSED
+        ("a1".encode("utf-16-be"), 1200, 273, "x9"),
+        (b"a1", 0, 546, ".."),  # no character set
+    ],
+)
+def test_a_shape_is_that_of_the_text_in_its_character_set_or_a_dot_a_byte(body, ccsid, encoding, shape):
+    assert masked(body, ccsid, encoding) == shape
+
+
 def test_the_text_shows_bytes_the_oldest_and_samples(mqops, messages):
     said = mqops("dlq", "run", DLQ, "QM1", "--dry-run", text=TABLE).splitlines()
     put = r"\d{4}-\d\d-\d\dT[0-9:.]{11}Z"

@@ -75,7 +75,7 @@ def sent(*states: str, **changes: object) -> Destination:
         (here(depth=101), ["problem: A: room for 0 of 10 messages"]),  # MAXDEPTH was lowered below CURDEPTH
         (here(max_msg_length=200), []),
         (here(max_msg_length=199), ["problem: A: the longest message has 200 bytes, MAXMSGL is 199. Raise MAXMSGL to"]),
-        (here(open_input=0), ["warning: A: no program has it open for input"]),
+        (here(open_input=0), ["warning: A: no program has it open for input. Check that the application runs"]),
         (here(open_input=0, name="B"), ["warning: A: B: no program has it open for input"]),  # A is an alias of B
         (here(transmission=True), ["problem: A: it is a transmission queue"]),
         (sent("RUNNING"), []),
@@ -110,6 +110,8 @@ def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> 
     assert [one.severity for one in found] == ["problem", "warning", "warning", "warning"]
     assert found[0].destination == "A, ALIAS, OTHER"
     assert "room for 25 of 30 messages" in found[0].what
+    more = judge([*looked, Looked(demand=replace(DEMAND, queue="ONE.MORE"), there=there)])
+    assert more[0].destination == "A, ALIAS, OTHER, ..."
     back = replace(DEMAND, put_back=True)
     # What is put back there came from there.
     assert not judge([Looked(demand=back, there=here(depth=100))], taken_from=["A"])

@@ -132,6 +132,26 @@ def test_each_unit_of_work_is_a_line_at_debug_level(manager, lake, caplog):
     ]
 
 
+def test_run_show_says_how_far_the_run_had_come_and_nothing_of_a_file_that_it_cannot_read(manager, lake, mqops_here):
+    fill(manager, 3)
+    run = RunFolder.at(lake, "QM1", json.loads(mqops_here("dlq", "run", "--once", "--json", text=RETRY).stdout)["run"])
+
+    def shown():
+        return json.loads(mqops_here("run", "show", run.run, "--json").stdout)["progress"]
+
+    said = read_json(run.progress_json)
+    assert shown() == said
+    assert (said["planned"], said["tally"]["moved"]) == (3, 3)
+    for other in (
+        "",
+        "[]",
+        json.dumps(said | {"tally": {}}),
+        json.dumps(said | {"tally": said["tally"] | {"reached": 1}}),
+    ):
+        run.progress_json.write_text(other)
+        assert shown() is None
+
+
 def test_a_run_with_a_hostile_key_ends_no_line(caplog, tmp_path):
     from mqops.act.progress import Progress  # noqa: PLC0415
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from act_support import EXTENDED, after_commits, planned, proved, taken
@@ -187,6 +188,28 @@ def test_law2_an_approval_covers_how_a_plan_is_carried_out_and_says_it(handling,
         assert covered("digest", kept) not in {"digest", covered("other", kept), covered("digest", kept | {"pace": 77})}
     else:
         assert covered("digest", kept) == "digest"
+
+
+CAREFUL = Pacing(canary=2, canary_wait=60, pace=10, in_flight=5, patience=9)
+LAX = Pacing(canary=1, canary_wait=1, pace=100, in_flight=50, patience=1)
+OF_A_RULE = {"r1": OfRule(canary=1)}
+
+
+@pytest.mark.parametrize(
+    ("planned", "more", "carried_out"),
+    [
+        (CAREFUL, LAX, CAREFUL),
+        (LAX, CAREFUL, replace(CAREFUL, canary=1)),
+        (Pacing(), LAX, LAX),
+        (Pacing(), Pacing(canary=3), Pacing(canary=3)),
+        (LAX, Pacing(canary_wait=0, patience=0), LAX),
+        (Pacing(canary_wait=60, rules=OF_A_RULE), LAX, replace(LAX, canary_wait=60, rules=OF_A_RULE)),
+    ],
+)
+def test_law2_whoever_carries_out_a_plan_asks_for_more_care_than_was_approved_never_for_less(
+    planned, more, carried_out
+):
+    assert planned.stricter(more) == carried_out
 
 
 def test_a_destination_is_resolved_once(manager, lake, monkeypatch):

@@ -38,7 +38,7 @@ def masked(body: bytes, ccsid: int, encoding: int) -> str:
         codec = codec_for(ccsid, encoding=encoding)
     except WireError:
         return "." * len(head)
-    for cut in range(min(4, len(head) + 1)):  # the last character may be cut in two
+    for cut in range(min(4, len(head))):  # the last character may be cut in two
         try:
             return masked_text(codec.decode(head[: len(head) - cut]))
         except UnicodeError:

@@ -45,7 +45,7 @@ def order_key(rule: Rule, correl_id: bytes, group_id: bytes, properties: Mapping
     if rule.order in ("CORRELID", "GROUPID"):
         value = correl_id if rule.order == "CORRELID" else group_id
         return "" if value == NO_ID else f"{rule.order}:{value.hex()}"
-    found = properties.get(rule.order) if rule.order else None
+    found = properties.get(rule.order)
     return "" if found is None else f"{rule.order}:{found}"
 
 
