@@ -37,10 +37,6 @@ LONGEST_FIRST = (
 )
 """Folders in the order in which their tests are run, the others behind them: no worker ends alone with slow ones."""
 
-NICE = 5
-"""By which the other workers, and what they start, give way to the one with Airflow's end-to-end tests."""
-_FIRST = pytest.StashKey[bool]()
-"""Whether a worker of pytest-xdist has run its first test."""
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 4 * 2**30
@@ -73,20 +69,6 @@ def pytest_configure(config: pytest.Config) -> None:
         sys.modules["__main__"].__file__ = config.workerinput["mainargv"][0]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Airflow's end-to-end tests wait most and take longest: the workers of pytest-xdist that run others give way."""
-    config = item.config
-    if hasattr(config, "workerinput") and not config.stash.get(_FIRST, False):
-        config.stash[_FIRST] = True
-        if _piece(item.nodeid) != "tests/e2e/":
-            os.nice(NICE)
-
-
-def _piece(nodeid: str) -> str | None:
-    return next((one for one in TOGETHER if nodeid.startswith(one)), None)
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With `--dist loadfile`: a file is one piece of work, and what stands together in `TOGETHER` is one."""
@@ -94,7 +76,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByFolderOrFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return _piece(nodeid) or super()._split_scope(nodeid)
+            piece = next((one for one in TOGETHER if nodeid.startswith(one)), None)
+            return piece or super()._split_scope(nodeid)
 
     return ByFolderOrFile(config, log) if config.getvalue("dist") == "loadfile" else None
 
