@@ -25,7 +25,16 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 WITHOUT = "no Chromium: install Debian's packages chromium and chromium-driver"
-ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1400,1000")
+QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
+"""What the browser does of itself: it asks servers that are not there, again and again."""
+ARGUMENTS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--window-size=1400,1000",
+    *QUIET,
+)
 PATIENCE = 240
 """Seconds for one condition: a run with Spark on a machine that does other work, too."""
 PASSING = (NoSuchElementException, StaleElementReferenceException, ElementNotInteractableException)

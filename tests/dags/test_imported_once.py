@@ -1,0 +1,32 @@
+"""What tasks import stands ready in the process from which Airflow forks them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from mqops_airflow.imported_once import MODULES
+
+ROOT = Path(__file__).resolve().parents[2]
+STARTING = """\
+import json, os, runpy, sys
+from airflow.jobs.job import Job
+Job()
+before = set(sys.modules)
+threads = len(os.listdir("/proc/self/task"))
+for name in json.loads(sys.argv[1]):
+    runpy.run_path(name)
+print(json.dumps({"before": sorted(before), "new": sorted(set(sys.modules) - before), "threads": threads}))
+"""
+
+
+def test_a_process_of_airflow_has_what_the_dag_files_import_and_no_threads(estate_folder):
+    files = json.dumps([str(path) for path in sorted((ROOT / "dags").glob("*.py"))])
+    done = subprocess.run([sys.executable, "-c", STARTING, files], check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["threads"] == 1
+    assert set(MODULES) <= set(found["before"])
+    assert not {"pyarrow", "pymqi", "great_expectations"} & {name.partition(".")[0] for name in found["before"]}
+    assert not [name for name in found["new"] if name.startswith("mqops_airflow.")]
