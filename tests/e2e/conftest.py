@@ -203,7 +203,7 @@ def home_below(folder: Path) -> AirflowHome:
     settings = {
         "MQOPS_ESTATE": str(folder / "estate.yaml"),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder / "modules"), os.environ.get("PYTHONPATH")])),
-        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600",  # nobody edits a DAG file or the estate here
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "7200",  # nobody edits a DAG file or the estate here
         "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",  # a new triggerer takes over from a killed one
         "AIRFLOW__SCHEDULER__TRIGGER_TIMEOUT_CHECK_INTERVAL": "2",  # a question of 10 s is answered soon after them
         "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.5",  # several run side by side, and with Spark
