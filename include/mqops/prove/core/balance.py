@@ -125,7 +125,8 @@ def balance(
     totals.problems += [f"row {row} is in the ledger and not in the plan" for row in sorted(totals.unknown)[:10]]
     if account.lengths and sum(account.lengths) != totals.to_act:
         totals.problems.append(
-            f"the plan has {counted(totals.to_act, 'row')} to act on, tickets for {sum(account.lengths)} were issued"
+            f"the plan has {counted(totals.to_act, 'row')} to act on, and lane tokens for {sum(account.lengths)} "
+            "were issued"
         )
     rules = _rules(totals)
     totals.problems += [_unexplained(rule) for rule in rules if rule.unexplained]
