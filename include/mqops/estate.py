@@ -1,7 +1,8 @@
 """The estate (`include/estate.yaml`): which queue managers there are, how each is reached, which workflows it has.
 
-A new workflow is one more model and one more field of `QueueManager`; where it moves messages its model is a
-`MovingWorkflow`, where it has a rules table a `RulesWorkflow`: four eyes, missing files and forms then know it.
+A new workflow is one more model and one more field of `QueueManager`. If it moves messages, its model is a
+`MovingWorkflow`; if it has a rules table, a `RulesWorkflow`; if trigger messages start it and it moves none, a
+`TriggeredWorkflow`. Four eyes, triggering, missing files and forms follow from that.
 
 Unknown keys are refused, and every error names file, line and field. It knows neither Airflow nor Spark; connections
 are names that Airflow resolves.
@@ -90,7 +91,7 @@ def inside_file(value: object) -> str:
 
 
 def queue_pattern(value: object) -> str:
-    """A queue's name, or its beginning and `*`, as PCF's generic names are."""
+    """Accept a queue name, or a generic name, which ends in `*`. Raises `ValueError`."""
     if not isinstance(value, str) or not QUEUE_PATTERN.fullmatch(value):
         raise ValueError(f"must be a queue's name, or its beginning and * (found {value!r})")
     return value
@@ -190,18 +191,34 @@ class PacingSection(Section):
     patience: Duration = timedelta(minutes=1)
 
 
-class MovingWorkflow(Section):
+class TriggeredWorkflow(Section):
+    """A workflow that trigger messages can start.
+
+    Attributes:
+        trigger: FIRST, EVERY or DEPTH(n): its queues start it by trigger messages, too.
+    """
+
+    trigger: TriggerType | None = None
+
+    def trigger_queues(self, dead_letter_queue: str) -> tuple[str, ...]:
+        """The queues whose trigger messages start it: those of its field `queues` that are named whole.
+
+        Parameters: `dead_letter_queue` the DEADQ of the queue manager, "" if it is not known.
+        """
+        named: tuple[str, ...] | None = getattr(self, "queues", None)
+        return tuple(queue for queue in named or () if "*" not in queue)
+
+
+class MovingWorkflow(TriggeredWorkflow):
     """What every workflow that moves messages by an approved plan has.
 
     Attributes:
         schedule: cron fields in UTC; absent, the workflow has no schedule.
-        trigger: FIRST, EVERY or DEPTH(n): its queues start it by trigger messages, too.
         unit_of_work: messages moved per unit of work.
         handling: canaries, pace and the like.
     """
 
     schedule: Schedule | None = None
-    trigger: TriggerType | None = None
     approval: Approval = Approval()
     unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
     handling: PacingSection = PacingSection()
@@ -228,6 +245,10 @@ class DlqRules(RulesWorkflow):
     """
 
     queue: MqName | None = None
+
+    def trigger_queues(self, dead_letter_queue: str) -> tuple[str, ...]:
+        """Its queue, or the DEADQ."""
+        return (self.queue or dead_letter_queue,)
 
 
 class SnapshotQuality(Section):
@@ -262,18 +283,16 @@ class BackoutReprocess(RulesWorkflow):
     quarantine: MqName
 
 
-class ExpiryScan(Section):
+class ExpiryScan(TriggeredWorkflow):
     """The periodic scan for expired messages of one queue manager (what EXPRYINT is on z/OS).
 
     Attributes:
         interval: time between two scans; absent, there is no schedule.
-        trigger: FIRST, EVERY or DEPTH(n): the queues that are named whole start a scan by trigger messages, too.
         queues: names, or beginnings and `*`; `SYSTEM.` and `MQOPS.` queues are looked at only if named so.
         recheck: after this time a queue with messages is looked at, whatever the last scan taught.
     """
 
     interval: Duration | None = None
-    trigger: TriggerType | None = None
     queues: Annotated[tuple[QueuePattern, ...], Field(strict=False), AfterValidator(some)] = ("*",)
     recheck: Duration = timedelta(hours=1)
 
@@ -322,17 +341,13 @@ class QueueManager(Section):
                 raise ValueError(f"{name} has a trigger, and there is no trigger_monitor: add one with queues")
             if isinstance(workflow, DlqRules) and workflow.trigger == "EVERY":
                 raise ValueError(f"{name}.trigger must not be EVERY: a trigger message that goes there would trigger")
-            if isinstance(workflow, BackoutReprocess) and workflow.queues is None:
-                raise ValueError(f"{name} has a trigger, so it must name its queues")
-            if isinstance(workflow, ExpiryScan) and all("*" in queue for queue in workflow.queues):
-                raise ValueError(f"{name} has a trigger, so it must name a queue whole, without *")
+            if not workflow.trigger_queues(""):
+                raise ValueError(f"{name} has a trigger, so it must name its queues: at least one whole, without *")
         return self
 
-    def triggered(self) -> Iterator[tuple[str, DlqRules | BackoutReprocess | ExpiryScan]]:
+    def triggered(self) -> Iterator[tuple[str, TriggeredWorkflow]]:
         """Name and settings of the workflows that trigger messages start."""
-        for name, workflow in self.workflows(Section):
-            if isinstance(workflow, DlqRules | BackoutReprocess | ExpiryScan) and workflow.trigger:
-                yield name, workflow
+        return ((name, workflow) for name, workflow in self.workflows(TriggeredWorkflow) if workflow.trigger)
 
     def workflows(self, kind: type[Workflow]) -> Iterator[tuple[str, Workflow]]:
         """Name and settings of the workflows that it has, those of one kind."""
