@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mqops.observe.core.decode import MD_COLUMNS
 from mqops.rules.keyword import ValueKind
-from mqops.rules.keywords import PATTERN_KEYWORDS
+from mqops.rules.keywords import KEYWORDS
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.errors import WireError
@@ -37,8 +37,8 @@ def numbers_of(keyword):
     return st.integers(least, min(most, least + 9))
 
 
-COMPARED = {one.name: numbers_of(one) for one in PATTERN_KEYWORDS.values() if one.kind is ValueKind.COMPARED}
-FIELDS = {MD_COLUMNS[PATTERN_KEYWORDS[name].columns[0]]: numbers for name, numbers in COMPARED.items()}
+COMPARED = {one.name: numbers_of(one) for one in KEYWORDS.values() if one.kind is ValueKind.COMPARED}
+FIELDS = {MD_COLUMNS[KEYWORDS[name].columns[0]]: numbers for name, numbers in COMPARED.items()}
 """Field of the MQMD → its numbers, for each keyword that compares one."""
 
 
@@ -59,7 +59,10 @@ _xpaths = st.sampled_from(["/a", "/a/@i", "/a/b", "/a/b/@i", "/a/a[2]"]) | st.tu
 _numbers_asked = st.one_of(
     st.builds(lambda op, age: f"AGE({op}{age})", _comparisons, st.sampled_from(list(AGES))),
     st.builds(lambda op, n: f"SIZE({op}{n})", _comparisons, st.sampled_from(["0", "2", "7", "40", "1K", "1M"])),
-    *(st.builds(f"{name}({{}}{{}})".format, _comparisons, numbers) for name, numbers in COMPARED.items()),
+    *(
+        st.builds(f"{name}({{}}{{}}{{}})".format, _comparisons, st.sampled_from(["", " "]), numbers)
+        for name, numbers in COMPARED.items()
+    ),
 )
 _texts_asked = st.one_of(
     st.builds(lambda n, p: f"PROP('{n}' = {p})", st.sampled_from(PROPERTIES), _found | _patterns),
