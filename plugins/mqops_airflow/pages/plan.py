@@ -23,7 +23,7 @@ from mqops_airflow.pages.run import KIND, MESSAGES
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, asked_by, tasks_of
-from mqops_airflow.plan_text import subject
+from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
 GROUPS = 200
@@ -65,6 +65,7 @@ def router(page: Page) -> APIRouter:
             "meaning": MEANING[view.line.state],
         }
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
+        values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}
         values |= {"findings": _folded(view.found.findings if view.found else ())}
