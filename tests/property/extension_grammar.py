@@ -72,7 +72,7 @@ _texts_asked = st.one_of(
 )
 
 
-conditions = st.one_of(_numbers_asked, _texts_asked, _texts_asked, _texts_asked)
+conditions = st.one_of(_numbers_asked, _texts_asked)
 
 
 @st.composite

@@ -174,7 +174,8 @@ def _accounted(
     if not records_gone(run, approved_plan.identity, sums):
         return sums, False
     if doubt := _doubt(session, NAME, LOOKS):
-        raise InProgress(f"Run {approved_plan.identity.run}: records of it are not on {NAME}, but {doubt}")
+        lacking = f"some of its markers are neither in the ledger nor seen on {NAME}"
+        raise InProgress(f"Run {approved_plan.identity.run}: {lacking}; {doubt}")
     drain(session, ledger, run, approved_plan.identity)
     sums = account(ledger.markers(plan=approved_plan.identity))
     gone = records_gone(run, approved_plan.identity, sums)
@@ -184,7 +185,7 @@ def _accounted(
 
 @contextmanager
 def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
-    """Open a finished run again: connected to its queue manager, its lock held, its markers drained.
+    """Connect to the queue manager of a run, hold the run's lock, and record its markers in the ledger first.
 
     Raises:
         SettingsError: the connection leads to another queue manager.
@@ -274,7 +275,7 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
-        return f"whether units of work of others hide some of them is not known: {error}"
+        return f"it is not known whether units of work of others hide some of them ({error}): prove again"
     return "some of them may be hidden by units of work of others: prove again when these have ended"
 
 

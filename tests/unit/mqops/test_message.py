@@ -309,6 +309,16 @@ def test_find_gives_pages_and_never_passes_over_a_message_in_silence(manager, mq
     assert "is not what a page gave" in wrong["error"]["message"]
 
 
+def test_one_word_with_a_snapshot_is_its_queue_or_else_a_msgid(manager, mqops):
+    manager.mqsc("DEFINE QLOCAL(FACE)\n")
+    (on_face,) = manager.put("FACE", [({}, b"x")])
+    (on_a,) = manager.put("A", [({}, b"y")])
+    run = Path(json.loads(mqops("snapshot", "FACE", "A", "-m", "QM1", "--json").stdout)["folder"]).name
+    for word, shown in (("FACE", on_face), (on_a.hex(), on_a)):
+        found = json.loads(mqops("message", "show", word, "--snapshot", run, "--json").stdout)
+        assert found["md"]["MsgId"].lower() == shown.hex()
+
+
 def test_a_search_in_a_snapshot_is_of_the_queue_that_is_named(manager, mqops):
     manager.put(DLQ, [dead_letter("A", b"x")] * 2)
     manager.put("A", [({}, b"x")] * 4)
