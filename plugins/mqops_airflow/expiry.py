@@ -13,10 +13,10 @@ from mqops.errors import Unbalanced
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator
 from mqops_airflow.depth import trigger_again
+from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
-from mqops_airflow.told import tell
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class ExpiryReportOperator(BaseOperator):
         value = report(self, context, summary)
         context["outlet_events"][self.asset].extra = value
         if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
-            tell(context, warning)
+            keep_for_note(context, warning)
         return value
 
 

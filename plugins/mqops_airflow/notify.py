@@ -59,7 +59,7 @@ def made(notify: Mapping[str, Any]) -> BaseNotifier:
         raise SettingsError(f"notify: {notify['notifier']} cannot be made: {printable(error)}") from error
 
 
-def told_of(dag_id: str, run_id: str, subject: str, text: str) -> SimpleNamespace:
+def template_values(dag_id: str, run_id: str, subject: str, text: str) -> SimpleNamespace:
     """What the notifier's templates see as `mqops`."""
     base = conf.get("api", "base_url", fallback="").rstrip("/")
     link = f"{base}/dags/{quote(dag_id)}/runs/{quote(run_id, safe='')}"
@@ -75,7 +75,7 @@ def tell_people(notify: Mapping[str, Any] | None, context: Mapping[str, Any], *,
         return
     run = context["dag_run"]
     try:
-        made(notify)({**context, "mqops": told_of(run.dag_id, run.run_id, subject, text)})
+        made(notify)({**context, "mqops": template_values(run.dag_id, run.run_id, subject, text)})
     except Exception as error:
         LOG.warning("Nobody was told, the notifier failed: %s", printable(error))
 
@@ -101,7 +101,7 @@ async def before_time_out(
     if subject:
         text = "The question is still open and times out soon, which counts as Reject."
         one = made({"notifier": notifier, "arguments": arguments})
-        one.context = {**context, "mqops": told_of(run.dag_id, run.run_id, f"Still open: {subject}", text)}  # type: ignore[typeddict-item]
+        one.context = {**context, "mqops": template_values(run.dag_id, run.run_id, f"Still open: {subject}", text)}  # type: ignore[typeddict-item]
         await one
 
 

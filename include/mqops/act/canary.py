@@ -414,14 +414,15 @@ class _Look:
         return one.row in self._sums.failed or one.row in self._sums.left
 
     def _result(self, group: Group, ones: Sequence[Canary], back: set[int], unread: bool) -> CanaryResult:
+        unit_group, rule_key = group
         moved = [one for one in ones if one.row in self._sums.acted]
         failed = sum(map(self.not_put, ones))
         came = sum(one.row in back for one in ones)
         lying = sum(map(self._is_unread, moved)) if unread else 0
         why = CAME_BACK if came else FAILED if failed else NONE_THERE if not moved else UNREAD if lying else ""
         return CanaryResult(
-            unit_group=group[0],
-            rule_key=group[1],
+            unit_group=unit_group,
+            rule_key=rule_key,
             canaries=len(ones),
             moved=len(moved),
             back=came,

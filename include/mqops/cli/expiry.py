@@ -109,7 +109,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
         show_line("".join(f"{scan.soon.get(name, 0):10}" for name in names))
     for scan in summary.queues:
         if scan.discarded > 0:
-            show_folded(Expired(scan.discarded, scan.exact).told(scan.queue))
+            show_folded(Expired(scan.discarded, scan.exact).sentence(scan.queue))
 
 
 @expiry.command("age-out")

@@ -25,6 +25,7 @@ from mqops.observe.core.anatomy import (
     Cell,
     Group,
     QueueAnatomy,
+    Since,
     folded,
     grown,
     limits,
@@ -118,8 +119,8 @@ def with_growth(lake_folder: Path, queue: QueueAnatomy) -> QueueAnatomy:
         return queue
     growth = grown(queue, before)
     if not before.run or before.run != queue.run:
-        return replace(queue, since=(before.run, before.observed_at), growth=growth)
-    if not before.since[1]:
+        return replace(queue, since=Since(before.run, before.observed_at), growth=growth)
+    if not before.since.observed_at:
         return queue
     total = {group: growth.get(group, 0) + before.growth.get(group, 0) for group in {**growth, **before.growth}}
     return replace(queue, since=before.since, growth={group: number for group, number in total.items() if number})

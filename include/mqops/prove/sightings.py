@@ -22,7 +22,7 @@ from mqops.lake.parquet import bounds, chunks_with, read_chunks
 from mqops.lake.run import RunFolder, folder_of, run_folders
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
-from mqops.prove.core.whereabouts import Sighting, Whereabouts, whereabouts
+from mqops.prove.core.whereabouts import Missed, Sighting, Whereabouts, whereabouts
 from mqops.prove.gone_record import read_gone
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
@@ -80,9 +80,9 @@ def seen_in_snapshots(
         planned = _plan_rows(run, sighting)
         if planned:
             sighting = replace(sighting, action=planned[0]["action"], rule_line=planned[0]["rule_line"])
-        missed = [(later.ended, later.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
+        missed = [Missed(later.ended, later.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
         if found := _absent_at(run, [row["row"] for row in planned]):
-            missed.append((found, look.run))
+            missed.append(Missed(found, look.run))
         yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
 
 

@@ -32,7 +32,7 @@ MOST_RECONNECTS = 3
 MOST_KEYS = 1000
 """Order keys that stand in a lane token, which is put with each unit of work; behind one more its destination does."""
 
-BEHIND = "behind a message that failed"
+BEHIND_FAILED = "behind a message that failed"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -280,7 +280,7 @@ class Mover:
         if not (behind and row.order_key):
             return ""
         places = (place_in_order(row.unit_group), place_in_order(row.unit_group, row.order_key))
-        return "" if behind.isdisjoint(places) else BEHIND
+        return "" if behind.isdisjoint(places) else BEHIND_FAILED
 
     def _blocked_for(self, row: Row) -> int:
         """Reason code why nothing is tried for the row now, 0 where it is. Touches no message."""
