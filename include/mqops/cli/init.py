@@ -121,9 +121,8 @@ def _steps(session: Session | None, name: str, more: tuple[str, ...], to: Grante
     from mqops.doctor.define import authority_steps, queue_step  # noqa: PLC0415
     from mqops.doctor.named import worked_queues  # noqa: PLC0415
     from mqops.doctor.needs import LEDGER, authorities, quarantine  # noqa: PLC0415
-    from mqops.doctor.queue_manager import is_zos  # noqa: PLC0415
     from mqops.mq.authority import Grantee  # noqa: PLC0415
-    from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415
+    from mqops.mq.inquire import dead_letter_queue, is_zos  # noqa: PLC0415
     from mqops.storage import estate_here  # noqa: PLC0415
 
     file = estate_here()

@@ -28,7 +28,15 @@ from mqops.ledger.access import AccessWarning, ledger_access
 from mqops.mq.authority import Grantee
 from mqops.mq.clock import clock_ahead
 from mqops.mq.connection import MqConnection
-from mqops.mq.inquire import command, dead_letter_queue, inquire_queues, opened, queue_manager_attribute, queue_state
+from mqops.mq.inquire import (
+    command,
+    dead_letter_queue,
+    inquire_queues,
+    is_zos,
+    opened,
+    queue_manager_attribute,
+    queue_state,
+)
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
@@ -61,11 +69,6 @@ def platform(session: Session) -> Check:
     if level < LEAST_LEVEL:
         return fails("platform", found, f"Use a queue manager of command level {LEAST_LEVEL} or later")
     return holds("platform", found)
-
-
-def is_zos(session: Session) -> bool:
-    """Whether the queue manager is on z/OS. Raises `MQError`."""
-    return int(queue_manager_attribute(session, c.MQIA_PLATFORM)) == c.MQPL_ZOS
 
 
 def channel(session: Session, connection: MqConnection) -> Check:

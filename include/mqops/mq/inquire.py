@@ -45,6 +45,11 @@ def queue_manager_attribute(session: Session, selector: int) -> int | str:
         return session.inquire(handle, selector)
 
 
+def is_zos(session: Session) -> bool:
+    """Whether the queue manager is on z/OS. Raises `MQError`."""
+    return int(queue_manager_attribute(session, c.MQIA_PLATFORM)) == c.MQPL_ZOS
+
+
 def queue_attribute(session: Session, queue: str, selector: int) -> int | str:
     """An attribute of a queue, MQIA_* or MQCA_*, by MQINQ. Raises `MQError`."""
     with opened(session, queue, c.MQOT_Q) as handle:
