@@ -43,7 +43,7 @@ def test_there_are_commands_on_the_pages() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_has_the_words_and_the_options_that_a_page_writes(command: str) -> None:
-    program, *words = shlex.split(command.split(" < ")[0].split(" > ")[0], comments=True)
+    program, *words = shlex.split(command.split(" < ", maxsplit=1)[0].split(" > ", maxsplit=1)[0], comments=True)
     found, options = PROGRAMS[program], {"--help"}
     context = click.Context(found)
     while isinstance(found, click.Group):
