@@ -359,7 +359,7 @@ class Notify(Section):
     Attributes:
         notifier: its class, such as `airflow.providers.smtp.notifications.smtp.SmtpNotifier`.
         arguments: what it is made with. Texts are templates of Airflow, with `mqops.subject`, `.text`, `.link`.
-        before: how long before its time-out a question is told of again.
+        before: how long before its time-out people are reminded of a question.
     """
 
     notifier: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]

@@ -1,11 +1,11 @@
 """Tells people what waits for them, by a notifier of Airflow that the estate names (SMTP, Slack ...; see `Notify`).
 
-1. It is told when a question opens, when it is about to time out, and when a run does not balance.
+1. It is called when a question opens, when it is about to time out, and when a run does not balance.
 2. The notifier's arguments are templates of Airflow. Beside Airflow's own values they have `mqops.subject`,
    `mqops.text` and `mqops.link`. No text of a message is among them.
 3. A notifier that fails is a warning in the log: the question is asked, and the run goes on, without it.
 4. "About to time out" is a deadline of Airflow: a time after the logical date of the run. Airflow's triggerer calls
-   `before_time_out` then, which tells nobody unless the question is still open. Airflow has no deadline for one task,
+   `before_time_out` then, which notifies only if the question is still open. Airflow has no deadline for one task,
    and none for a run without a logical date (started by the API with `logical_date: null`). The deadline that counts
    from the time of queueing is not used: with it, Airflow 3.3.2 cannot clear a task of the DAG (TypeError).
 """
@@ -67,7 +67,7 @@ def template_values(dag_id: str, run_id: str, subject: str, text: str) -> Simple
 
 
 def tell_people(notify: Mapping[str, Any] | None, context: Mapping[str, Any], *, subject: str, text: str) -> None:
-    """Tell them now. Nothing is raised.
+    """Notify people now. Nothing is raised.
 
     Parameters: `notify` what `named` gave; `context` Airflow's, of the task.
     """
@@ -77,11 +77,11 @@ def tell_people(notify: Mapping[str, Any] | None, context: Mapping[str, Any], *,
     try:
         made(notify)({**context, "mqops": template_values(run.dag_id, run.run_id, subject, text)})
     except Exception as error:
-        LOG.warning("Nobody was told, the notifier failed: %s", printable(error))
+        LOG.warning("The notifier failed, so nobody was notified: %s", printable(error))
 
 
 def deadline(notify: Notify | None, timeout: timedelta, queue_manager: str) -> list[DeadlineAlert]:
-    """The deadline of a DAG's runs, before their questions time out; none where nobody is to be told.
+    """The deadline of a DAG's runs, before their questions time out; none without a notifier.
 
     Parameters: `timeout` of the question.
     """

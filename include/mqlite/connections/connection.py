@@ -343,7 +343,7 @@ def known(number: object) -> Connection | None:
 
 
 def forget(number: int) -> None:
-    """The hconn is no longer one."""
+    """The hconn is no longer valid."""
     _connections.pop(number, None)
 
 

@@ -239,7 +239,7 @@ def _canaries(session: Session, run: RunFolder, rows: Sequence[Row]) -> list[Can
 
 
 def _places(canaries: Iterable[Canary]) -> list[str]:
-    """The places of canaries with an order key; where that is too many, their whole destinations."""
+    """The places of canaries with an order key; if there are too many, their whole destinations."""
     keys = {(one.unit_group, one.order_key) for one in canaries if one.order_key}
     if len(keys) > MOST_KEYS:
         keys = {(unit_group, "") for unit_group, _key in keys}
@@ -282,7 +282,7 @@ def _backout_queue(session: Session, queue: str, queue_manager: str) -> tuple[st
 
 
 def _unreadable(session: Session, queue: str) -> str:
-    """Why a queue cannot be browsed, "" where it can."""
+    """Why a queue cannot be browsed, "" if it can."""
     try:
         session.close(session.open(queue, OPEN_OPTIONS))
     except MQError as error:

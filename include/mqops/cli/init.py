@@ -65,8 +65,8 @@ def init(
     """Print the MQSC commands that give a queue manager what mqops needs. With --run they are carried out.
 
     These are MQOPS.LEDGER, the quarantine queue of the estate, and, for --user or --group, the least authorities. What
-    is there already stands as a comment. A queue that stands with other attributes is never changed: the difference is
-    told, and the exit code is 1.
+    is there already stands as a comment. A queue that is there with other attributes is never changed: the
+    difference is shown, and the exit code is 1.
     """
     if user and group:
         raise click.UsageError("Name a user or a group, not both")

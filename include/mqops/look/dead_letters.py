@@ -24,7 +24,7 @@ from mqops.single_flight import single_flight
 MOST_JUDGED = 50_000
 """Messages that are read one by one where a table asks for what is in them (AGE, PROP, BODY ...)."""
 TREND = 30
-"""Runs that the growth is told of."""
+"""Runs that the trend has."""
 
 
 class Decided(NamedTuple):

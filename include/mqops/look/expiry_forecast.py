@@ -63,7 +63,7 @@ def next_time(now: datetime, at: time) -> datetime:
 def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, hours: int = 24) -> Forecast:
     """What expires, by what the lake has. Nothing is browsed; messages that left their queue since are still counted.
 
-    Parameters: `limit` to the quarter of an hour; `hours` that are told one by one.
+    Parameters: `limit` to the quarter of an hour; `hours` that are listed one by one.
 
     Raises:
         LakeError: a snapshot cannot be read.

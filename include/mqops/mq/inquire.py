@@ -148,7 +148,7 @@ def base_queue_if_known(session: Session, queue: str) -> str:
 
 
 def _base_of(session: Session, handle: int) -> str:
-    """The queue that an alias stands for, blank for a queue that is none."""
+    """The queue that an alias stands for, blank for a queue that is not an alias."""
     if int(session.inquire(handle, c.MQIA_Q_TYPE)) != c.MQQT_ALIAS:
         return ""
     return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
@@ -226,7 +226,7 @@ def _is_transmission_queue(session: Session, queue: str) -> bool:
 
 
 def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:
-    """What opening a queue for a handler's puts fails with, None where it works. Nothing is put.
+    """The error of opening a queue for a handler's puts, None if there is none. Nothing is put.
 
     Parameters: `queue_manager` blank for the one that is connected.
     """

@@ -100,7 +100,7 @@ def _put(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _instant(batch: pa.RecordBatch, date: str, time: str) -> pa.Array:
-    """16 digits, or null where they are not a time: there are days such as 00000000 and 20260231."""
+    """16 digits, or null if they are not a valid time: there are days such as 00000000 and 20260231."""
     text = pc.binary_join_element_wise(batch.column(date), batch.column(time), "")
     digits = pc.and_(pc.equal(pc.utf8_length(text), 16), pc.and_(pc.string_is_ascii(text), pc.utf8_is_digit(text)))
     second = pc.utf8_slice_codeunits(text, 0, 14)

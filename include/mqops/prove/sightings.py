@@ -87,7 +87,7 @@ def seen_in_snapshots(
 
 
 def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
-    """The snapshots of a queue manager's queues. The copies of an undo are none, nor is that of a file to be loaded."""
+    """The snapshots of a queue manager's queues. Those of undos and loads are left out: they are not of a queue."""
     low, high = _id_range(msg_id)
     before, place = time.time_ns() - SETTLED_NS, str(folder)
     for name, changed in sorted(run_folders(folder)):
@@ -108,7 +108,7 @@ def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
 
 @lru_cache(maxsize=8192)
 def _snapshot(folder: str, name: str, _changed: int) -> _Snapshot | None:
-    """A run's snapshot; None for one that is no look at queues, or without any. It is read again where the run's folder
+    """A run's snapshot; None for an undo or a load, or without one. It is read again where the run's folder
     changed. Raises `LakeError`."""
     run = RunFolder(Path(folder, "runs", name))
     if not run.observe_json.exists() or run.undo_json.exists() or run.load_json.exists():

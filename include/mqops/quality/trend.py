@@ -15,7 +15,7 @@ from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.single_flight import single_flight
 
 MOST_RUNS = 30
-"""Newest runs that a trend is told of."""
+"""Newest runs that a trend has."""
 
 
 class CheckTrend(NamedTuple):

@@ -169,8 +169,8 @@ def anatomy_lines(briefs: Iterable[QueueBrief]) -> Iterator[str]:
 
 
 def growth_since(run: str, at: str) -> str:
-    """Since when growth is told: the run of the last record, or its time where it found the queue empty and made none;
-    blank where there is none."""
+    """The record that growth is measured from: its run, or its time if the queue was empty and no run was made. Blank
+    without a record."""
     return f"since run {run}" if run else f"since it was empty at {at}" if at else ""
 
 
