@@ -29,7 +29,7 @@ from mqops.errors import SettingsError
 from mqops.printable import printable
 
 if TYPE_CHECKING:
-    from mqops.estate import Notify
+    from mqops.estate_sections import Notify
 
 LOG = logging.getLogger(__name__)
 

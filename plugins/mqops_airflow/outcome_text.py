@@ -96,7 +96,7 @@ def ending_of(context: Context, folder: str, states: dict[str, str], act_task: s
     """What the run's folder and Airflow know of its end. Raises `LakeError`."""
     from pathlib import Path  # noqa: PLC0415
 
-    from mqops.estate import Approval  # noqa: PLC0415
+    from mqops.estate_sections import Approval  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.lake.stop import stops_of  # noqa: PLC0415
     from mqops_airflow import answer  # noqa: PLC0415

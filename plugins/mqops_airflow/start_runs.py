@@ -23,7 +23,7 @@ from airflow.sdk import Asset, BaseOperator
 
 from mqops.counted import counted
 from mqops.errors import MQError, MqopsError, PermanentMQError
-from mqops.estate import startable
+from mqops.estate_sections import startable
 from mqops.printable import printable
 from mqops.trigger.core.trigger_message import Start, Unusable, cannot_start, to_start
 from mqops.trigger.core.unchanged import Unchanged, loop

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseBranchOperator, BaseOperator
 
 from mqops.counted import counted
-from mqops.estate import Approval
+from mqops.estate_sections import Approval
 from mqops.printable import printable
 from mqops_airflow.check import drain_and_log
 from mqops_airflow.four_eyes import must_tell_people_apart

@@ -10,7 +10,7 @@ import pytest
 from airflow.sdk import DAG
 
 from mqops.deciders.registry import DECIDERS, decider_named
-from mqops.estate import PacingSection
+from mqops.estate_sections import PacingSection
 from mqops.mq.connection import connect
 from mqops_airflow.check import drain_and_log
 

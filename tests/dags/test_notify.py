@@ -14,7 +14,7 @@ from airflow.sdk import DAG
 from airflow.sdk.bases.notifier import BaseNotifier
 
 from mqops.errors import SettingsError
-from mqops.estate import Notify
+from mqops.estate_sections import Notify
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops_airflow import notify

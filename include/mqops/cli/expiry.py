@@ -22,7 +22,7 @@ from mqops.cli.passes import (
 from mqops.cli.run_argument import queue_manager_option
 from mqops.clock import utc_text
 from mqops.counted import counted
-from mqops.estate import duration
+from mqops.estate_values import duration
 from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 from mqops.observe.core.expired import Expired
 

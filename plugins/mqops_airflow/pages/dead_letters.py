@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import MqopsError
-from mqops.estate import dag_prefix
+from mqops.estate_sections import dag_prefix
 from mqops.look.dead_letters import MOST_JUDGED, DeadLetters, dead_letter_queues, dead_letters
 from mqops.look.message import of_estate
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since

@@ -11,7 +11,8 @@ from mqlite_support import INPUT, Application, run_mqsc
 from pymqi import CMQC
 
 from mqops.cli import main
-from mqops.estate import load, startable
+from mqops.estate import load
+from mqops.estate_sections import startable
 from mqops.mq.connection import MqConnection, connect
 from mqops.trigger.core.trigger_message import Start, Unusable, to_start
 from mqops.trigger.depth import switch_on

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mqops.estate import BackoutReprocess, DlqRules, ExpiryScan, QueueManager, dag_prefix
+from mqops.estate_sections import BackoutReprocess, DlqRules, ExpiryScan, QueueManager, dag_prefix
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
 

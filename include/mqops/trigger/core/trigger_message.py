@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 
-from mqops.estate import DAG_ID
+from mqops.estate_values import DAG_ID
 from mqops.ledger.core.identity import identity_key
 from mqops.printable import printable
 from mqwire import constants as c
