@@ -38,7 +38,7 @@ def named(notify: Notify | None) -> dict[str, Any] | None:
     """The estate's notifier as values that Airflow stores with the DAG, None where it names none.
 
     Raises:
-        SettingsError: it is no notifier.
+        SettingsError: it is not a notifier.
     """
     if notify is None:
         return None
@@ -53,7 +53,7 @@ def made(notify: Mapping[str, Any]) -> BaseNotifier:
         module, _, name = str(notify["notifier"]).rpartition(".")
         kind = getattr(import_module(module), name, None)
         if not (isinstance(kind, type) and issubclass(kind, BaseNotifier)):
-            raise SettingsError(f"notify: {notify['notifier']} is no notifier of Airflow")
+            raise SettingsError(f"notify: {notify['notifier']} is not a notifier of Airflow")
         return kind(**notify["arguments"])
     except (ImportError, TypeError) as error:
         raise SettingsError(f"notify: {notify['notifier']} cannot be made: {printable(error)}") from error

@@ -66,7 +66,7 @@ def queue_step(session: Session | None, needed: NeededQueue) -> Step:
             raise
         return step(StepState.UNKNOWN, f"{needed.name} cannot be inquired: {error.symbol} ({error.reason})")
     if kind != c.MQQT_LOCAL:
-        return step(StepState.DIFFERS, f"{needed.name} is there, and it is no local queue: delete it, or rename it")
+        return step(StepState.DIFFERS, f"{needed.name} is there, and it is not a local queue: delete it, or rename it")
     wrong = needed.differences(found)
     if not wrong:
         return step(StepState.STANDS, f"{needed.name} is there as it should be")

@@ -117,7 +117,7 @@ _made: dict[tuple[RunFolder, int, int], _Made] = {}
 
 
 def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
-    """The files that a view tells of: name, when it was written, bytes. Progress and ledger are none of them."""
+    """The files that a view is made of: name, when it was written, bytes. Progress and ledger are not among them."""
     found = {(path.name, *state_of(path)) for path in (run.lake_folder / STOP, run.path.parent)}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:

@@ -185,7 +185,7 @@ def _value(key: str, text: str) -> str:
 
 
 def _put_at(one: FoundMessage) -> str:
-    """Put date and time of the MQMD as people read them; as they are where they are no time."""
+    """Put date and time of the MQMD as people read them; as they are if they are not a valid time."""
     return _moment(one.put_date, one.put_time)
 
 
