@@ -118,7 +118,7 @@ def read(text: str, *, source: str) -> Document:
         document.problems.append(Problem(source=source, line=1, field="", message=f"not valid YAML: {error}"))
     except RecursionError:
         document.problems.append(Problem(source=source, line=1, field="", message="it is nested too deeply"))
-    except ValueError as error:  # a well-formed scalar that is no value, such as the date 2026-13-01
+    except ValueError as error:  # a well-formed scalar that is not a value, such as the date 2026-13-01
         document.problems.append(Problem(source=source, line=1, field="", message=f"not a valid value: {error}"))
     return document
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseBranchOperator, BaseOperator
 
-from mqops.estate import Approval
+from mqops.estate_sections import Approval
 from mqops.printable import printable
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.permission import permission

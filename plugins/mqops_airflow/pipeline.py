@@ -7,7 +7,9 @@ from typing import Any
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, BaseOperator, TriggerRule
 
-from mqops.estate import MAX_UNIT_OF_WORK, Approval, EstateFile, Notify, dag_prefix, four_eyes
+from mqops.estate import EstateFile
+from mqops.estate_sections import Approval, Notify, dag_prefix, four_eyes
+from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops_airflow import params
 from mqops_airflow.act import PlanActOperator
 from mqops_airflow.approval import PlanApprovalOperator

@@ -11,7 +11,7 @@ from airflow.sdk import DAG
 
 import mqops_demo.airflow
 from mqops.deciders.registry import DECIDERS, decider_named
-from mqops.estate import PacingSection
+from mqops.estate_sections import PacingSection
 from mqops.mq.connection import connect
 from mqops_airflow import which_run
 from mqops_airflow.check import drain_and_log

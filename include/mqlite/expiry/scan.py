@@ -103,7 +103,7 @@ class ExpiryScanner:
         self._logged_intervals = found
 
     def _scan(self, store: Store) -> None:
-        """One scan. One that fails is told and tried again at the next interval."""
+        """One scan. One that fails is logged and tried again at the next interval."""
         try:
             worth = expiry.candidates(store, shared=self._duty is None or self._duty.held)
             if worth:

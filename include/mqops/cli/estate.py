@@ -14,7 +14,8 @@ from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, errors_are_usage, json_option, show_json, show_line
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
-from mqops.estate import EstateFile, RulesWorkflow, as_plain, load, parse
+from mqops.estate import EstateFile, as_plain, load, parse
+from mqops.estate_sections import RulesWorkflow
 from mqops.storage import ESTATE
 
 

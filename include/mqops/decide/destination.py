@@ -84,7 +84,7 @@ class Lookout:
         return {base_queue_if_known(self._session, queue) for queue in queues}
 
     def _refusal(self, demand: Demand, user: str) -> tuple[str, str] | None:
-        """What opening for puts, as the mover does it, is refused with, and what to do; None where it works."""
+        """Why opening for puts, as the mover does it, is refused, and what to do; None if it is not refused."""
         options = self._target_options | (c.MQOO_ALTERNATE_USER_AUTHORITY if user else 0)
         try:
             self._session.close(
@@ -146,7 +146,7 @@ class Lookout:
         return Destination(queue=queue, remote=remote, inhibited=inhibited, channels=channels, channels_unknown=unknown)
 
     def _is_transmission_queue(self, name: str) -> bool:
-        """Raises `MQError` where that cannot be told."""
+        """Raises `MQError` if the queue cannot be inquired."""
         try:
             return self._number(name, c.MQIA_Q_TYPE) == c.MQQT_LOCAL and self._local(name).transmission
         except MQError as error:

@@ -110,7 +110,7 @@ class Session:
         """The queue, and its queue manager, that the queue manager resolves a name to: what an MQXQH would name.
 
         A queue here has this queue manager's name. The instance of a cluster queue is chosen when it is opened;
-        without that no queue manager would be told (IBM MQ, "ResolvedQMgrName"). Raises `MQError` as `open` for puts
+        without that MQOPEN names no queue manager (IBM MQ, "ResolvedQMgrName"). Raises `MQError` as `open` for puts
         does.
         """
         return self._resolve(name, queue_manager, c.MQOO_BIND_ON_OPEN)

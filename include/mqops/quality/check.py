@@ -155,7 +155,7 @@ def read_snapshot(spark: SparkSession, folder: Path) -> DataFrame:
     wrong = [field.name for field in SNAPSHOT if there.get(field.name) != field.dataType]
     if wrong:
         raise SettingsError(
-            f"{folder} is no snapshot of this version of mqops: missing or of another type: {', '.join(wrong)}"
+            f"{folder} is not a snapshot of this version of mqops: missing or of another type: {', '.join(wrong)}"
         )
     return spark.read.schema(SNAPSHOT).parquet(str(folder))
 

@@ -119,7 +119,7 @@ _DERIVED = (
         name="age_seconds",
         kind=ColumnKind.NUMBER,
         source=Source.DERIVED,
-        meaning="seconds from PutDate and PutTime to the snapshot; null where these are no time",
+        meaning="seconds from PutDate and PutTime to the snapshot; null if they are not a valid time",
     ),
     Column(
         name="expires_in_seconds",

@@ -10,6 +10,7 @@ from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.mq.inquire import (
     command,
     inquire_queues,
+    is_zos,
     opened,
     queue_attribute,
     queue_manager_attribute,
@@ -51,7 +52,7 @@ def manager(session: Session) -> Manager:
     """Raises `MQError`."""
     return Manager(
         queue_manager_name(session),
-        queue_manager_attribute(session, c.MQIA_PLATFORM) == c.MQPL_ZOS,
+        is_zos(session),
         int(queue_manager_attribute(session, c.MQIA_TRIGGER_INTERVAL)),
     )
 

@@ -16,7 +16,7 @@ from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_view import latest_view
-from mqops.together import together
+from mqops.single_flight import single_flight
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import KIND, MESSAGES
@@ -42,7 +42,7 @@ class Seen:
 
 
 ANSWERS: Answers[Seen] = Answers(5.0)
-_view = together(plan_view)
+_view = single_flight(plan_view)
 
 
 def router(page: Page) -> APIRouter:

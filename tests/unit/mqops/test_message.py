@@ -182,7 +182,7 @@ def test_law7_what_is_broken_or_no_text_is_said_and_not_guessed(manager, view):
     assert found["broken"].startswith("MQRFH2.StrucLength at offset 8")
     assert found["body"]["no_text"] == "a header before it is broken, so nothing says what it is"
     found = view("show", "A", second.hex(), again=True)
-    assert (found["body"]["text"], found["body"]["no_text"]) == (None, "it is no text in CCSID 1208")
+    assert (found["body"]["text"], found["body"]["no_text"]) == (None, "it is not text in CCSID 1208")
     found = view("show", "A", third.hex(), again=True)
     assert "SECR" not in json.dumps(found)
     assert found["broken"].startswith("MQRFH.")

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from mqlite_support import Application, run_mqsc
+from mqlite_support import INPUT, Application, run_mqsc
+from pymqi import CMQC
 
 from mqops.cli import main
-from mqops.estate import MovingWorkflow, QueueManager, load, startable
+from mqops.estate import load
+from mqops.estate_sections import MovingWorkflow, QueueManager, startable
 from mqops.mq.connection import MqConnection, connect
 from mqops.trigger.core.definitions import wanted
 from mqops.trigger.core.trigger_message import Start, Unusable, to_start
@@ -125,6 +127,18 @@ def test_live_names_what_is_missing(estate: Path, application: Application, brea
     assert live_errors(estate) == []
     run_mqsc(breaks)
     assert any(told in line for line in live_errors(estate)), live_errors(estate)
+
+
+def test_T17_trigger_messages_of_the_estates_initiation_queue_are_persistent_and_expire_never(
+    estate: Path, application: Application
+) -> None:
+    """The MQSC of `estate check` says so: else IBM MQ would lose them at a restart."""
+    run_mqsc(QUEUES)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
+    reader = application.open("MQOPS.INITQ", INPUT)
+    application.put("APP", Persistence=CMQC.MQPER_NOT_PERSISTENT, Expiry=600)
+    md, _body = application.get(reader)
+    assert (md.Persistence, md.Expiry) == (CMQC.MQPER_PERSISTENT, CMQC.MQEI_UNLIMITED)
 
 
 def test_a_dead_letter_queue_that_is_an_alias_triggers_on_its_base(estate: Path, application: Application) -> None:

@@ -147,7 +147,7 @@ def message_id(digits: str) -> bytes:
     except ValueError:
         found = b""
     if len(found) != MQ_MSG_ID_LENGTH:
-        raise SettingsError(f"{digits!r} is no message id: 48 hex digits are needed")
+        raise SettingsError(f"{digits!r} is not a message id: 48 hex digits are needed")
     return found
 
 

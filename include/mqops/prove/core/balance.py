@@ -152,7 +152,7 @@ def balance(
 
 
 def _leave_out_forwarded_to_itself(totals: _Totals, account: Account, rows: Iterable[PlannedRow]) -> None:
-    """Rule 2: a message that this run put on the queue it took it from does not count as left there."""
+    """Rule 2: a message that this run put back on its own queue does not count as left there."""
     for row in rows:
         acted = account.acted.get(row.row)
         if acted is None or acted.action in DISCARDS or acted.dest_q != row.queue or acted.action == Action.COPY:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mqops.estate import QueueManager, dag_prefix
+from mqops.estate_sections import QueueManager, dag_prefix
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
 

@@ -1,4 +1,4 @@
-"""Events other than a put on an empty queue that make a trigger message: T11 to T13. They are told, they never fail."""
+"""Events other than a put on an empty queue that make a trigger message: T11 to T13. They never fail."""
 
 from __future__ import annotations
 
