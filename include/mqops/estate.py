@@ -75,7 +75,7 @@ def parse(text: str, *, source: str = "estate.yaml") -> tuple[Estate | None, Doc
 
     Args:
         text: YAML.
-        source: the file's name, for messages.
+        source: the file's name, for error texts.
     """
     document = read(text, source=source)
     estate = document.check(Estate)

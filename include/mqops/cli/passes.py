@@ -91,7 +91,7 @@ def pacing_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def source_of(file: IO[bytes]) -> str:
-    """A file's name, for messages and the plan."""
+    """A file's name, for error texts and the plan."""
     return str(getattr(file, "name", "<standard input>"))
 
 

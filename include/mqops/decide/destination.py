@@ -128,7 +128,10 @@ class Lookout:
         return Destination(unknown=f"{name} is {what}", inhibited=inhibited)
 
     def _queue_manager_alias(self, name: str) -> dict[int, Any] | None:
-        """The definition of a queue manager alias by PCF, as MQOPEN takes none for inquiry; None if there is none."""
+        """The definition of a queue manager alias; None if there is no such alias.
+
+        MQOPEN with MQOO_INQUIRE refuses a queue manager alias, so PCF is asked.
+        """
         rows = inquire_queues(self._session, name, _REMOTE, kind=c.MQQT_REMOTE)
         return next((row for row in rows if not row[c.MQCA_REMOTE_Q_NAME]), None)
 

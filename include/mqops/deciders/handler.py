@@ -313,7 +313,7 @@ class Handler:
         return min(times, default=FOREVER)
 
     def _left(self) -> float:
-        """Seconds until WAIT is over, which it is not while something is to be tried again (rule 2)."""
+        """Seconds until WAIT ends; FOREVER with WAIT(YES), or while a message waits for its next try (rule 2)."""
         wait = self._what.table.control.wait
         if wait == "YES" or self._due or self.outcome.untried:
             return FOREVER

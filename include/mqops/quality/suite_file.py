@@ -65,7 +65,7 @@ def parse(text: str, *, source: str) -> tuple[Suite | None, tuple[Problem, ...]]
 
     Args:
         text: YAML, or JSON where `source` ends in `.json`.
-        source: the file's name, for messages.
+        source: the file's name, for error texts.
     """
     document = _document(text, source)
     if document.problems:

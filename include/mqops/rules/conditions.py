@@ -24,7 +24,7 @@ from mqops.rules.syntax import Token
 from mqops.rules.values import BadValue, in_range, one_of, property_name
 
 Answer: TypeAlias = str | int | None
-"""What a message answers to a question; None where it has no such thing."""
+"""The value of a message that a condition is compared with; None if the message has none."""
 
 COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
     ">": operator.gt,

@@ -62,12 +62,12 @@ class Request:
 
 
 def decide(spark: SparkSession, request: Request) -> PlanSummary:
-    """Write RUN/plan and RUN/plan.json.
+    """Read RUN/snapshot, choose an action for each message, and write RUN/plan and RUN/plan.json.
 
     Raises:
         RulesError: the table is not valid; the message has every error with its place.
         PlanChanged: this run's plan is being acted on already.
-        LakeError: the snapshot is missing or the disk refused.
+        LakeError: the snapshot is missing, or a file cannot be written.
     """
     folder = request.folder
     if folder.issued_json.exists():
