@@ -25,6 +25,7 @@ from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops_airflow.pages.run import state_in_words
 from mqops_airflow.pages.which_run import Task
+from mqops_airflow.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.run_folder import run_key
 
 HOSTILE = "<script>alert(1)</script>"
@@ -105,6 +106,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     page = client("/plan", queue_manager="QM1", run=view.line.run)
     assert page.status_code == 200, page.text
     assert "room for 1 of 2 messages" in page.text
+    assert THIS_PLAN_ONLY in page.text
     assert "no room" in page.text
     assert "1 new group, 0 groups gone" in page.text
     assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
