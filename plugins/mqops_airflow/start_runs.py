@@ -197,10 +197,10 @@ class _Work:
         return self._loops[queue]
 
     def _look(self, queue: str) -> str:
-        from mqops.trigger.sight import sight  # noqa: PLC0415
+        from mqops.trigger.fingerprint import fingerprint_of  # noqa: PLC0415
 
         try:
-            seen = sight(self._session, queue)
+            seen = fingerprint_of(self._session, queue)
         except MQError as error:
             self._operator.log.warning(
                 "a closed loop of %s would not be recognised: %s", printable(queue), printable(error)

@@ -108,6 +108,6 @@ class ExpiryScanner:
             worth = expiry.candidates(store, shared=self._duty is None or self._duty.held)
             if worth:
                 count = scan(self._manager, worth, stopping=self._stop.is_set)
-                log.info("%d expired messages discarded from %d queues", count, len(worth))
+                log.info("Expired messages discarded: %d; queues scanned: %d", count, len(worth))
         except (sqlite3.Error, Failure):
             log.exception("AMQ9999E: scan for expired messages failed")

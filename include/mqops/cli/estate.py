@@ -108,7 +108,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 
     Parameters: `own` users and groups that mqops works as, besides the user of each connection.
     """
-    from mqops.doctor.named import missing_objects, wrong_targets  # noqa: PLC0415
+    from mqops.doctor.estate_objects import missing_objects, wrong_targets  # noqa: PLC0415
     from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.access import ledger_access  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415

@@ -119,7 +119,7 @@ def _name(session: Session | None, named: str) -> str:
 def _steps(session: Session | None, name: str, more: tuple[str, ...], to: Grantee) -> Iterator[Step]:
     """What the queue manager needs, each with how it stands. Raises `MqopsError`."""
     from mqops.doctor.define import authority_steps, queue_step  # noqa: PLC0415
-    from mqops.doctor.named import worked_queues  # noqa: PLC0415
+    from mqops.doctor.estate_objects import worked_queues  # noqa: PLC0415
     from mqops.doctor.needs import LEDGER, authorities, quarantine  # noqa: PLC0415
     from mqops.mq.authority import Grantee  # noqa: PLC0415
     from mqops.mq.inquire import dead_letter_queue, is_zos  # noqa: PLC0415

@@ -36,7 +36,7 @@ _NO_LOCAL_QUEUE = {
 _REMOTE = (c.MQIA_INHIBIT_PUT, c.MQCA_REMOTE_Q_NAME, c.MQCA_REMOTE_Q_MGR_NAME, c.MQCA_XMIT_Q_NAME)
 
 
-class Lookout:
+class DestinationInquiry:
     """Looks at one destination after the other; asks about each local queue and channel once.
 
     Parameters: `target_options` MQOO_* that the mover opens a destination with.

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from mqops.counted import counted
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
-from mqops.doctor.named import missing_objects, worked_queues, wrong_targets
+from mqops.doctor.estate_objects import missing_objects, worked_queues, wrong_targets
 from mqops.doctor.needs import (
     ALTERNATE_USER,
     COMMAND_QUEUE,

@@ -44,7 +44,7 @@ from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.originals import Originals
 from mqops.plan_row import RuleDecision, without_rule
-from mqops.prove.begun import begun
+from mqops.prove.begun_plans import begun_plans
 from mqops.prove.load_record import Loads, read_load_record, write_load_record
 
 
@@ -211,7 +211,7 @@ def loads_of(session: Session, ledger: LedgerFile, messages: str, queue: str) ->
     def is_one(marker: Marker) -> bool:
         return (marker.about.get("loads"), marker.about.get("into")) == (messages, queue)
 
-    return begun(session, ledger, is_one)
+    return begun_plans(session, ledger, is_one)
 
 
 def begun_loads(

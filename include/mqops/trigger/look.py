@@ -18,7 +18,7 @@ from mqops.mq.inquire import (
 )
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core.conditions import CHANNEL_INITIATOR
-from mqops.trigger.core.found import Disposition, InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.triggered_queue import Disposition, InitiationQueue, Reader, TriggeredQueue
 from mqops.trigger.in_estate import named_in_estate
 from mqwire import constants as c
 

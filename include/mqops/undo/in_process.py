@@ -38,7 +38,7 @@ from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.originals import Original, Originals, Which, copied
 from mqops.plan_row import PlanRow
 from mqops.prove import undo_record as undo
-from mqops.prove.begun import begun
+from mqops.prove.begun_plans import begun_plans
 from mqops.prove.load_record import read_load_record
 from mqops.prove.prove import reopened
 from mqops.prove.undo_record import Undoes
@@ -148,7 +148,7 @@ def undos_of(session: Session, ledger: LedgerFile, plan: PlanIdentity) -> dict[P
 
     Raises `MQError`, `LedgerBroken`.
     """
-    return begun(session, ledger, lambda marker: _undoes(marker, plan))
+    return begun_plans(session, ledger, lambda marker: _undoes(marker, plan))
 
 
 def _undoes(marker: Marker, plan: PlanIdentity) -> bool:

@@ -15,8 +15,8 @@ from sharing_support import SHARED, group
 from trigger_support import SYNCPOINT, Monitor, alter, define, killed
 
 from mqops.mq.connection import MqConnection, connect
-from mqops.trigger.core.found import TriggeredQueue
-from mqops.trigger.core.seen import trigger_message_made
+from mqops.trigger.core.message_made import trigger_message_made
+from mqops.trigger.core.triggered_queue import TriggeredQueue
 from mqops.trigger.look import manager, triggered_queue
 
 __all__ = ["group"]

@@ -32,8 +32,8 @@ from mqops.trigger.core.changes import (
     trigmpri,
 )
 from mqops.trigger.core.explanation import FAILS, HOLDS, UNKNOWN, WORK, Condition, Explanation
-from mqops.trigger.core.found import Disposition, InitiationQueue, Reader, TriggeredQueue
 from mqops.trigger.core.other_events import TYPES, changing, closing, counts_some_only, duration, interval, needed
+from mqops.trigger.core.triggered_queue import Disposition, InitiationQueue, Reader, TriggeredQueue
 from mqwire import constants as c
 
 CHANNEL_INITIATOR = "SYSTEM.CHANNEL.INITQ"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from mqops.trigger.core.conditions import explain
 from mqops.trigger.core.explanation import FAILS
-from mqops.trigger.core.found import InitiationQueue, TriggeredQueue
 from mqops.trigger.core.other_events import counts_some_only, needed
+from mqops.trigger.core.triggered_queue import InitiationQueue, TriggeredQueue
 from mqwire import constants as c
 
 _FOR_CHANGES = ("T04", "T05", "T06", "T07", "T08", "T09", "T10", "T14")
