@@ -5,7 +5,8 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from mqops import form_files
-from mqops.estate import MAX_UNIT_OF_WORK, BackoutReprocess, QueueManager, dag_prefix
+from mqops.estate_sections import BackoutReprocess, QueueManager, dag_prefix
+from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops_airflow import params
 from mqops_airflow.backout import BackoutCheckOperator
 from mqops_airflow.documentation import backout_reprocess_page

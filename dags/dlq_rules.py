@@ -5,7 +5,8 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from mqops import form_files
-from mqops.estate import MAX_UNIT_OF_WORK, DlqRules, QueueManager, dag_prefix
+from mqops.estate_sections import DlqRules, QueueManager, dag_prefix
+from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops_airflow import params
 from mqops_airflow.check import DlqCheckOperator
 from mqops_airflow.documentation import dlq_rules_page

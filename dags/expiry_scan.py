@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
-from mqops.estate import ExpiryScan, QueueManager, dag_prefix
+from mqops.estate_sections import ExpiryScan, QueueManager, dag_prefix
 from mqops_airflow import params
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import REFRESH_EXPIRY, expiry_scan_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG
 
-from mqops.estate import PacingSection
+from mqops.estate_sections import PacingSection
 from mqops_airflow import params
 from mqops_airflow.documentation import RECOVER
 from mqops_airflow.pipeline import for_all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from airflow.sdk import DAG
 
 from mqops import form_files
-from mqops.estate import QueueManager, SnapshotQuality, dag_prefix
+from mqops.estate_sections import QueueManager, SnapshotQuality, dag_prefix
 from mqops_airflow import params
 from mqops_airflow.assets import workflow_asset
 from mqops_airflow.documentation import snapshot_quality_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import DAG, Asset, AssetWatcher
 
-from mqops.estate import QueueManager, TriggerMonitor, dag_prefix, startable
+from mqops.estate_sections import QueueManager, TriggerMonitor, dag_prefix, startable
 from mqops_airflow.documentation import trigger_monitor_page
 from mqops_airflow.retry import default_args
 from mqops_airflow.start_runs import StartRunsOperator

@@ -71,7 +71,7 @@ ROOMS = {
             "unit/expiry/test_age_out.py",
             *_of_operations("canary", "cli_care", "dlq_pass", "earlier_runs", "extended_pass", "failures"),
             *_of_operations("forged_ledger", "full_destination", "hidden", "message_groups", "other_queue_manager"),
-            *_of_operations("progress", "proof_refuses", "stop", "throttle"),
+            *_of_operations("progress", "proof_refuses", "stop", "rate_limiter"),
         ),
     ),
     "decide": Room(
@@ -79,7 +79,7 @@ ROOMS = {
         (
             *(f"unit/rules/test_{name}.py" for name in ("extensions", "rules_cli", "rules_expectations")),
             *_of_operations("approval", "extended_pass", "message_groups", "plan_row", "plan_samples", "preflight"),
-            *_of_operations("protected", "snapshot_payload", "throttle"),
+            *_of_operations("protected", "snapshot_payload", "rate_limiter"),
         ),
     ),
     "ledger": Room(
@@ -95,7 +95,7 @@ ROOMS = {
         ("mqops/prove/*",),
         (
             *_of_operations("balance", "earlier_runs", "forged_ledger", "ledger_keys", "outcomes", "proof_refuses"),
-            *_of_operations("records_gone", "set_aside", "stop", "transmitted", "undo", "untold", "whereabouts"),
+            *_of_operations("missing_records", "set_aside", "stop", "transmitted", "undo", "untold", "whereabouts"),
         ),
     ),
     "undo": Room(

@@ -22,7 +22,7 @@ ID = re.compile(r"(?<![A-Za-z0-9])([PTKED]\d\d[a-c]?)(?![A-Za-z0-9])")
 SIDES = {"qm": ("qm",), "ops": ("ops",), "both": ("qm", "ops")}
 NO_COLUMN = {"T": "both", "D": "ops"}
 """Tables that say above their rows who proves all of them."""
-OPERATIONS = {"mqops", "mqops_airflow", "mqops_demo", "act_support"}
+OPERATIONS = {"mqops", "mqops_airflow", "mqops_demo", "act_support", "explain_support"}
 
 
 class Statement(NamedTuple):

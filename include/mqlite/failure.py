@@ -14,4 +14,5 @@ class Failure(Exception):
     def __init__(self, reason: int, text: str = "", *, comp: int = c.MQCC_FAILED) -> None:
         super().__init__(f"reason {reason} {text}".strip())
         self.reason = reason
+        self.text = text
         self.comp = comp

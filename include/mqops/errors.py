@@ -81,7 +81,7 @@ class SettingsError(MqopsError):
 
 
 class PlanChanged(MqopsError):
-    """The plan is not the one that was approved; let the new one be approved."""
+    """The plan is not the one that was approved. Approve the new one; in Airflow start a new run."""
 
 
 class Unbalanced(MqopsError):

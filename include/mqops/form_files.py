@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mqops.errors import SettingsError
-from mqops.estate import EstateFile, RulesWorkflow
+from mqops.estate import EstateFile
+from mqops.estate_sections import RulesWorkflow
 from mqops.printable import printable
 
 TABLES = "rules", (".rules",)

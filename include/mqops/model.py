@@ -53,7 +53,7 @@ class RuleOnQueue:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleBalance(Counts, RuleOnQueue):
-    """What became of the messages one rule was chosen for. In JSON the last base stands first."""
+    """What became of the messages of one rule. In JSON the fields of `RuleOnQueue` stand before those of `Counts`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

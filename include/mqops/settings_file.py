@@ -51,7 +51,7 @@ class Document:
     """The values of one YAML text, with the line of each key and value.
 
     Attributes:
-        source: name of the file, for messages.
+        source: name of the file, for error texts.
         value: what the text holds (safe types only), or None where it could not be read.
         lines: path of a value → its line, from 1.
         problems: what was wrong with the YAML itself.
@@ -98,7 +98,7 @@ def read(text: str, *, source: str) -> Document:
 
     Args:
         text: the file's content.
-        source: its name, for messages.
+        source: its name, for error texts.
     """
     document = Document(source=source)
     try:
@@ -118,7 +118,7 @@ def read(text: str, *, source: str) -> Document:
         document.problems.append(Problem(source=source, line=1, field="", message=f"not valid YAML: {error}"))
     except RecursionError:
         document.problems.append(Problem(source=source, line=1, field="", message="it is nested too deeply"))
-    except ValueError as error:  # a well-formed scalar that is no value, such as the date 2026-13-01
+    except ValueError as error:  # a well-formed scalar that is not a value, such as the date 2026-13-01
         document.problems.append(Problem(source=source, line=1, field="", message=f"not a valid value: {error}"))
     return document
 

@@ -35,7 +35,11 @@ class Storage:
         self._by_definition: frozenset[str] | None = None
 
     def has(self, queue: str) -> bool:
-        """Whether a local queue is storage. Raises `MQError` for a lost connection; what cannot be told is not."""
+        """Whether a local queue is storage; one that cannot be inquired is not.
+
+        Raises:
+            MQError: the connection is lost.
+        """
         if any(queue.startswith(one[:-1]) if one.endswith("*") else queue == one for one in self._named):
             return True
         if self._by_definition is None:

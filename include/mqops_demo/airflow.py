@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mqops.errors import SettingsError
-from mqops.estate import Estate, Section, dag_prefix, load
+from mqops.estate import load
+from mqops.estate_sections import Estate, Section, dag_prefix
 from mqops_demo.airflow_client import AirflowClient
 from mqops_demo.airflow_home import AirflowHome, home
 from mqops_demo.airflow_processes import AirflowFailed, start, stop

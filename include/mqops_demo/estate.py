@@ -34,7 +34,7 @@ def environment() -> dict[str, str]:
 
 
 def mqlite(*arguments: str, stdin: str | None = None, also: tuple[int, ...] = ()) -> str:
-    """Run one `mqlite` command, as a person would; returns what it printed. `also`: exit codes that are no failure.
+    """Run one `mqlite` command, as a person would; returns what it printed. `also`: exit codes that are not failures.
 
     Raises:
         RuntimeError: with the command's output, when it ends with anything but 0.

@@ -35,10 +35,10 @@ def fill(report: Callable[[str], None]) -> None:
 
     incident.happen(report)
     poison.happen(report)
-    told(home, report)
+    next_steps(home, report)
 
 
-def told(home: AirflowHome, report: Callable[[str], None]) -> None:
+def next_steps(home: AirflowHome, report: Callable[[str], None]) -> None:
     """What is on the queues now, and which DAG deals with it."""
     import pymqi  # noqa: PLC0415
 

@@ -55,7 +55,7 @@ def idle_minutes(variables: Mapping[str, str]) -> float:
     """Minutes without a client after which a server ends: MQOPS_SPARK_IDLE, or 60.
 
     Raises:
-        SettingsError: it is no number above 0.
+        SettingsError: it is not a number above 0.
     """
     given = variables.get(IDLE_VARIABLE, "")
     try:

@@ -11,7 +11,7 @@ from mqops_airflow.spark import MqSparkSubmitOperator
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.estate import Approval
+    from mqops.estate_sections import Approval
 
 
 class PlanActOperator(MqSparkSubmitOperator):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked: by which DAG run, about which plan (its digest), in which words (SHA-256 of subject and body)."""
+    """The question of a DAG run: which run asks, about which plan (`digest`), and `text`: the SHA-256 of its words."""
 
     dag_id: str
     run_id: str

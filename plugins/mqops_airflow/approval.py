@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 
 from mqops.errors import PlanChanged
-from mqops.estate import Approval
+from mqops.estate_sections import Approval
 from mqops.printable import printable
 from mqops_airflow.notify import tell_people
 from mqops_airflow.pages.views import RunLink

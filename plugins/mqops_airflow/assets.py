@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow.sdk import Asset
 
-from mqops.estate import dag_prefix
+from mqops.estate_sections import dag_prefix
 
 KINDS = ("snapshot", "plan", "report")
 

@@ -13,10 +13,10 @@ from mqops.errors import RulesError, SettingsError
 from mqops.printable import printable
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.four_eyes import must_tell_people_apart
+from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
-from mqops_airflow.told import tell
 from mqops_airflow.which_run import acting, acts, waited_for
 from mqops_airflow.workplace import estate_file, lake
 
@@ -138,7 +138,7 @@ def end_here(
 ) -> dict[str, Any]:
     """Skip everything behind the task, and say why."""
     operator.log.info("%s", printable(why))
-    tell(context, why)
+    keep_for_note(context, why)
     context["ti"].xcom_push(key="return_value", value=found)
     SkipMixin().skip(context["ti"], context["task"].get_flat_relatives(upstream=False))  # type: ignore[no-untyped-call]
     return found

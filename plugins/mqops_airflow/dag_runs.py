@@ -51,7 +51,7 @@ def start_run(context: Context, start: Start) -> Answer:
 
 
 def _why_not(dag_id: str, error: AirflowRuntimeError) -> str:
-    """In words, why Airflow refuses the DAG; raises NotStarted where it is no refusal."""
+    """In words, why Airflow refuses the DAG; raises NotStarted if it is not a refusal."""
     detail = error.error.detail or {}
     if detail.get("status_code") == NOT_FOUND:
         return f"there is no DAG {dag_id}"

@@ -17,7 +17,7 @@ from airflow.sdk import BaseOperatorLink
 from airflow.sdk.configuration import conf
 
 from mqops.errors import MqopsError
-from mqops.estate import dag_prefix
+from mqops.estate_sections import dag_prefix
 from mqops_airflow.pages.table import PREFIX
 from mqops_airflow.run_folder import handed_on
 from mqops_airflow.workplace import estate_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mqops.counted import counted
-from mqops.estate import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality, TriggerMonitor
+from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality, TriggerMonitor
 
 DLQ_RULES = """
 ### Dead-letter queue rules of {queue_manager}

@@ -13,15 +13,16 @@ from mqops.errors import Unbalanced
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator
 from mqops_airflow.depth import trigger_again
+from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
-from mqops_airflow.told import tell
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from mqops.estate import EstateFile
     from mqops.expiry.core.outcome import ExpirySummary
 
 
@@ -36,6 +37,7 @@ class ExpiryCheckOperator(CheckOperator):
         self.recheck = recheck
 
     def execute(self, context: Context) -> dict[str, Any]:
+        from mqops.expiry.core.candidates import differing_intervals  # noqa: PLC0415
         from mqops.expiry.scan import candidates  # noqa: PLC0415
         from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
 
@@ -48,6 +50,9 @@ class ExpiryCheckOperator(CheckOperator):
                 recheck=timedelta(seconds=self.recheck),
                 all_filled=params["all_filled"],
             )
+        intervals = {one: _interval(estate, one) for one in (*chosen.members, self.queue_manager)}
+        if differs := differing_intervals(intervals, self.queue_manager):
+            self.log.warning("%s: give them the same interval", printable(differs))
         for queue in chosen.inhibited:
             self.log.warning("%s is not looked at: GET(DISABLED)", printable(queue))
         for queue, why in chosen.why.items():
@@ -58,6 +63,11 @@ class ExpiryCheckOperator(CheckOperator):
             return self.nothing_to_do(context, found, "expiry_scan")
         with own_folder(context, lake(estate), self.queue_manager) as folder:
             return hand_on(context, folder, found)
+
+
+def _interval(file: EstateFile, queue_manager: str) -> timedelta | None:
+    managed = file.estate.queue_managers.get(queue_manager)
+    return managed.expiry_scan.interval if managed and managed.expiry_scan else None
 
 
 class ExpiryReportOperator(BaseOperator):
@@ -85,7 +95,7 @@ class ExpiryReportOperator(BaseOperator):
         value = report(self, context, summary)
         context["outlet_events"][self.asset].extra = value
         if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
-            tell(context, warning)
+            keep_for_note(context, warning)
         return value
 
 

@@ -2,7 +2,7 @@
 
 Airflow gives a task no way to write the note of its run. A listener can: Airflow calls it in the process that ends the
 run, mostly the scheduler, with the run as it is in the database. The words are those that a task of the run has pushed
-as XCom (`mqops_airflow.told`). A note that a person has written stays.
+as XCom (`mqops_airflow.outcome_text`). A note that a person has written stays.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from airflow.listeners import hookimpl
 
 from mqops.printable import printable
-from mqops_airflow.told import KEY
+from mqops_airflow.outcome_text import KEY
 
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun
@@ -40,13 +40,13 @@ def write(dag_run: DagRun) -> None:
     there = dag_run.dag_run_note
     if there is not None and there.user_id is not None:
         return
-    text = _told(dag_run) or _failed(dag_run)
+    text = _outcome(dag_run) or _failed(dag_run)
     if text:
         dag_run.note = "\n".join(map(printable, text.split("\n")))[:LONGEST]  # a table has lines
 
 
-def _told(dag_run: DagRun) -> str:
-    """What the run's tasks have told last."""
+def _outcome(dag_run: DagRun) -> str:
+    """The newest words of the run's tasks (`mqops_airflow.outcome_text`)."""
     from airflow.models.xcom import XComModel  # noqa: PLC0415 - where Airflow has its database
     from sqlalchemy import select  # noqa: PLC0415
 
@@ -61,7 +61,7 @@ def _told(dag_run: DagRun) -> str:
 
 
 def _failed(dag_run: DagRun) -> str:
-    """Which task of a workflow failed before anything was told."""
+    """Which task of a workflow failed before any task had words for the note."""
     from airflow.models.taskinstance import TaskInstance  # noqa: PLC0415
     from sqlalchemy import select  # noqa: PLC0415
 

@@ -1,11 +1,11 @@
 """Tells people what waits for them, by a notifier of Airflow that the estate names (SMTP, Slack ...; see `Notify`).
 
-1. It is told when a question opens, when it is about to time out, and when a run does not balance.
+1. It is called when a question opens, when it is about to time out, and when a run does not balance.
 2. The notifier's arguments are templates of Airflow. Beside Airflow's own values they have `mqops.subject`,
    `mqops.text` and `mqops.link`. No text of a message is among them.
 3. A notifier that fails is a warning in the log: the question is asked, and the run goes on, without it.
 4. "About to time out" is a deadline of Airflow: a time after the logical date of the run. Airflow's triggerer calls
-   `before_time_out` then, which tells nobody unless the question is still open. Airflow has no deadline for one task,
+   `before_time_out` then, which notifies only if the question is still open. Airflow has no deadline for one task,
    and none for a run without a logical date (started by the API with `logical_date: null`). The deadline that counts
    from the time of queueing is not used: with it, Airflow 3.3.2 cannot clear a task of the DAG (TypeError).
 """
@@ -29,7 +29,7 @@ from mqops.errors import SettingsError
 from mqops.printable import printable
 
 if TYPE_CHECKING:
-    from mqops.estate import Notify
+    from mqops.estate_sections import Notify
 
 LOG = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def named(notify: Notify | None) -> dict[str, Any] | None:
     """The estate's notifier as values that Airflow stores with the DAG, None where it names none.
 
     Raises:
-        SettingsError: it is no notifier.
+        SettingsError: it is not a notifier.
     """
     if notify is None:
         return None
@@ -53,13 +53,13 @@ def made(notify: Mapping[str, Any]) -> BaseNotifier:
         module, _, name = str(notify["notifier"]).rpartition(".")
         kind = getattr(import_module(module), name, None)
         if not (isinstance(kind, type) and issubclass(kind, BaseNotifier)):
-            raise SettingsError(f"notify: {notify['notifier']} is no notifier of Airflow")
+            raise SettingsError(f"notify: {notify['notifier']} is not a notifier of Airflow")
         return kind(**notify["arguments"])
     except (ImportError, TypeError) as error:
         raise SettingsError(f"notify: {notify['notifier']} cannot be made: {printable(error)}") from error
 
 
-def told_of(dag_id: str, run_id: str, subject: str, text: str) -> SimpleNamespace:
+def template_values(dag_id: str, run_id: str, subject: str, text: str) -> SimpleNamespace:
     """What the notifier's templates see as `mqops`."""
     base = conf.get("api", "base_url", fallback="").rstrip("/")
     link = f"{base}/dags/{quote(dag_id)}/runs/{quote(run_id, safe='')}"
@@ -67,7 +67,7 @@ def told_of(dag_id: str, run_id: str, subject: str, text: str) -> SimpleNamespac
 
 
 def tell_people(notify: Mapping[str, Any] | None, context: Mapping[str, Any], *, subject: str, text: str) -> None:
-    """Tell them now. Nothing is raised.
+    """Notify people now. Nothing is raised.
 
     Parameters: `notify` what `named` gave; `context` Airflow's, of the task.
     """
@@ -75,13 +75,13 @@ def tell_people(notify: Mapping[str, Any] | None, context: Mapping[str, Any], *,
         return
     run = context["dag_run"]
     try:
-        made(notify)({**context, "mqops": told_of(run.dag_id, run.run_id, subject, text)})
+        made(notify)({**context, "mqops": template_values(run.dag_id, run.run_id, subject, text)})
     except Exception as error:
-        LOG.warning("Nobody was told, the notifier failed: %s", printable(error))
+        LOG.warning("The notifier failed, so nobody was notified: %s", printable(error))
 
 
 def deadline(notify: Notify | None, timeout: timedelta, queue_manager: str) -> list[DeadlineAlert]:
-    """The deadline of a DAG's runs, before their questions time out; none where nobody is to be told.
+    """The deadline of a DAG's runs, before their questions time out; none without a notifier.
 
     Parameters: `timeout` of the question.
     """
@@ -101,7 +101,7 @@ async def before_time_out(
     if subject:
         text = "The question is still open and times out soon, which counts as Reject."
         one = made({"notifier": notifier, "arguments": arguments})
-        one.context = {**context, "mqops": told_of(run.dag_id, run.run_id, f"Still open: {subject}", text)}  # type: ignore[typeddict-item]
+        one.context = {**context, "mqops": template_values(run.dag_id, run.run_id, f"Still open: {subject}", text)}  # type: ignore[typeddict-item]
         await one
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow.sdk import Param
 
-from mqops.estate import PacingSection
+from mqops.estate_sections import PacingSection
 from mqops_airflow.formats import FILTER, INSIDE_FILE, MESSAGE_ID, MQ_NAME, ONE_LINE, QUEUE_PATTERN, RUN_KEY, register
 
 register()

@@ -24,7 +24,7 @@ from mqops_airflow.policy import verdict_on
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from mqops.estate import Approval
+    from mqops.estate_sections import Approval
     from mqops_airflow.answer import Asked, Question
     from mqops_airflow.policy import Verdict
 

@@ -7,18 +7,20 @@ from typing import Any
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, BaseOperator, TriggerRule
 
-from mqops.estate import MAX_UNIT_OF_WORK, Approval, EstateFile, Notify, dag_prefix, four_eyes
+from mqops.estate import EstateFile
+from mqops.estate_sections import Approval, Notify, dag_prefix, four_eyes
+from mqops.estate_values import MAX_UNIT_OF_WORK
 from mqops_airflow import params
 from mqops_airflow.act import PlanActOperator
 from mqops_airflow.approval import PlanApprovalOperator
 from mqops_airflow.assets import workflow_asset
+from mqops_airflow.in_task import InTaskActOperator, InTaskProveOperator, InTaskRouteOperator
 from mqops_airflow.notify import named
 from mqops_airflow.prove import ProveOperator
 from mqops_airflow.retry import default_args
 from mqops_airflow.route import PlanRouteOperator
 from mqops_airflow.run_folder import handed_on
 from mqops_airflow.spark import MqSparkSubmitOperator
-from mqops_airflow.undo import UndoActOperator, UndoPlanOperator, UndoProveOperator, UndoRouteOperator
 from mqops_airflow.workplace import spark_job
 
 MOST_RUNS = 8
@@ -157,7 +159,7 @@ def plan_and_act(
 
 def for_all(
     workflow: str,
-    plan_operator: type[UndoPlanOperator],
+    plan_operator: type[BaseOperator],
     file: EstateFile,
     *,
     description: str,
@@ -168,7 +170,7 @@ def for_all(
 
     A person approves every plan, another one than who asks where any workflow of the estate wants that.
 
-    :param plan_operator: of the first task.
+    :param plan_operator: of the first task; it is made with `four_eyes`, whether the estate asks for four eyes.
     :param form: its fields besides queue manager, dry run and unit of work.
     """
     settings, notify = dict(file.estate.queue_managers), file.estate.notify
@@ -192,10 +194,10 @@ def for_all(
         },
     ) as dag:
         plan = plan_operator(task_id="plan", four_eyes=approval.four_eyes)
-        route = UndoRouteOperator(task_id="route", folder=folder, approval=approval)
+        route = InTaskRouteOperator(task_id="route", folder=folder, approval=approval)
         approve = approve_task(folder, approval, notify)
-        act = UndoActOperator(task_id="act", folder=folder, approval=approval)
-        prove = UndoProveOperator(
+        act = InTaskActOperator(task_id="act", folder=folder, approval=approval)
+        prove = InTaskProveOperator(
             task_id="prove",
             plan_task="plan",
             act_task="act",

@@ -29,6 +29,8 @@ SHAPE_SHOWN = 24
 """Characters of a masked text."""
 NAMED = 6
 """Destinations that a folded warning names."""
+THIS_PLAN_ONLY = "An approval is for exactly this plan. Messages that came later are not touched."
+"""What an approver is told, in the question and on the page of the plan."""
 
 
 def question(plan: PlanSummary, found: Preflight | None, context: Context) -> tuple[str, str]:
@@ -75,7 +77,7 @@ def body(plan: PlanSummary, found: Preflight | None = None) -> str:
         "\n".join(f"- {code(remark)}" for remark in (*plan.remarks, *(found.remarks if found else ()))),
         groups(plan),
         warnings(found),
-        "An approval is for exactly this plan. Messages that came later are not touched. "
+        f"{THIS_PLAN_ONLY} "
         + ("" if undone else f"Rules: {code(plan.table_source)}. ")
         + f"Run: {code(plan.run)}. Digest: {code(plan.digest)}",
         samples(plan.counts[:SAMPLED_GROUPS]),

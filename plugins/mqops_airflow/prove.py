@@ -15,9 +15,9 @@ from mqops.printable import printable
 from mqops_airflow.depth import trigger_again
 from mqops_airflow.hook import MqHook
 from mqops_airflow.notify import tell_people
+from mqops_airflow.outcome_text import ending_of, keep_for_note, outcome_text
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.run_folder import handed_on
-from mqops_airflow.told import ending_of, tell, told
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -82,7 +82,7 @@ class ProveOperator(BaseOperator):
         try:
             summary = prove(self.connection(context), run)
         except Unbalanced as error:
-            tell(context, str(error))
+            keep_for_note(context, str(error))
             tell_people(self.notify, context, subject=f"{self.name(context)}: a run does not balance", text=str(error))
             raise
         self._log_summary(summary, run)
@@ -91,15 +91,15 @@ class ProveOperator(BaseOperator):
             self.log.info("messages of run %s: %s", printable(earlier.run), printable(found or "no outcome is known"))
         value = summary.to_json()
         acted = states.get(self.act_task)
-        words = told(ending_of(context, str(run.path), states, self.act_task), summary)
+        words = outcome_text(ending_of(context, str(run.path), states, self.act_task), summary)
         context["ti"].xcom_push(key="return_value", value=value)
-        tell(context, words)
+        keep_for_note(context, words)
         if acted != "skipped" and not (acted == "success" and summary.finished):
             raise ActUnfinished(words)
         self.log.info("%s", printable(words))
         context["outlet_events"][self.asset].extra = {**value, "told": words}
         if acted == "success" and (warning := trigger_again(self.log, self.queue_manager, self.workflow)):
-            tell(context, f"{words} {warning}")
+            keep_for_note(context, f"{words} {warning}")
         return value
 
     def name(self, context: Context) -> str:

@@ -16,11 +16,11 @@ from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops_airflow.check import CheckOperator, end_here
 from mqops_airflow.data_docs import DataDocsLink, address
+from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
 from mqops_airflow.spark import MqSparkSubmitOperator
-from mqops_airflow.told import tell
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class QualityReportOperator(BaseOperator):
 
         summary = QualitySummary.from_json(read_json(Path(self.folder) / "quality" / "quality.json"))
         self._log_summary(summary)
-        tell(context, in_words(summary, address(context["dag_run"].dag_id, context["dag_run"].run_id)))
+        keep_for_note(context, in_words(summary, address(context["dag_run"].dag_id, context["dag_run"].run_id)))
         value = summary.to_json()
         context["ti"].xcom_push(key="return_value", value=value)
         verdict(summary)

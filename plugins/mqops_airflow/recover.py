@@ -69,8 +69,8 @@ class RecoverPlanOperator(UndoPlanOperator, SkipMixin):
             self.log.info("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *found.remarks, *shown(found.findings)):
             self.log.warning("%s", printable(remark))
-        told = {"run": plan.run, "digest": plan.digest, "rows": plan.rows, "actions": plan.actions}
-        return handed | told | {"remarks": list(plan.remarks)}
+        counts = {"run": plan.run, "digest": plan.digest, "rows": plan.rows, "actions": plan.actions}
+        return handed | counts | {"remarks": list(plan.remarks)}
 
 
 def refuse_contradictions(params: Mapping[str, Any]) -> None:

@@ -1,4 +1,8 @@
-"""What a failed task does next, by the class of its error: only what can be better the second time is tried again."""
+"""What a failed task does next, by the class of its error.
+
+An error of `FINAL` fails the task at once, one of `AGAIN` is tried again. For any other, Airflow's default holds: the
+task is tried again, `RETRIES` times.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ AGAIN = (
 
 
 def mq_retry_policy() -> ExceptionRetryPolicy:
-    """Errors that need a person fail at once; an unreachable queue manager or an unknown outcome is tried again.
+    """The policy: errors that need a person fail the task at once, errors that may pass are tried again.
 
     Trying again is safe in every step: a plan is frozen, and each unit of work carries its own marker (law 1).
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseBranchOperator
 
 from mqops.counted import counted
-from mqops.estate import Approval
+from mqops.estate_sections import Approval
 from mqops.printable import printable
 from mqops_airflow.hook import MqHook
 from mqops_airflow.pages.views import RunLink

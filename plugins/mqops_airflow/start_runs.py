@@ -23,13 +23,13 @@ from airflow.sdk import Asset, BaseOperator
 
 from mqops.counted import counted
 from mqops.errors import MQError, MqopsError, PermanentMQError
-from mqops.estate import startable
+from mqops.estate_sections import startable
 from mqops.printable import printable
 from mqops.trigger.core.trigger_message import Start, Unusable, cannot_start, to_start
 from mqops.trigger.core.unchanged import Unchanged, loop
 from mqops_airflow.dag_runs import Answer, start_run
+from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.reach import connection_for
-from mqops_airflow.told import tell
 from mqops_airflow.trigger_monitor import CONNECTION
 from mqops_airflow.workplace import estate_file
 
@@ -52,7 +52,7 @@ class Pass:
     refused: list[str] = field(default_factory=list)
     waiting: list[MqopsError] = field(default_factory=list)
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """In words, for the run's note."""
         words = [f"{counted(len(self.started), 'run')} started{_named(self.started)}."]
         if self.again:
@@ -98,18 +98,18 @@ class StartRunsOperator(BaseOperator):
                 work.handle(done)
             finally:
                 store.set(QUEUES, work.queues_to_json())
-                self.log.info("%s", printable(done.told()))
-                tell(context, done.told())
+                self.log.info("%s", printable(done.in_words()))
+                keep_for_note(context, done.in_words())
         if done.waiting:
             raise done.first()
         return {"started": done.started, "again": done.again, "refused": done.refused}
 
 
 def _connection(context: Context, asset: Asset) -> str:
-    """The connection of the monitor that has told of messages last, "" if that is not known."""
+    """The connection of the monitor that made the newest event, "" if that is not known."""
     events: Iterable[Any] = context["triggering_asset_events"].get(asset, ())
-    told = [(event.extra or {}).get("payload") for event in events]
-    found = [one[CONNECTION] for one in told if isinstance(one, dict) and isinstance(one.get(CONNECTION), str)]
+    payloads = [(event.extra or {}).get("payload") for event in events]
+    found = [one[CONNECTION] for one in payloads if isinstance(one, dict) and isinstance(one.get(CONNECTION), str)]
     return found[-1] if found else ""
 
 
@@ -197,10 +197,10 @@ class _Work:
         return self._loops[queue]
 
     def _look(self, queue: str) -> str:
-        from mqops.trigger.sight import sight  # noqa: PLC0415
+        from mqops.trigger.fingerprint import fingerprint_of  # noqa: PLC0415
 
         try:
-            seen = sight(self._session, queue)
+            seen = fingerprint_of(self._session, queue)
         except MQError as error:
             self._operator.log.warning(
                 "a closed loop of %s would not be recognised: %s", printable(queue), printable(error)

@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator
 
 from mqops.printable import printable
 from mqops_airflow.four_eyes import requester
-from mqops_airflow.told import tell
+from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.which_run import run_named
 from mqops_airflow.workplace import estate_file, lake
 
@@ -32,9 +32,9 @@ class StopOperator(BaseOperator):
         if params["do"] == "resume":
             lifted = store.lift(place)
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
-            tell(context, f"{what} may go on: clear the task act of the runs that were stopped")
+            keep_for_note(context, f"{what} may go on: clear the task act of the runs that were stopped")
             return {"what": what, "stopped": None}
         stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"] or ""))
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))
-        tell(context, f"{what} is stopped {stopped}. To take it back: mq_stop with Do = resume")
+        keep_for_note(context, f"{what} is stopped {stopped}. To take it back: mq_stop with Do = resume")
         return {"what": what, "stopped": stopped.to_json()}

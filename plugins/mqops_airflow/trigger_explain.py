@@ -10,9 +10,9 @@ from airflow.sdk import BaseOperator
 from mqops.counted import counted
 from mqops.printable import printable
 from mqops_airflow.notes import LONGEST
+from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.plan_text import code, table
 from mqops_airflow.reach import connection_for
-from mqops_airflow.told import tell
 from mqops_airflow.workplace import estate_file
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class TriggerExplainOperator(BaseOperator):
             fix = f"; mended by {one.fix}" if one.fix else ""
             self.log.info("%s", printable(f"{one.id:5} {one.state:8} " + one.found + fix.replace("\n", ", then ")))
         self.log.info("%s", printable(found.verdict))
-        tell(context, answer(found))
+        keep_for_note(context, answer(found))
         return found.to_json()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops.errors import LakeError, SettingsError
-from mqops.estate import Section, dag_prefix
+from mqops.estate_sections import Section, dag_prefix
 from mqops.lake.files import read_json
 from mqops.lake.run import HANDED_ON, RunFolder, find_run, folder_of
 from mqops.printable import printable

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import get_parsing_context
 
-from mqops.estate import Estate, EstateFile, QueueManager, dag_prefix, load
+from mqops.estate import EstateFile, load
+from mqops.estate_sections import Estate, QueueManager, dag_prefix
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG

@@ -9,7 +9,7 @@ import sys
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, Param
 
-from mqops.estate import Approval
+from mqops.estate_sections import Approval
 from mqops_airflow.route import PlanRouteOperator
 
 FOLDER = os.environ["TEST_FOLDER"]

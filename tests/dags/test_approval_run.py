@@ -28,7 +28,7 @@ from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
 from mqops.rules import parse
-from mqops_airflow import told
+from mqops_airflow import outcome_text
 from mqops_airflow.run_folder import HANDED_ON, run_key
 from mqops_demo.airflow import NO_PORT
 
@@ -351,7 +351,7 @@ def test_a_rejected_plan_is_not_acted_on(airflow: Airflow) -> None:
     assert run.states("act") == ["skipped"]
     assert run.task("prove") == "success"
     words = "Nothing was moved: the plan was rejected by bob. Start a new run to ask again."
-    assert run.xcom("prove", told.KEY) == words
+    assert run.xcom("prove", outcome_text.KEY) == words
     assert f"NotAllowed: plan {run.xcom('plan')['digest']} was rejected by bob" in run.task("act")
     assert airflow.places() == before
 
@@ -374,7 +374,7 @@ def test_a_stop_is_told_in_the_question_and_after_it_with_what_takes_it_back(air
         assert run.answer("bob") == "success"
         assert "Stopped: All acting on QM1 was stopped by carol" in run.task("act")
         assert "ActUnfinished: Stopped: All acting on QM1 was stopped by carol" in run.task("prove")
-        assert "To go on, run mq_stop with Do = resume for queue manager QM1" in run.xcom("prove", told.KEY)
+        assert "To go on, run mq_stop with Do = resume for queue manager QM1" in run.xcom("prove", outcome_text.KEY)
         assert airflow.places() == before
     finally:
         assert resume.task("stop") == "success"
@@ -382,7 +382,7 @@ def test_a_stop_is_told_in_the_question_and_after_it_with_what_takes_it_back(air
     run.clear("act", "prove")
     written = len(airflow.written())
     assert run.tasks("act", "prove") == ["success"] * 2
-    assert run.xcom("prove", told.KEY).startswith("Approved by bob: ")
+    assert run.xcom("prove", outcome_text.KEY).startswith("Approved by bob: ")
     assert "SYSTEM.DEAD.LETTER.QUEUE, RESTORE: planned" in airflow.written()[written:]
     assert "rule line 1 of the run, RETRY: 1 of 1 put back" in airflow.written()[written:]
 
@@ -577,12 +577,12 @@ def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airf
         second = airflow.run("qm1_dlq_rules", "bob", dry_run=False)
         assert second.task("check") == "success"
         waits = f"Run {first.key} of qm1_dlq_rules, which alice started, {who} on {DLQ}. This run"
-        assert waits in second.xcom("check", told.KEY)
+        assert waits in second.xcom("check", outcome_text.KEY)
         assert second.states("observe", "prove") == ["skipped"] * 2
     chosen = {"queue_manager": "QM1", "action": "move", "queue": DLQ, "all_messages": True, "destination": "A"}
     by_hand = airflow.run("mq_recover", "bob", **chosen, dry_run=False)
     assert by_hand.task("plan") == "success"
-    assert waits in by_hand.xcom("plan", told.KEY)
+    assert waits in by_hand.xcom("plan", outcome_text.KEY)
     assert by_hand.states("route", "planned", "prove") == ["skipped"] * 3
     dry, elsewhere = airflow.run("qm1_dlq_rules", "bob"), airflow.run("qm1_dlq_rules", "bob", queue="A", dry_run=False)
     airflow.manager.put("A", [dead_letter("B", b"y")])
@@ -596,7 +596,7 @@ def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airf
     second = airflow.run("mq_recover", "bob", **chosen, dry_run=False)
     assert second.task("plan") == "success"
     waits = f"Run {recovered.key} of mq_recover, which alice started, waits for an answer on {DLQ}. This run"
-    assert waits in second.xcom("plan", told.KEY)
+    assert waits in second.xcom("plan", outcome_text.KEY)
     for queue in (DLQ, "A"):  # no schedule waits for a form, and nobody for a run that was deleted
         again = airflow.run("qm1_dlq_rules", "bob", queue=queue, dry_run=False)
         assert again.task("check") == "success"

@@ -14,7 +14,7 @@ from airflow.sdk import DAG
 from airflow.sdk.bases.notifier import BaseNotifier
 
 from mqops.errors import SettingsError
-from mqops.estate import Notify
+from mqops.estate_sections import Notify
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops_airflow import notify
@@ -65,7 +65,7 @@ def test_it_is_told_with_a_link_to_the_run(said: list[str]) -> None:
 
 def test_a_notifier_that_fails_is_a_warning(said: list[str], caplog: pytest.LogCaptureFixture) -> None:
     notify.tell_people(notify.named(recording("fail")), {"dag_run": RUN}, subject="s", text="t")
-    assert "Nobody was told, the notifier failed: no server" in caplog.text
+    assert "The notifier failed, so nobody was notified: no server" in caplog.text
     assert said == []
 
 

@@ -18,7 +18,7 @@ from airflow.sdk.execution_time import comms, task_runner
 from mq_support import DLQ, dead_letter
 
 from mqops.errors import LakeError, PlanChanged, SettingsError
-from mqops.estate import Approval, AutoApprove
+from mqops.estate_sections import Approval, AutoApprove
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops_airflow.act import PlanActOperator

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from mqops.decide.core.preflight import Preflight
-from mqops.estate import Approval, AutoApprove
+from mqops.estate_sections import Approval, AutoApprove
 from mqops_airflow.policy import UNATTENDED, judge, plain, restored, unattended, verdict_on
 
 ASK = Approval()

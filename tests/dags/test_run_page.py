@@ -23,8 +23,9 @@ from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
 from mqops.prove.prove import prove
 from mqops.rules import parse
-from mqops_airflow.pages.run import told_state
+from mqops_airflow.pages.run import state_in_words
 from mqops_airflow.pages.which_run import Task
+from mqops_airflow.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.run_folder import run_key
 
 HOSTILE = "<script>alert(1)</script>"
@@ -105,6 +106,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     page = client("/plan", queue_manager="QM1", run=view.line.run)
     assert page.status_code == 200, page.text
     assert "room for 1 of 2 messages" in page.text
+    assert THIS_PLAN_ONLY in page.text
     assert "no room" in page.text
     assert "1 new group, 0 groups gone" in page.text
     assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
@@ -124,10 +126,10 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
 def test_a_run_that_has_just_begun_is_at_work(state):
     """Its files are those of a run that ended too early."""
     running = {"observe": Task(name="observe", state="running", began=None, ended=None, tries=1)}
-    assert told_state(RunState(state), running)[0] == "at work"
+    assert state_in_words(RunState(state), running)[0] == "at work"
     ended = {"observe": Task(name="observe", state="failed", began=None, ended=None, tries=1)}
-    assert told_state(RunState(state), ended)[0] == state
-    assert told_state(RunState.BEGUN, running)[0] == "begun"
+    assert state_in_words(RunState(state), ended)[0] == state
+    assert state_in_words(RunState.BEGUN, running)[0] == "begun"
 
 
 def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estate_folder, client):

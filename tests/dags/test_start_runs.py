@@ -19,9 +19,9 @@ from mqops.errors import PermanentMQError, SettingsError, TransientMQError
 from mqops.trigger.core.trigger_message import Start
 from mqops.trigger.work import NotStarted
 from mqops_airflow.dag_runs import Answer
+from mqops_airflow.outcome_text import KEY
 from mqops_airflow.retry import mq_retry_policy
 from mqops_airflow.start_runs import QUEUES, StartRunsOperator
-from mqops_airflow.told import KEY
 from mqops_airflow.trigger_monitor import CONNECTION
 from mqwire.structures import MQTM
 

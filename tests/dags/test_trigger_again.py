@@ -11,7 +11,7 @@ import pytest
 from mq_support import DLQ, Manager, create
 
 from mqops_airflow.check import DlqCheckOperator
-from mqops_airflow.told import KEY
+from mqops_airflow.outcome_text import KEY
 
 ESTATE = """\
 lake: lake

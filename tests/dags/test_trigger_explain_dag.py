@@ -13,7 +13,7 @@ from mqlite_support import INPUT, run_mqsc
 from trigger_support import Monitor, define
 
 from mqops.errors import MQError
-from mqops_airflow import notes, told
+from mqops_airflow import notes, outcome_text
 from mqops_airflow.trigger_explain import answer
 
 
@@ -39,7 +39,7 @@ def test_the_answer_is_a_table_and_the_json_of_the_command(explain: Any) -> None
         run_mqsc("ALTER QLOCAL(APP) NOTRIGGER")
         found = explain(queue_manager="QM1", queue="APP")
         assert found["return_value"] == explained().to_json()
-        lines = found[told.KEY].split("\n")
+        lines = found[outcome_text.KEY].split("\n")
         assert lines[0].startswith(
             "`APP` of `QM1`: `The next message makes no trigger message: no trigger monitor has IQ"
         )
@@ -64,7 +64,7 @@ def test_a_queue_that_would_trigger_has_no_table(explain: Any) -> None:
     with queue_manager():
         define("TRIGTYPE(FIRST)")
         monitor = Monitor()
-        assert "| T" not in explain(queue_manager="QM1", queue="APP")[told.KEY]
+        assert "| T" not in explain(queue_manager="QM1", queue="APP")[outcome_text.KEY]
         monitor.stop()
 
 

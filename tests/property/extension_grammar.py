@@ -7,6 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
+from mqops.observe.core.decode import MD_COLUMNS
+from mqops.rules.keyword import ValueKind
+from mqops.rules.keywords import KEYWORDS
 from mqwire import constants as c
 from mqwire.ccsid import encode
 from mqwire.errors import WireError
@@ -19,11 +22,24 @@ AGES = {"0s": 0, "5s": 5, "1m": 60, "2h": 7200, "1d": 86400}
 TEXTS = ["DE", "de", "D", "", " ", "x y", "it's", "é", "\N{MONEY BAG}", "a\nb", "7", "-7", "true", "*", "1.5", "\x7f"]
 PATTERNS = [*TEXTS, "D*", "*E", "?", "??", "?*", "*x*", "* *", "D *", "*'*", "\N{MONEY BAG}*", "*:*", "*<*", "*{*7*"]
 NAMES = ["a", "b", "c-d"]
+MOST = 999_999_999
 PROPERTIES = ["usr.a", "usr.a", "usr.a", "usr.b", "usr.g.a", "jms.Dst", "mcd.Msd"]
 
 
 def quoted(text):
     return "'" + text.replace("'", "''") + "'"
+
+
+def numbers_of(keyword):
+    """A few of the numbers that a message may have, for a keyword of the kind COMPARED."""
+    least, most = keyword.every or (0, MOST)
+    least = max(least, 0)
+    return st.integers(least, min(most, least + 9))
+
+
+COMPARED = {one.name: numbers_of(one) for one in KEYWORDS.values() if one.kind is ValueKind.COMPARED}
+FIELDS = {MD_COLUMNS[KEYWORDS[name].columns[0]]: numbers for name, numbers in COMPARED.items()}
+"""Field of the MQMD → its numbers, for each keyword that compares one."""
 
 
 def many_attributes(count):
@@ -43,8 +59,10 @@ _xpaths = st.sampled_from(["/a", "/a/@i", "/a/b", "/a/b/@i", "/a/a[2]"]) | st.tu
 _numbers_asked = st.one_of(
     st.builds(lambda op, age: f"AGE({op}{age})", _comparisons, st.sampled_from(list(AGES))),
     st.builds(lambda op, n: f"SIZE({op}{n})", _comparisons, st.sampled_from(["0", "2", "7", "40", "1K", "1M"])),
-    st.builds(lambda op, n: f"BACKOUT({op} {n})", _comparisons, st.integers(0, 3)),
-    st.builds(lambda op, n: f"PRIORITY({op}{n})", _comparisons, st.integers(0, 9)),
+    *(
+        st.builds(f"{name}({{}}{{}}{{}})".format, _comparisons, st.sampled_from(["", " "]), numbers)
+        for name, numbers in COMPARED.items()
+    ),
 )
 _texts_asked = st.one_of(
     st.builds(lambda n, p: f"PROP('{n}' = {p})", st.sampled_from(PROPERTIES), _found | _patterns),
@@ -54,7 +72,7 @@ _texts_asked = st.one_of(
 )
 
 
-conditions = st.one_of(_numbers_asked, _texts_asked, _texts_asked, _texts_asked)
+conditions = st.one_of(_numbers_asked, _texts_asked)
 
 
 @st.composite
@@ -249,6 +267,6 @@ def messages(draw):
         )
         body = dlh.pack(encoding=c.MQENC_NATIVE, ccsid=1208) + body
         said = {"format": "MQDEAD", "encoding": c.MQENC_NATIVE, "coded_char_set_id": 1208}
-    numbers = {"priority": draw(st.integers(0, 9)), "backout_count": draw(st.integers(0, 4))}
+    numbers = {field: draw(values) for field, values in FIELDS.items()}
     md = MQMD(**said, **numbers, put_date=dates[0], put_time=dates[1])
     return md.pack(encoding=c.MQENC_NATIVE, ccsid=1208), body

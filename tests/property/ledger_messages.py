@@ -1,4 +1,4 @@
-"""Bodies for the ledger queue: true markers and tickets, and what somebody might make of them."""
+"""Bodies for the ledger queue: true markers and lane tokens, and what somebody might make of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ODD = ("-1", "1e999", "Infinity", "NaN", "1.5", "9" * 400, "true", "null", '""',
 
 
 class Case(NamedTuple):
-    """A message: its identifiers and body; `good` the marker or ticket that it is, None where it is not known."""
+    """A message: its identifiers and body; `good` the marker or lane token that it is, None where it is not known."""
 
     msg_id: bytes
     correl_id: bytes

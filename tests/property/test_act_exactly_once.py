@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mqops.act.core.issue_tokens import issue_tokens
 from mqops.act.core.lanes import Row
-from mqops.act.core.mover import BEHIND, Mover
+from mqops.act.core.mover import BEHIND_FAILED, Mover
 from mqops.act.core.rate_limiter import NoLimit
 from mqops.actions import DISCARDS, Action
 from mqops.errors import MQError
@@ -278,7 +278,7 @@ def test_what_failed_holds_back_its_key_and_no_other_while_its_queue_is_drained(
 
     sums = done(manager, rows, clock=clock, limiter=Behind(later))
     assert sums.failed == dict.fromkeys((2, 6), MQRC_Q_FULL)
-    assert sums.left == {4: BEHIND}
+    assert sums.left == {4: BEHIND_FAILED}
     assert sorted(sums.acted) == [0, 1, 3, 5]
 
 
@@ -288,7 +288,7 @@ def test_where_too_many_keys_would_stand_in_the_lane_token_the_whole_destination
     rows, manager = build([*messages[:4], *((*message[:4], 1, *message[5:]) for message in messages[4:])], absent=set())
     sums = done(manager, rows, clock=Clock())
     assert sorted(sums.failed) == [0, 1, 2, 3]
-    assert sums.left == {4: BEHIND, 6: BEHIND}
+    assert sums.left == {4: BEHIND_FAILED, 6: BEHIND_FAILED}
     assert sorted(sums.acted) == [5]
 
 

@@ -1,4 +1,4 @@
-"""Fuzzed markers and tickets: none ends in a traceback, none is believed, and no true one is lost.
+"""Fuzzed markers and lane tokens: none ends in a traceback, none is believed, and no true one is lost.
 
 MQOPS_LEDGER_FUZZ says how many (`make full`: 1,000,000); one of fifty also goes through a real queue.
 """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +14,9 @@ from mqops.rules.covering import contradictions, covers, overlap
 from mqops.rules.keywords import PATTERN_KEYWORDS
 from mqops.rules.pattern_proofs import Proofs
 
+sys.path.insert(0, str(Path(__file__).parent))
+from extension_grammar import COMPARED
+
 FIELDS = ("FORMAT", "USERID")
 TEXTS = ("PROP('usr.a' = {})", "PROP('usr.b' = {})", "BODY({})", "BODY(JSON '$.a' = {})")
 QUESTIONS = {"PROP('usr.a' = {})": "PROP usr.a", "PROP('usr.b' = {})": "PROP usr.b", "BODY({})": "BODY"}
@@ -18,8 +24,7 @@ QUESTIONS["BODY(JSON '$.a' = {})"] = "BODY JSON $.a"
 ANSWERS = {
     "AGE": st.none() | st.integers(-1, 5),
     "SIZE": st.integers(0, 5),
-    "BACKOUT": st.integers(0, 5),
-    "PRIORITY": st.integers(0, 9),
+    **COMPARED,
 }
 MESSAGES = 10
 
@@ -39,7 +44,7 @@ _compared = st.builds("{}{}".format, st.sampled_from([">", ">=", "<", "<=", "="]
 ONCE = {"FORMAT({})": _quoted, "USERID({})": _quoted, "REASON({})": st.sampled_from(["2053", "2085", "*"])}
 OFTEN = {
     "AGE({}s)": _compared,
-    **dict.fromkeys(("SIZE({})", "BACKOUT({})", "PRIORITY({})"), _compared),
+    **dict.fromkeys(("SIZE({})", *(f"{name}({{}})" for name in COMPARED)), _compared),
     **dict.fromkeys(TEXTS, _quoted),
 }
 

@@ -195,7 +195,7 @@ def serve(application: Application, left: int) -> None:
 
 
 @pytest.mark.parametrize("name", BREAKS)
-def test_T01_T14_a_condition_that_is_broken_alone_is_named_and_mended(name: str) -> None:
+def test_T01_T03_T03a_T04_T05_T06_T07_T08_T09_T10_T14_broken_alone_is_named_and_mended(name: str) -> None:
     kind = "DEPTH" if name in {"T03", "T09"} else "FIRST"
     broken_and_mended(frozenset({name}), kind, "zos" if name == "T05" else "unix", by_pcf=name in {"T06 blank", "T10"})
 
@@ -212,7 +212,7 @@ def test_T01_T14_a_condition_that_is_broken_alone_is_named_and_mended(name: str)
     platform=st.sampled_from(["unix", "zos"]),
     by_pcf=st.booleans(),
 )
-def test_T01_T14_conditions_that_are_broken_together_are_named_and_mended(
+def test_T01_T03_T03a_T04_T05_T06_T07_T08_T09_T10_T14_broken_together_are_named_and_mended(
     breaks: frozenset[str], kind: str, platform: str, by_pcf: bool
 ) -> None:
     broken_and_mended(breaks, kind, platform, by_pcf=by_pcf)

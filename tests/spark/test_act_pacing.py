@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from mqops.act import in_process as plain
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.canary import CAME_BACK
-from mqops.act.core.mover import BEHIND
+from mqops.act.core.mover import BEHIND_FAILED
 from mqops.act.spark.act import _acted, _in_order, _with_lanes, act
 from mqops.decide.core.pacing import Pacing
 from mqops.decide.in_process import decide
@@ -130,7 +130,7 @@ def test_ORDER_with_spark_keeps_what_is_behind_a_failure(manager, spark, lake):
     act(spark, manager.connection, run, unit_size=3)
     assert manager.bodies("SHORT") == [b"%d" % n for n in range(20) if n % 2 or n < 4]
     proof = prove(manager.connection, run)
-    assert proof.left_because == {BEHIND: 7}
+    assert proof.left_because == {BEHIND_FAILED: 7}
     assert counts(proof) == {"planned": 20, "moved": 12, "left": 8, "failed": 1}
 
 
@@ -143,7 +143,7 @@ def test_behind_a_canary_with_spark_waits_what_another_rule_sends_there_with_its
     act(spark, manager.connection, run, unit_size=3)
     assert manager.bodies("SHORT") == [b"%d" % n for n in range(1, 20, 2)]
     proof = prove(manager.connection, run)
-    assert proof.left_because == {BEHIND: 10}
+    assert proof.left_because == {BEHIND_FAILED: 10}
     assert counts(proof) == {"planned": 21, "moved": 10, "left": 11, "failed": 1}
 
 

@@ -229,7 +229,8 @@ def test_D07_an_invalid_table_is_refused_whole_and_the_last_plan_stands(spark, m
     folder = make_run(MESSAGES)
     decided(spark, folder)
     before = folder.plan_json.read_bytes()
-    with pytest.raises(RulesError, match=r"2 errors.*\n.*1:1: this rule has no ACTION(.|\n)*2:8: 'X' is no value of"):
+    said = r"2 errors.*\n.*1:1: this rule has no ACTION(.|\n)*2:8: 'X' is not a value of"
+    with pytest.raises(RulesError, match=said):
         decided(spark, folder, "DESTQ(A)\nACTION(X)\n")
     assert folder.plan_json.read_bytes() == before
 

@@ -398,7 +398,7 @@ def test_what_is_no_snapshot_is_refused(spark: Any, tmp_path: Path) -> None:
     spark.range(1).write.parquet(str(tmp_path / "other"))
     with pytest.raises(
         SettingsError,
-        match=r"is no snapshot of this version of mqops: missing or of another type: queue_manager, queue",
+        match=r"is not a snapshot of this version of mqops: missing or of another type: queue_manager, queue",
     ):
         check(spark, QualityFiles.of(tmp_path / "other"), load_suites(SUITES), now="")
     (tmp_path / "broken").mkdir()

@@ -60,7 +60,9 @@ def test_E16_change_of_the_interval_is_noticed(zos: Application, mqlite: Mqlite,
     zos.put("Q1", Expiry=1)
     expire()
     mqlite("start", "QM1")
-    until(lambda: "1 expired messages discarded" in (home / "QM1" / "errors.log").read_text())  # the scan at the start
+    until(
+        lambda: "Expired messages discarded: 1;" in (home / "QM1" / "errors.log").read_text()
+    )  # the scan at the start
     zos.put("Q1", Expiry=1)
     expire()
     assert zos.depth("Q1") == 1

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from mqops.cli.estate import estate as estate_command
 from mqops.errors import SettingsError
-from mqops.estate import EstateFile, dag_prefix, load, parse
+from mqops.estate import EstateFile, load, parse
+from mqops.estate_sections import dag_prefix
 
 PROJECT_ESTATE = Path(__file__).resolve().parents[2] / "include" / "estate.yaml"
 SMALL = """\

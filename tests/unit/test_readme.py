@@ -40,7 +40,7 @@ def test_commands(commands: list[str], tmp_path: Path) -> None:
 
 def test_commands_of_the_readme_in_their_order_from_nothing(tmp_path: Path) -> None:
     """But for Airflow itself, which tests/e2e start."""
-    blocks = re.findall(r"^```\n(.*?)^```$", README.split("## Tests")[0], re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
     lines = [line for block in blocks for line in block.splitlines() if not line.startswith("make up")]
     assert [line.split()[1] for line in lines[:2]] == ["demo", "down"]
     environment = {name: value for name, value in os.environ.items() if name not in ("MQLITE_HOME", "MQOPS_LAKE")}
@@ -55,9 +55,21 @@ def test_commands_of_the_readme_in_their_order_from_nothing(tmp_path: Path) -> N
     assert "lines, unbroken" in done.stdout
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"^make (\w+)", README, re.MULTILINE))))
+TARGETS = {target for text in PAGES.values() for target in re.findall(r"^make (\w+)|`make (\w+)`", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("target", sorted({"".join(target) for target in TARGETS}))
 def test_make_targets_exist(target: str) -> None:
-    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert re.search(rf"^{target}\b.*:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", ["up", "demo", "down", "run", "test", "quick"])
+def test_the_readme_names_what_everybody_needs(target: str) -> None:
+    assert re.search(rf"`?make {target}\b", README)
+
+
+def test_the_readme_is_a_screen_and_a_half() -> None:
+    assert len(README.splitlines()) <= 90
 
 
 LINKS = sorted({(page, link) for page, text in PAGES.items() for link in re.findall(r"\]\(([^)#:]+)\)", text)})

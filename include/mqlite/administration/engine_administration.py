@@ -274,8 +274,8 @@ class EngineAdministration:
         row = self._store.row(QueueRow, sql.QUEUE, (name,))
         if row is None:
             return {"CURDEPTH": 0, "IPPROCS": 0, "OPPROCS": 0}
-        inputs, outputs, _ = self._store.one(sql.OPEN_COUNTS_HERE, (row.id,))
-        return {"CURDEPTH": row.depth, "IPPROCS": int(inputs), "OPPROCS": int(outputs)}
+        counts = self._store.open_counts(row.id, here=True)
+        return {"CURDEPTH": row.depth, "IPPROCS": counts.input, "OPPROCS": counts.output}
 
     def _check_open(self, name: str, before: Mapping[str, Value], changes: Mapping[str, Value]) -> None:
         """What an open handle relies on changes only with FORCE; USAGE only while the queue is empty as well."""

@@ -29,7 +29,7 @@ class Administration(Protocol):
         """Its queue-sharing group, blank for none."""
 
     def expiry_intervals(self) -> dict[str, int]:
-        """EXPRYINT of each member of the group in seconds, 0 for OFF, where they differ; nothing where not."""
+        """EXPRYINT of each member of the group in seconds, 0 for OFF; empty if all members have the same value."""
 
     @property
     def channels(self) -> StatusFile:

@@ -29,7 +29,7 @@ from mqlite.calls.put import PutRequest
 from mqlite.calls.put import put as engine_put
 from mqlite.calls.retrieval import PROPERTIES
 from mqlite.connections import unit_of_work
-from mqlite.connections.connection import Connection, already_connected, connect, connection_of, gate, known
+from mqlite.connections.connection import Connection, already_connected, connect, connection_of, known, store_lock
 from mqlite.failure import Failure
 from mqlite.messages import descriptor as d
 from mqlite.publish_subscribe.subscriptions import close_handle
@@ -455,7 +455,7 @@ def guarded(name: str, call: Callable[..., Outcome]) -> Callable[..., None]:
         try:
             connection = known(arguments[0][0] if name == "MQDISC" else arguments[0])
             if connection is None:  # MQCONN and MQCONNX open stores: not while the process forks
-                with gate():
+                with store_lock():
                     outcome = call(*arguments[:-2])
             else:
                 connection.check_thread()

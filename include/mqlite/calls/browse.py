@@ -38,7 +38,7 @@ def browse(connection: Connection, opened: OpenObject, request: GetRequest) -> G
         opened.browsing.move(b"", 1, 0)
     else:
         check_order(connection, opened.cursor, logical=logical)
-    in_group = logical and opened.browsing.group  # whose next message may stand anywhere
+    in_group = logical and opened.browsing.group  # its next message may be anywhere on the queue
     start = Cursor() if request.options & c.MQGMO_BROWSE_FIRST or in_group else opened.cursor
     text, values = marks.unmarked(connection, opened, request.options, *statement(connection, opened, request))
     locked, opened.cursor.locked = opened.cursor.locked, 0

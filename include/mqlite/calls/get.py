@@ -1,10 +1,11 @@
 """MQGET: find the message, browse or take it, wait for it. Expired messages met on the way are discarded (E03, E04).
 
-1. A browse reads without writing; a destructive get is one transaction.
+1. A browse takes no message. It writes only to lock or mark one, and to discard expired ones. A destructive get is one
+   transaction.
 2. What was got in a unit of work stays as a hidden row until the unit ends.
 3. A message too long for the buffer stays where it is (2080) unless truncation was accepted (2079).
-4. A waiting get looks again when anybody has written to the store, or when a process has died; a browse of unmarked
-   messages every now and then, too, because marks end by themselves.
+4. A waiting get looks again when a process has written to the store, or has ended. A waiting browse of unmarked
+   messages also looks again from time to time, because marks end by themselves (MARKINT).
 """
 
 from __future__ import annotations
@@ -196,8 +197,9 @@ def take_under_cursor(connection: Connection, opened: OpenObject, request: GetRe
 def attempt_take(
     connection: Connection, opened: OpenObject, request: GetRequest, text: str, values: list[Any]
 ) -> tuple[FoundMessage | None, GetResult | None]:
-    """Find a row and take it in one transaction. A row without a result has expired: the caller discards it. Without a
-    row no message fits.
+    """Find a row and take it in one transaction. Returns the row and the result.
+
+    A row without a result: the message has expired, and the caller discards it. No row: no message fits.
     """
     store, got, taken, confirmed, syncpoint = connection.store, None, False, None, False
     store.begin()

@@ -106,8 +106,8 @@ def special(connection: Connection, opened: OpenObject, selector: int) -> int | 
         row = connection.store.row(QueueRow, sql.QUEUE_BY_ID, (opened.queue,))
         return 0 if row is None else row.depth
     if selector in (c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT):
-        inputs, outputs, _ = connection.store.one(sql.OPEN_COUNTS_HERE, (opened.queue,))
-        return int(inputs if selector == c.MQIA_OPEN_INPUT_COUNT else outputs)
+        counts = connection.store.open_counts(opened.queue, here=True)
+        return counts.input if selector == c.MQIA_OPEN_INPUT_COUNT else counts.output
     return None
 
 

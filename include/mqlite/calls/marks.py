@@ -38,7 +38,7 @@ CONTRADICTION = c.MQGMO_MARK_BROWSE_HANDLE | c.MQGMO_UNMARK_BROWSE_HANDLE
 def check(options: int) -> None:
     """Raises Failure (MQRC_OPTIONS_ERROR) for options that do not go with each other.
 
-    IBM MQ's page leaves open whether MQGMO_UNMARKED_BROWSE_MSG may stand in a get that is no browse, and whether one
+    IBM MQ's page leaves open whether MQGMO_UNMARKED_BROWSE_MSG may stand in a get that is not a browse, and whether one
     call may mark and unmark for its handle. Both are refused.
     """
     if not options & OPTIONS:

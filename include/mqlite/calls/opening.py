@@ -263,11 +263,11 @@ def check_sharing(connection: Connection, opened: OpenObject) -> int:
     """
     if not opened.input:
         return 0
-    inputs, _, exclusive = connection.store.one(sql.OPEN_COUNTS, (opened.queue,))
+    counts = connection.store.open_counts(opened.queue)
     alone = opened.options & c.MQOO_INPUT_EXCLUSIVE or not opened.local["SHARE"]
-    if exclusive or (alone and inputs):
+    if counts.exclusive or (alone and counts.input):
         raise Failure(c.MQRC_OBJECT_IN_USE, opened.name)
-    return int(inputs)
+    return counts.input
 
 
 def make_dynamic(connection: Connection, model: Attributes, wanted: str) -> str:

@@ -45,7 +45,7 @@ def known_errors() -> Iterator[None]:
     try:
         yield
     except Failure as failure:
-        text = f": {failure}" if str(failure) else ""
+        text = f": {failure.text}" if failure.text else ""
         raise click.ClickException(f"{reason_name(failure.reason)} ({failure.reason}){text}") from failure
     except creation.InUse as busy:
         raise click.ClickException(str(busy)) from busy

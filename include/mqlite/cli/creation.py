@@ -1,4 +1,4 @@
-"""Making a queue manager whole, and taking one away: `mqlite create` and `mqlite delete`."""
+"""`mqlite create` and `mqlite delete`: create a queue manager with its SYSTEM objects, and delete one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from mqlite.objects.engine import Engine
 from mqlite.objects.manager import COMMAND_QUEUES, Manager
 from mqlite.storage import service_lock, sql
 from mqlite.storage.alive import alive_file
+from mqlite.storage.rows import ConnectionRow
 from mqlite.storage.store import Store
 
 # What z/OS administrators define for programs that know the other platforms' name only, such as pymqi's PCFExecute.
@@ -55,9 +56,11 @@ def delete(name: str) -> None:
     store = Store(found.folder)
     try:
         recovery.recover(Engine.of(found, store), alive_file(found.folder))
-        connected = store.all(sql.CONNECTION_IDS)
-        if connected or service_lock.holder(found.folder):
-            raise InUse(f"AMQ5610E: queue manager {name} is running")
+        users = [f"process {row.pid} is connected: end it" for row in store.rows(ConnectionRow, sql.CONNECTIONS)]
+        if service_lock.holder(found.folder):
+            users.append(f"its service runs: end it with `mqlite end {found.name}`")
+        if users:
+            raise InUse(f"AMQ5610E: queue manager {found.name} is running; {'; '.join(dict.fromkeys(users))}")
         if store.member:
             sharing_group.leave(store)
     finally:

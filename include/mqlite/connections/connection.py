@@ -261,8 +261,8 @@ _numbers = itertools.count(1)
 _leaked: list[object] = []
 
 
-def gate() -> threading.RLock:
-    """Held by whatever opens a store, so that no fork happens in the middle of it."""
+def store_lock() -> threading.RLock:
+    """Held while a store is opened, so that no fork happens in the middle of it."""
     return _gate
 
 
@@ -343,7 +343,7 @@ def known(number: object) -> Connection | None:
 
 
 def forget(number: int) -> None:
-    """The hconn is no longer one."""
+    """The hconn is no longer valid."""
     _connections.pop(number, None)
 
 

@@ -103,11 +103,11 @@ class ExpiryScanner:
         self._logged_intervals = found
 
     def _scan(self, store: Store) -> None:
-        """One scan. One that fails is told and tried again at the next interval."""
+        """One scan. One that fails is logged and tried again at the next interval."""
         try:
             worth = expiry.candidates(store, shared=self._duty is None or self._duty.held)
             if worth:
                 count = scan(self._manager, worth, stopping=self._stop.is_set)
-                log.info("%d expired messages discarded from %d queues", count, len(worth))
+                log.info("Expired messages discarded: %d; queues scanned: %d", count, len(worth))
         except (sqlite3.Error, Failure):
             log.exception("AMQ9999E: scan for expired messages failed")

@@ -150,19 +150,28 @@ def create(name: str, *, platform: str = "unix", ccsid: int | None = None, group
     return load(name)
 
 
+def _only_one() -> str:
+    """The name of the queue manager, if there is one and no other. Raises Failure: MQRC_Q_MGR_NAME_ERROR."""
+    there = names()
+    if not there:
+        why = f"there is no queue manager in {home()}: make one with `mqlite create NAME`"
+        raise Failure(c.MQRC_Q_MGR_NAME_ERROR, why)
+    if len(there) > 1:
+        why = f"no name was given, and there are several queue managers: name one of {', '.join(there)}"
+        raise Failure(c.MQRC_Q_MGR_NAME_ERROR, why)
+    return there[0]
+
+
 def load(name: str) -> Manager:
     """The queue manager of that name; blank for the only one there is.
 
     Raises Failure: MQRC_Q_MGR_NAME_ERROR; MQRC_NOT_AUTHORIZED if another user can change $MQLITE_HOME.
     """
     if not name:
-        there = names()
-        if len(there) != 1:
-            raise Failure(c.MQRC_Q_MGR_NAME_ERROR, "no default queue manager")
-        name = there[0]
+        name = _only_one()
     folder = folder_of(name)
     if not (folder / DATABASE).exists():
-        raise Failure(c.MQRC_Q_MGR_NAME_ERROR, name)
+        raise Failure(c.MQRC_Q_MGR_NAME_ERROR, f"there is no queue manager {name} in {home()}")
     try:
         _refuse_foreign(folder.parent, folder.stat().st_uid)
     except ValueError as foreign:

@@ -4,7 +4,7 @@
    transmission queue; a model queue to a new dynamic queue (the caller makes it).
 2. Another queue manager: a remote queue definition of that name with a blank RNAME is a queue manager alias; else a
    transmission queue of that name; else the default transmission queue; else MQRC_UNKNOWN_REMOTE_Q_MGR. A queue of
-   that name that is no transmission queue is an error, not passed over (IBM MQ, "2091 MQRC_XMIT_Q_TYPE_ERROR" and
+   that name that is not a transmission queue is an error, not passed over (IBM MQ, "2091 MQRC_XMIT_Q_TYPE_ERROR" and
    "2092 MQRC_XMIT_Q_USAGE_ERROR").
 3. The queue-sharing group's own name, or with SQQMNAME(IGNORE) that of another member: a shared queue is here.
 """

@@ -43,13 +43,13 @@ def group_folder(folder: Path) -> Path:
 def check_names(folder: Path, group: str) -> None:
     """Raises ValueError where the names of a new queue manager, in `folder`, and of its group will not do."""
     if (folder.parent / f"{GROUP_PREFIX}{folder.name}").exists():
-        raise ValueError(f"{folder.name} is the name of a queue-sharing group")
+        raise ValueError(f"{folder.name} is the name of a queue-sharing group: choose another name")
     if not group:
         return
     if not GROUP_NAME.fullmatch(group):
         raise ValueError(f"{group!r} is not the name of a queue-sharing group: 1 to 4 of A-Z 0-9 @ # $, a letter first")
     if group == folder.name or (folder.parent / group).exists():
-        raise ValueError(f"{group} is the name of a queue manager")
+        raise ValueError(f"{group} is the name of a queue manager: choose another name for the group")
 
 
 def join(folder: Path, group: str) -> None:

@@ -139,7 +139,7 @@ def _reason(wrong: WireError) -> int:
 
 
 def _check_header(header: pcf.MQCFH) -> None:
-    """Raises CommandError for a header that is no command's."""
+    """Raises CommandError for a header that is not that of a command."""
     if header.type not in TYPES:
         raise CommandError(Condition.FAILED, reason=c.MQRCCF_CFH_TYPE_ERROR)
     if header.msg_seq_number != 1:

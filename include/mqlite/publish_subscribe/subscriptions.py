@@ -183,10 +183,10 @@ def created(connection: Connection, request: SubscribeRequest, given: OpenObject
 def resumed(
     connection: Connection, request: SubscribeRequest, found: Attributes, given: OpenObject | None
 ) -> Attributes:
-    """The attributes of a subscription that is there, changed where the application alters it.
+    """MQSUB of a subscription that exists, with MQSO_RESUME or MQSO_ALTER: returns its attributes, with the changes.
 
-    Raises Failure (MQRC_SUB_ALREADY_EXISTS, MQRC_SUBSCRIPTION_IN_USE, MQRC_IDENTITY_MISMATCH, ..._NOT_ALTERABLE,
-    MQRC_HOBJ_ERROR).
+    Raises Failure (MQRC_SUB_ALREADY_EXISTS, MQRC_SUBSCRIPTION_IN_USE, MQRC_IDENTITY_MISMATCH, MQRC_NOT_AUTHORIZED,
+    ..._NOT_ALTERABLE, MQRC_HOBJ_ERROR).
     """
     if not request.options & EXISTING:
         raise Failure(c.MQRC_SUB_ALREADY_EXISTS, request.name)

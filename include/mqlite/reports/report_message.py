@@ -11,7 +11,8 @@ from mqwire.headers import walk
 from mqwire.structures import MQMD
 
 SHORT = 100  # bytes of data in a report "with data"
-LIFE_OF_EXPIRATION = 600  # tenths of a second: an expiration report whose lifetime is to be passed on has none to pass
+LIFE_OF_EXPIRATION = 600
+"""Expiry, in tenths of a second, of an expiration report with MQRO_PASS_DISCARD_AND_EXPIRY: nothing is left to pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +39,7 @@ EXCEPTION = Option(
 def descriptor(
     original: MQMD, feedback: int, *, msg_id: bytes, queue_manager: str, appl_type: int, appl_name: str
 ) -> MQMD:
-    """The descriptor of a report on a message, whose Expiry is what remains of it.
+    """The descriptor of a report on a message. The Expiry of `original` is what is left of it.
 
     Parameters: `msg_id` where the original's is not to be passed; the name of the `queue_manager` where it is made;
     `appl_type` and `appl_name` of who makes it.

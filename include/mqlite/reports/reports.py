@@ -60,7 +60,10 @@ def report_expiration(connection: Connection, md: bytes | bytearray, body: bytes
 def report(
     connection: Connection, option: Option, md: bytes | bytearray, body: bytes, *, syncpoint: bool
 ) -> QueuedMessage | None:
-    """Make and place a report if the message asks for it, in the caller's transaction."""
+    """Put a report on the ReplyToQ, else on the DEADQ, if the message asks for it, in the caller's transaction.
+
+    Returns None if no report was put.
+    """
     asked = d.report_of(md)
     if not asked & option.plain:
         return None

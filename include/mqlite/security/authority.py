@@ -198,7 +198,7 @@ def require(engine: Engine, user: str, object_type: str, name: str, wanted: set[
 
 
 def alternate_user(named: str, *, asked: bool) -> str:
-    """The alternate user of a call: "" where the options ask for none, NOBODY where they do and name none."""
+    """The alternate user of a call: "" if the options ask for none, NOBODY if they do and the name is blank."""
     return (named or NOBODY) if asked else ""
 
 

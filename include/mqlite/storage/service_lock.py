@@ -1,4 +1,4 @@
-"""Whether the service of a queue manager runs: told by a lock that dies with its process, not by a number in a file.
+"""Whether the service of a queue manager runs: a lock that ends with its process says so, not a number in a file.
 
 The service holds a POSIX lock on `service.lock` for life. Anyone can ask the kernel who holds it, which needs no lock
 of one's own; the answer is a process id only while that process lives. Closing any descriptor of the file would lose

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from mqlite.failure import Failure
 from mqlite.storage import sql
+from mqlite.storage.rows import OpenCounts
 from mqlite.storage.write_lock import write_lock
 from mqwire import constants as c
 
@@ -94,6 +95,11 @@ class Store:
     def rows(self, kind: type[R], statement: str, parameters: Sequence[Any] = ()) -> list[R]:
         """All rows by name; `kind` as of `row`."""
         return [tuple.__new__(kind, row) for row in self.execute(statement, parameters)]
+
+    def open_counts(self, queue: int, *, here: bool = False) -> OpenCounts:
+        """How many handles have a queue open. Parameters: `here` without those of other members of the group."""
+        statement = sql.OPEN_COUNTS_HERE if here else sql.OPEN_COUNTS
+        return OpenCounts(*self.execute(statement, (queue,)).fetchone())
 
     def all(self, statement: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """All rows."""

@@ -114,7 +114,7 @@ CONDITIONS: dict[int, Callable[[Situation], bool]] = {
     5: lambda now: now.platform != "zos" or now.local["GET"] == c.MQQA_GET_ALLOWED,
     # The process that is named has been defined; or none is named, and the queue is a transmission queue.
     6: lambda now: now.process_defined if now.process_named else now.local["USAGE"] == c.MQUS_TRANSMISSION,
-    # The initiation queue is there, neither puts nor gets are inhibited, and it is no transmission queue.
+    # The initiation queue is there, neither puts nor gets are inhibited, and it is not a transmission queue.
     7: initiation_queue_usable,
     # A trigger monitor has the initiation queue open for removing messages.
     8: lambda now: now.monitored,

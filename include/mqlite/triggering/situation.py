@@ -11,7 +11,6 @@ from mqlite.objects.definitions import Attributes
 from mqlite.objects.engine import Engine, LocalQueue
 from mqlite.objects.sharing_group import is_shared
 from mqlite.storage import sql
-from mqlite.storage.rows import OpenCounts
 from mqlite.triggering.conditions import DEPTH, FIRST
 from mqwire import constants as c
 
@@ -41,8 +40,7 @@ class QueueSituation:
     @property
     def held_exclusively(self) -> bool:
         """A queue manager of the group has this shared queue open for exclusive input (T04b)."""
-        counts = self.engine.store.row(OpenCounts, sql.OPEN_COUNTS, (self.queue.number,))
-        return is_shared(self.local) and counts is not None and counts.exclusive > 0
+        return is_shared(self.local) and self.engine.store.open_counts(self.queue.number).exclusive > 0
 
     @property
     def type(self) -> int:

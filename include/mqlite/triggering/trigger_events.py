@@ -1,14 +1,14 @@
-"""Trigger events: what happened to a queue is held against `conditions`, and trigger messages are written.
+"""Trigger events: what happened to a queue is compared with `conditions`, and trigger messages are written.
 
-All within the caller's transaction. A message put in a unit of work completes its condition there and then, but
-the trigger message comes to light with the end of the unit: of type EVERY by its commit, of type FIRST and DEPTH by its
-end of whatever kind (T10a). From 12 on trigger messages belong to no unit of work (T15).
+All within the caller's transaction. A put in a unit of work meets the conditions at once, but the trigger message can
+be got only after the unit of work: with EVERY only after MQCMIT, with FIRST and DEPTH also after MQBACK (T10a).
+The trigger messages of events 12 and later are outside units of work (T15).
 
-A trigger message of type DEPTH switches triggering off, which no back-out undoes.
+A trigger message of type DEPTH switches triggering off. MQBACK does not switch it on again.
 
-Shared queues of a queue-sharing group: a message counts when it is committed, which is when it is put as far as events
-1 and 11 go (T03b). An event is one for every member of the group, each with the trigger monitor, the process and the
-initiation queue that it has itself; an initiation queue that is shared gets one trigger message, not one of each.
+Shared queues of a queue-sharing group: events 1 and 11 occur at MQCMIT, not at MQPUT (T03b). Each member of the group
+evaluates an event with its own trigger monitor, process and initiation queue; an initiation queue that is shared gets
+one trigger message, not one from each member.
 Event 12 concerns the member that closes the queue; all members once no member has the queue open for input.
 """
 

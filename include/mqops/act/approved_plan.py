@@ -48,7 +48,8 @@ def read_approved_plan(run: RunFolder, approved: str = "") -> ApprovedPlan:
     document = read_json(run.plan_json)
     if approved and document["digest"] != approved:
         raise PlanChanged(
-            f"The plan has digest {document['digest']}, but digest {approved} was approved; approve the plan again"
+            f"The plan has digest {document['digest']}, but digest {approved} was approved. Look at the plan again, "
+            "and give its digest to `mqops dlq act`; in Airflow start a new run"
         )
     missing = missing_files(run.snapshot, read_json(run.observe_json)["files"])
     if missing:

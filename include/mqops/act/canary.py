@@ -239,7 +239,7 @@ def _canaries(session: Session, run: RunFolder, rows: Sequence[Row]) -> list[Can
 
 
 def _places(canaries: Iterable[Canary]) -> list[str]:
-    """The places of canaries with an order key; where that is too many, their whole destinations."""
+    """The places of canaries with an order key; if there are too many, their whole destinations."""
     keys = {(one.unit_group, one.order_key) for one in canaries if one.order_key}
     if len(keys) > MOST_KEYS:
         keys = {(unit_group, "") for unit_group, _key in keys}
@@ -282,7 +282,7 @@ def _backout_queue(session: Session, queue: str, queue_manager: str) -> tuple[st
 
 
 def _unreadable(session: Session, queue: str) -> str:
-    """Why a queue cannot be browsed, "" where it can."""
+    """Why a queue cannot be browsed, "" if it can."""
     try:
         session.close(session.open(queue, OPEN_OPTIONS))
     except MQError as error:
@@ -414,14 +414,15 @@ class _Look:
         return one.row in self._sums.failed or one.row in self._sums.left
 
     def _result(self, group: Group, ones: Sequence[Canary], back: set[int], unread: bool) -> CanaryResult:
+        unit_group, rule_key = group
         moved = [one for one in ones if one.row in self._sums.acted]
         failed = sum(map(self.not_put, ones))
         came = sum(one.row in back for one in ones)
         lying = sum(map(self._is_unread, moved)) if unread else 0
         why = CAME_BACK if came else FAILED if failed else NONE_THERE if not moved else UNREAD if lying else ""
         return CanaryResult(
-            unit_group=group[0],
-            rule_key=group[1],
+            unit_group=unit_group,
+            rule_key=rule_key,
             canaries=len(ones),
             moved=len(moved),
             back=came,

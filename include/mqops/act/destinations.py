@@ -15,8 +15,8 @@ from mqops.mq.session import RawMessage, Session
 from mqops.observe.originals import Original
 from mqops.plan_row import PlanRow
 
-PICTURES = 3
-"""How often a queue is looked at again because somebody was at work meanwhile."""
+TRIES_TO_LOOK = 3
+"""How often a queue is browsed again because units of work of other programs hid messages."""
 T = TypeVar("T")
 
 
@@ -71,7 +71,7 @@ def key_there(key: str, md: bytes, body: bytes, *, strips_header: bool) -> str:
     return key_of(*without_dlh(Taken(md=md, body=body, key=key))) if strips_header else key
 
 
-def picture(session: Session, queue: str, seen: Callable[[RawMessage], T], *, whole: bool) -> list[T]:
+def browse_all(session: Session, queue: str, seen: Callable[[RawMessage], T], *, whole: bool) -> list[T]:
     """What `seen` makes of each message on a queue.
 
     Parameters: `whole` whether none may be hidden by a unit of work, because one that is not seen counts as absent.
@@ -80,7 +80,7 @@ def picture(session: Session, queue: str, seen: Callable[[RawMessage], T], *, wh
         InProgress: units of work of others hide messages.
         MQError: the queue cannot be read.
     """
-    for _ in range(PICTURES):
+    for _ in range(TRIES_TO_LOOK):
         if whole and has_uncommitted(session, queue):
             continue
         found = [seen(got) for got in browse(session, queue)]

@@ -9,18 +9,18 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from mqops.act.approved_plan import ApprovedPlan, about_plan, plan_rows, read_approved_plan
+from mqops.act.approved_plan import ApprovedPlan, plan_rows, read_approved_plan
+from mqops.act.begin import begin
 from mqops.act.canary import CanaryDecision, decided, watch
 from mqops.act.core.deal import deal, home_lanes, in_order
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult, Mover
 from mqops.act.core.port import Port
 from mqops.act.core.progress import UnitDone
-from mqops.act.lane_tokens import issue_tokens_once, reached_in_ledger, unfinished_lanes
+from mqops.act.lane_tokens import unfinished_lanes
 from mqops.act.mover_port import MoverPort
 from mqops.act.progress import Progress
 from mqops.act.rate_limiter import RunRateLimiter
-from mqops.act.resume_record import record_resume
 from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.counted import counted
@@ -154,12 +154,9 @@ def act(
     with run.lock():
         refuse_if_stopped(run)
         rows = _rows(run, approved_plan)
-        about_run = about_plan(approved_plan, about or {})
-        lanes = issue_tokens_once(
-            connection, run, approved_plan, lambda: _lengths(rows, approved_plan.pacing), about_run, needs=needs
+        lanes, about_run, reached = begin(
+            connection, approved_plan, lambda: _lengths(rows, approved_plan.pacing), about, needs=needs
         )
-        record_resume(connection, approved_plan, str(about_run.get("finished_by") or ""))
-        reached = reached_in_ledger(approved_plan)
         by_lane = _dealt(rows, len(lanes), approved_plan.pacing)
 
         def visit(unfinished: Sequence[int], decision: CanaryDecision) -> list[LaneResult]:

@@ -101,7 +101,7 @@ class MoverPort:
         return 0
 
     def refuses(self, target: Target) -> str:
-        """See `Port`; rule 3 of `mqops.decide.core.protected`. A name that leads nowhere is told by `open_target`."""
+        """See `Port`; rule 3 of `mqops.decide.core.protected`. `open_target` refuses a name that leads nowhere."""
         there = self._resolved(target)
         if isinstance(there, int):
             return UNSEEN if there == c.MQRC_NOT_AUTHORIZED else ""

@@ -124,7 +124,7 @@ class Progress:
 
 
 def command_to_go_on(run: RunFolder, undone: str = "") -> str:
-    """The command that goes on with a run. Parameters: `undone` the run that it undoes, "" if it is no undo."""
+    """The command that goes on with a run. Parameters: `undone` the run that it undoes, "" if it is not an undo."""
     words = ("undo", undone) if undone else ("resume", run.run, "--finish")
     return command("mqops", *words, "-m", run.queue_manager, "--lake", run.lake_folder.parent.resolve())
 

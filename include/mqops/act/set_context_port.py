@@ -26,7 +26,7 @@ class SetContextPort(MoverPort):
     work = "this run"
 
     def open_target(self, target: Target) -> int:
-        """See `Port`. A lack of authority is told with what is lacking: other workflows do without it."""
+        """See `Port`. A missing authority is named in the error: other workflows do not need it."""
         reason = super().open_target(target)
         if reason == c.MQRC_NOT_AUTHORIZED:
             _log.warning("%s", printable(self._lack_of_authority(target.queue)))

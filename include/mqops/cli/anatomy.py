@@ -65,7 +65,7 @@ def _looked(queue_manager: str, queue: str, lake: Path) -> list[QueueAnatomy]:
 
     found, expired = look(connection_to(queue_manager), lake, queue.strip())
     if expired.messages:
-        warn(expired.told(found.queue))
+        warn(expired.sentence(found.queue))
     return [found]
 
 

@@ -262,7 +262,7 @@ def _next_try(handler: Handler, table: Table, failure: Failure, *, once: bool) -
 
 
 def _show_nothing(handler: Handler, *, as_json: bool) -> None:
-    told = (handler.expired.told(handler.queue),) if handler.expired.messages else ()
+    expired = (handler.expired.sentence(handler.queue),) if handler.expired.messages else ()
     if as_json:
         nothing = RunSummary(
             run="",
@@ -270,7 +270,7 @@ def _show_nothing(handler: Handler, *, as_json: bool) -> None:
             queue_manager=handler.queue_manager,
             queue=handler.queue,
             plan="",
-            remarks=(*told, *handler.remarks),
+            remarks=(*expired, *handler.remarks),
         )
         show_json(nothing.to_json())
     else:

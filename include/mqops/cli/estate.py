@@ -14,7 +14,8 @@ from mqops.cli.group import Group
 from mqops.cli.outcome import connection_to, errors_are_usage, json_option, show_json, show_line
 from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
-from mqops.estate import EstateFile, RulesWorkflow, as_plain, load, parse
+from mqops.estate import EstateFile, as_plain, load, parse
+from mqops.estate_sections import RulesWorkflow
 from mqops.storage import ESTATE
 
 
@@ -107,7 +108,7 @@ def examine_live(estate_file: EstateFile, own: Collection[str]) -> tuple[list[st
 
     Parameters: `own` users and groups that mqops works as, besides the user of each connection.
     """
-    from mqops.doctor.named import missing_objects, wrong_targets  # noqa: PLC0415
+    from mqops.doctor.estate_objects import missing_objects, wrong_targets  # noqa: PLC0415
     from mqops.lake.run import folder_of  # noqa: PLC0415
     from mqops.ledger.access import ledger_access  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415

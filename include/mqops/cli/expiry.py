@@ -22,7 +22,7 @@ from mqops.cli.passes import (
 from mqops.cli.run_argument import queue_manager_option
 from mqops.clock import utc_text
 from mqops.counted import counted
-from mqops.estate import duration
+from mqops.estate_values import duration
 from mqops.expiry.core.outcome import BUCKETS, LATER, NEVER, ExpirySummary, QueueScan
 from mqops.observe.core.expired import Expired
 
@@ -109,7 +109,7 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
         show_line("".join(f"{scan.soon.get(name, 0):10}" for name in names))
     for scan in summary.queues:
         if scan.discarded > 0:
-            show_folded(Expired(scan.discarded, scan.exact).told(scan.queue))
+            show_folded(Expired(scan.discarded, scan.exact).sentence(scan.queue))
 
 
 @expiry.command("age-out")

@@ -29,7 +29,7 @@ def refuse_own(decider: Decider[Any], queue_manager: str, *, requester: str, app
         NotApproved: they are the same; the message says how it is done.
         SettingsError: the estate file is not valid.
     """
-    from mqops.estate import dag_prefix  # noqa: PLC0415
+    from mqops.estate_sections import dag_prefix  # noqa: PLC0415
 
     file = _asked_for_four_eyes(queue_manager, requester, approver, all_managers=decider.dag == "all")
     if file is not None:
@@ -63,7 +63,7 @@ def _asked_for_four_eyes(
 
     Parameters: `all_managers` whether it is enough that it asks so for any queue manager. Raises `SettingsError`.
     """
-    from mqops.estate import four_eyes  # noqa: PLC0415
+    from mqops.estate_sections import four_eyes  # noqa: PLC0415
     from mqops.storage import estate_here  # noqa: PLC0415
 
     file = estate_here() if _user(requester) == _user(approver) else None

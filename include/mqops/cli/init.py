@@ -65,14 +65,14 @@ def init(
     """Print the MQSC commands that give a queue manager what mqops needs. With --run they are carried out.
 
     These are MQOPS.LEDGER, the quarantine queue of the estate, and, for --user or --group, the least authorities. What
-    is there already stands as a comment. A queue that stands with other attributes is never changed: the difference is
-    told, and the exit code is 1.
+    is there already stands as a comment. A queue that is there with other attributes is never changed: the
+    difference is shown, and the exit code is 1.
     """
     if user and group:
         raise click.UsageError("Name a user or a group, not both")
     if carry_out:
         refuse_to_ask(as_json=as_json, answered=yes)
-    from mqops.doctor.define import Standing, is_open  # noqa: PLC0415
+    from mqops.doctor.define import StepState, is_open  # noqa: PLC0415
     from mqops.doctor.needs import Authority  # noqa: PLC0415
     from mqops.mq.authority import Grantee  # noqa: PLC0415
     from mqops.mq.connection import connect  # noqa: PLC0415
@@ -103,7 +103,7 @@ def init(
         show_json({"queue_manager": name, "steps": [step.to_json() for step in steps], "carried_out": ran})
     elif carry_out:
         show_line(f"* {counted(ran, 'command')} carried out on {name}")
-    sys.exit(1 if any(step.standing is Standing.DIFFERS for step in steps) else 0)
+    sys.exit(1 if any(step.state is StepState.DIFFERS for step in steps) else 0)
 
 
 def _name(session: Session | None, named: str) -> str:
@@ -119,11 +119,10 @@ def _name(session: Session | None, named: str) -> str:
 def _steps(session: Session | None, name: str, more: tuple[str, ...], to: Grantee) -> Iterator[Step]:
     """What the queue manager needs, each with how it stands. Raises `MqopsError`."""
     from mqops.doctor.define import authority_steps, queue_step  # noqa: PLC0415
-    from mqops.doctor.named import worked_queues  # noqa: PLC0415
+    from mqops.doctor.estate_objects import worked_queues  # noqa: PLC0415
     from mqops.doctor.needs import LEDGER, authorities, quarantine  # noqa: PLC0415
-    from mqops.doctor.queue_manager import is_zos  # noqa: PLC0415
     from mqops.mq.authority import Grantee  # noqa: PLC0415
-    from mqops.mq.inquire import dead_letter_queue  # noqa: PLC0415
+    from mqops.mq.inquire import dead_letter_queue, is_zos  # noqa: PLC0415
     from mqops.storage import estate_here  # noqa: PLC0415
 
     file = estate_here()
@@ -149,7 +148,7 @@ def _steps(session: Session | None, name: str, more: tuple[str, ...], to: Grante
 
 def _lines(name: str, steps: list[Step], to: Grantee) -> Iterator[str]:
     """The steps as MQSC: what is to be done as commands, everything else as comments."""
-    from mqops.doctor.define import Standing  # noqa: PLC0415
+    from mqops.doctor.define import StepState  # noqa: PLC0415
     from mqops.doctor.needs import Authority  # noqa: PLC0415
 
     yield f"* What mqops needs of queue manager {name}"
@@ -157,10 +156,10 @@ def _lines(name: str, steps: list[Step], to: Grantee) -> Iterator[str]:
         is_authority = isinstance(step.what, Authority)
         if step.found:
             yield f"* {step.found}"
-        if step.standing is Standing.STANDS:
+        if step.state is StepState.STANDS:
             if is_authority:
                 yield f"* there already: {step.mqsc}"
-        elif step.standing is Standing.DIFFERS or (is_authority and not to.name):
+        elif step.state is StepState.DIFFERS or (is_authority and not to.name):
             yield f"* {step.mqsc}"
         else:
             yield step.mqsc

@@ -211,7 +211,7 @@ def drain(*, queue_manager: str, orphans: tuple[str, ...], foreign: tuple[str, .
     records the markers that a key of this lake signed (you can add the other lake's key to keys.json) and sets the
     other markers aside.
 
-    A message that is not a marker or a ticket of this lake is set aside: it is kept in
+    A message that is not a marker or a lane token of this lake is set aside: it is kept in
     LAKE/QMGR/ledger/set_aside.jsonl and never recorded. A message that an unknown key signed stays on the queue if it
     may be genuine: it names a run of another lake, or a run of this lake that is not complete in the ledger (a process
     may have used a wrong key). If none of your processes signed it, --foreign RUN sets it aside.

@@ -45,9 +45,9 @@ def show(*, msg_id: str, lake: Path, as_json: bool) -> None:
     found, seen, broken = known.events, known.seen, list(known.errors)
     if as_json:
         show_json({"msg_id": msg_id, "events": list(found), "seen": [one.to_json() for one in seen], "errors": broken})
-    for line in [] if as_json else [line for event in found for line in told_event(event)]:
+    for line in [] if as_json else [line for event in found for line in event_lines(event)]:
         _show(line)
-    for line in [] if as_json else [line for one in seen for line in told_seen(one)]:
+    for line in [] if as_json else [line for one in seen for line in sighting_lines(one)]:
         _show(line)
     if not (found or seen or as_json):
         show_folded(f"no ledger, plan or snapshot in {lake} knows a message {msg_id}")
@@ -64,7 +64,7 @@ def _show(line: str) -> None:
     show_folded(line, indent=14 if line.startswith(" ") else 4)
 
 
-def told_seen(one: Whereabouts) -> tuple[str, ...]:
+def sighting_lines(one: Whereabouts) -> tuple[str, ...]:
     """What is known of a message that no run dealt with, in lines."""
     rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
     plan = f"{one.action}{rule}" if one.action else "none: a snapshot only"
@@ -82,7 +82,7 @@ def told_seen(one: Whereabouts) -> tuple[str, ...]:
     )
 
 
-def told_event(event: Mapping[str, Any]) -> tuple[str, ...]:
+def event_lines(event: Mapping[str, Any]) -> tuple[str, ...]:
     """What the ledger says of a message, in lines."""
     target = f" {full_name(event['dest_q'], event['dest_q_mgr'])}" if event["dest_q"] else ""
     if event["outcome"] in MEANING:

@@ -66,8 +66,8 @@ def show(
 ) -> None:
     """Show one message of QUEUE, or with --snapshot of a snapshot, and what is known of it.
 
-    MSGID is the MsgId in hex, or the beginning of it; with --snapshot QUEUE may be left out: one word of nothing but
-    hex digits is the MSGID then (a queue ACE is meant by ACE ""). The options choose a
+    MSGID is the MsgId in hex, or the beginning of it. With --snapshot QUEUE may be left out: one word of nothing but
+    hex digits is the MSGID then, unless the snapshot has messages of a queue with this name. The options choose a
     message as those of `mqops message find` do. It shows the MQMD, the chain of headers, and the data behind them;
     where the message came from; what each rule of the table says of it and why; and what the ledger, the plans and the
     snapshots know of it.
@@ -83,14 +83,14 @@ def show(
     from mqops.mq.inquire import queue_manager_name  # noqa: PLC0415
     from mqops.observe import snapshot as store  # noqa: PLC0415
 
-    queue, msg_id = _queue_and_id(words, snapshot)
+    run, folder = store.find(snapshot_folder(lake, snapshot)) if snapshot else (None, None)
+    queue, msg_id = _queue_and_id(words, folder)
     if msg_id:
         wanted = _with_id(wanted, msg_id)
     table = _table(rules)
     reveal_to = this_user() if reveal else ""
     asks = wanted.asks_for_payload or (table is not None and asks_for_payload(table.table.questions))
-    if snapshot:
-        run, folder = store.find(snapshot_folder(lake, snapshot))
+    if folder is not None:
         if asks:
             refuse_question_about(folder, this_user())
         found = show_recorded(
@@ -111,14 +111,19 @@ def show(
         show_folded(line, indent=18 if line.startswith(8 * " ") else 8)
 
 
-def _queue_and_id(words: tuple[str, ...], snapshot: str) -> tuple[str, str]:
-    """QUEUE and MSGID. One word is the queue; with --snapshot it is the MsgId, if it is hex."""
+def _queue_and_id(words: tuple[str, ...], snapshot: Path | None) -> tuple[str, str]:
+    """QUEUE and MSGID. One word is the queue; in a snapshot it is the MsgId, if it is hex and no queue has this name.
+
+    Parameters: `snapshot` the folder of its files, None for a live queue. Raises `click.UsageError`, `LakeError`.
+    """
+    from mqops.observe.snapshot import has_queue  # noqa: PLC0415 - loads pyarrow
+
     if len(words) > 2:
         raise click.UsageError("Give QUEUE and MSGID, and nothing behind them")
-    if snapshot and len(words) == 1 and re.fullmatch("[0-9a-fA-F]+", words[0]):
+    if snapshot and len(words) == 1 and re.fullmatch("[0-9a-fA-F]+", words[0]) and not has_queue(snapshot, words[0]):
         return "", words[0]
     queue, msg_id = (*words, "", "")[:2]
-    if not queue and not snapshot:
+    if not queue and snapshot is None:
         raise click.UsageError("Name the queue, or a snapshot with --snapshot")
     return queue.strip(), msg_id
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mqops.cli.ledger_show import told_event, told_seen
+from mqops.cli.ledger_show import event_lines, sighting_lines
 from mqops.counted import counted
 from mqops.look.core.taken_apart import ORIGIN
 
@@ -113,8 +113,8 @@ def _verdict(rule: RuleVerdict) -> str:
 def past_lines(story: MessageStory) -> Iterator[str]:
     """What the ledger, the plans and the snapshots know of a message."""
     yield "what the lake knows of it"
-    lines = [line for event in story.past.events for line in told_event(event)]
-    lines += [line for one in story.past.seen for line in told_seen(one)]
+    lines = [line for event in story.past.events for line in event_lines(event)]
+    lines += [line for one in story.past.seen for line in sighting_lines(one)]
     lines += [f"cannot be read: {error}" for error in story.past.errors]
     for line in lines or ["nothing: no run has seen it"]:
         yield f"    {line}"

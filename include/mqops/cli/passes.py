@@ -91,7 +91,7 @@ def pacing_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def source_of(file: IO[bytes]) -> str:
-    """A file's name, for messages and the plan."""
+    """A file's name, for error texts and the plan."""
     return str(getattr(file, "name", "<standard input>"))
 
 
@@ -252,23 +252,26 @@ def _carry_out_command(run: RunFolder, plan: PlanSummary) -> str:
     return command_line(*words, "--lake", run.lake_folder.parent.resolve())
 
 
-CHOSEN = ("age_out", "message_load", "recover")
-"""Workflows that have no rules table: a person chose the messages."""
+def _by_rules(workflow: str) -> bool:
+    from mqops.deciders.registry import decider_named  # noqa: PLC0415
+
+    return decider_named(workflow).by_rules
 
 
-def _rule(workflow: str, line: int | None) -> str:
-    """The rule of some rows of a plan, in words; "" where there is no table."""
+def _rule(line: int | None, *, by_rules: bool) -> str:
+    """The rule of some rows of a plan, in words; "" if no rules table decided."""
     if line:
         return f"line {line}: "
-    return "" if workflow in CHOSEN else "no rule: "
+    return "no rule: " if by_rules else ""
 
 
 def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     """The plan and its pre-flight as text."""
+    by_rules = _by_rules(plan.workflow)
     size = f"{counted(plan.rows, 'message')}, {counted(plan.bytes, 'byte')}"
     show_folded(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
     for count in plan.counts:
-        rule = _rule(plan.workflow, count.rule_line)
+        rule = _rule(count.rule_line, by_rules=by_rules)
         target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
@@ -297,15 +300,16 @@ def canary_line(result: CanaryResult) -> str:
 
 def show_summary(summary: RunSummary) -> None:
     """Print the summary of a run: what was moved, discarded and left."""
+    by_rules = _by_rules(summary.workflow)
     show_folded(f"{summary.queue} of {summary.queue_manager}, run {summary.run}")
     for rule in summary.rules:
         put = "copied" if rule.action == Action.COPY else "moved"
         counts = f"{rule.moved} {put}, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
         failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
         meaning = " (no valid MQDLH, no rule applies)" if rule.action == Action.ERROR else ""
-        if rule.action == Action.IGNORE and summary.workflow in CHOSEN:
+        if rule.action == Action.IGNORE and not by_rules:
             meaning = " (not chosen)"
-        name = _rule(summary.workflow, rule.rule_line)
+        name = _rule(rule.rule_line, by_rules=by_rules)
         show_folded(f"{rule.planned:8}  {name}{rule.action}{meaning}: {counts}{failed}")
     for reason, count in summary.reasons.items():
         show_folded(f"{counted(count, 'try', 'tries', spec='8')} failed with {reason}")

@@ -43,7 +43,7 @@ def _completed(ctx: click.Context, incomplete: str, wanted: Callable[[Path], boo
 
 def completed_queue_managers(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The queue managers of the lake whose names begin so."""
-    from mqops.estate import MQ_NAME  # noqa: PLC0415
+    from mqops.estate_values import MQ_NAME  # noqa: PLC0415
     from mqops.lake.run import queue_manager_of  # noqa: PLC0415
 
     lake = Path(ctx.params.get("lake") or os.environ.get("MQOPS_LAKE") or default_lake())

@@ -19,7 +19,7 @@ from mqops.counted import counted
 from mqops.look.core.run_state import MEANING, RunLine, RunState
 
 if TYPE_CHECKING:
-    from mqops.look.run_story import MessageFate, RunStory
+    from mqops.look.run_story import RunStory, UnmovedMessage
 
 MOST_RUNS, MOST_MESSAGES = 50, 100
 
@@ -185,7 +185,7 @@ def _balance(found: RunStory) -> Iterator[str]:
         yield from (f"              {text}" for text in one.get(name, ()))
 
 
-def _message(one: MessageFate) -> Iterator[str]:
+def _message(one: UnmovedMessage) -> Iterator[str]:
     rule = f" by the rule at line {one.rule_line}" if one.rule_line else ""
     towards = "of a copy; its original is on" if one.action == Action.WITHDRAW else "to"
     target = f" {towards} {one.dest_q}{f'@{one.dest_q_mgr}' if one.dest_q_mgr else ''}" if one.dest_q else ""

@@ -46,9 +46,9 @@ def mend(session: Session, plan: MendingPlan, how: Mending, *, as_json: bool) ->
         click.Abort: the answer is no. Nothing was changed.
         NotApproved: the estate asks for four eyes. Nothing was changed.
         PlanChanged: the plan is not the approved one. Nothing was changed.
-        MqopsError: as `carry_out`.
+        MqopsError: as `run_plan`.
     """
-    from mqops.trigger.mend import carry_out  # noqa: PLC0415
+    from mqops.trigger.mend import run_plan  # noqa: PLC0415
     from mqops.trigger.record import ChangeRecord  # noqa: PLC0415
 
     document: dict[str, Any] = {"plan": plan.to_json()}
@@ -66,7 +66,7 @@ def mend(session: Session, plan: MendingPlan, how: Mending, *, as_json: bool) ->
     refuse_own_commands(plan.queue_manager, requester=requester, approver=user)
     if not (how.digest or how.yes or plan.refused or click.confirm("Run these commands?")):
         raise click.Abort
-    after = carry_out(session, plan, record, requested_by=requester, approved_by=user, program=how.program)
+    after = run_plan(session, plan, record, requested_by=requester, approved_by=user, program=how.program)
     if not as_json:
         show_folded(f"{counted(len(plan.changes), 'command')} done; the record is in {record.path}")
         show_folded(after.verdict)

@@ -27,7 +27,7 @@ def watch(session: Session, first: TriggeredQueue, *, as_json: bool) -> bool:
         MQError, SettingsError: as `triggered_queue`.
     """
     from mqops.trigger.core import explain  # noqa: PLC0415
-    from mqops.trigger.core.seen import trigger_message_made  # noqa: PLC0415
+    from mqops.trigger.core.message_made import trigger_message_made  # noqa: PLC0415
     from mqops.trigger.look import manager, triggered_queue  # noqa: PLC0415
 
     of, shown, before = manager(session), explain(first), first

@@ -48,6 +48,11 @@ _GROUP = (*_RULE, "dlh_reason", "dlh_dest_q", "dlh_dest_q_mgr", "dest_q", "dest_
 _rule_of, _group_of = attrgetter(*_RULE), attrgetter(*_GROUP)
 
 
+def _by_line(rule: tuple[Any, ...]) -> tuple[bool, int, Action]:
+    line, _key, action = rule
+    return line is None, line or 0, action
+
+
 @dataclass(slots=True)
 class PlanTotals:
     """Digests and counts, taken while the rows go by.
@@ -82,7 +87,7 @@ class PlanTotals:
         return max(0, len(self.groups) - MOST_GROUPS)
 
     def rule_counts(self) -> tuple[RuleCount, ...]:
-        order = sorted(self.rules, key=lambda rule: (rule[0] is None, rule[0] or 0, rule[2]))
+        order = sorted(self.rules, key=_by_line)
         return tuple(RuleCount(**dict(zip(_RULE, rule, strict=True)), **self.rules[rule].values()) for rule in order)
 
     def counts(self, snapshot: Path) -> tuple[PlanCount, ...]:

@@ -36,7 +36,7 @@ _NO_LOCAL_QUEUE = {
 _REMOTE = (c.MQIA_INHIBIT_PUT, c.MQCA_REMOTE_Q_NAME, c.MQCA_REMOTE_Q_MGR_NAME, c.MQCA_XMIT_Q_NAME)
 
 
-class Lookout:
+class DestinationInquiry:
     """Looks at one destination after the other; asks about each local queue and channel once.
 
     Parameters: `target_options` MQOO_* that the mover opens a destination with.
@@ -84,7 +84,7 @@ class Lookout:
         return {base_queue_if_known(self._session, queue) for queue in queues}
 
     def _refusal(self, demand: Demand, user: str) -> tuple[str, str] | None:
-        """What opening for puts, as the mover does it, is refused with, and what to do; None where it works."""
+        """Why opening for puts, as the mover does it, is refused, and what to do; None if it is not refused."""
         options = self._target_options | (c.MQOO_ALTERNATE_USER_AUTHORITY if user else 0)
         try:
             self._session.close(
@@ -128,7 +128,10 @@ class Lookout:
         return Destination(unknown=f"{name} is {what}", inhibited=inhibited)
 
     def _queue_manager_alias(self, name: str) -> dict[int, Any] | None:
-        """The definition of a queue manager alias by PCF, as MQOPEN takes none for inquiry; None if there is none."""
+        """The definition of a queue manager alias; None if there is no such alias.
+
+        MQOPEN with MQOO_INQUIRE refuses a queue manager alias, so PCF is asked.
+        """
         rows = inquire_queues(self._session, name, _REMOTE, kind=c.MQQT_REMOTE)
         return next((row for row in rows if not row[c.MQCA_REMOTE_Q_NAME]), None)
 
@@ -146,7 +149,7 @@ class Lookout:
         return Destination(queue=queue, remote=remote, inhibited=inhibited, channels=channels, channels_unknown=unknown)
 
     def _is_transmission_queue(self, name: str) -> bool:
-        """Raises `MQError` where that cannot be told."""
+        """Raises `MQError` if the queue cannot be inquired."""
         try:
             return self._number(name, c.MQIA_Q_TYPE) == c.MQQT_LOCAL and self._local(name).transmission
         except MQError as error:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from mqops.decide import retry_not_due
 from mqops.decide.arrow import PLAN, batch_of
 from mqops.decide.core import PlanSummary, message_groups
 from mqops.decide.core.answers import answers, columns_for
-from mqops.decide.core.decided import DecidedRow
+from mqops.decide.core.decided import DecidedRow, OrderWait
 from mqops.decide.core.pacing import Pacing, covered
 from mqops.decide.counts import PlanTotals
 from mqops.decide.message_groups import bound
@@ -79,11 +79,19 @@ def decide(
             split_groups=split_groups,
         ),
         workflow=workflow,
-        table=(source, table.digest, text),
+        by=DecidedBy(source=source, digest=table.digest, text=text),
         remarks=(*(where.remarks() if where else ()), *retry_not_due.remarks(not_due)),
         pacing=(pacing or Pacing()).of_table(table.rules),
         requested_by=requested_by,
     )
+
+
+class DecidedBy(NamedTuple):
+    """What decided, for the approver: where it came from, its SHA-256, and the text of a rules table or the like."""
+
+    source: str
+    digest: str
+    text: str = ""
 
 
 def write_plan(
@@ -91,7 +99,7 @@ def write_plan(
     rows: Iterable[DecidedRow],
     *,
     workflow: str,
-    table: tuple[str, str, str],
+    by: DecidedBy,
     queues: Sequence[str] = (),
     remarks: tuple[str, ...] = (),
     pacing: Pacing | None = None,
@@ -99,7 +107,7 @@ def write_plan(
 ) -> PlanSummary:
     """Write a plan and its summary into a run's folder, which has its snapshot.
 
-    Parameters: `rows` in order; `table` source, digest and text of what decided; `queues` that messages are
+    Parameters: `rows` in order; `by` what decided; `queues` that messages are
     taken from, none for those of the snapshot; `pacing` how it is carried out. The rest, and errors, as of `decide`.
     """
     if run.issued_json.exists():
@@ -120,9 +128,9 @@ def write_plan(
         workflow=workflow,
         queue_manager=observed["queue_manager"],
         queue=",".join(queues or (queue["queue"] for queue in observed["queues"])),
-        table_source=table[0],
-        table_digest=table[1],
-        table_text=table[2],
+        table_source=by.source,
+        table_digest=by.digest,
+        table_text=by.text,
         digest=covered(totals.digest(), how),
         observed=observed["messages"],
         rows=len(totals.digests),
@@ -200,10 +208,10 @@ def plan_row(number: int, message: Mapping[str, Any], table: Table, tries: Mappi
     if not tries:
         return DecidedRow(row)
     first = choose(table, known, {}) if rule is None else None
-    waits = choose(message_groups.keepers(table), known, {})
+    keeper = choose(message_groups.keepers(table), known, {})
     return DecidedRow(
         row,
-        waits=(waits, _decision(waits, message, tries)["unit_group"]) if waits is not None and waits.order else None,
+        waits=OrderWait(keeper, _decision(keeper, message, tries)["unit_group"]) if keeper and keeper.order else None,
         used_up=None if first is None else first.line,
     )
 

@@ -94,10 +94,10 @@ def _settled(
 def _before(decided: DecidedRow, message: Mapping[str, Any]) -> OrderPosition | None:
     """The place in the order that a row has by an earlier rule whose tries are used up."""
     row, waits = decided.row, decided.waits
-    if waits is None or (row.rule_line is not None and waits[0].line >= row.rule_line):
+    if waits is None or (row.rule_line is not None and waits.rule.line >= row.rule_line):
         return None
-    key = _key(row, waits[0], message)
-    return (waits[1], key) if key else None
+    key = _key(row, waits.rule, message)
+    return (waits.unit_group, key) if key else None
 
 
 def _key(row: PlanRow, rule: Rule, message: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from mqops.counted import counted
 from mqops.decide import preflight_record as store
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.preflight import Demand, Finding, Looked, Preflight, judge, worst_first
-from mqops.decide.destination import Lookout
+from mqops.decide.destination import DestinationInquiry
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.errors import MQError
 from mqops.lake.files import read_json
@@ -76,9 +76,9 @@ def _look(
     try:
         with connect(connection) as session:
             ledger = tuple(ledger_findings(session, run.lake_folder))
-            lookout = Lookout(session, target_options)
-            looked = tuple(Looked(demand=one, there=lookout.look(one)) for one in demands[:MOST_DESTINATIONS])
-            sources = lookout.taken_from(taken_from) if demands else set()
+            inquiry = DestinationInquiry(session, target_options)
+            looked = tuple(Looked(demand=one, there=inquiry.look(one)) for one in demands[:MOST_DESTINATIONS])
+            sources = inquiry.taken_from(taken_from) if demands else set()
     except MQError as error:
         return replace(found, findings=(_unknown(plan.queue_manager, f"no destination could be looked at: {error}"),))
     left_off = len(demands) - len(looked)

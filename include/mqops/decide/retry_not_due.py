@@ -1,4 +1,4 @@
-"""Messages that a plan leaves because their next try is not due yet, or because there is none.
+"""Messages that a plan leaves because their next try is not due yet, or because they get no further try.
 
 1. Such a message is left, action LATER, and uses up no try. So are the others of its MQ group.
 2. Messages with the same identity (`msg_key`) share their tries, so they wait, too, whatever queue they came from.

@@ -61,7 +61,7 @@ def wrong_queues(table: Table, connection: MqConnection, *, backout: bool = Fals
 
 
 def _read_queue(table: Table, session: Session, queue_manager: str) -> str:
-    """The queue that a table reads on a queue manager, of an alias its base queue; blank where it reads none there."""
+    """The queue that a table reads on a queue manager, of an alias its base queue; blank if it reads none there."""
     if table.control.inputqm not in ("", queue_manager):
         return ""
     try:

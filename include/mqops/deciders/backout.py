@@ -129,6 +129,7 @@ BACKOUT = Decider(
     decide=decide,
     command="mqops.cli.backout:run",
     section="backout_reprocess",
+    by_rules=True,
     form=("dry_run", "rules_file", "queues", "replay_cap", "limit", "message_ids", "unit_of_work", "pacing"),
     dag="each",
     dry_run_is_approvable=False,

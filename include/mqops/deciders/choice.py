@@ -85,7 +85,7 @@ def choose_each(
         PlanChanged: the run's plan is being acted on already.
         LakeError: the snapshot is missing or the disk refused.
     """
-    from mqops.decide.in_process import write_plan  # noqa: PLC0415 - loads pyarrow
+    from mqops.decide.in_process import DecidedBy, write_plan  # noqa: PLC0415 - loads pyarrow
     from mqops.decide.message_groups import bound  # noqa: PLC0415
     from mqops.rules import Control, Table  # noqa: PLC0415
 
@@ -95,7 +95,7 @@ def choose_each(
         run,
         bound(run, Table(control=Control(), rules=(), digest=digest), rows) if by_group else rows,
         workflow=workflow,
-        table=(text, digest, text),
+        by=DecidedBy(source=text, digest=digest, text=text),
         remarks=remarks,
         pacing=request.pacing,
         requested_by=request.requested_by,

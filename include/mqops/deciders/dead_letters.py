@@ -77,6 +77,7 @@ DEAD_LETTERS = Decider(
     decide=decide,
     command="mqops.cli.dlq:run",
     section="dlq_rules",
+    by_rules=True,
     form=("dry_run", "rules_file", "queue", "limit", "message_ids", "unit_of_work", "pacing"),
     dag="each",
 )

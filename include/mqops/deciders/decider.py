@@ -101,7 +101,8 @@ class Decider(Generic[R]):
         decide: writes the plan of a run, whose folder has the snapshot of these queues.
         act: acts on the plan through the decider's port.
         command: `module:name` of its own click command; without one it gets the command of `mqops.cli.decider`.
-        section: the field of `mqops.estate.QueueManager` that configures it; "" if none does.
+        section: the field of `mqops.estate_sections.QueueManager` that configures it; "" if none does.
+        by_rules: whether a rules table decides. Messages without a rule are then shown as "no rule", else "not chosen".
         form: its fields in forms and on the command line.
         dag: "each" if each queue manager has a DAG <queue manager>_NAME, "all" if mq_NAME serves all, else "".
         dry_run_is_approvable: whether `mqops dlq act` carries out what a dry run planned.
@@ -116,6 +117,7 @@ class Decider(Generic[R]):
     act: Act = act_through_mover
     command: str = ""
     section: str = ""
+    by_rules: bool = False
     form: tuple[str, ...] = ()
     dag: Literal["", "each", "all"] = ""
     dry_run_is_approvable: bool = True

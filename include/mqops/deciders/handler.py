@@ -34,7 +34,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.canary import CAME_BACK, UNREAD
 from mqops.act.canary import FAILED as CANARY_FAILED
-from mqops.act.core.mover import BEHIND
+from mqops.act.core.mover import BEHIND_FAILED
 from mqops.act.core.unit_attempt import GROUP_TOO_LARGE
 from mqops.act.rate_limiter import is_for_room
 from mqops.actions import Action
@@ -60,7 +60,7 @@ from mqops.mq.session import Session
 from mqops.observe import anatomy, tries
 from mqops.observe.arrivals import ArrivalWatch, Sight
 from mqops.observe.core.expired import Expired
-from mqops.observe.expired import discarded, stands
+from mqops.observe.expired import discarded, states_of
 from mqops.rules import Table
 
 Failure: TypeAlias = tuple[int | None, str, str, int]
@@ -265,9 +265,9 @@ class Handler:
             again_at = self._again_at()
             while True:
                 watch = ArrivalWatch(session, handle, self.queue, self.outcome.there)
-                before = stands(session, [self.queue])
+                before = states_of(session, [self.queue])
                 is_new = watch.sees_new(lambda: bool(self._ending.asked) or time.monotonic() >= again_at)
-                self._tell_expired(discarded(before, stands(session, [self.queue])))
+                self._tell_expired(discarded(before, states_of(session, [self.queue])))
                 if is_new:
                     return self._gathered(again_at)
                 if again_at > time.monotonic() >= report_at:
@@ -288,7 +288,7 @@ class Handler:
         """Say what the queue manager discarded when the queue was looked at: no pass has these messages."""
         if one := found.get(self.queue):
             self.expired = Expired(self.expired.messages + one.messages, self.expired.exact and one.exact)
-            self._what.warn(f"{one.told(self.queue)}; {self.expired.messages} between passes so far")
+            self._what.warn(f"{one.sentence(self.queue)}; {self.expired.messages} between passes so far")
 
     def _gathered(self, again_at: float) -> bool:
         """A message came: let others come, too (rule 3), until there is a pass in any case."""
@@ -313,7 +313,7 @@ class Handler:
         return min(times, default=FOREVER)
 
     def _left(self) -> float:
-        """Seconds until WAIT is over, which it is not while something is to be tried again (rule 2)."""
+        """Seconds until WAIT ends; FOREVER with WAIT(YES), or while a message waits for its next try (rule 2)."""
         wait = self._what.table.control.wait
         if wait == "YES" or self._due or self.outcome.untried:
             return FOREVER
@@ -403,7 +403,7 @@ def _to_come(sums: Account) -> tuple[int, int]:
     What stands behind a failed message goes on when that one has used up a try. Where none failed it stands behind what
     was left itself, and another pass would find it the same.
     """
-    behind = set() if sums.failed else {BEHIND, CANARY_FAILED}
+    behind = set() if sums.failed else {BEHIND_FAILED, CANARY_FAILED}
     stays = {CAME_BACK, UNREAD, GROUP_TOO_LARGE, *behind}
     untried = without_room = 0
     for why in sums.left.values():

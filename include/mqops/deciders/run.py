@@ -98,7 +98,7 @@ def load_approved_plan(connection: MqConnection, lake: Path, *, key: str, digest
     Parameters: `key` of the run; `digest` of the approved plan.
 
     Raises:
-        SettingsError: the lake has no such run of the queue manager, or it was no dry run.
+        SettingsError: the lake has no such run of the queue manager, or it was not a dry run.
         PlanChanged: its plan has another digest.
         MqopsError: the queue manager or the lake failed. Nothing was moved.
     """
@@ -107,7 +107,7 @@ def load_approved_plan(connection: MqConnection, lake: Path, *, key: str, digest
     run = find_run(lake, key=key, queue_manager=name, planned=True)
     plan = PlanSummary.from_json(read_json(run.plan_json))
     if not (plan.requested_by and decider_named(plan.workflow).dry_run_is_approvable):
-        raise SettingsError(f"Run {key} is no dry run that can be carried out: make one with --dry-run")
+        raise SettingsError(f"Run {key} is not a dry run that can be carried out: make one with --dry-run")
     if plan.digest != digest:
         actions = ", ".join(f"{count} {action}" for action, count in plan.actions.items())
         raise PlanChanged(

@@ -52,7 +52,7 @@ def unknown(name: str, found: str, do: str = "") -> Check:
 
 
 def summed_up(name: str, ones: Sequence[Check], good: str) -> Check:
-    """Several findings of one name as one row: the state is the worst, the texts are those that do not hold.
+    """Combine several checks into one. It has the worst state, and the texts of all checks that do not hold.
 
     Parameters: `good` the text where all hold.
     """

@@ -2,7 +2,7 @@
 
 1. What is missing is defined, by PCF (Create Queue, Set Authority Record), which IBM MQ has on every platform; the
    authority records are not there on z/OS, where the external security manager has them.
-2. A queue that stands with other attributes is never changed: the difference is told, with the command that would
+2. A queue that stands with other attributes is never changed: the difference is shown, with the command that would
    change it. Create Queue is sent without Replace, so that a queue that appeared meanwhile stays as it is, too.
 3. Authorities are only added. What a record gives besides stays.
 """
@@ -22,7 +22,7 @@ from mqops.mq.session import Session
 from mqwire import constants as c
 
 
-class Standing(StrEnum):
+class StepState(StrEnum):
     """How a queue manager has something that mqops needs."""
 
     STANDS = "stands"
@@ -33,47 +33,47 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A definition: the MQSC command that makes it, how it stands, and in words what was found.
+    """A definition: the MQSC command that makes it, its state on the queue manager, and in words what was found.
 
     Parameters: `mqsc` of a queue that differs would change it; `to` who gets an authority.
     """
 
     what: NeededQueue | Authority
     mqsc: str
-    standing: Standing
+    state: StepState
     found: str = ""
     to: Grantee | None = None
 
     def to_json(self) -> dict[str, str]:
         """A JSON object."""
-        return {"mqsc": self.mqsc, "state": str(self.standing), "found": self.found}
+        return {"mqsc": self.mqsc, "state": str(self.state), "found": self.found}
 
 
 def queue_step(session: Session | None, needed: NeededQueue) -> Step:
-    """How a queue stands. Parameters: `session` None where the queue manager cannot be asked. Raises `MQError`."""
+    """The state of a queue. Parameters: `session` None where the queue manager cannot be asked. Raises `MQError`."""
 
-    def step(standing: Standing, found: str = "", mqsc: str = "") -> Step:
-        return Step(what=needed, mqsc=mqsc or needed.definition(), standing=standing, found=found)
+    def step(state: StepState, found: str = "", mqsc: str = "") -> Step:
+        return Step(what=needed, mqsc=mqsc or needed.definition(), state=state, found=found)
 
     if session is None:
-        return step(Standing.UNKNOWN)
+        return step(StepState.UNKNOWN)
     try:
         kind, found = _found(session, needed)
     except MQError as error:
         if error.reason == c.MQRC_UNKNOWN_OBJECT_NAME:
-            return step(Standing.MISSING)
+            return step(StepState.MISSING)
         if error.reason in LOST_CONNECTION:
             raise
-        return step(Standing.UNKNOWN, f"{needed.name} cannot be inquired: {error.symbol} ({error.reason})")
+        return step(StepState.UNKNOWN, f"{needed.name} cannot be inquired: {error.symbol} ({error.reason})")
     if kind != c.MQQT_LOCAL:
-        return step(Standing.DIFFERS, f"{needed.name} is there, and it is no local queue: delete it, or rename it")
+        return step(StepState.DIFFERS, f"{needed.name} is there, and it is not a local queue: delete it, or rename it")
     wrong = needed.differences(found)
     if not wrong:
-        return step(Standing.STANDS, f"{needed.name} is there as it should be")
+        return step(StepState.STANDS, f"{needed.name} is there as it should be")
     has = " ".join(one.mqsc(found[one.selector]) for one in wrong)
     needs = " ".join(one.mqsc(one.value) for one in wrong)
     said = f"{needed.name} has {has}, and mqops needs {needs}. It is left as it is; this command changes it"
-    return step(Standing.DIFFERS, said, needed.change(wrong))
+    return step(StepState.DIFFERS, said, needed.change(wrong))
 
 
 def _found(session: Session, needed: NeededQueue) -> tuple[int, dict[int, int]]:
@@ -87,19 +87,19 @@ def _found(session: Session, needed: NeededQueue) -> tuple[int, dict[int, int]]:
 def authority_steps(
     session: Session | None, needed: Iterable[Authority], to: Grantee, *, queue_manager: str
 ) -> Iterator[Step]:
-    """How the authority records of a user or group stand. Parameters: as of `queue_step`. Raises `MQError`."""
+    """The state of the authority records of a user or group. Parameters: as of `queue_step`. Raises `MQError`."""
     for one in needed:
-        standing, found = Standing.UNKNOWN, ""
+        state, found = StepState.UNKNOWN, ""
         if session is not None:
             try:
                 has = granted(session, one.profile or queue_manager, OBJECT_TYPES[one.kind], to)
                 lacking = [word for word in one.words if AUTHORITIES[word] not in has]
-                standing = Standing.MISSING if lacking else Standing.STANDS
+                state = StepState.MISSING if lacking else StepState.STANDS
             except MQError as error:
                 if error.reason in LOST_CONNECTION:
                     raise
                 found = f"the record cannot be asked for: {error.symbol} ({error.reason})"
-        yield Step(what=one, mqsc=one.mqsc(to), standing=standing, found=found, to=to)
+        yield Step(what=one, mqsc=one.mqsc(to), state=state, found=found, to=to)
 
 
 def define(session: Session, step: Step, *, queue_manager: str) -> None:
@@ -124,6 +124,6 @@ def define(session: Session, step: Step, *, queue_manager: str) -> None:
 
 
 def is_open(step: Step) -> bool:
-    """Whether there is something to define: it is missing, or nobody knows."""
-    known = {Standing.MISSING, Standing.UNKNOWN} if isinstance(step.what, Authority) else {Standing.MISSING}
-    return step.standing in known
+    """Whether there is something to define: it is missing, or its state is unknown."""
+    known = {StepState.MISSING, StepState.UNKNOWN} if isinstance(step.what, Authority) else {StepState.MISSING}
+    return step.state in known

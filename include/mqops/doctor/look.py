@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 from mqops.clock import utc
-from mqops.doctor import here
 from mqops.doctor import queue_manager as live
+from mqops.doctor import this_machine
 from mqops.doctor.check import Check, fails, holds, unknown
 from mqops.errors import LOST_CONNECTION, MQError, MqopsError
 from mqops.estate import EstateFile
@@ -105,17 +105,17 @@ def _ledger(session: Session, lake: Path, name: str) -> tuple[Check, ...]:
 
 
 def _here(lake: Path, file: EstateFile | None, name: str) -> Iterator[Check]:
-    yield here.lake(lake)
+    yield this_machine.lake(lake)
     try:
         folder = folder_of(lake, name)
     except MqopsError as error:
         yield unknown("runs", str(error))
     else:
-        yield here.key(folder)
-        yield here.unfinished(folder, name)
-        yield here.stops(folder, name)
-    yield here.spark(file, name, os.environ)
-    yield here.versions()
+        yield this_machine.key(folder)
+        yield this_machine.unfinished(folder, name)
+        yield this_machine.stops(folder, name)
+    yield this_machine.spark(file, name, os.environ)
+    yield this_machine.versions()
 
 
 def _user(connection: MqConnection) -> str:

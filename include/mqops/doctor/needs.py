@@ -65,7 +65,7 @@ class NeededQueue:
         return f"DEFINE QLOCAL({mqsc_name(self.name)}) {words} DESCR('{self.description}')"
 
     def differences(self, found: Mapping[int, int]) -> list[Attribute]:
-        """The attributes that do not fit. Parameters: `found` selector → value; what is not told is passed over."""
+        """The attributes that do not fit. Parameters: `found` selector → value; others are passed over."""
         return [one for one in self.attributes if one.selector in found and not one.fits(found[one.selector])]
 
     def change(self, differences: Iterable[Attribute]) -> str:

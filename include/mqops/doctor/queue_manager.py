@@ -7,11 +7,12 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from mqops.counted import counted
 from mqops.decide.ledger_queue import ledger_findings
 from mqops.doctor.check import Check, State, fails, holds, summed_up, unknown
-from mqops.doctor.named import missing_objects, worked_queues, wrong_targets
+from mqops.doctor.estate_objects import missing_objects, worked_queues, wrong_targets
 from mqops.doctor.needs import (
     ALTERNATE_USER,
     COMMAND_QUEUE,
@@ -27,7 +28,15 @@ from mqops.ledger.access import AccessWarning, ledger_access
 from mqops.mq.authority import Grantee
 from mqops.mq.clock import clock_ahead
 from mqops.mq.connection import MqConnection
-from mqops.mq.inquire import command, dead_letter_queue, inquire_queues, opened, queue_manager_attribute, queue_state
+from mqops.mq.inquire import (
+    command,
+    dead_letter_queue,
+    inquire_queues,
+    is_zos,
+    opened,
+    queue_manager_attribute,
+    queue_state,
+)
 from mqops.mq.session import Session
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
@@ -62,11 +71,6 @@ def platform(session: Session) -> Check:
     return holds("platform", found)
 
 
-def is_zos(session: Session) -> bool:
-    """Whether the queue manager is on z/OS. Raises `MQError`."""
-    return int(queue_manager_attribute(session, c.MQIA_PLATFORM)) == c.MQPL_ZOS
-
-
 def channel(session: Session, connection: MqConnection) -> Check:
     """The channel that the connection uses. Raises `MQError`."""
     if not connection.channel:
@@ -87,7 +91,7 @@ def channel(session: Session, connection: MqConnection) -> Check:
         return unknown("channel", f"{name}: its MAXMSGL is not known: {_reason(error)}", "Give the user DSP on it")
     lengths = [int(row[c.MQIACH_MAX_MSG_LENGTH]) for row in rows if c.MQIACH_MAX_MSG_LENGTH in row]
     most = int(queue_manager_attribute(session, c.MQIA_MAX_MSG_LENGTH))
-    needed = min(most, longest[1]) if (longest := _longest(session)) else most
+    needed = min(most, longest.length) if (longest := _longest(session)) else most
     if lengths and lengths[0] < needed:
         return fails(
             "channel",
@@ -129,11 +133,11 @@ def others_may_put(session: Session, lake_folder: Path, own: Collection[str]) ->
     """Who else may put on the ledger queue, and what was set aside. Raises `MQError`."""
     if is_zos(session):
         return unknown("ledger access", "z/OS has no authority records to ask for", "See the profiles of the ESM")
-    checks = [_told(one) for one in ledger_access(session, lake_folder, own)]
+    checks = [_check_of(one) for one in ledger_access(session, lake_folder, own)]
     return summed_up("ledger access", checks, "only the user of mqops, and administrators, may put on MQOPS.LEDGER")
 
 
-def _told(warning: AccessWarning) -> Check:
+def _check_of(warning: AccessWarning) -> Check:
     if not warning.known:
         return unknown("ledger access", warning.text, "Let an administrator look")
     do = "Take PUT from them, and look at what was set aside (docs/ledger_trust.md)"
@@ -164,9 +168,11 @@ def dead_letters(session: Session) -> Check:
         full = f"{queue} is full (CURDEPTH {found.depth}, MAXDEPTH {found.max_depth})"
         ones.append(fails(name, full, "Deal with its messages (`mqops dlq run`), or raise MAXDEPTH"))
     longest = _longest(session)
-    if longest and longest[1] > found.max_msg_length:
-        short = f"{queue} has MAXMSGL {found.max_msg_length}, and {longest[0]} takes {counted(longest[1], 'byte')}"
-        ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest[1]})"))
+    if longest and longest.length > found.max_msg_length:
+        short = (
+            f"{queue} has MAXMSGL {found.max_msg_length}, and {longest.queue} takes {counted(longest.length, 'byte')}"
+        )
+        ones.append(fails(name, short, f"ALTER QLOCAL({mqsc_name(queue)}) MAXMSGL({longest.length})"))
     return summed_up(name, ones, f"{queue}: CURDEPTH {found.depth} of {found.max_depth}")
 
 
@@ -195,15 +201,22 @@ def _lengths(session: Session) -> dict[str, int]:
     return {str(row[c.MQCA_Q_NAME]): int(row.get(c.MQIA_MAX_MSG_LENGTH, 0)) for row in rows}
 
 
-def _longest(session: Session) -> tuple[str, int] | None:
-    """The queue with the largest MAXMSGL, but for the queue manager's own; None where that is not told."""
+class LongestMessages(NamedTuple):
+    """The queue that takes the longest messages, and their length in bytes."""
+
+    queue: str
+    length: int
+
+
+def _longest(session: Session) -> LongestMessages | None:
+    """The queue with the largest MAXMSGL, SYSTEM.* apart; None if the queue manager does not say."""
     try:
         lengths = {name: size for name, size in _lengths(session).items() if not name.startswith("SYSTEM.")}
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
         return None
-    return max(lengths.items(), key=lambda one: one[1]) if lengths else None
+    return max((LongestMessages(*one) for one in lengths.items()), key=lambda one: one.length, default=None)
 
 
 def needed_authorities(session: Session, file: EstateFile | None, name: str) -> list[Authority]:

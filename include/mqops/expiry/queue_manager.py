@@ -13,7 +13,7 @@ from mqops.errors import MQError, mq_error
 from mqops.expiry.core.candidates import QueueNow, selected
 from mqops.expiry.core.outcome import QueueScan, Remaining
 from mqops.mq.browse import OPEN_OPTIONS, SLACK
-from mqops.mq.inquire import command, inquire_queues, last_puts, queue_manager_attribute
+from mqops.mq.inquire import command, inquire_queues, is_zos, last_puts, queue_manager_attribute
 from mqops.mq.session import Session
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
@@ -32,14 +32,16 @@ def queues_now(session: Session, patterns: Iterable[str]) -> list[QueueNow]:
     """
     wanted = tuple(patterns)
     puts = last_puts(session)
+    attributes = (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET, *((c.MQIA_QSG_DISP,) if is_zos(session) else ()))
     found = [
         QueueNow(
             name=row[c.MQCA_Q_NAME],
             depth=row[c.MQIA_CURRENT_Q_DEPTH],
             get_allowed=row[c.MQIA_INHIBIT_GET] == c.MQQA_GET_ALLOWED,
             last_put=puts.get(row[c.MQCA_Q_NAME], ""),
+            shared=row.get(c.MQIA_QSG_DISP) == c.MQQSGD_SHARED,
         )
-        for row in inquire_queues(session, "*", (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_INHIBIT_GET))
+        for row in inquire_queues(session, "*", attributes)
         if selected(row[c.MQCA_Q_NAME], wanted)
     ]
     there = {queue.name for queue in found}
@@ -93,9 +95,14 @@ def _depth_and_users(session: Session, handle: int) -> tuple[int, bool]:
     return depth, any(users)
 
 
+def group_of(session: Session) -> str:
+    """The queue-sharing group of the queue manager, blank for none. Raises `MQError`."""
+    return str(queue_manager_attribute(session, c.MQCA_QSG_NAME)) if is_zos(session) else ""
+
+
 def has_refresh(session: Session) -> bool:
     """Whether the platform has REFRESH QMGR TYPE(EXPIRY): z/OS has. Raises `MQError`."""
-    return queue_manager_attribute(session, c.MQIA_PLATFORM) == c.MQPL_ZOS
+    return is_zos(session)
 
 
 def refresh_expiry(session: Session, generic_name: str) -> bool:

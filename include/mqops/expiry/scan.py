@@ -9,7 +9,8 @@ from pathlib import Path
 
 from mqops.expiry.core.candidates import worth_scanning
 from mqops.expiry.core.outcome import ExpirySummary, QueueScan, summarise
-from mqops.expiry.queue_manager import has_refresh, queues_now, refresh_expiry, scan_queue
+from mqops.expiry.group import known_by_all, members, note_group
+from mqops.expiry.queue_manager import group_of, has_refresh, queues_now, refresh_expiry, scan_queue
 from mqops.expiry.record import known, learn
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
@@ -22,13 +23,16 @@ DEFAULT_RECHECK = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Which queues to scan: `why` queue → reason; `last_puts` queue → its last put; `inhibited` have GET(DISABLED)."""
+    """Which queues to scan: `why` queue → reason; `last_puts` queue → its last put; `inhibited` have GET(DISABLED);
+    `group` the queue-sharing group, blank for none, and its `members` that were scanned."""
 
     queue_manager: str
     looked_at: int
     why: Mapping[str, str] = field(default_factory=dict)
     last_puts: Mapping[str, str] = field(default_factory=dict)
     inhibited: tuple[str, ...] = ()
+    group: str = ""
+    members: tuple[str, ...] = ()
 
 
 def candidates(
@@ -47,15 +51,21 @@ def candidates(
         MQError: the queue manager cannot be inquired, or a queue is not there.
         LakeError: what earlier scans taught cannot be read.
     """
-    name = queue_manager_name(session)
+    name, group = queue_manager_name(session), group_of(session)
     queues = queues_now(session, patterns)
-    taught = {} if all_filled else known(lake_folder(lake, name))
+    own, of_group = lake_folder(lake, name), dict[str, Path]()
+    if group:
+        note_group(own, name, group)
+        of_group = dict(members(lake, group))
+    taught = {} if all_filled else known_by_all(known(own), of_group.values(), queues)
     return Candidates(
         queue_manager=name,
         looked_at=len(queues),
         why=worth_scanning(queues, taught, now=datetime.now(UTC), recheck=recheck),
         last_puts={queue.name: queue.last_put for queue in queues},
         inhibited=tuple(queue.name for queue in queues if queue.depth and not queue.get_allowed),
+        group=group,
+        members=tuple(of_group),
     )
 
 

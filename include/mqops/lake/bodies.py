@@ -29,7 +29,8 @@ def bodies_of(snapshot: Path, wanted: Collection[tuple[str, str]]) -> dict[tuple
     found = {(row["queue"], row["msg_key"]): (row["md"], row["body"]) for row in rows}
     missing = set(wanted) - found.keys()
     if missing:
-        raise LakeError(f"{snapshot} lacks {counted(len(missing), 'message')} of its plan")
+        lacks = f"{snapshot} lacks {counted(len(missing), 'message')} of its plan"
+        raise LakeError(f"{lacks}. Restore the folder from a backup, or make a new run")
     return found
 
 

@@ -207,4 +207,7 @@ def _statistics(footers: Iterable[pq.FileMetaData], column: str) -> Iterator[pq.
 def _check_columns(part: Path, wanted: Sequence[str], there: Sequence[str]) -> None:
     missing = sorted(set(wanted) - set(there))
     if missing:
-        raise LakeError(f"{part} was written by an earlier version, without the columns {', '.join(missing)}")
+        raise LakeError(
+            f"{part} was written by another version of mqops, without the columns {', '.join(missing)}. "
+            "Use that version, or make a new run"
+        )

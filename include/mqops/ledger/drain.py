@@ -127,7 +127,7 @@ def sorted_out(batch: Iterable[RawMessage], seal: Seal) -> tuple[list[Marker], l
         try:
             found = receive(got.md, got.body, seal)
             if not isinstance(found, Marker):
-                raise Stranger(StrangerKind.COPIED, "a ticket with the CorrelId of markers", plan_of(found))
+                raise Stranger(StrangerKind.COPIED, "a lane token with the CorrelId of markers", plan_of(found))
             markers.append(replace(found, put=put_by(got.md)))
         except Stranger as stranger:
             strangers.append(SetAside(md=got.md, body=got.body, stranger=stranger))

@@ -167,12 +167,12 @@ class LedgerFile:
         return 0 if last.endswith(b"\n") else len(last)
 
     def about(self, text: str) -> Iterator[dict[str, Any]]:
-        """The lines that hold this text, and all that say a plan's lane tokens were issued, checked against the chain.
+        """The lines that contain this text, and all lines of kind `issued` or `resumed`.
 
-        All lines are checked, to the last one, which takes a second where a million messages were moved (220 MB).
+        The hash chain of every line is checked: about a second for a million moved messages (220 MB).
 
         Raises:
-            LedgerBroken: naming the first line that was changed, whether it is one of these or not.
+            LedgerBroken: a line was changed. The error names the first one.
         """
         wanted = text.encode()
         for number, line in enumerate(linked(self.lines(), self.keys), start=1):

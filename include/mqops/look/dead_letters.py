@@ -19,12 +19,12 @@ from mqops.look.runs import list_runs
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
 from mqops.rules import Table
-from mqops.together import together
+from mqops.single_flight import single_flight
 
 MOST_JUDGED = 50_000
 """Messages that are read one by one where a table asks for what is in them (AGE, PROP, BODY ...)."""
 TREND = 30
-"""Runs that the growth is told of."""
+"""Runs that the trend has."""
 
 
 class Decided(NamedTuple):
@@ -87,7 +87,7 @@ class DeadLetters:
         return {
             **{"queue_manager": queue.queue_manager, "queue": queue.queue, "run": queue.run},
             **{"observed_at": queue.observed_at, "messages": queue.messages, "oldest": queue.oldest},
-            "since": {"run": queue.since[0], "observed_at": queue.since[1]},
+            "since": queue.since._asdict(),
             "growth": sum(queue.growth.values()),
             "groups": [one.to_json() for one in self.groups],
             "trend": [one._asdict() for one in self.trend],
@@ -185,7 +185,7 @@ class _Keyed:
         object.__setattr__(self, "digest", self.table.digest)
 
 
-@together
+@single_flight
 @lru_cache(maxsize=32)
 def _judged(run: Path, queue: str, table: _Keyed) -> dict[Group, tuple[Decided, ...]]:
     """Group → what the table decides. A snapshot never changes, so the answer holds. Raises `LakeError`."""

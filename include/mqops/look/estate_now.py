@@ -28,7 +28,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.runs import list_runs
-from mqops.together import together
+from mqops.single_flight import single_flight
 
 SHOWN_RUNS = 5
 DAY = timedelta(days=1)
@@ -86,13 +86,17 @@ def manager_now(
     problems: list[str] = []
     if figures.unreachable:
         problems.append(f"The queue manager does not answer: {figures.unreachable}")
-    folder = _told(problems, "The lake cannot be read", lambda: folder_of(lake, name), None)
+    folder = _or_problem(problems, "The lake cannot be read", lambda: folder_of(lake, name), None)
     if folder is None:
         queues = tuple(QueueNow(now=one) for one in figures.queues)
         return ManagerNow(name=name, figures=figures, queues=queues, problems=tuple(problems))
-    runs: list[RunLine] = _told(problems, "The runs cannot be read", lambda: list_runs(lake, queue_manager=name), [])
-    scans: Mapping[str, Any] = _told(problems, "What expiry scans found cannot be read", lambda: known(folder), {})
-    today: dict[str, list[int]] = _told(
+    runs: list[RunLine] = _or_problem(
+        problems, "The runs cannot be read", lambda: list_runs(lake, queue_manager=name), []
+    )
+    scans: Mapping[str, Any] = _or_problem(
+        problems, "What expiry scans found cannot be read", lambda: known(folder), {}
+    )
+    today: dict[str, list[int]] = _or_problem(
         problems, "The runs of the last day cannot be read", lambda: _today(folder, runs), {}
     )
     queues = tuple(_queue(one, scans, today) for one in figures.queues)
@@ -101,10 +105,10 @@ def manager_now(
     ]
     problems += _waiting_for_a_person(figures)
     problems += [f"{queue} cannot trigger: {verdict}" for queue, verdict in broken_triggers.items()]
-    problems += _told(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
-    problems += _told(problems, "The ledger cannot be read", lambda: tuple(_damaged(folder)), ())
+    problems += _or_problem(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
+    problems += _or_problem(problems, "The ledger cannot be read", lambda: tuple(_damaged(folder)), ())
     problems += [f"Run {run.run} does not balance: find the cause first" for run in runs if _is_wrong(run)]
-    stop = _told(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
+    stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
         figures=figures,
@@ -116,8 +120,8 @@ def manager_now(
     )
 
 
-def _told(problems: list[str], what: str, read: Callable[[], T], otherwise: T) -> T:
-    """What `read` gives. What it raises is told as a problem."""
+def _or_problem(problems: list[str], what: str, read: Callable[[], T], otherwise: T) -> T:
+    """What `read` gives, or `otherwise`: an error becomes a problem."""
     try:
         return read()
     except (MqopsError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
@@ -193,7 +197,7 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
                 )
 
 
-@together
+@single_flight
 @lru_cache(maxsize=256)
 def _backed_out(run: Path) -> Mapping[str, Sequence[int]]:
     """Queue → the backout counts above 0 of a snapshot. A snapshot never changes."""
@@ -216,7 +220,7 @@ def _damaged(folder: Path) -> Iterator[str]:
         yield f"The ledger is damaged, so nothing may act: {found}"
 
 
-@together
+@single_flight
 @lru_cache(maxsize=256)
 def _broken(folder: Path, _changed: int, _bytes: int) -> str:
     """The whole ledger is read again only where its file is another one."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.runs import list_runs
-from mqops.together import together
+from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 
 SLOT = 900
@@ -63,7 +63,7 @@ def next_time(now: datetime, at: time) -> datetime:
 def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, hours: int = 24) -> Forecast:
     """What expires, by what the lake has. Nothing is browsed; messages that left their queue since are still counted.
 
-    Parameters: `limit` to the quarter of an hour; `hours` that are told one by one.
+    Parameters: `limit` to the quarter of an hour; `hours` that are listed one by one.
 
     Raises:
         LakeError: a snapshot cannot be read.
@@ -98,7 +98,7 @@ def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int)
     return QueueForecast(queue=queue, run=run, at=at, past=past, before=before, later=later, never=slots.never)
 
 
-@together
+@single_flight
 @lru_cache(maxsize=256)
 def _slots(snapshot: Path) -> dict[str, Slots]:
     """Queue → when its messages expire. A snapshot never changes. Raises `LakeError`."""

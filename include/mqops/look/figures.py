@@ -3,7 +3,7 @@
 1. The queue manager is asked by PCF (its queues, their status, their handles). Nothing is put, got or browsed.
 2. Where it does not answer, the figures of the last time stand in their place, with their time: LAKE/<queue manager>/
    last_seen.json, written at most once a minute. The file may be deleted.
-3. A queue is told of if it has messages or something is wrong with it; the others are counted.
+3. A queue is listed if it has messages or something is wrong with it; the others are counted.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Figures:
     """A queue manager's queues.
 
     Parameters: `seen_at` when the queue manager gave the figures, ISO 8601 UTC, blank where it never did; `unreachable`
-    why it does not answer now, blank where it does; `dead_letter_queue` blank where it has none; `queues` that are told
+    why it does not answer now, blank where it does; `dead_letter_queue` blank for none; `queues` that are listed
     of, `others` how many there are besides.
     """
 

@@ -160,7 +160,7 @@ def find_live(
 
     Raises:
         MQError: the queue manager or a queue cannot be read.
-        SettingsError: the cursor is none, or its message is on none of the queues any more.
+        SettingsError: the cursor is not valid, or its message is on none of the queues any more.
     """
     cursor = Cursor.of(after)
     return _page(hits(all_of(live_batches(session, queues)), Search(wanted), cursor, live=True), limit)
@@ -182,7 +182,7 @@ def find_recorded(
 
     Raises:
         LakeError: the snapshot cannot be read, or an earlier version wrote it.
-        SettingsError: the cursor is none, or one of another snapshot.
+        SettingsError: the cursor is not valid, or is one of another snapshot.
     """
     search = Search(wanted)
     cursor = Cursor.of(after)

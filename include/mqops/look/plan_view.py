@@ -8,7 +8,7 @@ from typing import TypeAlias
 from mqops.clock import utc_now
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import Looked, Preflight
-from mqops.decide.destination import Lookout
+from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight_record import read_preflight
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import read_json
@@ -128,7 +128,7 @@ def look_now(connection: MqConnection, found: Preflight) -> tuple[str, tuple[Loo
         MQError: the queue manager cannot be asked.
     """
     with connect(connection) as session:
-        lookout = Lookout(session)
+        lookout = DestinationInquiry(session)
         return utc_now(), tuple(Looked(demand=one.demand, there=lookout.inquired(one.demand)) for one in found.looked)
 
 

@@ -58,7 +58,7 @@ WHY_LEFT: Mapping[Action, str] = {
 
 
 class _Planned(NamedTuple):
-    """The columns of `mqops.plan_row.PlanRow` that a fate tells."""
+    """The columns of `mqops.plan_row.PlanRow` that are shown of a message."""
 
     row: int
     queue: str
@@ -71,7 +71,7 @@ class _Planned(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageFate:
+class UnmovedMessage:
     """A message of the plan that was not moved or discarded.
 
     Parameters: `msg_id` hex; `action` that was planned; `became` LEFT, GONE, FAILED or UNKNOWN; `why` in words, for
@@ -128,7 +128,7 @@ class RunStory:
     acted_at: str = ""
     failures: tuple[Failure, ...] = ()
     progress: LiveProgress | None = None
-    messages: tuple[MessageFate, ...] = ()
+    messages: tuple[UnmovedMessage, ...] = ()
     more: int = 0
     next: int | None = None
 
@@ -178,7 +178,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     stops = {"this run": stop_in(run.path), f"all runs of {run.queue_manager}": stop_in(run.lake_folder)}
     markers = _markers(run, plan) if plan else ()
     sums = account(markers)
-    shown, more = _page(_fates(run, line, sums), limit, after) if plan else ((), 0)
+    shown, more = _page(_unmoved(run, line, sums), limit, after) if plan else ((), 0)
     return RunStory(
         line=line,
         folder=str(run.path),
@@ -229,23 +229,23 @@ def _recorded(sums: Account) -> dict[str, int]:
     return {"moved": len(sums.acted) - discarded, "discarded": discarded, "failed": len(sums.failed)}
 
 
-def _page(fates: Iterator[MessageFate], limit: int, after: int) -> tuple[tuple[MessageFate, ...], int]:
+def _page(messages: Iterator[UnmovedMessage], limit: int, after: int) -> tuple[tuple[UnmovedMessage, ...], int]:
     """The messages behind row `after`, by row, and how many more there are. Spark writes plans in another order."""
     behind = 0
 
-    def counting() -> Iterator[MessageFate]:
+    def counting() -> Iterator[UnmovedMessage]:
         nonlocal behind
-        for fate in fates:
-            if fate.row > after:
+        for message in messages:
+            if message.row > after:
                 behind += 1
-                yield fate
+                yield message
 
     by_row = attrgetter("row")
     shown = nsmallest(limit, counting(), key=by_row) if limit else sorted(counting(), key=by_row)
     return tuple(shown), behind - len(shown)
 
 
-def _fates(run: RunFolder, line: RunLine, sums: Account) -> Iterator[MessageFate]:
+def _unmoved(run: RunFolder, line: RunLine, sums: Account) -> Iterator[UnmovedMessage]:
     """The messages of the plan that were not moved or discarded. Raises `LakeError`, `PlanChanged`."""
     gone, absent_at = read_gone(run), line.proved_at
     if not run.plan.is_dir():
@@ -253,8 +253,8 @@ def _fates(run: RunFolder, line: RunLine, sums: Account) -> Iterator[MessageFate
     for row in read_plan(run.plan, _Planned):
         if row.row in sums.acted:
             continue
-        became, why = _fate(row, line, sums, gone)
-        yield MessageFate(
+        became, why = _became(row, line, sums, gone)
+        yield UnmovedMessage(
             **{**row._asdict(), "msg_id": row.msg_id.hex(), "action": row.action.value},
             became=became,
             why=why,
@@ -262,7 +262,7 @@ def _fates(run: RunFolder, line: RunLine, sums: Account) -> Iterator[MessageFate
         )
 
 
-def _fate(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[str, str]:
+def _became(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[str, str]:
     """What became of a message that was not acted on, and why: by the proof, the markers, the plan, the run's state."""
     number = row.row
     if number in gone.because:

@@ -20,7 +20,7 @@ from mqops.look.runs import list_runs
 from mqops.model import RuleBalance, RunSummary
 from mqops.prove.core.outcome import MEANING
 from mqops.prove.undo_record import read_undo_record
-from mqops.together import together
+from mqops.single_flight import single_flight
 
 UNDO = "undo"
 OVER = frozenset({RunState.DONE, RunState.UNBALANCED, RunState.REJECTED, RunState.OBSERVED, RunState.SCANNED})
@@ -49,7 +49,7 @@ class RunView:
         return self.story.line.state in OVER or bool(self.story.line.proved_at and not self.story.begun_at)
 
 
-@together
+@single_flight
 def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     """A run with what came after it. Parameters and errors: as `mqops.look.run_story.run_story`."""
     story = run_story(run, limit=limit, after=after)
@@ -117,7 +117,7 @@ _made: dict[tuple[RunFolder, int, int], _Made] = {}
 
 
 def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
-    """The files that a view tells of: name, when it was written, bytes. Progress and ledger are none of them."""
+    """The files that a view is made of: name, when it was written, bytes. Progress and ledger are not among them."""
     found = {(path.name, *state_of(path)) for path in (run.lake_folder / STOP, run.path.parent)}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:

@@ -24,7 +24,7 @@ from mqops.lake.run import RunFolder, folder_of, queue_manager_of, run_folders
 from mqops.lake.stop import NAME as STOP
 from mqops.lake.stop import stop_in
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunState, line_of
-from mqops.together import together
+from mqops.single_flight import single_flight
 
 INDEX = "runs_index.json"
 _VERSION = 1
@@ -76,7 +76,7 @@ class _Kept(NamedTuple):
     line: RunLine
 
 
-@together
+@single_flight
 def _of(folder: Path, queue_manager: str) -> tuple[RunLine, ...]:
     return tuple(_lines(folder, queue_manager))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mqops.act.approved_plan import read_approved_plan
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
-from mqops.act.destinations import Destinations, picture
+from mqops.act.destinations import Destinations, browse_all
 from mqops.act.in_process import act
 from mqops.act.mover_port import key_of
 from mqops.actions import Action
@@ -19,7 +19,7 @@ from mqops.counted import counted
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.decided import DecidedRow
 from mqops.decide.core.protected import is_protected
-from mqops.decide.in_process import COPIED, row_of, write_plan
+from mqops.decide.in_process import COPIED, DecidedBy, row_of, write_plan
 from mqops.decide.preflight import preflight
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
 from mqops.lake.files import make_folder
@@ -44,7 +44,7 @@ from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
 from mqops.observe.originals import Originals
 from mqops.plan_row import RuleDecision, without_rule
-from mqops.prove.begun import begun
+from mqops.prove.begun_plans import begun_plans
 from mqops.prove.load_record import Loads, read_load_record, write_load_record
 
 
@@ -126,7 +126,7 @@ def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: st
         folder,
         _rows(folder, queue, loaded, on_queue),
         workflow=WORKFLOW,
-        table=(f"load of {file}", found.hex(), ""),
+        by=DecidedBy(source=f"load of {file}", digest=found.hex()),
         remarks=remarks,
     )
     preflight(connection, folder, taken_from=(), target_options=SET_CONTEXT_OPTIONS)
@@ -150,7 +150,7 @@ def _on_queue(session: Session, queue: str) -> tuple[Counter[str], tuple[str, ..
     why = there.why
     if there.queue:
         try:
-            return Counter(picture(session, there.queue, lambda got: key_of(got.md, got.body), whole=False)), ()
+            return Counter(browse_all(session, there.queue, lambda got: key_of(got.md, got.body), whole=False)), ()
         except PermanentMQError as error:
             why = str(error)
     return Counter(), (f"whether messages of the file are on {queue} already is not known: {why}",)
@@ -211,7 +211,7 @@ def loads_of(session: Session, ledger: LedgerFile, messages: str, queue: str) ->
     def is_one(marker: Marker) -> bool:
         return (marker.about.get("loads"), marker.about.get("into")) == (messages, queue)
 
-    return begun(session, ledger, is_one)
+    return begun_plans(session, ledger, is_one)
 
 
 def begun_loads(

@@ -66,7 +66,7 @@ def _answered(pymqi: Any, session: Session, server: Any) -> tuple[bytes, bytes]:
 
 
 def _time(date: bytes, time: bytes) -> datetime:
-    """The time of YYYYMMDD and HHMMSSTH. Raises `MQError` where it is none."""
+    """The time of YYYYMMDD and HHMMSSTH. Raises `MQError` if that is not a valid time."""
     try:
         seconds = datetime.strptime((date + time[:6]).decode("ascii"), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
         return seconds + timedelta(milliseconds=10 * int(time[6:8]))

@@ -45,6 +45,11 @@ def queue_manager_attribute(session: Session, selector: int) -> int | str:
         return session.inquire(handle, selector)
 
 
+def is_zos(session: Session) -> bool:
+    """Whether the queue manager is on z/OS. Raises `MQError`."""
+    return int(queue_manager_attribute(session, c.MQIA_PLATFORM)) == c.MQPL_ZOS
+
+
 def queue_attribute(session: Session, queue: str, selector: int) -> int | str:
     """An attribute of a queue, MQIA_* or MQCA_*, by MQINQ. Raises `MQError`."""
     with opened(session, queue, c.MQOT_Q) as handle:
@@ -143,7 +148,7 @@ def base_queue_if_known(session: Session, queue: str) -> str:
 
 
 def _base_of(session: Session, handle: int) -> str:
-    """The queue that an alias stands for, blank for a queue that is none."""
+    """The queue that an alias stands for, blank for a queue that is not an alias."""
     if int(session.inquire(handle, c.MQIA_Q_TYPE)) != c.MQQT_ALIAS:
         return ""
     return str(session.inquire(handle, c.MQCA_BASE_Q_NAME))
@@ -221,7 +226,7 @@ def _is_transmission_queue(session: Session, queue: str) -> bool:
 
 
 def cannot_be_put_to(session: Session, queue: str, queue_manager: str = "") -> MQError | None:
-    """What opening a queue for a handler's puts fails with, None where it works. Nothing is put.
+    """The error of opening a queue for a handler's puts, None if there is none. Nothing is put.
 
     Parameters: `queue_manager` blank for the one that is connected.
     """

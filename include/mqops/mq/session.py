@@ -110,7 +110,7 @@ class Session:
         """The queue, and its queue manager, that the queue manager resolves a name to: what an MQXQH would name.
 
         A queue here has this queue manager's name. The instance of a cluster queue is chosen when it is opened;
-        without that no queue manager would be told (IBM MQ, "ResolvedQMgrName"). Raises `MQError` as `open` for puts
+        without that MQOPEN names no queue manager (IBM MQ, "ResolvedQMgrName"). Raises `MQError` as `open` for puts
         does.
         """
         return self._resolve(name, queue_manager, c.MQOO_BIND_ON_OPEN)
@@ -165,11 +165,11 @@ class Session:
         room: int | None = None,
         name: str = "",
     ) -> RawMessage | None:
-        """MQGET of a whole message of any length; None if there is no message.
+        """MQGET; None if there is no message. The message is whole, whatever its length, unless `room` cuts it.
 
         Parameters: `ids` MsgId and CorrelId, 48 bytes, if `match` (MQMO_*) asks for them; `wait_ms` milliseconds to
         wait (MQGMO_WAIT is set for it); `length` bytes the body is expected to have, 0 if not known; `room` bytes of
-        the buffer where MQGMO_ACCEPT_TRUNCATED_MSG cuts the body to it; `name` of the queue, for messages.
+        the buffer if MQGMO_ACCEPT_TRUNCATED_MSG shall cut the body to it; `name` of the queue, for error texts.
 
         Raises:
             MQError: any failure but MQRC_NO_MSG_AVAILABLE.
@@ -227,7 +227,7 @@ class Session:
         return value.rstrip(b" \0").decode("latin-1") if isinstance(value, bytes) else int(value)
 
     def set(self, handle: int, selector: int, value: int, *, name: str = "") -> None:
-        """MQSET of one attribute that is a number. Parameters: `name` of the queue, for messages. Raises `MQError`."""
+        """MQSET of a number. Parameters: `name` of the queue, for error texts. Raises `MQError`."""
         comp, reason = self._calls.MQSET(self._connection, handle, selector, value)
         if comp == c.MQCC_FAILED:
             raise mq_error(comp, reason, verb="MQSET", object_name=name)

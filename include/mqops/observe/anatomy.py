@@ -25,6 +25,7 @@ from mqops.observe.core.anatomy import (
     Cell,
     Group,
     QueueAnatomy,
+    Since,
     folded,
     grown,
     limits,
@@ -99,7 +100,7 @@ def _put(batch: pa.RecordBatch) -> pa.Array:
 
 
 def _instant(batch: pa.RecordBatch, date: str, time: str) -> pa.Array:
-    """16 digits, or null where they are not a time: there are days such as 00000000 and 20260231."""
+    """16 digits, or null if they are not a valid time: there are days such as 00000000 and 20260231."""
     text = pc.binary_join_element_wise(batch.column(date), batch.column(time), "")
     digits = pc.and_(pc.equal(pc.utf8_length(text), 16), pc.and_(pc.string_is_ascii(text), pc.utf8_is_digit(text)))
     second = pc.utf8_slice_codeunits(text, 0, 14)
@@ -118,8 +119,8 @@ def with_growth(lake_folder: Path, queue: QueueAnatomy) -> QueueAnatomy:
         return queue
     growth = grown(queue, before)
     if not before.run or before.run != queue.run:
-        return replace(queue, since=(before.run, before.observed_at), growth=growth)
-    if not before.since[1]:
+        return replace(queue, since=Since(before.run, before.observed_at), growth=growth)
+    if not before.since.observed_at:
         return queue
     total = {group: growth.get(group, 0) + before.growth.get(group, 0) for group in {**growth, **before.growth}}
     return replace(queue, since=before.since, growth={group: number for group, number in total.items() if number})

@@ -15,7 +15,7 @@ from mqops.observe.batches import record_batches
 from mqops.observe.core.anatomy import QueueAnatomy
 from mqops.observe.core.decode import Browsed
 from mqops.observe.core.expired import Expired
-from mqops.observe.expired import discarded, stands
+from mqops.observe.expired import discarded, states_of
 
 
 def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAnatomy, Expired]:
@@ -31,9 +31,9 @@ def look(connection: MqConnection, lake: Path, queue: str = "") -> tuple[QueueAn
         queue = queue or dead_letter_queue(session)
         counter = AnatomyCounter(name, [queue], observed_at)
         browsed = Browsed(queue_manager=name, queue=queue, observed_at=datetime.fromisoformat(observed_at))
-        before = stands(session, [queue])
+        before = states_of(session, [queue])
         for batch in record_batches(browsed, browse(session, queue)):
             counter.add(batch)
-        expired = discarded(before, stands(session, [queue])).get(queue, Expired())
+        expired = discarded(before, states_of(session, [queue])).get(queue, Expired())
     (anatomy,) = counter.queues()
     return with_growth(RunFolder.at(lake, name, "none").lake_folder, anatomy), expired

@@ -16,37 +16,37 @@ from mqops.observe.core.expired import Expired
 from mqwire import constants as c
 
 
-class Stand(NamedTuple):
-    """How deep a queue is, -1 where that cannot be told, and whether others have it open for input or output."""
+class QueueState(NamedTuple):
+    """The depth of a queue, -1 if it is not known, and whether others have it open for input or output."""
 
     depth: int
     busy: bool
 
 
-Stands: TypeAlias = Mapping[str, Stand]
+QueueStates: TypeAlias = Mapping[str, QueueState]
 
 
-def stands(session: Session, queues: Iterable[str]) -> Stands:
-    """How each queue stands now. Raises `MQError` for a lost connection; what cannot be told is not known."""
-    return {queue: _stand(session, queue) for queue in queues}
+def states_of(session: Session, queues: Iterable[str]) -> QueueStates:
+    """The state of each queue now. Raises `MQError` for a lost connection; any other error leaves it unknown."""
+    return {queue: _state_of(session, queue) for queue in queues}
 
 
-def discarded(before: Stands, after: Stands) -> dict[str, Expired]:
+def discarded(before: QueueStates, after: QueueStates) -> dict[str, Expired]:
     """Queue → what a browse between the two looks discarded; queues without such messages are left out."""
     found = {}
-    for queue, stand in before.items():
+    for queue, state in before.items():
         now = after[queue]
-        if min(stand.depth, now.depth) >= 0 and stand.depth > now.depth:
-            found[queue] = Expired(stand.depth - now.depth, exact=not (stand.busy or now.busy))
+        if min(state.depth, now.depth) >= 0 and state.depth > now.depth:
+            found[queue] = Expired(state.depth - now.depth, exact=not (state.busy or now.busy))
     return found
 
 
-def _stand(session: Session, queue: str) -> Stand:
+def _state_of(session: Session, queue: str) -> QueueState:
     try:
         base = base_queue(session, queue)
         users = (c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT)
-        return Stand(depth(session, queue), any(int(queue_attribute(session, base, one)) > 0 for one in users))
+        return QueueState(depth(session, queue), any(int(queue_attribute(session, base, one)) > 0 for one in users))
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
-        return Stand(-1, busy=True)
+        return QueueState(-1, busy=True)

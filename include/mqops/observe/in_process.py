@@ -18,7 +18,7 @@ from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
-from mqops.observe.expired import discarded, stands
+from mqops.observe.expired import discarded, states_of
 
 
 def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = (), *, limit: int = 0) -> ObserveSummary:
@@ -36,7 +36,7 @@ def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = ()
         name = queue_manager_name(session)
         names = tuple(queues) or (dead_letter_queue(session),)
         make_folder(run.snapshot)
-        before = stands(session, names)
+        before = states_of(session, names)
         at = datetime.fromisoformat(observed_at)
         batches = (
             record_batches(
@@ -45,5 +45,5 @@ def observe(connection: MqConnection, run: RunFolder, queues: Sequence[str] = ()
             for queue in names
         )
         write_parquet(run.snapshot, SNAPSHOT, chain.from_iterable(batches))
-        expired = discarded(before, stands(session, names))
+        expired = discarded(before, states_of(session, names))
     return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired)

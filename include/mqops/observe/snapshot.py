@@ -36,6 +36,11 @@ def find(path: Path) -> tuple[RunFolder | None, Path]:
     return (run if recorded else None), folder
 
 
+def has_queue(folder: Path, queue: str) -> bool:
+    """Whether the snapshot in this folder has a message of a queue. Raises `LakeError`."""
+    return any(pc.any(pc.equal(batch.column("queue"), queue)).as_py() for batch in read_parquet(folder, ["queue"]))
+
+
 def begin(run: RunFolder) -> None:
     """Make the run's folder for a new snapshot.
 

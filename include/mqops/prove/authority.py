@@ -41,10 +41,14 @@ def without_authority(run: RunFolder, sums: Account) -> tuple[str, ...]:
         for row in read_plan(run.plan, PutRow)
         if row.row in failed and row.alternate_user
     )
-    told = [
+    sentences = [
         f"user {user} needs PUT and PASSALL on {queue} for {counted(messages, 'message')} (PUTAUT(CTX)), and the user "
         "of the connection needs ALTUSR on the queue manager"
         for (user, queue), messages in lacking.most_common(MOST_NAMED)
     ]
     more = len(lacking) - MOST_NAMED
-    return (*told, f"and {counted(more, 'more user and queue', 'more users and queues')}") if more > 0 else tuple(told)
+    return (
+        (*sentences, f"and {counted(more, 'more user and queue', 'more users and queues')}")
+        if more > 0
+        else tuple(sentences)
+    )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows
 from mqops.act.core.port import Taken
-from mqops.act.destinations import Destinations, key_as_put, picture
+from mqops.act.destinations import Destinations, browse_all, key_as_put
 from mqops.act.mover_port import key_of, without_dlh
 from mqops.actions import Action
 from mqops.clock import utc, utc_text
@@ -256,7 +256,7 @@ class _Look:
                     self._hidden.add(queue)
                     self._messages.destinations.note(queue, f"it has {counted(found, 'message')}, which takes long")
                     break
-                return picture(self._session, queue, _identified, whole=whole)
+                return browse_all(self._session, queue, _identified, whole=whole)
             except InProgress:
                 self._hidden.add(queue)
             except TransientMQError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from mqops.act.approved_plan import ApprovedPlan, read_approved_plan, refuse_other_queue_manager
 from mqops.act.canary import CanaryRecord
 from mqops.act.core.scope import SOURCE
-from mqops.act.destinations import PICTURES
+from mqops.act.destinations import TRIES_TO_LOOK
 from mqops.act.lane_tokens import waiting_lanes
 from mqops.act.mover_port import key_of
 from mqops.act.progress import command_to_go_on
@@ -42,7 +42,7 @@ from mqops.prove.authority import without_authority
 from mqops.prove.core.balance import Balanced, PlannedRow, balance
 from mqops.prove.gone_record import write_gone
 from mqops.prove.load_record import read_load_record
-from mqops.prove.records_gone import records_gone
+from mqops.prove.missing_records import missing_records
 from mqwire.names import reason_name
 
 LOOKS, LOOK_AGAIN = 5, 0.2
@@ -82,7 +82,7 @@ def prove(connection: MqConnection, run: RunFolder, *, now: Callable[[], str] = 
         refuse_other_queue_manager(session, approved_plan)
 
         def balanced() -> Balanced:
-            sums, on_queue, unseen = _still_picture(session, ledger, run, approved_plan)
+            sums, on_queue, unseen = _at_rest(session, ledger, run, approved_plan)
             empty = _empty(approved_plan, ledger.head(), now())
             lacking = without_authority(run, sums)
             with_remarks = replace(empty, remarks=(*empty.remarks, *filter(None, unseen.values()), *lacking))
@@ -129,12 +129,12 @@ def _unbalanced(approved_plan: ApprovedPlan, problems: Sequence[str]) -> Unbalan
     return Unbalanced(f"Run {approved_plan.identity.run} does not balance: {'; '.join(problems[:MOST_SHOWN])}{more}")
 
 
-def _still_picture(
+def _at_rest(
     session: Session, ledger: LedgerFile, run: RunFolder, approved_plan: ApprovedPlan
 ) -> tuple[Account, Counter[MessageOnQueue], dict[str, str]]:
     """The sums of the ledger and what `_on_queues` sees, both of a time when no process acted on the plan."""
     drain(session, ledger, run, approved_plan.identity)
-    for _ in range(PICTURES):
+    for _ in range(TRIES_TO_LOOK):
         sums, gone = _accounted(session, ledger, run, approved_plan)
         if not gone:
             _refuse_if_at_work(session, approved_plan, sums)
@@ -171,20 +171,21 @@ def _accounted(
     Raises `InProgress` if a unit of work of another process may hide them, for example of a drain that was killed.
     """
     sums = account(ledger.markers(plan=approved_plan.identity))
-    if not records_gone(run, approved_plan.identity, sums):
+    if not missing_records(run, approved_plan.identity, sums):
         return sums, False
     if doubt := _doubt(session, NAME, LOOKS):
-        raise InProgress(f"Run {approved_plan.identity.run}: records of it are not on {NAME}, but {doubt}")
+        lacking = f"some of its markers are neither in the ledger nor seen on {NAME}"
+        raise InProgress(f"Run {approved_plan.identity.run}: {lacking}; {doubt}")
     drain(session, ledger, run, approved_plan.identity)
     sums = account(ledger.markers(plan=approved_plan.identity))
-    gone = records_gone(run, approved_plan.identity, sums)
+    gone = missing_records(run, approved_plan.identity, sums)
     sums.problems += gone
     return sums, bool(gone)
 
 
 @contextmanager
 def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
-    """Open a finished run again: connected to its queue manager, its lock held, its markers drained.
+    """Connect to the queue manager of a run, hold the run's lock, and record its markers in the ledger first.
 
     Raises:
         SettingsError: the connection leads to another queue manager.
@@ -274,7 +275,7 @@ def _doubt(session: Session, queue: str, looks: int) -> str:
     except MQError as error:
         if error.reason in LOST_CONNECTION:
             raise
-        return f"whether units of work of others hide some of them is not known: {error}"
+        return f"it is not known whether units of work of others hide some of them ({error}): prove again"
     return "some of them may be hidden by units of work of others: prove again when these have ended"
 
 

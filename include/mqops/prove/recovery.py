@@ -261,7 +261,7 @@ def _has_open_lanes(session: Session, file: LedgerFile, plan: PlanIdentity) -> b
 
 def strangers_of(copies: Iterable[RawMessage], plan: PlanIdentity) -> list[SetAside]:
     """Lane tokens that were used and put again, to be set aside."""
-    why = Stranger(StrangerKind.COPIED, "a ticket that was used before", plan)
+    why = Stranger(StrangerKind.COPIED, "a lane token that was used before", plan)
     return [SetAside(md=got.md, body=got.body, stranger=why) for got in copies]
 
 

@@ -22,7 +22,7 @@ from mqops.lake.parquet import bounds, chunks_with, read_chunks
 from mqops.lake.run import RunFolder, folder_of, run_folders
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.file import LedgerFile
-from mqops.prove.core.whereabouts import Sighting, Whereabouts, whereabouts
+from mqops.prove.core.whereabouts import Missed, Sighting, Whereabouts, whereabouts
 from mqops.prove.gone_record import read_gone
 from mqwire.constants import MQ_MSG_ID_LENGTH
 
@@ -80,14 +80,14 @@ def seen_in_snapshots(
         planned = _plan_rows(run, sighting)
         if planned:
             sighting = replace(sighting, action=planned[0]["action"], rule_line=planned[0]["rule_line"])
-        missed = [(later.ended, later.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
+        missed = [Missed(later.ended, later.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
         if found := _absent_at(run, [row["row"] for row in planned]):
-            missed.append((found, look.run))
+            missed.append(Missed(found, look.run))
         yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
 
 
 def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
-    """The snapshots of a queue manager's queues. The copies of an undo are none, nor is that of a file to be loaded."""
+    """The snapshots of a queue manager's queues. Those of undos and loads are left out: they are not of a queue."""
     low, high = _id_range(msg_id)
     before, place = time.time_ns() - SETTLED_NS, str(folder)
     for name, changed in sorted(run_folders(folder)):
@@ -108,7 +108,7 @@ def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
 
 @lru_cache(maxsize=8192)
 def _snapshot(folder: str, name: str, _changed: int) -> _Snapshot | None:
-    """A run's snapshot; None for one that is no look at queues, or without any. It is read again where the run's folder
+    """A run's snapshot; None for an undo or a load, or without one. It is read again where the run's folder
     changed. Raises `LakeError`."""
     run = RunFolder(Path(folder, "runs", name))
     if not run.observe_json.exists() or run.undo_json.exists() or run.load_json.exists():

@@ -33,7 +33,7 @@ class OfRule(NamedTuple):
 
 
 def undone_rules(run: RunFolder) -> list[OfRule]:
-    """For each rule of the run that an undo undoes, in the order of their lines; nothing for a run that is no undo.
+    """For each rule of the run that an undo undoes, in the order of their lines; nothing for a run that is not an undo.
 
     Raises:
         LakeError: a plan cannot be read.

@@ -23,7 +23,7 @@ from mqops.quality.vocabulary import SEVERITIES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mqops.quality.validation import Failing
+    from mqops.quality.validation import Failing, Validator
 
 _log = logging.getLogger(__name__)
 
@@ -97,20 +97,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         spark.conf.set("spark.sql.shuffle.partitions", str(2 + sum(found.values()) // ROWS_PER_PARTITION))
         queue_manager = _queue_manager(frame, files)
         validator = Validator(queue_manager, files.run)
-        results: list[CheckResult] = []
-        failing: list[Failing] = []
-        for number, suite in enumerate(suites, start=1):
-            _log.info(
-                "Suite %s (%d of %d): %s on %s",
-                printable(suite.name),
-                number,
-                len(suites),
-                counted(len(suite.checks), "expectation"),
-                counted(sum(found.values()), "message"),
-            )
-            suite_results, suite_failing = validator.validate(frame, suite)
-            results += suite_results
-            failing += suite_failing
+        results, failing = _validated(validator, frame, suites, sum(found.values()))
         _log.info("Writing which messages failed which expectation")
         write_failures(spark, failing, files.failures)
         docs = _docs(validator, files, queue_manager, results)
@@ -141,6 +128,27 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
     return summary
 
 
+def _validated(
+    validator: Validator, frame: DataFrame, suites: tuple[Suite, ...], messages: int
+) -> tuple[list[CheckResult], list[Failing]]:
+    """The results of all suites, and which messages fail what. Parameters: `messages` number of them, for the log."""
+    results: list[CheckResult] = []
+    failing: list[Failing] = []
+    for number, suite in enumerate(suites, start=1):
+        _log.info(
+            "Suite %s (%d of %d): %s on %s",
+            printable(suite.name),
+            number,
+            len(suites),
+            counted(len(suite.checks), "expectation"),
+            counted(messages, "message"),
+        )
+        suite_results, suite_failing = validator.validate(frame, suite)
+        results += suite_results
+        failing += suite_failing
+    return results, failing
+
+
 def read_snapshot(spark: SparkSession, folder: Path) -> DataFrame:
     """The snapshot in a folder.
 
@@ -155,7 +163,7 @@ def read_snapshot(spark: SparkSession, folder: Path) -> DataFrame:
     wrong = [field.name for field in SNAPSHOT if there.get(field.name) != field.dataType]
     if wrong:
         raise SettingsError(
-            f"{folder} is no snapshot of this version of mqops: missing or of another type: {', '.join(wrong)}"
+            f"{folder} is not a snapshot of this version of mqops: missing or of another type: {', '.join(wrong)}"
         )
     return spark.read.schema(SNAPSHOT).parquet(str(folder))
 

@@ -10,7 +10,7 @@ from mqops.quality.summary import QualitySummary
 
 
 class FailedMessage(NamedTuple):
-    """A message and a check that it failed. `why` has the value that was found, which is none of the payload."""
+    """A message and a check that it failed. `why` has the value that was found, and no payload."""
 
     queue: str
     msg_id: str

@@ -39,9 +39,9 @@ def load_suites(paths: Iterable[str | Path]) -> tuple[Suite, ...]:
         problems.extend(wrong)
         if suite is None:
             continue
-        twin = next((other for other in suites if other.name == suite.name), None)
-        if twin:
-            problems.append(f"{suite.source}:1: suite: {suite.name!r} is the suite of {twin.source} too")
+        same_name = next((other for other in suites if other.name == suite.name), None)
+        if same_name:
+            problems.append(f"{suite.source}:1: suite: {suite.name!r} is the suite of {same_name.source} too")
         suites.append(suite)
     if problems:
         raise SettingsError(*problems)
@@ -65,7 +65,7 @@ def parse(text: str, *, source: str) -> tuple[Suite | None, tuple[Problem, ...]]
 
     Args:
         text: YAML, or JSON where `source` ends in `.json`.
-        source: the file's name, for messages.
+        source: the file's name, for error texts.
     """
     document = _document(text, source)
     if document.problems:

@@ -12,10 +12,10 @@ from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder, folder_of
 from mqops.quality.summary import CheckResult, QualitySummary
-from mqops.together import together
+from mqops.single_flight import single_flight
 
 MOST_RUNS = 30
-"""Newest runs that a trend is told of."""
+"""Newest runs that a trend has."""
 
 
 class CheckTrend(NamedTuple):
@@ -52,7 +52,7 @@ def dag_run(lake: Path, summary: QualitySummary) -> tuple[str, str]:
     return str(known.get("dag_id", "")), str(known.get("run_id", ""))
 
 
-@together
+@single_flight
 def _files(runs: Path) -> tuple[tuple[Path, int], ...]:
     """The newest summaries, and when each was written: at its check, once."""
     found = [(when, path) for path in _names(runs) if (when := _written(path))]

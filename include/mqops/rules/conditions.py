@@ -24,7 +24,7 @@ from mqops.rules.syntax import Token
 from mqops.rules.values import BadValue, in_range, one_of, property_name
 
 Answer: TypeAlias = str | int | None
-"""What a message answers to a question; None where it has no such thing."""
+"""The value of a message that a condition is compared with; None if the message has none."""
 
 COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {
     ">": operator.gt,
@@ -112,7 +112,7 @@ def condition_of(keyword: Keyword, tokens: Sequence[Token]) -> Condition:
     """The condition that the tokens between a keyword's brackets say. Raises BadValue, whose place is a token's."""
     for token in tokens:
         if token.kind == "comparison" and token.text not in COMPARISONS:
-            raise BadValue(f"{token.text} is no comparison: use one of {' '.join(COMPARISONS)}", token.place)
+            raise BadValue(f"{token.text} is not a comparison: use one of {' '.join(COMPARISONS)}", token.place)
     if keyword.kind in COMPARED_NUMBERS:
         _check_shape(keyword, tokens, ["comparison", "word"])
         return Condition(question=Question(keyword.name), comparison=tokens[0].text, value=_scaled(keyword, tokens[1]))
@@ -166,9 +166,9 @@ def _check_shape(keyword: Keyword, tokens: Sequence[Token], wanted: Sequence[str
     """Raises BadValue at the first token that is not of the kind wanted in its place."""
     for number, token in enumerate(tokens):
         if number >= len(wanted) or token.kind != wanted[number]:
-            raise BadValue(f"this is no condition of {keyword.name}: write {_examples(keyword)}", token.place)
+            raise BadValue(f"this is not a condition of {keyword.name}: write {_examples(keyword)}", token.place)
     if len(tokens) < len(wanted):
-        raise BadValue(f"this is no condition of {keyword.name}: write {_examples(keyword)}")
+        raise BadValue(f"this is not a condition of {keyword.name}: write {_examples(keyword)}")
 
 
 def _examples(keyword: Keyword) -> str:

@@ -67,11 +67,11 @@ class Keyword:
         least: The smallest number that may be written.
         most: The largest number that may be written.
         prefixes: Of the symbolic names that a NUMBER may be written as.
-        also: Prefixes of symbolic names whose numbers a message may have as well.
+        also: Prefixes of symbolic names that may not be written, but whose numbers a message may have.
         unnamed: Ranges of numbers that a message may have and that have no symbolic name.
         never: Numbers that have a symbolic name and that no message on a queue has.
         every: The smallest and the largest number that a message may have; None if a message may have none.
-        changes: Whether the answer of a message may change while it stays on its queue.
+        changes: Whether the value of a message may change while it stays on its queue.
         noun: What a number of a condition is called in error messages.
         only_with: The actions that an action keyword may stand with; empty for all.
         forms: How it is written, for the documentation.

@@ -74,7 +74,8 @@ def _number(keyword: Keyword, text: str) -> str | int:
     symbols = values(*keyword.prefixes)
     if text in symbols:
         return symbols[text]
-    raise BadValue(f"{text!r} is no number and no symbolic name {_names(keyword)}: {_meant(text, symbols, keyword)}")
+    what = f"neither a number nor a symbolic name {_names(keyword)}"
+    raise BadValue(f"{text!r} is {what}: {_meant(text, symbols, keyword)}")
 
 
 def number_of(keyword: Keyword, text: str) -> int:
@@ -102,7 +103,7 @@ def _choice(keyword: Keyword, text: str) -> str | int:
     if text in keyword.choices:
         return text
     if keyword.kind is ValueKind.CHOICE:
-        raise BadValue(f"{text!r} is no value of {keyword.name}: write {one_of(keyword.choices)}")
+        raise BadValue(f"{text!r} is not a value of {keyword.name}: write {one_of(keyword.choices)}")
     return _count(keyword, text)
 
 
@@ -114,7 +115,7 @@ def _rate(keyword: Keyword, text: str) -> int:
 def _count(keyword: Keyword, text: str) -> int:
     if text.isascii() and text.isdigit():
         return in_range(keyword, text)
-    raise BadValue(f"{text!r} is no value of {keyword.name}: write {one_of([*keyword.choices, _range(keyword)])}")
+    raise BadValue(f"{text!r} is not a value of {keyword.name}: write {one_of([*keyword.choices, _range(keyword)])}")
 
 
 def one_of(words: Sequence[str]) -> str:
@@ -129,7 +130,7 @@ def _key(keyword: Keyword, text: str) -> str:
         return property_name(text)
     except BadValue as bad:
         raise BadValue(
-            f"{text!r} is no value of {keyword.name}: write {one_of([*keyword.choices, _A_PROPERTY])}"
+            f"{text!r} is not a value of {keyword.name}: write {one_of([*keyword.choices, _A_PROPERTY])}"
         ) from bad
 
 
@@ -137,7 +138,7 @@ def property_name(text: str) -> str:
     """The name of a property in an MQRFH2: its folder, and the names of the elements in it. Raises BadValue."""
     if _PROPERTY.fullmatch(text):
         return text
-    raise BadValue(f"{text!r} is no name of a property: write {_A_PROPERTY}")
+    raise BadValue(f"{text!r} is not the name of a property: write {_A_PROPERTY}")
 
 
 def in_range(keyword: Keyword, digits: str) -> int:

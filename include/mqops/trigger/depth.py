@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mqops.errors import PermanentMQError
-from mqops.estate import QueueManager
+from mqops.estate_sections import QueueManager
 from mqops.mq.inquire import queue_attribute
 from mqops.mq.session import Session
 from mqops.trigger.core.definitions import process_name

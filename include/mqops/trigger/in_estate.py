@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mqops.estate import startable
+from mqops.estate_sections import startable
 from mqops.storage import estate_here
 
 

@@ -10,6 +10,7 @@ from mqops.errors import LOST_CONNECTION, MQError, SettingsError
 from mqops.mq.inquire import (
     command,
     inquire_queues,
+    is_zos,
     opened,
     queue_attribute,
     queue_manager_attribute,
@@ -17,7 +18,7 @@ from mqops.mq.inquire import (
 )
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core.conditions import CHANNEL_INITIATOR
-from mqops.trigger.core.found import Disposition, InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.triggered_queue import Disposition, InitiationQueue, Reader, TriggeredQueue
 from mqops.trigger.in_estate import named_in_estate
 from mqwire import constants as c
 
@@ -51,7 +52,7 @@ def manager(session: Session) -> Manager:
     """Raises `MQError`."""
     return Manager(
         queue_manager_name(session),
-        queue_manager_attribute(session, c.MQIA_PLATFORM) == c.MQPL_ZOS,
+        is_zos(session),
         int(queue_manager_attribute(session, c.MQIA_TRIGGER_INTERVAL)),
     )
 

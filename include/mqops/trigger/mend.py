@@ -53,7 +53,7 @@ def plan_mending(found: Explanation, *, program: str = "") -> MendingPlan:
     return MendingPlan(queue=found.queue, queue_manager=found.queue_manager, changes=changes)
 
 
-def carry_out(
+def run_plan(
     session: Session,
     approved: MendingPlan,
     record: ChangeRecord,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqops.errors import MQError, SettingsError
-from mqops.estate import QueueManager
+from mqops.estate_sections import QueueManager
 from mqops.mq.inquire import base_queue_if_known, dead_letter_queue, is_shareable, opened
 from mqops.mq.session import Session, is_gone
 from mqops.trigger.core.definitions import (

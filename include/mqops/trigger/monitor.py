@@ -4,9 +4,9 @@
 2. Each queue is open for input as long as the connection lives (T08), for a second monitor and for
    `mqops.trigger.work` too (MQOO_INPUT_SHARED). A queue with NOSHARE would be open for this handle alone, so that no
    message could be got: it is not served.
-3. It only browses. A trigger message stays on its queue until its run is there (`mqops.trigger.work`): whoever is told
-   and dies, or is never told, loses nothing.
-4. A message is told once when it comes. As long as it lies there, it is told again each minute.
+3. It only browses. A trigger message stays on its queue until its run is there (`mqops.trigger.work`): a process that
+   is told of it and dies loses nothing.
+4. A message is reported once when it comes. As long as it stays there, it is reported again each minute.
 5. Every call fails if the queue manager quiesces. The caller then calls `close`, so that the queue manager can end.
 """
 
@@ -35,7 +35,7 @@ WAIT_MS = 500
 WAIT_EACH_MS = 10
 """Milliseconds for each queue, if that is more: idle queues cost the same whether there are 50 or 500."""
 AGAIN = 60.0
-"""Seconds after which a message that is still there is told again, and a queue that could not be opened is opened."""
+"""Seconds after which a message that is still there is reported again, and MQOPEN is tried again for a queue."""
 
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class TriggerMonitor:
             self._again_at = self._now() + AGAIN
 
     def look(self) -> tuple[str, ...]:
-        """The queues on which a message is that is to be told; after a wait none, too.
+        """The queues with a message that is to be reported; perhaps none after a wait.
 
         Raises:
             MQError: call `close`, and `look` again after a while.

@@ -7,7 +7,7 @@
 3. What cannot be dead-lettered stays, and so does a message whose run cannot be started now (`NotStarted`). Neither
    keeps another message from its run. An initiation queue that another program has for itself waits, and keeps no
    other queue.
-4. Only the messages that are there at the beginning are handled: who comes later is told of by the monitor.
+4. Only the messages that are there at the beginning are handled: the monitor reports later ones.
 5. A message that is too long for a trigger message goes to the dead-letter queue (MQFB_TM_ERROR). One that is even too
    long for the client's channel (MQRC_DATA_LENGTH_ERROR) cannot: whole it comes over no call. It stays, as in rule 3.
 """

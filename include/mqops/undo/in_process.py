@@ -10,7 +10,7 @@ from functools import partial
 
 from mqops.act.approved_plan import ApprovedPlan, plan_rows, read_approved_plan
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
-from mqops.act.destinations import Destinations, key_as_put, picture
+from mqops.act.destinations import Destinations, browse_all, key_as_put
 from mqops.act.in_process import act
 from mqops.act.mover_port import key_of
 from mqops.actions import Action
@@ -20,7 +20,7 @@ from mqops.decide import preflight_record as store
 from mqops.decide.core import PlanSummary
 from mqops.decide.core.decided import DecidedRow
 from mqops.decide.core.preflight import worst_first
-from mqops.decide.in_process import write_plan
+from mqops.decide.in_process import DecidedBy, write_plan
 from mqops.decide.preflight import preflight
 from mqops.errors import InProgress, PermanentMQError, PlanChanged, SettingsError
 from mqops.lake.files import make_folder, read_json
@@ -38,7 +38,7 @@ from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.originals import Original, Originals, Which, copied
 from mqops.plan_row import PlanRow
 from mqops.prove import undo_record as undo
-from mqops.prove.begun import begun
+from mqops.prove.begun_plans import begun_plans
 from mqops.prove.load_record import read_load_record
 from mqops.prove.prove import reopened
 from mqops.prove.undo_record import Undoes
@@ -88,7 +88,7 @@ def plan_undo(
         folder,
         map(DecidedRow, rows),
         workflow=WORKFLOW,
-        table=(f"{UNDOES}{approved_plan.identity.run}", approved_plan.identity.digest, ""),
+        by=DecidedBy(source=f"{UNDOES}{approved_plan.identity.run}", digest=approved_plan.identity.digest),
         queues=sorted({row.queue for row in rows}),
         remarks=todo.destinations.remarks(),
     )
@@ -148,7 +148,7 @@ def undos_of(session: Session, ledger: LedgerFile, plan: PlanIdentity) -> dict[P
 
     Raises `MQError`, `LedgerBroken`.
     """
-    return begun(session, ledger, lambda marker: _undoes(marker, plan))
+    return begun_plans(session, ledger, lambda marker: _undoes(marker, plan))
 
 
 def _undoes(marker: Marker, plan: PlanIdentity) -> bool:
@@ -244,14 +244,14 @@ class _Looks:
     hidden: set[str] = field(default_factory=set)
 
     def at(self, queue: str, *, whole: bool) -> None:
-        """Look at a queue (`whole` as in `picture`). One that cannot be read hides what is on it, and no other's.
+        """Look at a queue (`whole` as in `browse_all`). One that cannot be read hides what is on it, and no other's.
 
         Raises:
             InProgress: units of work of others hide messages.
             MQError: the connection is to blame, or what passes by itself; look again.
         """
         try:
-            keys = picture(self.session, queue, lambda got: key_of(got.md, got.body), whole=whole)
+            keys = browse_all(self.session, queue, lambda got: key_of(got.md, got.body), whole=whole)
         except PermanentMQError as error:
             self.hidden.add(queue)
             self.destinations.note(queue, str(error))

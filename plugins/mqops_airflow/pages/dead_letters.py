@@ -8,12 +8,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import MqopsError
-from mqops.estate import dag_prefix
+from mqops.estate_sections import dag_prefix
 from mqops.look.dead_letters import MOST_JUDGED, DeadLetters, dead_letter_queues, dead_letters
 from mqops.look.message import of_estate
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
 from mqops.printable import printable
-from mqops.together import together
+from mqops.single_flight import single_flight
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -53,7 +53,7 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-@together
+@single_flight
 def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], DeadLetters | None]:
     """The queues of a queue manager that have been looked at, and one of them, judged where its table can be read.
 

@@ -19,7 +19,7 @@ from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.look.estate_now import ManagerNow, manager_now
 from mqops.look.figures import Figures, figures, last_figures
-from mqops.together import together
+from mqops.single_flight import single_flight
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.render import render_page
@@ -75,7 +75,7 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     place = lake(estate)
     asked = {name: partial(_figures, name, estate, place) for name in names}
     found = ANSWERS.of(asked, scope=str(estate.path))
-    said = {name: _told(answer, place, name) for name, answer in found.items()}
+    said = {name: _answered_or_last(answer, place, name) for name, answer in found.items()}
     audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
     return [_now(estate, place, name, said[name], looked.get(name)) for name in names]
@@ -91,7 +91,7 @@ def _now(estate: EstateFile, place: Path, name: str, said: Figures, looked: trig
     return found
 
 
-@together
+@single_flight
 def _read(place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
     return manager_now(said, place, name, broken_triggers=_broken(looked))
 
@@ -102,7 +102,7 @@ def _broken(looked: triggers.Looked | None) -> dict[str, str]:
     return {one.queue: one.verdict for one in queues if one.broken}
 
 
-def _told(answer: Answer[Figures], place: Path, name: str) -> Figures:
+def _answered_or_last(answer: Answer[Figures], place: Path, name: str) -> Figures:
     """The figures that are known. A queue manager that lets its readers wait counts as one that does not answer."""
     if answer.value is not None and not answer.overdue:
         return answer.value

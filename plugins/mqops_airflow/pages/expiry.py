@@ -31,7 +31,7 @@ def router(page: Page) -> APIRouter:
         try:
             at = time.fromisoformat(before)
         except ValueError as error:
-            raise HTTPException(422, "`before` is no time of day: write one such as 08:00.") from error
+            raise HTTPException(422, "`before` is not a time of day: write one such as 08:00.") from error
         now = datetime.now(UTC)
         limit = next_time(now, at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
         found = forecast(lake(who.estate), name, now=now, limit=limit)

@@ -25,7 +25,7 @@ from mqops.look.message import MessageStory, show_recorded
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.rules.keyword import ValueKind
-from mqops.together import together
+from mqops.single_flight import single_flight
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
@@ -121,7 +121,7 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-@together
+@single_flight
 def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int) -> MessageStory:
     """One message, masked. Raises `SettingsError`."""
     return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)
@@ -157,7 +157,7 @@ def _search(who: Reader, name: str, run: str, asked: dict[str, str], after: str)
     return _found(_folder(who, name, run).snapshot, tuple(sorted(asked.items())), after)
 
 
-@together
+@single_flight
 @lru_cache(maxsize=256)
 def _found(snapshot: Path, asked: tuple[tuple[str, str], ...], after: str) -> FoundPage:
     """A snapshot never changes, so a page of it holds. Who may ask was decided before. Raises as `_search`."""
@@ -185,7 +185,7 @@ def _value(key: str, text: str) -> str:
 
 
 def _put_at(one: FoundMessage) -> str:
-    """Put date and time of the MQMD as people read them; as they are where they are no time."""
+    """Put date and time of the MQMD as people read them; as they are if they are not a valid time."""
     return _moment(one.put_date, one.put_time)
 
 

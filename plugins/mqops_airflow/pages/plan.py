@@ -16,14 +16,14 @@ from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_view import latest_view
-from mqops.together import together
+from mqops.single_flight import single_flight
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import KIND, MESSAGES
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, asked_by, tasks_of
-from mqops_airflow.plan_text import subject
+from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
 GROUPS = 200
@@ -42,7 +42,7 @@ class Seen:
 
 
 ANSWERS: Answers[Seen] = Answers(5.0)
-_view = together(plan_view)
+_view = single_flight(plan_view)
 
 
 def router(page: Page) -> APIRouter:
@@ -65,6 +65,7 @@ def router(page: Page) -> APIRouter:
             "meaning": MEANING[view.line.state],
         }
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
+        values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}
         values |= {"findings": _folded(view.found.findings if view.found else ())}

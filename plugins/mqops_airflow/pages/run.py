@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from mqops.look.core.run_state import MEANING, RunState
-from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, MessageFate
+from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.model import RuleBalance
 from mqops_airflow.pages.charts import FATES, stacked
@@ -57,7 +57,7 @@ def router(page: Page) -> APIRouter:
         }
         tasks = tasks_of(asked)
         over = view.over and all(task.state in ENDED for task in tasks.values())
-        state, meaning = told_state(view.story.line.state, tasks)
+        state, meaning = state_in_words(view.story.line.state, tasks)
         values |= {"state": state, "meaning": meaning, "tasks": tasks, "after": after, "over": over}
         values |= {"became": became, "begun": view.story.line.state not in _NOT_BEGUN}
         values |= {"chart": _chart(view.rules), "may": _may(who, view), "moving": _moving(view)}
@@ -74,7 +74,7 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-def told_state(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str]:
+def state_in_words(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str]:
     """The state of a run and what it means. By its files a run that has just begun is like one that ended too early:
     Airflow knows better."""
     working = [one.name for one in tasks.values() if one.state in WORKING]
@@ -83,7 +83,7 @@ def told_state(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str]:
     return state.value, MEANING[state]
 
 
-def became(one: MessageFate) -> str:
+def became(one: UnmovedMessage) -> str:
     """What became of a message, for people: what no run has reached is not said to be left by one."""
     if one.became == FAILED:
         return "left: its try failed"

@@ -20,7 +20,8 @@ from airflow.configuration import conf
 from airflow.models.dag import DagModel
 from fastapi import Depends, HTTPException
 
-from mqops.estate import EstateFile, Section, dag_prefix
+from mqops.estate import EstateFile
+from mqops.estate_sections import Section, dag_prefix
 from mqops_airflow.pages.table import Right
 from mqops_airflow.workplace import estate_file
 

@@ -49,7 +49,7 @@ FAILING: list[tuple[int, Mapping[str, object]]] = [
     (4, {"type": EVERY, "held_exclusively": True}),  # a member of the group has the shared queue for itself
     (5, {"platform": "zos", "local": INHIBITED}),  # z/OS: gets are inhibited
     (6, {"process_defined": False}),  # the process that is named is not there
-    (6, {"process_named": False}),  # no process is named, and it is no transmission queue
+    (6, {"process_named": False}),  # no process is named, and it is not a transmission queue
     (7, {"initiation_attributes": None}),  # no initiation queue
     (7, {"initiation_attributes": {**USABLE, "GET": c.MQQA_GET_INHIBITED}}),
     (7, {"initiation_attributes": {**USABLE, "PUT": c.MQQA_PUT_INHIBITED}}),

@@ -41,7 +41,34 @@ def test_create_list_delete(mqlite: Mqlite) -> None:
     assert "is not a queue manager name" in mqlite("create", "no good", code=1).output
     mqlite("delete", "QM1")
     assert listed(mqlite) == {"MVS1": "service not running"}
-    assert "MQRC_Q_MGR_NAME_ERROR" in mqlite("delete", "QM1", code=1).output
+    there_is_none = f"Error: MQRC_Q_MGR_NAME_ERROR (2058): there is no queue manager QM1 in {folder('')}\n"
+    assert mqlite("delete", "QM1", code=1).output == there_is_none
+
+
+def test_without_a_name_the_only_queue_manager_is_meant(mqlite: Mqlite) -> None:
+    assert "there is no queue manager in" in mqlite("delete", "", code=1).output
+    mqlite("create", "QM1")
+    mqlite("create", "QM2")
+    assert "several queue managers: name one of QM1, QM2" in mqlite("delete", "", code=1).output
+    mqlite("delete", "QM2")
+    mqlite("delete", "")
+    assert listed(mqlite) == {}
+
+
+def test_a_queue_manager_that_is_used_is_not_deleted(mqlite: Mqlite) -> None:
+    mqlite("create", "QM1")
+    connected = pymqi.connect("QM1")
+    refused = mqlite("delete", "QM1", code=1).output
+    assert refused == f"Error: AMQ5610E: queue manager QM1 is running; process {os.getpid()} is connected: end it\n"
+    connected.disconnect()
+    mqlite("delete", "QM1")
+
+
+def test_a_group_and_a_queue_manager_have_different_names(mqlite: Mqlite) -> None:
+    mqlite("create", "MVS1", "--platform", "zos", "--group", "QSG1")
+    assert "a queue-sharing group: choose another name" in mqlite("create", "QSG1", code=1).output
+    refused = mqlite("create", "MVS2", "--platform", "zos", "--group", "MVS1", code=1).output
+    assert "a queue manager: choose another name for the group" in refused
 
 
 def test_files_are_private_to_their_owner(mqlite: Mqlite) -> None:
@@ -97,7 +124,7 @@ def test_service_starts_once_and_ends(mqlite: Mqlite) -> None:
     assert "started" in mqlite("start", "QM1").output
     assert listed(mqlite) == {"QM1": "running"}
     assert "running already" in mqlite("start", "QM1").output
-    assert "AMQ5610E" in mqlite("delete", "QM1", code=1).output
+    assert "its service runs: end it with `mqlite end QM1`" in mqlite("delete", "QM1", code=1).output
     mqlite("end", "QM1")
     assert listed(mqlite) == {"QM1": "service not running"}
     assert "AMQ8146E" in mqlite("end", "QM1", code=1).output

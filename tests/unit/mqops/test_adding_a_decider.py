@@ -68,7 +68,7 @@ def test_the_documents_decider_plans_acts_proves_and_is_undone(manager, mqops, l
     assert mqops("undo", done["run"], "--dry-run")["plan"]["actions"] == {"UNDONE": 2}
 
 
-def test_messages_are_put_unchanged_and_an_mq_group_is_not_split(manager, mqops):
+def test_messages_are_put_unchanged_and_an_mq_group_is_not_split(manager, mqops, mqops_here):
     manager.put("APP.IN", [dead_letter("A", b"x" * 30)])
     group = {"GroupId": b"G" * 24, "MsgFlags": CMQC.MQMF_MSG_IN_GROUP, "MsgSeqNumber": 1}
     last = {**group, "MsgFlags": CMQC.MQMF_LAST_MSG_IN_GROUP, "MsgSeqNumber": 2}
@@ -76,6 +76,9 @@ def test_messages_are_put_unchanged_and_an_mq_group_is_not_split(manager, mqops)
     planned = mqops("park_large", "APP.IN", "--most-bytes", "12", "--dry-run")["plan"]
     assert planned["actions"] == {"FWD": 1, "SPLIT": 2}
     assert any("messages of one group would not all go the same way" in line for line in planned["remarks"])
+    shown = mqops_here("park_large", "APP.IN", "--most-bytes", "12", "-m", "QM1", "--dry-run").stdout
+    assert "  FWD to APP.PARKED  (" in shown
+    assert "no rule" not in shown
     before = manager.bodies("APP.IN")
     assert mqops("park_large", "APP.IN", "--most-bytes", "12")["moved"] == 1
     assert manager.bodies("APP.PARKED") == before[:1]

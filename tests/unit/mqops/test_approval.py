@@ -117,7 +117,7 @@ def test_a_run_that_was_no_dry_run_is_refused(mqops, dry_run):
     path = Path(dry_run["run"], "plan.json")
     path.write_text(path.read_text().replace("alice@host", ""))
     said = mqops(*shlex.split(dry_run["carry_out"])[1:], expect=1).stderr
-    assert "is no dry run that can be carried out: make one with --dry-run" in said
+    assert "is not a dry run that can be carried out: make one with --dry-run" in said
     assert "has no run nothing of QM1" in mqops("dlq", "act", "nothing", "-m", "QM1", "--approve", "x", expect=1).stderr
 
 

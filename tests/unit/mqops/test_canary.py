@@ -12,7 +12,7 @@ from pymqi import CMQC
 
 from mqops.act import in_process as acting
 from mqops.act.canary import CAME_BACK, FAILED, NONE_THERE, UNREAD, CanaryRecord
-from mqops.act.core.mover import BEHIND
+from mqops.act.core.mover import BEHIND_FAILED
 from mqops.act.in_process import act
 from mqops.errors import PlanChanged, Stopped
 from mqops.lake.files import read_json, write_json
@@ -267,7 +267,7 @@ def test_behind_a_canary_that_cannot_be_put_waits_what_another_rule_sends_there_
     said = mqops("dlq", "run", "--once", DLQ, "QM1", "--json", *options, text=KEPT_IN_ORDER)
     summary = json.loads(said.stdout)
     assert [summary[name] for name in ("planned", "moved", "left", "failed", "balanced")] == [5, 2, 3, 1, True]
-    assert summary["left_because"] == {BEHIND: 2}
+    assert summary["left_because"] == {BEHIND_FAILED: 2}
     assert (manager.bodies("SHORT"), manager.bodies("B")) == ([b"other key"], [b"elsewhere"])
     assert [body[172:] for body in manager.bodies(DLQ)] == [b"x" * 99, b"same", b"same"]
 
@@ -289,7 +289,7 @@ def test_what_waits_behind_a_canary_waits_for_whoever_goes_on(manager, lake):
     assert act(manager.connection, run).left == 2
     proof = prove(manager.connection, run)
     assert counts(proof) == {"planned": 5, "moved": 2, "left": 3, "failed": 1}
-    assert proof.left_because == {BEHIND: 2}
+    assert proof.left_because == {BEHIND_FAILED: 2}
 
 
 def test_behind_more_canaries_than_keys_are_kept_all_with_a_key_wait_for_their_destination(manager, lake, monkeypatch):
@@ -302,7 +302,7 @@ def test_behind_more_canaries_than_keys_are_kept_all_with_a_key_wait_for_their_d
     run, _plan = planned(manager, lake, KEPT_IN_ORDER, canary=4, canary_wait=0)
     act(manager.connection, run)
     assert manager.bodies("SHORT") == [b"A", b"B", b"C", b"D", b""]
-    assert prove(manager.connection, run).left_because == {BEHIND: 2}
+    assert prove(manager.connection, run).left_because == {BEHIND_FAILED: 2}
 
 
 def test_the_decision_is_made_once_whatever_happens_to_the_canaries_afterwards(manager, lake):

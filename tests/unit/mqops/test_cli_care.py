@@ -162,7 +162,7 @@ def test_explain_takes_symbolic_names_and_says_what_is_hidden(manager, mqops_her
     messages.write_text('{"REASON": "MQRC_Q_FUL"}\n')
     refused = mqops_here(*explain, "--json", expect=2)
     assert (
-        "REASON: 'MQRC_Q_FUL' is no number and no symbolic name MQRC_*"
+        "REASON: 'MQRC_Q_FUL' is neither a number nor a symbolic name MQRC_*"
         in json.loads(refused.stdout)["error"]["message"]
     )
     assert "did you mean MQRC_Q_FULL?" in refused.stderr

@@ -21,7 +21,7 @@ from mqops.deciders.registry import DECIDERS, EARLIER_NAMES, decider_named
 from mqops.deciders.run import carry_out, finish_run, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.errors import SettingsError, Stopped
-from mqops.estate import QueueManager
+from mqops.estate_sections import QueueManager
 from mqops.lake.files import read_json, write_json
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.history import events

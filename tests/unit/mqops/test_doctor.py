@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.cli import main
-from mqops.doctor import here
 from mqops.doctor import queue_manager as live
+from mqops.doctor import this_machine
 from mqops.doctor.check import State
 from mqops.doctor.needs import LEDGER
 from mqops.errors import mq_error
@@ -224,20 +224,20 @@ def test_a_lake_that_others_can_write_to(doctor, tmp_path):
 
 
 def test_a_lake_without_room(tmp_path, monkeypatch):
-    monkeypatch.setattr(here, "LEAST_ROOM", 1 << 60)
-    check = here.lake(tmp_path / "lake")
+    monkeypatch.setattr(this_machine, "LEAST_ROOM", 1 << 60)
+    check = this_machine.lake(tmp_path / "lake")
     assert check.state is State.FAILS
     assert check.do.startswith("Make room")
 
 
 def test_spark_needs_a_java_that_it_runs_on(tmp_path):
-    old = here.spark(None, "QM1", {"JAVA_HOME": java(tmp_path / "old", "1.8.0_392")})
-    none = here.spark(None, "QM1", {"JAVA_HOME": str(tmp_path / "nothing")})
+    old = this_machine.spark(None, "QM1", {"JAVA_HOME": java(tmp_path / "old", "1.8.0_392")})
+    none = this_machine.spark(None, "QM1", {"JAVA_HOME": str(tmp_path / "nothing")})
     secret = {
         "JAVA_HOME": java(tmp_path / "new", "21.0.1"),
         "AIRFLOW_CONN_SPARK_DEFAULT": "spark-connect://me:pass@host:15002",
     }
-    good = here.spark(None, "QM1", secret)
+    good = this_machine.spark(None, "QM1", secret)
     assert (old.state, none.state, good.state) == (State.FAILS, State.UNKNOWN, State.HOLDS)
     assert "connection spark_default (spark-connect)" in good.found
     assert "pass" not in str(good)

@@ -59,7 +59,7 @@ def letters(manager: Manager, number: int) -> None:
 
 
 def forged(plan: PlanIdentity, rows: int) -> list[tuple[bytes, bytes, bytes]]:
-    """Markers that say that a plan was issued, approved by somebody and acted on to its end; a ticket at the end."""
+    """Markers that say that a plan was issued, approved by somebody and acted on to its end; then a lane token."""
     about = {"requested_by": "mallory", "approved_by": "the director", "queue": DLQ}
     common = {"run": plan.run, "plan": plan.digest, "at": "2026-01-01T00:00:00.000000Z"}
     issued = Marker(unit=plan.issued_id().hex(), kind="issued", lanes=(rows,), about=about, **common)
@@ -231,7 +231,7 @@ def test_no_body_stops_a_run(manager, lake):
 
 @pytest.fixture
 def issued(manager, lake, monkeypatch) -> Callable[[int], RunFolder]:
-    """Plans a run and issues its tickets; nothing is acted on, because another process holds the lane."""
+    """Plans a run and issues its lane tokens; nothing is acted on, because another process holds the lane."""
     monkeypatch.setattr("mqops.lake.run.LANE_WAIT", 0)
 
     def make(number: int) -> RunFolder:
@@ -263,7 +263,7 @@ def test_law1_a_lane_token_that_is_put_again_while_its_lane_is_at_work_moves_not
 
     def copy(number: int) -> None:
         seen.extend(on_ledger_queue(manager, plan.lane_token_id(0))[-1:])
-        for message in seen:  # the ticket of now, and all those of before
+        for message in seen:  # the lane token of now, and all those of before
             put(manager, *message)
 
     act(manager.connection, run, unit_size=3, port=after_commits(copy))

@@ -9,7 +9,7 @@ import pytest
 from act_support import EXTENDED, after_commits, counts, planned, taken
 from mq_support import DLQ, Manager, dead_letter
 
-from mqops.act.core.mover import BEHIND
+from mqops.act.core.mover import BEHIND_FAILED
 from mqops.act.in_process import act
 from mqops.ledger.core.account import account
 from mqops.ledger.keys import KeyRing
@@ -66,7 +66,7 @@ def test_ORDER_holds_back_the_keys_that_failed_and_lets_others_go_when_the_queue
     act(manager.connection, run, unit_size=1, port=after_commits(consumer))
     proof = prove(manager.connection, run)
     assert counts(proof) == {"planned": 6, "moved": 2, "left": 4, "failed": 2}
-    assert proof.left_because == {BEHIND: 2}
+    assert proof.left_because == {BEHIND_FAILED: 2}
     assert consumer.got == [b"0", b"2"]
 
 

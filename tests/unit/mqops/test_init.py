@@ -94,7 +94,7 @@ def test_a_queue_that_stands_otherwise_is_told_and_never_changed(init, manager):
         "* MQOPS.LEDGER has MAXDEPTH(7) NOSHARE, and mqops needs MAXDEPTH(999999) SHARE. It is left as it is; this "
         "command changes it\n* ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(999999) SHARE\n"
     ) in text
-    assert "* My.Quarantine is there, and it is no local queue" in text
+    assert "* My.Quarantine is there, and it is not a local queue" in text
     assert states(init, expect=1) == {"differs": 2, "stands": 8}
     assert manager.bodies("MQOPS.LEDGER") == [b"mine"]
 

@@ -7,6 +7,7 @@ import itertools
 import json
 import multiprocessing
 import os
+import re
 import stat
 
 import pytest
@@ -224,13 +225,19 @@ def changed(message: Marker | LaneToken, **members: object) -> bytes:
     ],
 )
 def test_a_message_that_does_not_fit_the_schema_is_refused(body, text):
-    with pytest.raises(LedgerBroken, match=f"is neither marker nor ticket: {text}"):
+    with pytest.raises(LedgerBroken, match=f"is neither marker nor lane token: {text}"):
         unpack(body)
+
+
+def test_a_marker_of_another_version_says_which_version_finishes_its_run():
+    told = f"version 9, kind '{GOOD.kind}', was written by another version of mqops. Use that version to finish run "
+    with pytest.raises(LedgerBroken, match=re.escape(told + GOOD.run)):
+        Marker.from_json(GOOD.to_json() | {"v": 9})
 
 
 def test_a_marker_is_not_a_lane_token():
     assert (unpack(GOOD.pack()), unpack(LANE_TOKEN.pack())) == (GOOD, LANE_TOKEN)
-    with pytest.raises(LedgerBroken, match="is a ticket, not a marker"):
+    with pytest.raises(LedgerBroken, match="is a lane token, not a marker"):
         Marker.unpack(LANE_TOKEN.pack())
-    with pytest.raises(LedgerBroken, match="is a marker, not a ticket"):
+    with pytest.raises(LedgerBroken, match="is a marker, not a lane token"):
         LaneToken.unpack(GOOD.pack())

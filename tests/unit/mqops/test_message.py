@@ -182,7 +182,7 @@ def test_law7_what_is_broken_or_no_text_is_said_and_not_guessed(manager, view):
     assert found["broken"].startswith("MQRFH2.StrucLength at offset 8")
     assert found["body"]["no_text"] == "a header before it is broken, so nothing says what it is"
     found = view("show", "A", second.hex(), again=True)
-    assert (found["body"]["text"], found["body"]["no_text"]) == (None, "it is no text in CCSID 1208")
+    assert (found["body"]["text"], found["body"]["no_text"]) == (None, "it is not text in CCSID 1208")
     found = view("show", "A", third.hex(), again=True)
     assert "SECR" not in json.dumps(found)
     assert found["broken"].startswith("MQRFH.")
@@ -307,6 +307,16 @@ def test_find_gives_pages_and_never_passes_over_a_message_in_silence(manager, mq
     assert "2 messages of 2 looked at; to go on: --after 2-" in text
     wrong = view("find", "A", "--after", "x", expect=1, again=True)
     assert "is not what a page gave" in wrong["error"]["message"]
+
+
+def test_one_word_with_a_snapshot_is_its_queue_or_else_a_msgid(manager, mqops):
+    manager.mqsc("DEFINE QLOCAL(FACE)\n")
+    (on_face,) = manager.put("FACE", [({}, b"x")])
+    (on_a,) = manager.put("A", [({}, b"y")])
+    run = Path(json.loads(mqops("snapshot", "FACE", "A", "-m", "QM1", "--json").stdout)["folder"]).name
+    for word, shown in (("FACE", on_face), (on_a.hex(), on_a)):
+        found = json.loads(mqops("message", "show", word, "--snapshot", run, "--json").stdout)
+        assert found["md"]["MsgId"].lower() == shown.hex()
 
 
 def test_a_search_in_a_snapshot_is_of_the_queue_that_is_named(manager, mqops):

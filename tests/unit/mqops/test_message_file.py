@@ -136,21 +136,21 @@ def test_older_files_are_read_too(begin):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("A PRI four", "file:2: PRI is no number of 32 bits"),
-        ("A PRI 2147483648", "file:2: PRI is no number of 32 bits"),
+        ("A PRI four", "file:2: PRI is not a number of 32 bits"),
+        ("A PRI 2147483648", "file:2: PRI is not a number of 32 bits"),
         ("A VER 3", "file:2: VER is 1 or 2"),
-        ("A XYZ 1", "file:2: this is no field of a message descriptor"),
-        ("APRI 1", "file:2: this is no field of a message descriptor"),
+        ("A XYZ 1", "file:2: this is not a field of a message descriptor"),
+        ("APRI 1", "file:2: this is not a field of a message descriptor"),
         ("A USR thirteen char", "file:2: USR has 13 bytes, at most 12 fit"),
         ("A MSI 00", "file:2: 48 hex digits are needed"),
         ("A PRI 1\nA PRI 1", "file:3: PRI stands there for the second time"),
         ("A AID x\nA AIX 00", "file:3: AIX stands there for the second time"),
         ("A PRI 1\nN", "file:3: `N` begins a message, and there are lines `A` before it without a body"),
         ("A PRI 1", "file:2: the file ends in the middle of a message: it has no body line"),
-        ("X 0", "file:2: these are no pairs of hex digits"),
-        ("X 00 11", "file:2: these are no pairs of hex digits"),
-        ('S "never ends', "file:2: this is no text in quotes"),
-        ('S "~x"', "file:2: this is no text in quotes"),
+        ("X 0", "file:2: these are not pairs of hex digits"),
+        ("X 00 11", "file:2: these are not pairs of hex digits"),
+        ('S "never ends', "file:2: this is not a text in quotes"),
+        ('S "~x"', "file:2: this is not a text in quotes"),
         ("Hello", "file:2: a line begins with A, N, X, S, T or *"),
     ],
 )
@@ -163,7 +163,7 @@ def test_law7_a_line_that_is_damaged_is_refused_with_its_number(line, says):
 
 @pytest.mark.parametrize("text", ["", "\n\n", "hello\n", "AMQSBCG0 - starts here\n"])
 def test_what_is_no_such_file_is_refused(text):
-    with pytest.raises(SettingsError, match=r"^file:\d: (this is no file of dmpmqmsg|the file is empty)"):
+    with pytest.raises(SettingsError, match=r"^file:\d: (this is not a file of dmpmqmsg|the file is empty)"):
         parsed(text)
 
 
@@ -539,7 +539,7 @@ def test_a_damaged_file_leaves_no_run_behind(message, manager, tmp_path):
     file.write_bytes(file.read_bytes().replace(b"A PER 1", b"A PER one"))
     error = load(message, file, "OUT", expect=1)["error"]
     assert f"{file}:" in error["message"]
-    assert "PER is no number of 32 bits" in error["message"]
+    assert "PER is not a number of 32 bits" in error["message"]
     assert not list((tmp_path / "lake").glob("QM1/runs/*"))
     manager.put("IN", [({}, b"y")])
     parquet = exported(message, tmp_path, name="b.parquet")

@@ -8,7 +8,7 @@ from act_support import EXTENDED, after_commits, counts, planned, proved, send_b
 from mq_support import DLQ, dead_letter
 from pymqi import CMQC
 
-from mqops.act.core.mover import BEHIND
+from mqops.act.core.mover import BEHIND_FAILED
 from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE
 from mqops.act.in_process import act
 from mqops.actions import Action
@@ -196,7 +196,7 @@ def test_P05_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key_and_say
     assert manager.bodies("A") == [b"A"]  # another destination has its own order
     proof = prove(manager.connection, run)
     assert counts(proof) == {"planned": 8, "moved": 5, "left": 3, "failed": 1}
-    assert proof.left_because == {BEHIND: 2}
+    assert proof.left_because == {BEHIND_FAILED: 2}
 
 
 @pytest.mark.parametrize("order", ["CORRELID", "GROUPID", "'usr.customer'"])

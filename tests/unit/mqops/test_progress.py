@@ -8,6 +8,8 @@ import logging
 import re
 import shlex
 import stat
+import time
+from collections import Counter
 
 import pytest
 from act_support import planned
@@ -59,6 +61,17 @@ def test_lines_come_while_messages_move_and_grow_to_the_total(manager, mqops_her
         rf"run {summary['run']}: 9 of 9 messages done, \d a second: 8 moved, 0 discarded, 1 failed, 0 left", lines[-1]
     )
     assert manager.bodies("A") == bodies
+
+
+def test_there_is_one_line_a_second_at_most_however_many_units_of_work_there_are(manager, lake, caplog):
+    fill(manager, 60)
+    run, _plan = planned(manager, lake)
+    began = time.monotonic()
+    with caplog.at_level(logging.DEBUG, "mqops.act.progress"):
+        act(manager.connection, run, unit_size=1)
+    levels = Counter(record.levelno for record in caplog.records)
+    assert levels[logging.DEBUG] == 60
+    assert 2 <= levels[logging.INFO] <= 2 + (time.monotonic() - began)  # the first and the last, and one a second
 
 
 def test_every_command_that_acts_names_its_run_first_and_ends_at_the_total(manager, mqops_here):

@@ -181,7 +181,7 @@ def test_a_ledger_line_with_another_number_is_seen(manager, plan, mqops_here):
 
 @contextmanager
 def somebody_at_work(manager: Manager, run: RunFolder, lane: int = 0) -> Iterator[None]:
-    """While another connection has a lane's ticket, as a worker in the middle of a unit of work."""
+    """While another connection has a lane's token, as a worker in the middle of a unit of work."""
     with manager.connected() as connection:
         queue = pymqi.Queue(connection, NAME, CMQC.MQOO_INPUT_SHARED)
         md = pymqi.MD(Version=CMQC.MQMD_VERSION_2, CorrelId=identity(run).lane_token_id(lane))
@@ -228,7 +228,7 @@ def test_law5_an_undo_waits_for_whoever_holds_the_run_that_it_undoes(manager, pl
 
 
 def test_law5_a_marker_that_comes_while_the_proof_looks_makes_it_look_again(manager, plan, monkeypatch):
-    """A worker of Spark, which holds no lock of the run, does a unit of work and leaves the ticket again."""
+    """A worker of Spark, which holds no lock of the run, does a unit of work and leaves the lane token again."""
     run, _summary = plan
     stopped_after(manager, run, 1)
     look, looks = proving._on_queues, []
@@ -263,7 +263,7 @@ def test_law1_markers_and_lane_tokens_survive_a_restart_of_the_queue_manager(man
     stopped_after(manager, run, 2)
     messages = manager.messages(NAME)
     assert [is_lane_token(body) for _md, body in messages].count(True) == 1
-    assert len(messages) == 4  # issued, two units of work, the ticket
+    assert len(messages) == 4  # issued, two units of work, the lane token
     assert {md["Persistence"] for md, _body in messages} == {CMQC.MQPER_PERSISTENT}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mqops.observe.core.columns import SNAPSHOT_COLUMNS
-from mqops.quality.columns import COLUMNS, WITHHELD, Source, of_source, problem_columns
+from mqops.quality.columns import COLUMNS, WITHHELD, Column, Source, of_source, problem_columns
 from mqops.quality.suite import Check
 from mqops.quality.validation import expectation_of, quiet_import
 from mqops.quality.vocabulary import EXPECTATIONS, SEVERITIES, Takes
@@ -99,6 +99,12 @@ def test_queues_in_sql() -> None:
 @pytest.mark.parametrize("name", [*COLUMNS, *EXPECTATIONS])
 def test_the_readme_names_every_column_and_expectation(name: str) -> None:
     assert f"`{name}`" in README
+
+
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=lambda column: column.name)
+def test_the_readme_says_what_every_column_means(column: Column) -> None:
+    assert column.meaning
+    assert f"| `{column.name}` | {column.kind.value} | {column.meaning} |" in README
 
 
 def test_suites_are_read_without_gx_and_spark() -> None:

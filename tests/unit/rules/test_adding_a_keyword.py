@@ -57,7 +57,7 @@ def test_it_is_parsed():
     not_closed = "this quote is not closed: add a ' at the end of the value (one inside a value is '')"
     for text, *errors in (
         ("MSGSEQ(>x)", no_number),
-        ("MSGSEQ(1)", "this is no condition of MSGSEQ: write MSGSEQ(>1)"),
+        ("MSGSEQ(1)", "this is not a condition of MSGSEQ: write MSGSEQ(>1)"),
         ("MSGSEK(>1)", "'MSGSEK' is not a keyword of a rules table: did you mean MSGSEQ?"),
         ("DESTQ('A MSGSEQ(>x)", not_closed, no_number),
     ):

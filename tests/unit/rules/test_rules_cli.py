@@ -148,7 +148,7 @@ def test_explain_with_an_invalid_table_is_exit_1(tmp_path):
         ("[]", "a message is a JSON object"),
         ("{", "Expecting property name"),
         ('{"DESTQUEUE": "A"}', "'DESTQUEUE' is not a pattern keyword"),
-        ('{"REASON": "MQRC_Q_FUL"}', "REASON: 'MQRC_Q_FUL' is no number and no symbolic name"),
+        ('{"REASON": "MQRC_Q_FUL"}', "REASON: 'MQRC_Q_FUL' is neither a number nor a symbolic name"),
         ('{"REASON": true}', "REASON is a number, not true"),
         ('{"DESTQ": 1}', "DESTQ is a text, not 1"),
         ('{"FORMAT": "123456789"}', "FORMAT is longer than its field of 8"),

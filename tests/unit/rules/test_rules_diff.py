@@ -107,7 +107,7 @@ def test_D07_bad_tables_are_exit_2_with_all_errors_of_both(tmp_path, run):
     result = diff(tmp_path, "ACTION(X)\nDESTQ(A)\n", "NONSENSE(1) ACTION(RETRY)\n", run.path)
     assert result.exit_code == 2
     assert [line for line in result.output.splitlines() if "error" in line and line[0] != " "] == [
-        f"{tmp_path}/old.rules:1:8: error: 'X' is no value of ACTION: write DISCARD, IGNORE, RETRY or FWD",
+        f"{tmp_path}/old.rules:1:8: error: 'X' is not a value of ACTION: write DISCARD, IGNORE, RETRY or FWD",
         f"{tmp_path}/old.rules:2:1: error: this rule has no ACTION: add ACTION(DISCARD), (IGNORE), (RETRY) or (FWD)",
         f"{tmp_path}/old.rules: 2 errors, the table is not valid",
         f"{tmp_path}/new.rules:1:1: error: 'NONSENSE' is not a keyword of a rules table: use one of "

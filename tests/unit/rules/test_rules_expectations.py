@@ -140,7 +140,7 @@ def test_what_an_expectation_can_say(run, entry, met):
         ),
         (
             "expectations:\n- {where: {REASON: MQRC_Q_FUL}, count: 1}\n",
-            "qm1.yaml:2: expectations.0.where.REASON: 'MQRC_Q_FUL' is no number and no symbolic "
+            "qm1.yaml:2: expectations.0.where.REASON: 'MQRC_Q_FUL' is neither a number nor a symbolic "
             "name MQRC_* or MQFB_*: did you mean MQRC_Q_FULL?",
         ),
         (

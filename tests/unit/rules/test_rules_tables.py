@@ -64,7 +64,7 @@ def test_D14_shipped_tables_have_no_warnings_but_of_what_is_meant(path):
 def test_a_problem_shows_line_and_caret():
     error = parse("* c\nDESTQ(A)   ACTION(RETRAY)\n").errors[0]
     assert error.render() == (
-        "2:19: 'RETRAY' is no value of ACTION: write DISCARD, IGNORE, RETRY or FWD\n"
+        "2:19: 'RETRAY' is not a value of ACTION: write DISCARD, IGNORE, RETRY or FWD\n"
         "    DESTQ(A)   ACTION(RETRAY)\n"
         "                      ^"
     )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from mqlite_support import Application, run_mqsc
+from mqlite_support import INPUT, Application, run_mqsc
+from pymqi import CMQC
 
 from mqops.cli import main
-from mqops.estate import load, startable
+from mqops.estate import load
+from mqops.estate_sections import MovingWorkflow, QueueManager, startable
 from mqops.mq.connection import MqConnection, connect
+from mqops.trigger.core.definitions import wanted
 from mqops.trigger.core.trigger_message import Start, Unusable, to_start
 from mqops.trigger.depth import switch_on
 from mqops.trigger.monitor import TriggerMonitor
@@ -125,6 +129,18 @@ def test_live_names_what_is_missing(estate: Path, application: Application, brea
     assert any(told in line for line in live_errors(estate)), live_errors(estate)
 
 
+def test_T17_trigger_messages_of_the_estates_initiation_queue_are_persistent_and_expire_never(
+    estate: Path, application: Application
+) -> None:
+    """The MQSC of `estate check` says so: else IBM MQ would lose them at a restart."""
+    run_mqsc(QUEUES)
+    run_mqsc("\n".join(line.split(": ", 2)[-1] for line in live_errors(estate)))
+    reader = application.open("MQOPS.INITQ", INPUT)
+    application.put("APP", Persistence=CMQC.MQPER_NOT_PERSISTENT, Expiry=600)
+    md, _body = application.get(reader)
+    assert (md.Persistence, md.Expiry) == (CMQC.MQPER_PERSISTENT, CMQC.MQEI_UNLIMITED)
+
+
 def test_a_dead_letter_queue_that_is_an_alias_triggers_on_its_base(estate: Path, application: Application) -> None:
     run_mqsc(QUEUES)
     run_mqsc(f"DEFINE QALIAS(ALIAS) TARGET({DLQ})\nALTER QMGR DEADQ(ALIAS)")
@@ -188,7 +204,7 @@ def test_T09_behind_its_run_a_depth_queue_triggers_again(estate: Path, applicati
         (("trigger: FIRST", "trigger: SOMETIMES"), "must be FIRST, EVERY or DEPTH(number)"),
         (("DEPTH(10)", "DEPTH(0)"), "must be FIRST, EVERY or DEPTH(number)"),
         (("queues: [A.BOQ, B.BOQ], ", ""), "backout_reprocess has a trigger, so it must name its queues"),
-        (("[APP, ", "["), "must name a queue whole"),
+        (("[APP, ", "["), "expiry_scan has a trigger, so it must name its queues: at least one whole, without *"),
         (("[orders]", "[../orders]"), "must be a DAG id"),
         (("[orders]", "[orders], unchanged_runs: 0"), "unchanged_runs"),
         (("queues: [MQOPS.INITQ, OTHER.INITQ]", "queues: []"), "must not be empty"),
@@ -203,6 +219,30 @@ def test_errors_of_the_estate_are_told(estate: Path, change: tuple[str, str], to
     result = check(estate)
     assert result.exit_code == 1
     assert told in result.output
+
+
+class ParkLarge(MovingWorkflow):
+    """The section of a workflow that somebody adds."""
+
+    queues: tuple[str, ...] = ()
+
+
+class MoreWorkflows(QueueManager):
+    park_large: ParkLarge | None = None
+
+
+def test_a_trigger_of_a_new_workflow_is_heeded_or_refused() -> None:
+    """docs/adding_a_decider.md"""
+    section: dict[str, Any] = {"trigger": "EVERY", "queues": ("APP.IN", "APP.*")}
+    monitor: dict[str, Any] = {"connection": "mq_qm1", "trigger_monitor": {"queues": ("MQOPS.INITQ",)}}
+    settings = MoreWorkflows.model_validate(monitor | {"park_large": section})
+    assert startable("QM1", settings) == ("qm1_park_large",)
+    (trigger,) = wanted("QM1", settings).triggers
+    assert (trigger.queue, trigger.trigger, trigger.process) == ("APP.IN", "EVERY", "MQOPS.PARK_LARGE")
+    with pytest.raises(ValueError, match="park_large has a trigger, so it must name its queues"):
+        MoreWorkflows.model_validate(monitor | {"park_large": {"trigger": "EVERY"}})
+    with pytest.raises(ValueError, match="park_large has a trigger, and there is no trigger_monitor"):
+        MoreWorkflows.model_validate({"connection": "mq_qm1", "park_large": section})
 
 
 def test_status_says_who_serves_and_what_was_dead_lettered(estate: Path, application: Application) -> None:

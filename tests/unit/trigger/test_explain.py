@@ -201,7 +201,7 @@ def found_of(number: str) -> str:
     return next(one.found for one in explained().conditions if one.id == number)
 
 
-def test_T04b_a_shared_queue_is_mended_in_the_shared_repository(group: Any) -> None:
+def test_T04a_T04b_a_shared_queue_is_mended_in_the_shared_repository(group: Any) -> None:
     run_mqsc(f"DEFINE QLOCAL(APP) {SHARED} TRIGGER TRIGTYPE(FIRST) INITQ(IQ) PROCESS(P) PUT(DISABLED)")
     assert [explained().state(number) for number in ("T04a", "T04b")] == ["unknown", "unknown"]
     assert "DISPLAY QSTATUS(APP) TYPE(HANDLE) INPUT CMDSCOPE(*) tells" in found_of("T04b")

@@ -6,13 +6,13 @@ from mqlite_support import Application
 from pymqi import CMQC
 
 from mqops.mq.connection import MqConnection, connect
-from mqops.trigger.core.unchanged import Sight, Unchanged, loop
-from mqops.trigger.sight import sight
+from mqops.trigger.core.unchanged import Fingerprint, Unchanged, loop
+from mqops.trigger.fingerprint import fingerprint_of
 
-SAME = Sight(messages="a", depth=3, backouts=7)
+SAME = Fingerprint(messages="a", depth=3, backouts=7)
 
 
-def starts(*looks: Sight, most: int = 3) -> list[str]:
+def starts(*looks: Fingerprint, most: int = 3) -> list[str]:
     """Why each start was refused, or nothing."""
     seen, answers = Unchanged(), []
     for look in looks:
@@ -31,21 +31,21 @@ def test_T12b_after_so_many_runs_that_changed_nothing_no_more_start() -> None:
 
 
 def test_T12b_a_queue_that_changes_is_no_loop() -> None:
-    assert starts(*(Sight(messages="a", depth=number) for number in range(1, 9)), most=1) == [""] * 8
-    assert starts(*(Sight(messages=str(number), depth=1) for number in range(8)), most=1) == [""] * 8
-    assert starts(SAME, SAME, SAME, Sight(messages="a", depth=4), SAME, SAME, SAME) == [""] * 7
+    assert starts(*(Fingerprint(messages="a", depth=number) for number in range(1, 9)), most=1) == [""] * 8
+    assert starts(*(Fingerprint(messages=str(number), depth=1) for number in range(8)), most=1) == [""] * 8
+    assert starts(SAME, SAME, SAME, Fingerprint(messages="a", depth=4), SAME, SAME, SAME) == [""] * 7
 
 
 def test_T12b_an_empty_queue_is_no_loop() -> None:
-    assert starts(*[Sight(messages="", depth=0)] * 8, most=1) == [""] * 8
+    assert starts(*[Fingerprint(messages="", depth=0)] * 8, most=1) == [""] * 8
 
 
 def test_the_sight_of_a_queue_is_its_first_messages_and_its_depth(application: Application) -> None:
-    def look() -> Sight:
+    def look() -> Fingerprint:
         with connect(MqConnection(queue_manager="QM1")) as session:
-            return sight(session, "Q1")
+            return fingerprint_of(session, "Q1")
 
-    assert look() == Sight(messages="", depth=0)
+    assert look() == Fingerprint(messages="", depth=0)
     application.put("Q1", b"x" * 5000)
     one = look()
     assert (one.messages != "", one.depth, one.backouts) == (True, 1, 0)
@@ -53,7 +53,7 @@ def test_the_sight_of_a_queue_is_its_first_messages_and_its_depth(application: A
     queue = application.open("Q1")
     application.get(queue, CMQC.MQGMO_SYNCPOINT)
     application.manager.backout()
-    assert look() == Sight(messages=one.messages, depth=1, backouts=1), "a consumer that backs out has not changed it"
+    assert look() == Fingerprint(messages=one.messages, depth=1, backouts=1), "a back-out changes nothing"
     application.put("Q1", b"y")
     assert (look().messages != one.messages, look().depth) == (True, 2)
     application.get(queue)
@@ -66,6 +66,6 @@ def test_T12b_a_program_that_leaves_the_first_message_and_gets_the_others_is_no_
     with connect(MqConnection(queue_manager="QM1")) as session:
         for number in range(5):
             sent = application.put("Q1", b"order", CorrelId=bytes([number] * 24))
-            looks.append(sight(session, "Q1"))
+            looks.append(fingerprint_of(session, "Q1"))
             application.get(queue, MsgId=sent.MsgId)
     assert starts(*looks, most=1) == [""] * 5

@@ -32,7 +32,7 @@ MOST_RECONNECTS = 3
 MOST_KEYS = 1000
 """Order keys that stand in a lane token, which is put with each unit of work; behind one more its destination does."""
 
-BEHIND = "behind a message that failed"
+BEHIND_FAILED = "behind a message that failed"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -268,7 +268,7 @@ class Mover:
                     done.absent.append(row)
 
     def _why_left(self, row: Row, behind: set[str]) -> str:
-        """Why a row is not even tried, "" where it is."""
+        """Why a row is not tried, "" if it is tried."""
         if self._left_groups and row.group in self._left_groups:
             return self._left_groups[row.group]
         if self._blocked.for_good(row.target):
@@ -280,10 +280,10 @@ class Mover:
         if not (behind and row.order_key):
             return ""
         places = (place_in_order(row.unit_group), place_in_order(row.unit_group, row.order_key))
-        return "" if behind.isdisjoint(places) else BEHIND
+        return "" if behind.isdisjoint(places) else BEHIND_FAILED
 
     def _blocked_for(self, row: Row) -> int:
-        """Reason code why nothing is tried for the row now, 0 where it is. Touches no message."""
+        """The reason code for which the row is not tried now, 0 if it is tried. Touches no message."""
         if reason := self._blocked.reason(row.queue):
             return reason
         if row.action in DISCARDS:

@@ -34,7 +34,7 @@ class Tally:
     """The sum of units of work.
 
     Attributes: `moved` to `left` as in `UnitDone`; `reached` lane → the position that it has come to, which includes
-    what earlier executions did; `held` as in `UnitDone`, the last that was said of a destination.
+    what earlier executions did; `held` as in `UnitDone`, the newest reason for each destination.
     """
 
     moved: int = 0

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from mqops.act.core.lanes import Row, Target
 
 DepthOf: TypeAlias = Callable[[Target], int | None]
-"""How many messages stand on a target's queue; None where that cannot be told."""
+"""How many messages are on a target's queue; None if that is not known."""
 
 
 class RateLimiter(Protocol):

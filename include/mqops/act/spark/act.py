@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
-from mqops.act.approved_plan import ApprovedPlan, about_plan, check_rows, read_approved_plan
+from mqops.act.approved_plan import ApprovedPlan, check_rows, read_approved_plan
+from mqops.act.begin import begin
 from mqops.act.canary import CanaryDecision
 from mqops.act.core.deal import deal, home_lanes
 from mqops.act.core.lanes import DEFAULT_LANES, DEFAULT_UNIT_SIZE, Row
 from mqops.act.core.mover import LaneResult
 from mqops.act.in_process import ROW_COLUMNS, LaneWorker, canary_lanes, make_row, phases, summarise
-from mqops.act.lane_tokens import issue_tokens_once, reached_in_ledger
 from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
-from mqops.act.resume_record import record_resume
 from mqops.actions import ACTED
 from mqops.decide.core.pacing import Pacing
 from mqops.decide.spark.digest import digest_of
@@ -77,17 +76,14 @@ def act(
             plan = spark.read.parquet(str(run.plan))
         with spark_errors(run.plan):
             check_rows(approved_plan, digest_of(plan))
-        about_run = about_plan(approved_plan, about or {})
-        lengths = issue_tokens_once(
-            connection, run, approved_plan, lambda: _lengths(plan, lanes, approved_plan.pacing), about_run
+        lengths, about_run, reached = begin(
+            connection, approved_plan, lambda: _lengths(plan, lanes, approved_plan.pacing), about
         )
-        record_resume(connection, approved_plan, str(about_run.get("finished_by") or ""))
         first = canary_lanes(lengths, approved_plan.pacing)
         tasks = len(lengths)
         if approved_plan.pacing.has_pace:  # no more tasks than run at a time, so that a share of the pace is not wasted
             tasks = max(1, min(tasks, _at_a_time(spark)))
         rows = _in_order(_acted(plan), len(lengths), approved_plan.pacing, tasks)
-        reached = reached_in_ledger(approved_plan)
         task = ActTask(
             connection=connection,
             approved_plan=replace(approved_plan, document={}),

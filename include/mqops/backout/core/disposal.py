@@ -51,7 +51,7 @@ class Limits:
     def requeue_to(self) -> str:
         """The backout queue; blank if there is none to put the message on (rule 3).
 
-        A queue that names itself is none: put there, the message would begin again with a BackoutCount of zero.
+        A queue that names itself counts as unset: put there, the message would begin again with a BackoutCount of zero.
         """
         return "" if self.backout_queue == self.queue else self.backout_queue
 

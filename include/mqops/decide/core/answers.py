@@ -91,7 +91,7 @@ def _age(message: Mapping[str, Any]) -> int | None:
 
 @lru_cache(maxsize=1024)
 def _second(digits: str) -> datetime | None:
-    """The time that 14 digits are; None if they are none. Messages of one second share the answer."""
+    """The time that 14 digits say; None if they are not a valid time. Messages of one second share the answer."""
     try:
         return datetime.strptime(digits, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:

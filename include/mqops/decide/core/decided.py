@@ -8,15 +8,22 @@ from mqops.plan_row import PlanRow
 from mqops.rules import Rule
 
 
+class OrderWait(NamedTuple):
+    """The ORDER rule whose tries a message may have used up, and the `unit_group` that it puts to."""
+
+    rule: Rule
+    unit_group: str
+
+
 class DecidedRow(NamedTuple):
     """A row and why it may change.
 
-    Parameters: `waits` the ORDER rule whose tries the message may have used up, and the `unit_group` it puts to;
-    `used_up` the line of the first rule that matches, where all that match have used up their tries.
+    Parameters: `waits` the place in an order that the message may keep; `used_up` the line of the first rule that
+    matches, where all that match have used up their tries.
     """
 
     row: PlanRow
-    waits: tuple[Rule, str] | None = None
+    waits: OrderWait | None = None
     used_up: int | None = None
 
     def changed_to(self, row: PlanRow) -> DecidedRow:

@@ -3,9 +3,9 @@
 `mqops.decide.spark.message_groups` is the same for many messages.
 
 1. MAXREPLAY(n): a message that earlier runs put on a queue n times is left, action REPLAYED. It is identified by its
-   MsgId, which stays the same when an application consumes the message and it is dead-lettered again. The MQDLH, and so
-   the digest of the body, changes each time. Runs are counted, not puts: several messages of a run with one MsgId are
-   no replay. Puts that an undo took back do not count. An all-zero MsgId identifies nothing.
+   MsgId, which stays the same when an application gets the message and it becomes a dead letter again. The MQDLH, and
+   so the digest of the body, changes each time. Runs are counted, not puts: several messages of a run with one MsgId
+   are no replay. Puts that an undo took back do not count. An all-zero MsgId identifies nothing.
 2. ORDER(GROUPID | CORRELID | folder.name): the order key is the name and the value. A message without a value (an
    all-zero identifier, no such property) has no order to keep.
 3. Messages in a group, and segments (MsgFlags), with the same GroupId on one queue go together: all of them or none.
@@ -13,12 +13,12 @@
    with action INCOMPLETE if a limit or a choice of messages excludes some of them from the plan. Messages of the group
    that are not on the queue do not matter: when a queue is full, the rest of a group is dead-lettered, and putting it
    completes the group.
-4. The rows of a group have the number of its first row (`together`): that is their place in the lane.
+4. All rows of a group carry the row number of its first row (`together`), and stand at that place in the lane.
 5. A message that an ORDER rule would have put, and that is left, keeps its place in the order. That is a message with
    action REPLAYED, SPLIT or INCOMPLETE, or one that is ignored because the tries of that rule are used up. Later
-   messages with the same key for the same destination are left, too, with action BEHIND, and with each its group. They
-   are not left if a rule before the ORDER rule, or a rule behind it that acts, is chosen for the first message. If the
-   tries of several ORDER rules are used up, the first one counts.
+   messages with the same key and the same destination are left, too (action BEHIND). If one of them is in an MQ group,
+   all messages of that group are left. Exception: they are not left if a rule before the ORDER rule, or a rule behind
+   it that acts, is chosen for the first message. If the tries of several ORDER rules are used up, the first one counts.
 """
 
 from __future__ import annotations

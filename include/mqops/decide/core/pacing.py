@@ -111,7 +111,7 @@ class Pacing:
         if self.in_flight:
             said.append(
                 f"in flight: nothing is put on a destination with {counted(self.in_flight, 'message')}, "
-                f"where its depth can be told; after {self.patience} s without room the rest for it is left"
+                f"if its depth is known; after {self.patience} s without room the rest for it is left"
             )
         return tuple(said)
 

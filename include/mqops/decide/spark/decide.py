@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from mqops.actions import OF_NOBODY, PUTS, Action
+from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide import backout_setting as backout
 from mqops.decide.core import PlanSummary
@@ -62,12 +63,12 @@ class Request:
 
 
 def decide(spark: SparkSession, request: Request) -> PlanSummary:
-    """Write RUN/plan and RUN/plan.json.
+    """Read RUN/snapshot, choose an action for each message, and write RUN/plan and RUN/plan.json.
 
     Raises:
         RulesError: the table is not valid; the message has every error with its place.
         PlanChanged: this run's plan is being acted on already.
-        LakeError: the snapshot is missing or the disk refused.
+        LakeError: the snapshot is missing, or a file cannot be written.
     """
     folder = request.folder
     if folder.issued_json.exists():
@@ -78,31 +79,8 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     folder.plan_json.unlink(missing_ok=True)
     spark.conf.set("spark.sql.codegen.hugeMethodLimit", str(JIT_LIMIT))
     spark.conf.set("spark.sql.shuffle.partitions", str(2 + observed["messages"] // ROWS_A_PARTITION))
-    snapshot = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
-    positions, queues, flags = bounds(folder.snapshot, "position", "queue", "msg_flags")
-    one_queue = queues is not None and queues[0] == queues[1]
-    messages = frozen_set(
-        snapshot,
-        request,
-        [*columns_for(table.questions), *message_groups.asked_by(table)],
-        is_numbered=one_queue and positions == (0, observed["messages"] - 1),
-    )
-    if where is not None:
-        messages = with_origins(messages, where)
     tries = _tries(spark, folder)
-    plan = plan_rows(messages, table, tries)
-    if where is not None:
-        plan = settled(plan, where, replays_of(spark, folder))
-    waits = waiting(messages, table, tries)
-    plan = message_groups.bound(
-        plan,
-        messages,
-        snapshot,
-        table,
-        message_groups.puts_of(spark, folder, table),
-        waits=waits,
-        may_have_groups=flags != (0, 0),
-    )
+    plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed["messages"])
     plan.write.mode("overwrite").parquet(str(folder.plan))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)
@@ -121,6 +99,39 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     )
     write_json(folder.plan_json, summary.to_json())
     return summary
+
+
+def _planned(
+    spark: SparkSession,
+    request: Request,
+    table: Table,
+    where: Setting | None,
+    *,
+    tries: DataFrame | None,
+    observed: int,
+) -> tuple[DataFrame, DataFrame]:
+    """The rows of the plan, and the messages that it is for. Parameters: `observed` messages in the snapshot."""
+    folder = request.folder
+    snapshot = spark.read.schema(SNAPSHOT).parquet(str(folder.snapshot))
+    positions, queues, flags = bounds(folder.snapshot, "position", "queue", "msg_flags")
+    one_queue = queues is not None and queues[0] == queues[1]
+    asked = [*columns_for(table.questions), *message_groups.asked_by(table)]
+    messages = frozen_set(snapshot, request, asked, is_numbered=one_queue and positions == (0, observed - 1))
+    if where is not None:
+        messages = with_origins(messages, where)
+    plan = plan_rows(messages, table, tries)
+    if where is not None:
+        plan = settled(plan, where, replays_of(spark, folder))
+    plan = message_groups.bound(
+        plan,
+        messages,
+        snapshot,
+        table,
+        message_groups.puts_of(spark, folder, table),
+        waits=waiting(messages, table, tries),
+        may_have_groups=flags != (0, 0),
+    )
+    return plan, messages
 
 
 def valid_table(text: str, source: str, *, origins: bool = False) -> Table:
@@ -147,7 +158,7 @@ def message_id(digits: str) -> bytes:
     except ValueError:
         found = b""
     if len(found) != MQ_MSG_ID_LENGTH:
-        raise SettingsError(f"{digits!r} is no message id: 48 hex digits are needed")
+        raise SettingsError(f"{digits!r} is not a message id: 48 hex digits are needed")
     return found
 
 

@@ -161,8 +161,8 @@ def _changed(plan: DataFrame, condition: Column, action: Action) -> DataFrame:
 def _judged(plan: DataFrame, outside: DataFrame | None) -> DataFrame:
     """Rules 3 and 4. Parameters: `outside` queue and group_id of messages that are in a group and not in the plan."""
     of_group = _of_group()
-    fate = F.concat_ws(" ", "action", "unit_group")
-    split = F.col("_bound") & (F.min(fate).over(of_group) != F.max(fate).over(of_group))
+    decision = F.concat_ws(" ", "action", "unit_group")
+    split = F.col("_bound") & (F.min(decision).over(of_group) != F.max(decision).over(of_group))
     plan = plan.withColumns({"_split": split, "together": F.min("row").over(of_group), "_outside": F.lit(False)})
     if outside is not None:
         marked = outside.distinct().withColumn("_outside", F.lit(True))

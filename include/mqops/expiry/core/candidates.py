@@ -22,12 +22,17 @@ from mqops.counted import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueNow:
-    """A local queue at this moment. `last_put` as the queue manager tells it, blank where it does not (MONQ(OFF))."""
+    """A local queue at this moment.
+
+    Parameters: `last_put` as the queue manager tells it, blank where it does not (MONQ(OFF)); `shared` whether a
+    queue-sharing group has the queue.
+    """
 
     name: str
     depth: int
     get_allowed: bool = True
     last_put: str = ""
+    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +87,15 @@ def selected(name: str, patterns: Iterable[str]) -> bool:
         if fits and (not name.startswith(("SYSTEM.", "MQOPS.")) or beginning.startswith(("SYSTEM.", "MQOPS."))):
             return True
     return False
+
+
+def differing_intervals(intervals: Mapping[str, timedelta | None], name: str) -> str:
+    """A sentence if members of a queue-sharing group are scanned at different intervals (E17), else "".
+
+    Parameters: `intervals` queue manager → its interval, None without a schedule; `name` the one that is scanned now.
+    """
+    others = {one: interval for one, interval in intervals.items() if interval and interval != intervals[name]}
+    if not others or not intervals[name]:
+        return ""
+    there = ", ".join(f"{one} each {interval}" for one, interval in sorted(others.items()))
+    return f"{name} is scanned each {intervals[name]}, other members of its queue-sharing group are not: {there}"

@@ -55,7 +55,7 @@ def account(markers: Iterable[Marker]) -> Account:
     for marker in markers:
         if marker.kind == "issued":
             if result.lengths:
-                result.problems.append("the tickets of the plan were issued twice")
+                result.problems.append("the lane tokens of the plan were issued twice")
             result.lengths = marker.lanes
         elif marker.kind in {"acted", "failed"}:
             unit = (marker.lane, marker.first)

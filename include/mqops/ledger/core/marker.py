@@ -108,7 +108,10 @@ class Marker:
         """
         try:
             if body["v"] != VERSION or body["kind"] not in get_args(MarkerKind):
-                raise LedgerBroken(f"A marker of version {body['v']}, kind {body['kind']!r}: made by another mqops")
+                raise LedgerBroken(
+                    f"A marker of version {body['v']}, kind {body['kind']!r}, was written by another version of mqops. "
+                    f"Use that version to finish run {body['run']}"
+                )
             return cls(
                 unit=str(body["unit"]),
                 run=str(body["run"]),
@@ -139,7 +142,7 @@ class Marker:
         """
         found = unpack(raw)
         if not isinstance(found, Marker):
-            raise LedgerBroken("A message on the ledger queue is a ticket, not a marker")
+            raise LedgerBroken("A message on the ledger queue is a lane token, not a marker")
         return found
 
 
@@ -176,7 +179,7 @@ class LaneToken:
         """
         found = unpack(raw)
         if not isinstance(found, LaneToken):
-            raise LedgerBroken("A message on the ledger queue is a marker, not a ticket")
+            raise LedgerBroken("A message on the ledger queue is a marker, not a lane token")
         return found
 
 
@@ -189,7 +192,7 @@ def unpack(raw: bytes) -> Marker | LaneToken:
     try:
         body = schema.check(raw)
     except LedgerBroken as error:
-        raise LedgerBroken(f"A message on the ledger queue is neither marker nor ticket: {error}") from None
+        raise LedgerBroken(f"A message on the ledger queue is neither marker nor lane token: {error}") from None
     del body["v"]
     if body["kind"] == "ticket":
         del body["kind"]

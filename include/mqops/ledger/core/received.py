@@ -118,7 +118,7 @@ def _unsigned(body: bytes, error: BadSignature) -> Stranger:
     try:
         said = _Claim.model_validate(from_json(body[:BEGINNING], allow_partial=True))
     except (ValidationError, ValueError):
-        return Stranger(StrangerKind.NOT_A_MARKER, f"{error}, and it does not begin as a marker or a ticket")
+        return Stranger(StrangerKind.NOT_A_MARKER, f"{error}, and it does not begin as a marker or a lane token")
     claims = PlanIdentity(run=said.run, digest=said.plan)
     return Stranger(StrangerKind.FORGED, str(error), claims, is_marker=said.kind != "ticket", foreign=error.foreign)
 

@@ -15,7 +15,7 @@ from mqops.ledger.core.marker import Marker
 
 WORKFLOW = "backout_reprocess"
 CAPPED = "replay-cap"
-"""The rule key of rows that go to quarantine; they are no replays."""
+"""The rule key of rows that go to quarantine; they are not replays."""
 
 
 def replay_key(msg_id: str, body_digest: str) -> str:

@@ -69,7 +69,7 @@ def verdicts(
                 tries=rule.retry,
                 failed=failed,
                 hidden_by=hidden_by if not missing else 0,
-                misses=tuple(_told(miss, revealed=revealed) for miss in missing),
+                misses=tuple(_miss_document(miss, revealed=revealed) for miss in missing),
             )
         )
         if not missing and rule.action is Action.IGNORE and not hidden_by:
@@ -87,7 +87,7 @@ def _verdict(rule: Rule, chosen: Rule | None, failed: int, *, matches: bool, hid
     return USED_UP if rule.action is not Action.IGNORE and failed >= rule.retry else LATER
 
 
-def _told(miss: Miss, *, revealed: bool) -> dict[str, Any]:
+def _miss_document(miss: Miss, *, revealed: bool) -> dict[str, Any]:
     keyword = KEYWORDS[miss.keyword]
     found: Answer = miss.found
     if keyword.kind in _PAYLOAD and isinstance(found, str) and not revealed:

@@ -1,7 +1,7 @@
 """One message, taken apart: MQMD, the chain of headers, the data behind them. Pure.
 
 1. Nothing is guessed. A header that is not what its Format says ends the chain: `broken` says why, and nothing behind
-   that place is read. Data that is no text in its own CCSID has no text, and `no_text` says why.
+   that place is read. Data that is not text in its own CCSID has no text, and `no_text` says why.
 2. The MQDLH is found by its bytes, as in a snapshot (`mqops.observe.core.decode`, rule 3), whatever the Format says.
 3. Payload is what an application wrote: the data, and the folders of an MQRFH2 but those in `OPEN_FOLDERS`, which the
    queue manager and JMS write. It is masked unless `revealed`: text by its shape, hex by `xx`, both of the first bytes.
@@ -55,7 +55,7 @@ class HeaderShown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyShown:
-    """The data behind all headers. Parameters: `text` None if it is no text, `no_text` why; `masked` whether text and
+    """The data behind all headers. Parameters: `text` None if it is not text, `no_text` why; `masked` whether text and
     hex show its shape only; `offset` where it begins behind the MQMD; `length` in bytes."""
 
     text: str | None
@@ -217,11 +217,11 @@ def _decoded(chain: Chain, raw: bytes, *, broken: bool) -> tuple[str | None, str
     if broken:
         return None, "a header before it is broken, so nothing says what it is"
     if chain.format in BINARY_FORMATS:
-        return None, f"Format {chain.format} is no text"
+        return None, f"Format {chain.format} is not text"
     try:
         return decode(raw, chain.ccsid, chain.encoding), ""
     except WireError:
-        return None, f"it is no text in CCSID {chain.ccsid}"
+        return None, f"it is not text in CCSID {chain.ccsid}"
 
 
 ORIGIN = {

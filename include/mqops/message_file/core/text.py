@@ -220,7 +220,7 @@ class _Reader:
             if line := raw.strip():
                 upper = line.upper()
                 if not upper.startswith((HEADER.encode(), OLD_HEADER.encode())):
-                    raise self._wrong(f"this is no file of dmpmqmsg: it begins with `{HEADER}` or `{OLD_HEADER}`")
+                    raise self._wrong(f"this is not a file of dmpmqmsg: it begins with `{HEADER}` or `{OLD_HEADER}`")
                 self._by_mqops = BY_MQOPS.encode() in line
                 return
         self._line = max(1, self._line)
@@ -262,7 +262,7 @@ class _Reader:
         elif kind == b"X" and (hexadecimal := _HEX_LINE.fullmatch(rest)):
             self._add(bytes.fromhex(hexadecimal[1].decode()))
         elif kind == b"X":
-            raise self._wrong("these are no pairs of hex digits")
+            raise self._wrong("these are not pairs of hex digits")
         elif kind == b"S":
             self._add(self._string(rest))
         elif kind == b"T" and rest[:1] in {b"", b" "}:
@@ -274,7 +274,7 @@ class _Reader:
         code = line[2:5].decode("ascii", "replace")
         field = FIELDS.get(code)
         if line[1:2] != b" " or field is None or line[5:6] not in {b"", b" "}:
-            raise self._wrong("this is no field of a message descriptor")
+            raise self._wrong("this is not a field of a message descriptor")
         if field.key in self._set:
             raise self._wrong(f"{code} stands there for the second time")
         self._set.add(field.key)
@@ -291,7 +291,7 @@ class _Reader:
             return value.ljust(field.length)
         number = value.strip(b" ")
         if not _NUMBER.fullmatch(number) or not LEAST <= int(number) <= MOST:
-            raise self._wrong(f"{code} is no number of 32 bits")
+            raise self._wrong(f"{code} is not a number of 32 bits")
         if field.key == "version":
             if int(number) not in {c.MQMD_VERSION_1, c.MQMD_VERSION_2}:
                 raise self._wrong("VER is 1 or 2")
@@ -306,7 +306,7 @@ class _Reader:
     def _string(self, rest: bytes) -> bytes:
         found = _STRING.fullmatch(rest)
         if found is None:
-            raise self._wrong('this is no text in quotes, with `~` before `"` and before `~`')
+            raise self._wrong('this is not a text in quotes, with `~` before `"` and before `~`')
         return re.sub(rb'~([~"])', rb"\1", found[1] or b"")
 
     def _write(self, key: str, value: int | bytes) -> None:

@@ -56,12 +56,22 @@ class Cell(NamedTuple):
 OTHERS = Group(*["(others)"] * 4)
 
 
+class Since(NamedTuple):
+    """The record that growth is measured from: its run (blank: it made none) and time; both blank if there is none."""
+
+    run: str = ""
+    observed_at: str = ""
+
+
+NO_RECORD = Since()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueAnatomy:
     """A queue as it was observed.
 
     Parameters: `run` blank for a look without one; `oldest` put date and time (16 digits, GMT), blank if not known;
-    `cells` largest first; `since` run (blank: it made none) and time of the last record before it, both blank for none;
+    `cells` largest first; `since` the last record before it;
     `growth` group → messages more (or fewer, below zero) than in that record.
     """
 
@@ -71,7 +81,7 @@ class QueueAnatomy:
     run: str = ""
     oldest: str = ""
     cells: tuple[Cell, ...] = ()
-    since: tuple[str, str] = ("", "")
+    since: Since = NO_RECORD
     growth: Mapping[Group, int] = field(default_factory=dict)
 
     @property
@@ -94,7 +104,7 @@ class QueueAnatomy:
             "cells": [
                 {**c.group._asdict(), "age": c.age, "messages": c.messages, "bytes": c.bytes} for c in self.cells
             ],
-            "since": {"run": self.since[0], "observed_at": self.since[1]},
+            "since": self.since._asdict(),
             "growth": [{**group._asdict(), "messages": number} for group, number in self.growth.items()],
         }
 
@@ -105,7 +115,7 @@ class QueueAnatomy:
         return cls(
             **{name: value[name] for name in names},
             cells=tuple(Cell(_group(c), c["age"], c["messages"], c["bytes"]) for c in value["cells"]),
-            since=(value["since"]["run"], value["since"]["observed_at"]),
+            since=Since(value["since"]["run"], value["since"]["observed_at"]),
             growth={_group(grown): grown["messages"] for grown in value["growth"]},
         )
 
@@ -127,8 +137,8 @@ def brief(queue: QueueAnatomy) -> QueueBrief:
         "queue": queue.queue,
         "messages": queue.messages,
         "growth": sum(growth.values()),
-        "since": queue.since[0],
-        "since_at": queue.since[1],
+        "since": queue.since.run,
+        "since_at": queue.since.observed_at,
         "groups": len(groups),
         "top": [
             {
@@ -159,8 +169,8 @@ def anatomy_lines(briefs: Iterable[QueueBrief]) -> Iterator[str]:
 
 
 def growth_since(run: str, at: str) -> str:
-    """Since when growth is told: the run of the last record, or its time where it found the queue empty and made none;
-    blank where there is none."""
+    """The record that growth is measured from: its run, or its time if the queue was empty and no run was made. Blank
+    without a record."""
     return f"since run {run}" if run else f"since it was empty at {at}" if at else ""
 
 

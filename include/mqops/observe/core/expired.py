@@ -17,7 +17,7 @@ class Expired:
     messages: int = 0
     exact: bool = True
 
-    def told(self, queue: str) -> str:
+    def sentence(self, queue: str) -> str:
         """A sentence."""
         if self.exact:
             number = counted(self.messages, "expired message")
@@ -30,4 +30,4 @@ def remarks(observed: Mapping[str, Any]) -> tuple[str, ...]:
     """A sentence for each queue of a snapshot. Parameters: `observed` RUN/observe.json; one of an earlier version says
     nothing."""
     queues = (one for one in observed["queues"] if one.get("expired"))
-    return tuple(Expired(one["expired"], one["expired_exact"]).told(one["queue"]) for one in queues)
+    return tuple(Expired(one["expired"], one["expired_exact"]).sentence(one["queue"]) for one in queues)

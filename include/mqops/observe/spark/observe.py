@@ -12,7 +12,7 @@ from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import dead_letter_queue, queue_manager_name
 from mqops.observe import snapshot
-from mqops.observe.expired import discarded, stands
+from mqops.observe.expired import discarded, states_of
 from mqops.observe.spark.datasource import register
 from mqops.spark_job import spark_errors
 
@@ -38,12 +38,12 @@ def observe(
         names = tuple(queues) or (dead_letter_queue(session),)
         for queue in names:  # an error here is one line, an executor's is a page
             session.close(session.open(queue, OPEN_OPTIONS))
-        before = stands(session, names)
+        before = states_of(session, names)
     source = register(spark, connection)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     rows = spark.read.format(source).options(queues=",".join(names), limit=limit, observed_at=observed_at).load()
     with spark_errors(run.snapshot):
         rows.write.mode("overwrite").option("compression", "zstd").parquet(str(run.snapshot))
     with connect(connection) as session:
-        expired = discarded(before, stands(session, names))
+        expired = discarded(before, states_of(session, names))
     return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired)

@@ -125,7 +125,8 @@ def balance(
     totals.problems += [f"row {row} is in the ledger and not in the plan" for row in sorted(totals.unknown)[:10]]
     if account.lengths and sum(account.lengths) != totals.to_act:
         totals.problems.append(
-            f"the plan has {counted(totals.to_act, 'row')} to act on, tickets for {sum(account.lengths)} were issued"
+            f"the plan has {counted(totals.to_act, 'row')} to act on, and lane tokens for {sum(account.lengths)} "
+            "were issued"
         )
     rules = _rules(totals)
     totals.problems += [_unexplained(rule) for rule in rules if rule.unexplained]
@@ -151,7 +152,7 @@ def balance(
 
 
 def _leave_out_forwarded_to_itself(totals: _Totals, account: Account, rows: Iterable[PlannedRow]) -> None:
-    """Rule 2: a message that this run put on the queue it took it from does not count as left there."""
+    """Rule 2: a message that this run put back on its own queue does not count as left there."""
     for row in rows:
         acted = account.acted.get(row.row)
         if acted is None or acted.action in DISCARDS or acted.dest_q != row.queue or acted.action == Action.COPY:

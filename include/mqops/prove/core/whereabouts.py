@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from mqops.expiry.core.lifetime import remaining
 from mqwire.constants import MQEI_UNLIMITED, MQPER_NOT_PERSISTENT
@@ -50,6 +50,13 @@ class Sighting:
     rule_line: int | None = None
 
 
+class Missed(NamedTuple):
+    """A run that did not find a message, and when."""
+
+    at: datetime
+    run: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts:
     """What is known of a message. Parameters: `became` one of `WORDS`; `missed_at` when it was first found to be gone,
@@ -75,12 +82,10 @@ class Whereabouts:
         return asdict(self)
 
 
-def whereabouts(
-    last: Sighting, queue_manager: str, missed: tuple[datetime, str] | None, *, now: datetime
-) -> Whereabouts:
-    """What is known of a message. Parameters: `last` sighting of it; `missed` when and by which run it was not found
-    after that, None where nobody has looked."""
-    by_then = missed[0] if missed else now
+def whereabouts(last: Sighting, queue_manager: str, missed: Missed | None, *, now: datetime) -> Whereabouts:
+    """What is known of a message. Parameters: `last` sighting of it; `missed` the first run that did not find
+    it after that, None if none has looked."""
+    by_then = missed.at if missed else now
     lifetime = None if last.expiry == MQEI_UNLIMITED else last.expiry
     over = lifetime is not None and remaining(lifetime, last.at, by_then) is None
     ends = None if lifetime is None else last.at + timedelta(milliseconds=100 * lifetime)
@@ -94,8 +99,8 @@ def whereabouts(
         seen_at=_text(last.at),
         action=last.action,
         rule_line=last.rule_line,
-        missed_at=_text(missed[0]) if missed else "",
-        missed_by=missed[1] if missed else "",
+        missed_at=_text(missed.at) if missed else "",
+        missed_by=missed.run if missed else "",
         ends_at=_text(ends) if ends else "",
         lifetime=lifetime,
     )

@@ -3,7 +3,7 @@
 from mqops.trigger.core.changes import Change
 from mqops.trigger.core.conditions import explain
 from mqops.trigger.core.explanation import FAILS, HOLDS, UNKNOWN, Condition, Explanation
-from mqops.trigger.core.found import InitiationQueue, Reader, TriggeredQueue
+from mqops.trigger.core.triggered_queue import InitiationQueue, Reader, TriggeredQueue
 
 __all__ = [
     "FAILS",

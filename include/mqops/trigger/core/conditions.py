@@ -6,7 +6,7 @@ is thought to be of sufficient priority (T02) and to be committed (T10a). A cond
 - `holds`,
 - `fails`: then `changes` has the commands that mend it, or none where no command does (a program has to close the
   queue), or
-- is `unknown`: inquiry cannot tell it. `found` says what would.
+- is `unknown`: an inquiry does not show it. `found` says what would.
 
 T11 to T13 are further events that make a trigger message. They never fail: they say when such an event comes.
 """
@@ -32,13 +32,13 @@ from mqops.trigger.core.changes import (
     trigmpri,
 )
 from mqops.trigger.core.explanation import FAILS, HOLDS, UNKNOWN, WORK, Condition, Explanation
-from mqops.trigger.core.found import Disposition, InitiationQueue, Reader, TriggeredQueue
 from mqops.trigger.core.other_events import TYPES, changing, closing, counts_some_only, duration, interval, needed
+from mqops.trigger.core.triggered_queue import Disposition, InitiationQueue, Reader, TriggeredQueue
 from mqwire import constants as c
 
 CHANNEL_INITIATOR = "SYSTEM.CHANNEL.INITQ"
 """The initiation queue that the channel initiator serves."""
-_TOLD_ONLY = frozenset({"T02", "T10a", "T04a", "T04b", "T11", "T12", "T13"})
+_SHOWN_ONLY = frozenset({"T02", "T10a", "T04a", "T04b", "T11", "T12", "T13"})
 """Conditions whose `unknown` does not keep the next message of sufficient priority from triggering."""
 _INHIBITED = "somebody has inhibited it, perhaps on purpose"
 _SWITCHED_OFF = "somebody has switched triggering off, perhaps on purpose"
@@ -57,7 +57,7 @@ def explain(queue: TriggeredQueue) -> Explanation:
     conditions = tuple(condition(queue) for condition in _CONDITIONS)
     failing = sorted((one for one in conditions if one.state == FAILS), key=lambda one: one.id in WORK)
     first = failing[0] if failing else None
-    open_ones = [one for one in conditions if one.state == UNKNOWN and one.id not in _TOLD_ONLY]
+    open_ones = [one for one in conditions if one.state == UNKNOWN and one.id not in _SHOWN_ONLY]
     if first is not None:
         others = counted(len(failing) - 1, "other condition fails", "other conditions fail")
         more = f"; {others}, too" if len(failing) > 1 else ""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mqops.estate import BackoutReprocess, DlqRules, ExpiryScan, QueueManager, dag_prefix
+from mqops.estate_sections import QueueManager, dag_prefix
 from mqops.mqsc import mqsc_name
 from mqwire import constants as c
 
@@ -107,13 +106,6 @@ def wanted(name: str, settings: QueueManager, *, dead_letter_queue: str = "") ->
                 initiation_queue=monitor.queues[0],
                 process=process.name,
             )
-            for queue in _queues(section, dead_letter_queue)
+            for queue in section.trigger_queues(dead_letter_queue)
         ]
     return Definitions(initiation_queues=monitor.queues, processes=tuple(processes), triggers=tuple(triggers))
-
-
-def _queues(section: DlqRules | BackoutReprocess | ExpiryScan, dead_letter_queue: str) -> Iterator[str]:
-    if isinstance(section, DlqRules):
-        yield section.queue or dead_letter_queue
-    else:
-        yield from (queue for queue in section.queues or () if "*" not in queue)

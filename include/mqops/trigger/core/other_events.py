@@ -1,4 +1,4 @@
-"""Events other than a put on an empty queue that make a trigger message: T11 to T13. They are told, they never fail."""
+"""Events other than a put on an empty queue that make a trigger message: T11 to T13. They never fail."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from mqops.counted import counted
 from mqops.trigger.core.explanation import HOLDS, UNKNOWN, Condition
-from mqops.trigger.core.found import TriggeredQueue
+from mqops.trigger.core.triggered_queue import TriggeredQueue
 from mqwire import constants as c
 
 TYPES = {c.MQTT_NONE: "NONE", c.MQTT_FIRST: "FIRST", c.MQTT_EVERY: "EVERY", c.MQTT_DEPTH: "DEPTH"}

@@ -1,6 +1,6 @@
 """A trigger message as a trigger monitor reads it, and what it starts. Nothing here asks a queue manager or Airflow.
 
-1. The MQMD, or the last header, says Encoding and CCSID of the MQTM. Nothing is guessed. A message that is no whole
+1. The MQMD, or the last header, says Encoding and CCSID of the MQTM. Nothing is guessed. A message that is not a whole
    MQTM of version 1 or MQTMC2 of version 2 is unusable: MQFB_TM_ERROR.
 2. What is started is a DAG. APPLTYPE must be UNIX, WINDOWSNT or a user's own number (`accepts`), else
    MQFB_APPL_TYPE_ERROR. An MQTMC2 may leave it blank.
@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 
-from mqops.estate import DAG_ID
+from mqops.estate_values import DAG_ID
 from mqops.ledger.core.identity import identity_key
 from mqops.printable import printable
 from mqwire import constants as c
@@ -150,7 +150,7 @@ def _read(md: MQMD, body: bytes, q_mgr_ccsid: int | None) -> TriggerMessage:
 def _in_characters(value: str, at: int) -> int | None:
     digits = before_nul(value).strip()
     if digits and not (digits.isascii() and digits.isdigit()):
-        raise WireError("MQTMC2", "ApplType", at + MQTMC2.LAYOUT.offset("appl_type"), f"{value!r} is no number")
+        raise WireError("MQTMC2", "ApplType", at + MQTMC2.LAYOUT.offset("appl_type"), f"{value!r} is not a number")
     return int(digits) if digits else None
 
 

@@ -17,7 +17,7 @@ from mqops.counted import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class Fingerprint:
     """What a queue looks like.
 
     Parameters: `messages` a digest of its first messages, "" where it is empty; `depth` in messages; `backouts` of the
@@ -33,7 +33,7 @@ class Sight:
 class Unchanged:
     """The runs in a row that were started while a queue looked the same.
 
-    Parameters: `messages` and `depth` as of `Sight`; `runs` how many; `connection` of the trigger monitor meanwhile.
+    Parameters: `messages` and `depth` as of `Fingerprint`; `runs` how many; `connection` of the trigger monitor.
     """
 
     messages: str = ""
@@ -55,26 +55,26 @@ class Unchanged:
         """As JSON."""
         return asdict(self)
 
-    def before_start(self, sight: Sight, *, connection: str = "") -> Unchanged:
+    def before_start(self, now: Fingerprint, *, connection: str = "") -> Unchanged:
         """The same for the queue as it looks now, before the next run starts.
 
         Parameters: `connection` of the trigger monitor now, "" if it is not known.
         """
         same = connection in {"", self.connection}
-        if same and (sight.messages, sight.depth) == (self.messages, self.depth):
+        if same and (now.messages, now.depth) == (self.messages, self.depth):
             return self
-        return Unchanged(messages=sight.messages, depth=sight.depth, connection=connection or self.connection)
+        return Unchanged(messages=now.messages, depth=now.depth, connection=connection or self.connection)
 
     def started(self) -> Unchanged:
         """A run was started, or several at once."""
         return replace(self, runs=self.runs + 1)
 
 
-def loop(queue: str, seen: Unchanged, sight: Sight, *, most: int) -> str:
+def loop(queue: str, seen: Unchanged, now: Fingerprint, *, most: int) -> str:
     """Why no more runs start, or nothing. Parameters: `seen` from `before_start`; `most` runs in a row."""
-    if not sight.messages or seen.runs < most:
+    if not now.messages or seen.runs < most:
         return ""
-    backed_out = f", its BackoutCount is {sight.backouts}" if sight.backouts else ""
+    backed_out = f", its BackoutCount is {now.backouts}" if now.backouts else ""
     return (
         f"a closed loop (T12b): {counted(seen.runs, 'run')} in a row left the queue {queue} as it was. Its first "
         f"message is still there{backed_out}. No run starts until the queue changes: move or mend that message"

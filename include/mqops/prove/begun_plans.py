@@ -13,7 +13,7 @@ from mqops.ledger.queue import LedgerQueue
 from mqops.mq.session import Session
 
 
-def begun(session: Session, ledger: LedgerFile, is_one: Callable[[Marker], bool]) -> dict[PlanIdentity, Account]:
+def begun_plans(session: Session, ledger: LedgerFile, is_one: Callable[[Marker], bool]) -> dict[PlanIdentity, Account]:
     """The plans whose "issued" marker is one that is asked for, with what all of their markers say.
 
     Raises `MQError`, `LedgerBroken`.

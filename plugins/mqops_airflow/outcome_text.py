@@ -40,7 +40,7 @@ class Ending:
     stops: Sequence[str] = ()
 
 
-def told(ending: Ending, summary: RunSummary) -> str:
+def outcome_text(ending: Ending, summary: RunSummary) -> str:
     """One or more sentences."""
     return printable(" ".join(_sentences(ending, summary)))
 
@@ -87,7 +87,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def tell(context: Context, text: str) -> None:
+def keep_for_note(context: Context, text: str) -> None:
     """Keep the words for the run's note."""
     context["ti"].xcom_push(key=KEY, value=text)
 
@@ -96,7 +96,7 @@ def ending_of(context: Context, folder: str, states: dict[str, str], act_task: s
     """What the run's folder and Airflow know of its end. Raises `LakeError`."""
     from pathlib import Path  # noqa: PLC0415
 
-    from mqops.estate import Approval  # noqa: PLC0415
+    from mqops.estate_sections import Approval  # noqa: PLC0415
     from mqops.lake.run import RunFolder  # noqa: PLC0415
     from mqops.lake.stop import stops_of  # noqa: PLC0415
     from mqops_airflow import answer  # noqa: PLC0415

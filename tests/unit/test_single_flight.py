@@ -1,4 +1,4 @@
-"""`mqops.together`: threads that ask for the same at the same time share one answer."""
+"""`mqops.single_flight`: threads that ask for the same at the same time share one answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mqops.together import together
+from mqops.single_flight import single_flight
 
 
 class Key:
@@ -28,7 +28,7 @@ def test_who_asks_while_another_computes_gets_his_answer():
     begun, compared = threading.Event(), threading.Event()
     calls = []
 
-    @together
+    @single_flight
     def slow(_key: Key) -> object:
         begun.set()
         assert compared.wait(60)
@@ -48,7 +48,7 @@ def test_who_asks_while_another_computes_gets_his_answer():
 def test_an_error_is_raised_and_not_kept():
     answers = [0, 1]
 
-    @together
+    @single_flight
     def divided(number: int) -> float:
         return number / answers.pop(0)
 

@@ -6,7 +6,7 @@ import pytest
 
 from mqops.model import RunSummary
 from mqops_airflow.answer import Answer
-from mqops_airflow.told import Ending, told
+from mqops_airflow.outcome_text import Ending, outcome_text
 
 SUMMARY = RunSummary(
     **{"run": "r1", "workflow": "dlq_rules", "queue_manager": "QM1", "queue": "DLQ", "plan": "d"},
@@ -53,11 +53,11 @@ STOP = "All acting on QM1 was stopped by carol at t (night)"
     ],
 )
 def test_each_ending_has_its_words(ending: Ending, words: str) -> None:
-    assert told(ending, SUMMARY) == words
+    assert outcome_text(ending, SUMMARY) == words
 
 
 def test_a_run_that_does_not_balance_does_not_say_so() -> None:
     from dataclasses import replace  # noqa: PLC0415
 
     ending = Ending(acted="success", approved="success", answer=YES)
-    assert told(ending, replace(SUMMARY, balanced=False)).endswith("This does NOT balance.")
+    assert outcome_text(ending, replace(SUMMARY, balanced=False)).endswith("This does NOT balance.")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from mqops.trigger.core.conditions import explain
 from mqops.trigger.core.explanation import FAILS
-from mqops.trigger.core.found import InitiationQueue, TriggeredQueue
 from mqops.trigger.core.other_events import counts_some_only, needed
+from mqops.trigger.core.triggered_queue import InitiationQueue, TriggeredQueue
 from mqwire import constants as c
 
 _FOR_CHANGES = ("T04", "T05", "T06", "T07", "T08", "T09", "T10", "T14")
@@ -34,7 +34,9 @@ def trigger_message_made(before: TriggeredQueue, after: TriggeredQueue) -> str:
 
 
 def _came(before: TriggeredQueue, after: TriggeredQueue) -> bool:
-    return after.depth > before.depth or after.last_put != before.last_put
+    """Whether a message came. A back-out of a get raises the depth, too (T12a): while a unit of work is open, only the
+    time of the last put shows a message."""
+    return after.last_put != before.last_put or (after.depth > before.depth and not before.uncommitted)
 
 
 def _switched_itself_off(before: TriggeredQueue, after: TriggeredQueue) -> bool:

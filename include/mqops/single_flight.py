@@ -1,7 +1,7 @@
-"""Callers who ask for the same at the same time: one computes, the others wait for his answer.
+"""Threads that call a function with the same arguments at the same time: one computes, the others wait for its answer.
 
-Many readers of a page then cost no more than one. Nothing is kept: who asks later computes again (`lru_cache` below
-`together` keeps what never changes).
+So many readers of a page cost no more than one. No answer is kept: a later call computes again (`lru_cache` below
+`single_flight` keeps what never changes).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def together(function: Callable[P, T]) -> Callable[P, T]:
+def single_flight(function: Callable[P, T]) -> Callable[P, T]:
     """The function for several threads at a time. Its arguments can be keys of a dict; its answers are not changed.
 
     Raises: what the function raises, for all who wait.

@@ -15,6 +15,7 @@ from mqops.mq.connection import connect
 from mqops.prove.prove import prove, reopened
 
 LEDGER = "MQOPS.LEDGER"
+HIDDEN = "some of its markers are neither in the ledger nor seen on MQOPS.LEDGER; .* prove again when these have ended"
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_law5_records_that_a_unit_of_work_hides_are_not_gone(manager, lake):
         queue = LedgerQueue(session, KeyRing(run.lake_folder))
         for _got in queue.browse():
             queue.take_browsed()
-        with pytest.raises(InProgress, match="prove again when these have ended"):
+        with pytest.raises(InProgress, match=HIDDEN):
             prove(manager.connection, run)
         session.backout()
     assert prove(manager.connection, run).moved == 1

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mqops.ledger.core.identity import identity_key
 from mqops.mq.inquire import depth
 from mqops.mq.session import RawMessage, Session
-from mqops.trigger.core.unchanged import Sight
+from mqops.trigger.core.unchanged import Fingerprint
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
 
@@ -23,14 +23,14 @@ _identity = MQMD_LAYOUT.reader("msg_id", "correl_id", "put_date", "put_time")
 _backouts = MQMD_LAYOUT.reader("backout_count")
 
 
-def sight(session: Session, queue: str) -> Sight:
+def fingerprint_of(session: Session, queue: str) -> Fingerprint:
     """The queue as it is now. Raises `MQError`: it may not be browsed or inquired."""
     found = tuple(_first_messages(session, queue))
     if not found:
-        return Sight(messages="", depth=0)
+        return Fingerprint(messages="", depth=0)
     (backouts,) = _backouts(found[0].md)
     keys = [identity_key(b"".join((*_identity(one.md), one.body))) for one in found]
-    return Sight(messages=identity_key("".join(keys).encode()), depth=depth(session, queue), backouts=backouts)
+    return Fingerprint(messages=identity_key("".join(keys).encode()), depth=depth(session, queue), backouts=backouts)
 
 
 def _first_messages(session: Session, queue: str) -> Iterator[RawMessage]:

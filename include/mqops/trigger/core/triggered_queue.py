@@ -29,9 +29,9 @@ class Reader:
 class InitiationQueue:
     """The queue that INITQ names, if there is such a queue.
 
-    Parameters: `local` whether it is a local queue; the others are those of a local queue: `depth` and `max_depth` in
-    messages, `open_input` the number of handles, `readers` those that the command server tells, `last_put` date and
-    time of its last put by the queue manager's clock, "" if it does not tell.
+    Parameters: `local` whether it is a local queue; all other fields describe a local queue, and have their defaults
+    otherwise. `depth` and `max_depth` in messages; `open_input` the number of handles for input; `readers` the open
+    handles that the command server reports; `last_put` LPUTDATE and LPUTTIME, "" if the queue manager gives none.
     """
 
     local: bool

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from mqops.decide.rules_check import wrong_queues
 from mqops.errors import MQError, SettingsError
-from mqops.estate import EstateFile, RulesWorkflow
+from mqops.estate import EstateFile
+from mqops.estate_sections import RulesWorkflow
 from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.connection import MqConnection
 from mqops.mq.inquire import base_queue, dead_letter_queue

@@ -19,7 +19,7 @@ from mqops.ledger.drain import issued_lanes
 from mqops.ledger.queue import NAME
 
 
-def records_gone(run: RunFolder, plan: PlanIdentity, sums: Account) -> list[str]:
+def missing_records(run: RunFolder, plan: PlanIdentity, sums: Account) -> list[str]:
     """What is missing, in words. Parameters: `sums` of the plan's lines in the ledger, its markers being drained.
 
     Raises `LakeError`.

@@ -1,0 +1,39 @@
+"""How each execution of act begins, with Spark and without: lane tokens are issued once, a resume is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from mqops.act.approved_plan import ApprovedPlan, about_plan
+from mqops.act.lane_tokens import issue_tokens_once, reached_in_ledger
+from mqops.act.resume_record import record_resume
+from mqops.ledger.core.marker import About
+from mqops.mq.connection import MqConnection
+
+
+class Begun(NamedTuple):
+    """What an execution knows when it begins: the rows of each lane; what the ledger says about the plan; lane → its
+    position in the ledger."""
+
+    lengths: list[int]
+    about: About
+    reached: Mapping[int, int]
+
+
+def begin(
+    connection: MqConnection,
+    approved_plan: ApprovedPlan,
+    lengths: Callable[[], Sequence[int]],
+    about: About | None,
+    *,
+    needs: Sequence[str] | None = None,
+) -> Begun:
+    """Begin, or go on with a plan that was begun; the run's lock is held. Nothing is moved.
+
+    Parameters: as of `issue_tokens_once`; `about` besides what the plan says. Raises as it and `record_resume`.
+    """
+    about_run = about_plan(approved_plan, about or {})
+    issued = issue_tokens_once(connection, approved_plan.folder, approved_plan, lengths, about_run, needs=needs)
+    record_resume(connection, approved_plan, str(about_run.get("finished_by") or ""))
+    return Begun(issued, about_run, reached_in_ledger(approved_plan))

@@ -1,0 +1,311 @@
+"""The sections of the estate file as types: queue managers, workflows, approvals. Nothing is read here.
+
+A new workflow is one more model and one more field of `QueueManager`. If it moves messages, its model is a
+`MovingWorkflow`; if it has a rules table, a `RulesWorkflow`; if trigger messages start it and it moves none, a
+`TriggeredWorkflow`. Four eyes, triggering, missing files and forms follow from that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from mqops.estate_values import (
+    MAX_UNIT_OF_WORK,
+    Action,
+    ConnectionId,
+    DagId,
+    Duration,
+    EnvironmentName,
+    InsideFile,
+    MqName,
+    QueuePattern,
+    Schedule,
+    TriggerType,
+    UserName,
+    not_empty,
+    some,
+)
+
+
+class Section(BaseModel):
+    """Base of every block: exact types, no unknown keys, unchangeable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
+
+
+class AutoApprove(Section):
+    """Plans that need no person: only these actions, at most so many messages, no doubts about their destinations."""
+
+    actions: Annotated[tuple[Action, ...], Field(strict=False), AfterValidator(not_empty)]
+    max_messages: Annotated[int, Field(ge=1)]
+
+
+class Approval(Section):
+    """Who must say yes before messages are moved.
+
+    Attributes:
+        required: False lets every plan of a scheduled run through. A run by hand always asks.
+        timeout: how long a plan waits for an answer; no answer is a rejection.
+        four_eyes: the person who started the run may not approve it.
+        auto_approve: plans let through although approval is required.
+    """
+
+    required: bool = True
+    timeout: Duration = timedelta(hours=8)
+    four_eyes: bool = False
+    auto_approve: AutoApprove | None = None
+
+    @model_validator(mode="after")
+    def _auto_approve_needs_required(self) -> Approval:
+        if not self.required and self.auto_approve:
+            raise ValueError("auto_approve has no effect where required is false; remove one of them")
+        return self
+
+
+class PacingSection(Section):
+    """How plans are carried out, unless a run's form says otherwise (`mqops.decide.core.pacing`).
+
+    Attributes:
+        canary: messages of each destination and rule that go first; 0: none.
+        canary_wait: time until it is decided whether they came back.
+        pace: most messages a second; 0: no limit.
+        in_flight: most messages that may stand on a destination; 0: no limit.
+        patience: time to wait for a destination to have room.
+    """
+
+    canary: Annotated[int, Field(ge=0)] = 0
+    canary_wait: Duration = timedelta(seconds=30)
+    pace: Annotated[int, Field(ge=0)] = 0
+    in_flight: Annotated[int, Field(ge=0)] = 0
+    patience: Duration = timedelta(minutes=1)
+
+
+class TriggeredWorkflow(Section):
+    """A workflow that trigger messages can start.
+
+    Attributes:
+        trigger: FIRST, EVERY or DEPTH(n): its queues start it by trigger messages, too.
+    """
+
+    trigger: TriggerType | None = None
+
+    def trigger_queues(self, dead_letter_queue: str) -> tuple[str, ...]:
+        """The queues whose trigger messages start it: those of its field `queues` that are named whole.
+
+        Parameters: `dead_letter_queue` the DEADQ of the queue manager, "" if it is not known.
+        """
+        named: tuple[str, ...] | None = getattr(self, "queues", None)
+        return tuple(queue for queue in named or () if "*" not in queue)
+
+
+class MovingWorkflow(TriggeredWorkflow):
+    """What every workflow that moves messages by an approved plan has.
+
+    Attributes:
+        schedule: cron fields in UTC; absent, the workflow has no schedule.
+        unit_of_work: messages moved per unit of work.
+        handling: canaries, pace and the like.
+    """
+
+    schedule: Schedule | None = None
+    approval: Approval = Approval()
+    unit_of_work: Annotated[int, Field(ge=1, le=MAX_UNIT_OF_WORK)] = 200
+    handling: PacingSection = PacingSection()
+
+
+class RulesWorkflow(MovingWorkflow):
+    """A workflow that decides by a rules table.
+
+    Attributes:
+        rules: the rules table, relative to the estate file.
+    """
+
+    origins: ClassVar[bool] = False
+    """Whether the table may name the origin of a message (&ORIGQ)."""
+
+    rules: InsideFile
+
+
+class DlqRules(RulesWorkflow):
+    """The dead-letter queue workflow of one queue manager.
+
+    Attributes:
+        queue: the queue to work on; absent, the queue manager's DEADQ.
+    """
+
+    queue: MqName | None = None
+
+    def trigger_queues(self, dead_letter_queue: str) -> tuple[str, ...]:
+        """Its queue, or the DEADQ."""
+        return (self.queue or dead_letter_queue,)
+
+
+class SnapshotQuality(Section):
+    """The data quality workflow of one queue manager.
+
+    Attributes:
+        queues: names, or beginnings and `*`; `SYSTEM.` and `MQOPS.` queues are looked at only if named so.
+        suites: suites of expectations, relative to the estate file.
+        schedule: cron fields in UTC; absent, the workflow runs by hand only.
+        limit: most messages of each queue; absent, all.
+    """
+
+    queues: Annotated[tuple[QueuePattern, ...], Field(strict=False), AfterValidator(some)] = ("*",)
+    suites: Annotated[tuple[InsideFile, ...], Field(strict=False), AfterValidator(some)]
+    schedule: Schedule | None = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+
+class BackoutReprocess(RulesWorkflow):
+    """The workflow that deals with the backout queues of one queue manager.
+
+    Attributes:
+        queues: the backout queues; absent, every queue that another one names as its BOQNAME.
+        replay_cap: how often a message is put back; beyond that it goes to `quarantine`.
+        quarantine: the queue for messages that were put back so often.
+    """
+
+    origins: ClassVar[bool] = True
+
+    queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)] | None = None
+    replay_cap: Annotated[int, Field(ge=1)] = 3
+    quarantine: MqName
+
+
+class ExpiryScan(TriggeredWorkflow):
+    """The periodic scan for expired messages of one queue manager (what EXPRYINT is on z/OS).
+
+    Attributes:
+        interval: time between two scans; absent, there is no schedule.
+        queues: names, or beginnings and `*`; `SYSTEM.` and `MQOPS.` queues are looked at only if named so.
+        recheck: after this time a queue with messages is looked at, whatever the last scan taught.
+    """
+
+    interval: Duration | None = None
+    queues: Annotated[tuple[QueuePattern, ...], Field(strict=False), AfterValidator(some)] = ("*",)
+    recheck: Duration = timedelta(hours=1)
+
+
+class TriggerMonitor(Section):
+    """The trigger monitor of one queue manager (`mqops.trigger.monitor`).
+
+    Attributes:
+        queues: the initiation queues. Workflows with `trigger` use the first.
+        dags: the DAGs that trigger messages may start (APPLICID), besides the workflows with `trigger`.
+        unchanged_runs: after so many runs in a row that left a queue as it was, its trigger messages start no more runs
+            until the queue changes (T12b).
+    """
+
+    queues: Annotated[tuple[MqName, ...], Field(strict=False), AfterValidator(some)]
+    dags: Annotated[tuple[DagId, ...], Field(strict=False)] = ()
+    unchanged_runs: Annotated[int, Field(ge=1)] = 5
+
+
+Workflow = TypeVar("Workflow", bound=Section)
+
+
+class QueueManager(Section):
+    """One queue manager: the Airflow connection (type `mq`) that reaches it, and its workflows.
+
+    Attributes:
+        storage: queues (names, or beginnings and `*`) on which messages lie until a person looks at them
+            (`mqops.storage`).
+        reveal: users who may see the payload of a message (`mqops message show --reveal`); nobody else may.
+    """
+
+    connection: ConnectionId
+    spark: ConnectionId | None = None
+    storage: Annotated[tuple[QueuePattern, ...], Field(strict=False)] = ()
+    reveal: Annotated[tuple[UserName, ...], Field(strict=False)] = ()
+    dlq_rules: DlqRules | None = None
+    snapshot_quality: SnapshotQuality | None = None
+    backout_reprocess: BackoutReprocess | None = None
+    expiry_scan: ExpiryScan | None = None
+    trigger_monitor: TriggerMonitor | None = None
+
+    @model_validator(mode="after")
+    def _triggered_queues_are_known(self) -> QueueManager:
+        for name, workflow in self.triggered():
+            if self.trigger_monitor is None:
+                raise ValueError(f"{name} has a trigger, and there is no trigger_monitor: add one with queues")
+            if isinstance(workflow, DlqRules) and workflow.trigger == "EVERY":
+                raise ValueError(f"{name}.trigger must not be EVERY: a trigger message that goes there would trigger")
+            if not workflow.trigger_queues(""):
+                raise ValueError(f"{name} has a trigger, so it must name its queues: at least one whole, without *")
+        return self
+
+    def triggered(self) -> Iterator[tuple[str, TriggeredWorkflow]]:
+        """Name and settings of the workflows that trigger messages start."""
+        return ((name, workflow) for name, workflow in self.workflows(TriggeredWorkflow) if workflow.trigger)
+
+    def workflows(self, kind: type[Workflow]) -> Iterator[tuple[str, Workflow]]:
+        """Name and settings of the workflows that it has, those of one kind."""
+        for name in type(self).model_fields:
+            if isinstance(settings := getattr(self, name), kind):
+                yield name, settings
+
+
+class Notify(Section):
+    """Which notifier of Airflow tells people that a question waits, is about to time out, or a run does not balance.
+
+    Attributes:
+        notifier: its class, such as `airflow.providers.smtp.notifications.smtp.SmtpNotifier`.
+        arguments: what it is made with. Texts are templates of Airflow, with `mqops.subject`, `.text`, `.link`.
+        before: how long before its time-out people are reminded of a question.
+    """
+
+    notifier: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]
+    arguments: dict[str, Any] = {}
+    before: Duration = timedelta(hours=1)
+
+
+class Estate(Section):
+    """All of it.
+
+    Attributes:
+        lake: folder of snapshots, plans and ledgers, relative to the estate file.
+        spark: Airflow connection that names the Spark master, where a queue manager names none of its own.
+        job_environment: further environment variables that Spark jobs get (docs/spark_security.md).
+        notify: who tells people what waits for them.
+    """
+
+    lake: Annotated[str, Field(min_length=1)]
+    spark: ConnectionId = "spark_default"
+    job_environment: Annotated[tuple[EnvironmentName, ...], Field(strict=False)] = ()
+    notify: Notify | None = None
+    queue_managers: Annotated[dict[MqName, QueueManager], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _distinct_ids(self) -> Estate:
+        seen: dict[str, str] = {}
+        for name in self.queue_managers:
+            other = seen.setdefault(dag_prefix(name), name)
+            if other != name:
+                raise ValueError(f"queue managers {other} and {name} would share the DAG ids {dag_prefix(name)}_...")
+        return self
+
+    def spark_connection(self, queue_manager: str) -> str:
+        """Airflow connection id of the Spark master for `queue_manager`."""
+        return self.queue_managers[queue_manager].spark or self.spark
+
+
+def startable(name: str, settings: QueueManager) -> tuple[str, ...]:
+    """The ids of the DAGs that trigger messages of a queue manager may start."""
+    named = settings.trigger_monitor.dags if settings.trigger_monitor else ()
+    own = (f"{dag_prefix(name)}_{workflow}" for workflow, _ in settings.triggered())
+    return tuple(sorted({*named, *own}))
+
+
+def four_eyes(settings: Iterable[QueueManager]) -> bool:
+    """Whether a workflow that moves messages on one of these queue managers asks for another person's approval."""
+    return any(workflow.approval.four_eyes for each in settings for _, workflow in each.workflows(MovingWorkflow))
+
+
+def dag_prefix(queue_manager: str) -> str:
+    """How a queue manager's name begins a DAG id: lower case, `/` and `%` (not legal there) as `-`."""
+    return re.sub(r"[/%]", "-", queue_manager.lower())

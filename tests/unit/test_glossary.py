@@ -1,0 +1,15 @@
+"""The glossary explains each action that a plan can show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mqops.actions import Action
+
+GLOSSARY = (Path(__file__).resolve().parents[2] / "docs" / "glossary.md").read_text()
+
+
+def test_every_action_of_a_plan_stands_in_the_glossary() -> None:
+    actions = GLOSSARY.split("## Actions of a plan")[1].split("\n## ")[0]
+    assert sorted(re.findall(r"^\| ([A-Z]+) \|", actions, re.MULTILINE)) == sorted(map(str, Action))
