@@ -151,7 +151,7 @@ AVAILABLE, PUT_IN_UNIT, LOCKED, TRIGGER_MESSAGE = 0, 1, 3, 4  # states
 
 JOURNAL = "PRAGMA journal_mode = WAL"
 SYNC_NORMAL = "PRAGMA synchronous = NORMAL"
-CHECKPOINT_PAGES = "PRAGMA wal_autocheckpoint = 4000"
+CHECKPOINT_PAGES = "PRAGMA wal_autocheckpoint = 16000"
 CACHE = "PRAGMA cache_size = -16000"
 BUSY = "PRAGMA busy_timeout = 60000"
 CHANGES = "PRAGMA data_version"
