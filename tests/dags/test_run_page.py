@@ -15,6 +15,7 @@ from mqops.act.in_process import act
 from mqops.decide.core.pacing import Pacing
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
+from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
@@ -118,6 +119,28 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "<span>Messages of the plan: nothing was moved</span>" in waits
     assert waits.count("<td>still on its queue</td>") == 4
+
+
+def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
+    letters(manager, "A", "NO.RULE")
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert '<td>still on its queue</td><td class="text">the table leaves it' in page
+    act(manager.connection, run)
+    assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
+
+
+def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    run = planned(manager, lake)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
+    question = {"dag_id": "mq_undo", "run_id": "r", "digest": "d", "text": "t"}
+    write_json(undo.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
+    assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
 
 
 @pytest.mark.parametrize("state", ["incomplete", "observed", "planned"])

@@ -18,6 +18,7 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.look.estate_now import ManagerNow, manager_now
+from mqops.look.expiry_forecast import MORNING
 from mqops.look.figures import Figures, figures, last_figures
 from mqops.together import together
 from mqops_airflow.pages import triggers
@@ -66,6 +67,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         template=template,
         every=int(ANSWERS.kept),
         managers=managers,
+        morning=f"{MORNING:%H:%M}",
         until=answer_until(who, waiting),
         may_stop=who.may_start(STOP),
     )
@@ -73,12 +75,18 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
 
 def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     place = lake(estate)
-    asked = {name: partial(_figures, name, estate, place) for name in names}
-    found = ANSWERS.of(asked, scope=str(estate.path))
-    said = {name: _told(answer, place, name) for name, answer in found.items()}
+    said = figures_now(estate, names)
     audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
     return [_now(estate, place, name, said[name], looked.get(name)) for name in names]
+
+
+def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
+    """What each queue manager says, a few seconds old at most; of one that does not answer, what it said last."""
+    place = lake(estate)
+    asked = {name: partial(_figures, name, estate, place) for name in names}
+    found = ANSWERS.of(asked, scope=str(estate.path))
+    return {name: _told(answer, place, name) for name, answer in found.items()}
 
 
 def _now(estate: EstateFile, place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:

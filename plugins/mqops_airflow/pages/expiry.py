@@ -8,15 +8,14 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.look.expiry_forecast import Forecast, forecast, next_time
-from mqops.look.figures import last_figures
+from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
 from mqops_airflow.pages import charts
+from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
-MORNING = "08:00"
 QUARTER = 15
 """Minutes to which a time may be given."""
 
@@ -26,7 +25,9 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", before: str = MORNING, who: Reader = sees) -> HTMLResponse:
+    def whole(
+        request: Request, queue_manager: str = "", before: str = f"{MORNING:%H:%M}", who: Reader = sees
+    ) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         try:
             at = time.fromisoformat(before)
@@ -35,7 +36,7 @@ def router(page: Page) -> APIRouter:
         now = datetime.now(UTC)
         limit = next_time(now, at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
         found = forecast(lake(who.estate), name, now=now, limit=limit)
-        last = last_figures(lake(who.estate), name, "")
+        figures = figures_now(who.estate, [name])[name]
         recorded = {one.queue for one in found.queues}
         return render_page(
             request,
@@ -43,8 +44,8 @@ def router(page: Page) -> APIRouter:
             who,
             name,
             found=found,
-            seen_at=last.seen_at,
-            unrecorded=[one for one in last.queues if one.depth and one.name not in recorded],
+            seen_at=figures.seen_at,
+            unrecorded=[one for one in figures.queues if one.depth and one.name not in recorded],
             limit=f"{limit:%H:%M}",
             total=sum(one.before for one in found.queues),
             expires=any(one.past or one.before or one.later for one in found.queues),

@@ -18,13 +18,12 @@ from fastapi.responses import HTMLResponse
 from mqops.actions import DISCARDS, Action
 from mqops.errors import MqopsError, RulesError, SettingsError
 from mqops.lake.run import RunFolder
-from mqops.look.core.criteria import Criteria, criteria
+from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
-from mqops.rules.keyword import ValueKind
 from mqops.together import together
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -35,7 +34,6 @@ PAGE = 50
 """Messages of a page."""
 MOST_RUNS = 50
 """Newest runs that the list offers, besides the one that is shown."""
-PAYLOAD = frozenset({ValueKind.BODY, ValueKind.PROPERTY})
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
     "dest_q": ("DESTQ", "Destination queue", "PAY*"),
@@ -44,6 +42,8 @@ FIELDS = {
     "format": ("FORMAT", "Format", "MQSTR"),
 }
 """Field of the form → keyword of the rules language, its label, an example."""
+MORE = (*IDENTIFIERS, "since", "until", "property", "value", "where")
+"""The fields that are shown on demand."""
 
 
 def router(page: Page) -> APIRouter:
@@ -81,6 +81,8 @@ def router(page: Page) -> APIRouter:
             run=chosen,
             asked=asked,
             fields=FIELDS,
+            identifiers=IDENTIFIERS,
+            opened=any(asked.get(key) for key in MORE),
             put_at=_put_at,
             found=found,
             next=_again(request, found.next) if found and found.next else "",
@@ -152,7 +154,7 @@ def _folder(who: Reader, name: str, run: str) -> RunFolder:
 def _search(who: Reader, name: str, run: str, asked: dict[str, str], after: str) -> FoundPage:
     """A page of what fits. Raises `NotRevealed`, `RulesError`, `SettingsError`, `ValueError`."""
     wanted = _criteria(asked)
-    if wanted.rule and any(one.question.kind in PAYLOAD for one in wanted.rule.extensions):
+    if wanted.asks_for_payload:
         refuse_unless_named(name, who.user.get_name())
     return _found(_folder(who, name, run).snapshot, tuple(sorted(asked.items())), after)
 
@@ -176,7 +178,7 @@ def _criteria(asked: dict[str, str]) -> Criteria:
     if asked.get("where"):
         parts.append(asked["where"])
     times = {key: datetime.fromisoformat(asked[key]) for key in ("since", "until") if asked.get(key)}
-    ids = {key: asked.get(key, "") for key in ("msg_id", "correl_id")}
+    ids = {key: asked.get(key, "") for key in IDENTIFIERS}
     return criteria(" ".join(parts), since=times.get("since"), until=times.get("until"), **ids)
 
 
