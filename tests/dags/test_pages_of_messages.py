@@ -25,7 +25,7 @@ from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
-from mqops_airflow.pages import estate, triggers
+from mqops_airflow.pages import estate, shared, triggers
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
 
@@ -295,7 +295,7 @@ def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch
     later = (datetime.now(UTC) + timedelta(hours=3)).time()
     monkeypatch.setattr(estate_now, "MORNING", later)
     monkeypatch.setattr(estate, "MORNING", later)
-    monkeypatch.setattr(estate, "LAKE_KEPT", 0.0)
+    monkeypatch.setattr(shared, "KEPT", 0.0)
     text = site("/estate?queue_manager=QM1").text
     assert f'<a href="/expiry?queue_manager=QM1">1 before {later:%H:%M} UTC</a>' in text
 

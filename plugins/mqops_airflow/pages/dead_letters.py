@@ -14,11 +14,11 @@ from mqops.look.figures import Figures
 from mqops.look.message import of_estate
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
 from mqops.printable import printable
-from mqops.together import together
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
@@ -64,7 +64,7 @@ def _depth(figures: Figures, queue: str) -> int | None:
     return next((one.depth for one in figures.queues if one.name == queue), 0) if figures.seen_at else None
 
 
-@together
+@shared
 def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], DeadLetters | None]:
     """The queues of a queue manager that have been looked at, and one of them, judged where its table can be read.
 

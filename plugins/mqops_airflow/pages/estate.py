@@ -6,11 +6,9 @@ and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -20,12 +18,12 @@ from mqops.estate import EstateFile
 from mqops.look.estate_now import ManagerNow, manager_now
 from mqops.look.expiry_forecast import MORNING
 from mqops.look.figures import Figures, figures, last_figures
-from mqops.together import together
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import answer_until
 from mqops_airflow.reach import connection_for
@@ -33,10 +31,7 @@ from mqops_airflow.workplace import lake
 
 AUDIT_KEPT = 60.0
 """Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
-LAKE_KEPT = 1.0
-"""Seconds for which what the lake has is shown again."""
 ANSWERS: Answers[Figures] = Answers(5.0)
-_known: dict[tuple[str, str], tuple[float, Any, ManagerNow]] = {}
 
 
 def router(page: Page) -> APIRouter:
@@ -78,7 +73,7 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     said = figures_now(estate, names)
     audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
-    return [_now(estate, place, name, said[name], looked.get(name)) for name in names]
+    return [_now(place, name, said[name], looked.get(name)) for name in names]
 
 
 def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
@@ -89,18 +84,8 @@ def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
     return {name: _told(answer, place, name) for name, answer in found.items()}
 
 
-def _now(estate: EstateFile, place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
-    """As `manager_now`; what readers of the same second see is the same."""
-    key = str(estate.path), name
-    at, of, found = _known.get(key, (0.0, None, None))
-    if found is None or of != (said, looked) or time.monotonic() - at >= LAKE_KEPT:
-        found = _read(place, name, said, looked)
-        _known[key] = time.monotonic(), (said, looked), found
-    return found
-
-
-@together
-def _read(place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
+@shared
+def _now(place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
     return manager_now(said, place, name, broken_triggers=_broken(looked))
 
 

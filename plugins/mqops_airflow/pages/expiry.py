@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
@@ -13,6 +14,7 @@ from mqops_airflow.pages import charts
 from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
@@ -33,9 +35,8 @@ def router(page: Page) -> APIRouter:
             at = time.fromisoformat(before)
         except ValueError as error:
             raise HTTPException(422, "`before` is no time of day: write one such as 08:00.") from error
-        now = datetime.now(UTC)
-        limit = next_time(now, at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
-        found = forecast(lake(who.estate), name, now=now, limit=limit)
+        limit = next_time(datetime.now(UTC), at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
+        found = _forecast(lake(who.estate), name, limit)
         figures = figures_now(who.estate, [name])[name]
         recorded = {one.queue for one in found.queues}
         return render_page(
@@ -53,6 +54,11 @@ def router(page: Page) -> APIRouter:
         )
 
     return routes
+
+
+@shared
+def _forecast(place: Path, name: str, limit: datetime) -> Forecast:
+    return forecast(place, name, now=datetime.now(UTC), limit=limit)
 
 
 def _chart(found: Forecast) -> Any:

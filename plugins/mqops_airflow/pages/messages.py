@@ -19,6 +19,7 @@ from mqops.actions import DISCARDS, Action
 from mqops.errors import MqopsError, RulesError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
+from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
@@ -27,6 +28,7 @@ from mqops.look.runs import list_runs
 from mqops.together import together
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
@@ -60,7 +62,7 @@ def router(page: Page) -> APIRouter:
     ) -> HTMLResponse:
         name = who.queue_manager(given)
         asked = {key: value.strip() for key, value in request.query_params.items()}
-        recorded = [one for one in list_runs(lake(who.estate), queue_manager=name) if one.messages]
+        recorded = _recorded(lake(who.estate), name)
         chosen = run or (recorded[0].run if recorded else "")
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
         found, problem, forbidden = None, "", ""
@@ -123,7 +125,13 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-@together
+@shared
+def _recorded(place: Path, name: str) -> list[RunLine]:
+    """The runs that have recorded messages, newest first."""
+    return [one for one in list_runs(place, queue_manager=name) if one.messages]
+
+
+@shared
 def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int) -> MessageStory:
     """One message, masked. Raises `SettingsError`."""
     return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)

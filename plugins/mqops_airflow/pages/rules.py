@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
@@ -13,6 +14,7 @@ from mqops.look.runs import list_runs
 from mqops.rules import Parsed, Table, parse
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
@@ -25,8 +27,7 @@ def router(page: Page) -> APIRouter:
     def whole(request: Request, queue_manager: str = "", old: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         text, source, problem = _text(who, name)
-        parsed = parse(text, source=source) if source and not problem else None
-        used = rules_in_use(lake(who.estate), name, parsed.table) if parsed and parsed.table else None
+        parsed, used = _used(lake(who.estate), name, text, source) if source and not problem else (None, None)
         return render_page(
             request,
             page,
@@ -43,6 +44,13 @@ def router(page: Page) -> APIRouter:
         )
 
     return routes
+
+
+@shared
+def _used(place: Path, name: str, text: str, source: str) -> tuple[Parsed, RulesInUse | None]:
+    """A table, and what runs tell of it where it is valid."""
+    parsed = parse(text, source=source)
+    return parsed, rules_in_use(place, name, parsed.table) if parsed.table else None
 
 
 def _text(who: Reader, name: str) -> tuple[str, str, str]:
