@@ -228,6 +228,19 @@ def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
     assert site("/messages/one?queue_manager=QM1&run=nothing&queue=Q&msg_id=00&position=0").status_code == 404
 
 
+def test_messages_of_a_run_whose_snapshot_was_removed_are_missed_in_words(site: Any) -> None:
+    runs = Path(os.environ["MQOPS_LAKE"]) / "QM1" / "runs"
+    older = re.findall(r'<option value="(cli-[^"]*)"', site("/messages").text)[1]
+    (runs / older / "snapshot").rename(runs / older / "away")
+    try:
+        page = site(f"/messages?run={older}")
+    finally:
+        (runs / older / "away").rename(runs / older / "snapshot")
+    assert page.status_code == 200
+    assert f"Run {older} of QM1 has no snapshot: it was removed, or never made." in page.text
+    assert "Recorded by run" in page.text  # another one can be chosen
+
+
 def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
     text = site("/triggers?queue=TRIGGERED").text
     assert "fails</span>" in text

@@ -12,6 +12,7 @@ import pytest
 from mq_support import DLQ, create, dead_letter
 
 from mqops.act.in_process import act
+from mqops.clock import utc_now
 from mqops.decide.core.pacing import Pacing
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
@@ -128,6 +129,24 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     assert '<td>still on its queue</td><td class="text">the table leaves it' in page
     act(manager.connection, run)
     assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
+
+
+def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, client):
+    letters(manager, "A", "A", "OTHER")
+    run = planned(manager, estate_folder / "lake")
+    page = client("/run/live", queue_manager="QM1", run=run.run).text
+    assert '<th scope="row">decide</th><td><time' in page
+    stop(run.lake_folder, Stop(by="eve", at="2020-01-01T00:00:00Z"))
+    lift(run.lake_folder, by="eve", at="2020-01-02T00:00:00Z")  # before this run
+    stop(run.lake_folder, Stop(by="carol", at=utc_now(), why="the site is down"))
+    assert "all runs of QM1 is stopped by carol" in client("/run/live", queue_manager="QM1", run=run.run).text
+    lift(run.lake_folder, by="dave", at=utc_now())
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    page = client("/run/live", queue_manager="QM1", run=run.run).text
+    assert "all runs of QM1 was stopped by carol at <time" in page
+    assert "(the site is down); taken back by dave at <time" in page
+    assert "stopped by eve" not in page
 
 
 def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):

@@ -62,8 +62,8 @@ def router(page: Page) -> APIRouter:
     ) -> HTMLResponse:
         name = who.queue_manager(given)
         asked = {key: value.strip() for key, value in request.query_params.items()}
-        recorded = _recorded(lake(who.estate), name)
-        chosen = run or (recorded[0].run if recorded else "")
+        recorded, newest = _recorded(lake(who.estate), name)
+        chosen = run or newest
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
         found, problem, forbidden = None, "", ""
         if chosen:
@@ -104,9 +104,8 @@ def router(page: Page) -> APIRouter:
         who: Reader = sees,
     ) -> HTMLResponse:
         name = who.queue_manager(given)
-        folder = _folder(who, name, run)
         try:
-            story = _story(lake(who.estate), folder, queue, msg_id, position)
+            story = _story(lake(who.estate), _folder(who, name, run), queue, msg_id, position)
         except SettingsError as error:
             raise HTTPException(404, str(error)) from error
         return render_page(
@@ -126,9 +125,11 @@ def router(page: Page) -> APIRouter:
 
 
 @shared
-def _recorded(place: Path, name: str) -> list[RunLine]:
-    """The runs that have recorded messages, newest first."""
-    return [one for one in list_runs(place, queue_manager=name) if one.messages]
+def _recorded(place: Path, name: str) -> tuple[list[RunLine], str]:
+    """The runs that have recorded messages, newest first, and the newest whose snapshot was not removed."""
+    found = [one for one in list_runs(place, queue_manager=name) if one.messages]
+    kept = (one.run for one in found if RunFolder.at(place, name, one.run).snapshot.is_dir())
+    return found, next(kept, found[0].run if found else "")
 
 
 @shared
@@ -150,12 +151,10 @@ _NO_MOVE = {Action.COPY: "copied", Action.LOAD: "put from a file"}
 
 
 def _folder(who: Reader, name: str, run: str) -> RunFolder:
-    try:
-        folder = RunFolder.at(lake(who.estate), name, run)
-    except SettingsError as error:
-        raise HTTPException(404, str(error)) from error
+    """The folder of a run that has a snapshot. Raises `SettingsError`."""
+    folder = RunFolder.at(lake(who.estate), name, run)
     if not folder.snapshot.is_dir():
-        raise HTTPException(404, f"Run {run} of {name} has no snapshot: it was removed, or never made.")
+        raise SettingsError(f"Run {run} of {name} has no snapshot: it was removed, or never made.")
     return folder
 
 
