@@ -30,7 +30,7 @@ from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
 
 MARKUP = "<script>alert(1)</script>"
-RULES = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(A)\n"
+RULES = f"DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(A)\n* {MARKUP}\n"
 ADDRESSES = (
     "/dead_letters",
     "/messages",
@@ -54,7 +54,12 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     home, lake = base / "queue_managers", base / "lake"
     home.mkdir()
     (base / "t.rules").write_text(RULES)
-    section = {"connection": "mq_qm1", "reveal": ["viewer"], "dlq_rules": {"rules": "t.rules"}}
+    (base / "back.rules").write_text("DESTQ(B*) ACTION(FWD) FWDQ(&ORIGQ)\n")
+    backout = {"rules": "back.rules", "quarantine": "Q"}
+    section = {
+        **{"connection": "mq_qm1", "reveal": ["viewer"]},
+        **{"dlq_rules": {"rules": "t.rules"}, "backout_reprocess": backout},
+    }
     managers = {"QM1": section, "QM2": {"connection": "mq_qm2"}}
     (base / "estate.yaml").write_text(json.dumps({"lake": str(lake), "queue_managers": managers}))
     patch.setenv("MQLITE_HOME", str(home))
@@ -170,7 +175,14 @@ def test_text_of_messages_never_becomes_markup(site: Any) -> None:
         for one in site("/messages?where=DESTQ('%3Cimg*')").text.split('href="')
         if one.startswith("/messages/one")
     ]
-    for address in ("/dead_letters", "/messages", link, "/messages?text=%3Cscript%3E", "/messages?where=%3Cscript%3E"):
+    for address in (
+        "/dead_letters",
+        "/messages",
+        "/rules",
+        link,
+        "/messages?text=%3Cscript%3E",
+        "/messages?where=%3Cscript%3E",
+    ):
         answer = site(address)
         assert "<script>alert" not in answer.text
         assert "<img" not in answer.text
@@ -267,9 +279,15 @@ def test_rules_show_lint_hits_and_what_versions_differ_in(site: Any) -> None:
     assert '<p class="name">t.rules: 0 errors' in text  # not where it lies on this machine
     assert "Hits are those of 2 runs that acted; dry runs do not count." in text
     digest = text.split("old=")[1].split("#")[0]
+    assert "workflow=dlq_rules&amp;old=" in text
     diff = site(f"/rules?old={digest}").text
     assert "FWD to A (line 2)" in diff
     assert site("/rules?old=nothing").status_code == 404
+    text = site("/rules?workflow=backout_reprocess").text
+    assert "DESTQ(B*) ACTION(FWD) FWDQ(&amp;ORIGQ)" in text
+    assert '<p class="name">back.rules: 0 errors' in text
+    assert 'aria-current="page">backout_reprocess</a>' in text
+    assert site("/rules?workflow=expiry_scan").status_code == 404
 
 
 def test_the_estate_tells_of_poison_that_comes_back_and_who_has_a_queue_open(site: Any) -> None:

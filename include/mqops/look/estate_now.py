@@ -32,7 +32,7 @@ from mqops.look.runs import list_runs
 from mqops.prove.undo_record import read_undo_record
 from mqops.together import together
 
-SHOWN_RUNS = 5
+SHOWN_RUNS = 30
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""

@@ -31,6 +31,8 @@ from mqops_airflow.workplace import lake
 
 AUDIT_KEPT = 60.0
 """Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
+FEW_RUNS = 5
+"""Last runs of each queue manager where several are shown."""
 ANSWERS: Answers[Figures] = Answers(5.0)
 
 
@@ -62,6 +64,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         template=template,
         every=int(ANSWERS.kept),
         managers=managers,
+        few=FEW_RUNS,
         morning=f"{MORNING:%H:%M}",
         until=answer_until(who, waiting),
         may_stop=who.may_start(STOP),
