@@ -37,8 +37,8 @@ def main() -> None:
 
     first = ask(f"{PREFIX}/estate", "viewer")
     silent = ask(f"{PREFIX}/triggers?queue_manager=SILENT1", "viewer")
-    while f"{DLQ} is 100 % full" not in ask(f"{PREFIX}/estate", "viewer")["text"]:
-        pass  # a page waits itself for answers
+    while f"{DLQ} is 100 % full" not in (shown := ask(f"{PREFIX}/estate", "viewer"))["text"]:
+        assert shown["status"] == 200, shown  # a page waits itself for answers
     routes = [PREFIX + re.sub(r"\{[^}]*\}", "x", path) for path in paths()]
     routes += [f"{PREFIX}/static/{icon}" for icon in ("pages.css", "queues_light.svg")]
     asked = {"nobody": routes, "none": routes, **{role: list(routes) for role in ROLES}}

@@ -44,7 +44,7 @@ ROLES = ("viewer", "operator", "approver", "admin")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def site(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) -> Any:
     """A client of the pages, over a lake with two runs and a message whose every text is markup."""
     with pytest.MonkeyPatch.context() as patch:
         yield _site(tmp_path_factory.mktemp("pages"), patch)
@@ -93,15 +93,12 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     manager.put(DLQ, [dead_letter("FULL", b"after all runs")])
     assert dry
     assert dry.planned == 3
-    from airflow import settings  # noqa: PLC0415
     from airflow.api_fastapi.app import create_auth_manager, get_auth_manager  # noqa: PLC0415
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
-    from airflow.models.revoked_token import RevokedToken  # noqa: PLC0415
     from fastapi.testclient import TestClient  # noqa: PLC0415
 
     from mqops_airflow.pages.routes import application  # noqa: PLC0415
 
-    RevokedToken.__table__.create(settings.engine, checkfirst=True)  # what a check of a login reads
     create_auth_manager()
     _quality(lake, run.run)
     client = TestClient(application(), raise_server_exceptions=False)
