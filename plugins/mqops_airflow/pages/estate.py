@@ -7,6 +7,7 @@ and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     said = figures_now(estate, names)
     audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
-    return [_now(place, name, said[name], looked.get(name)) for name in names]
+    return [_now(place, name, _Said.of(said[name], looked.get(name))) for name in names]
 
 
 def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
@@ -87,9 +88,24 @@ def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
     return {name: _told(answer, place, name) for name, answer in found.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What a queue manager says. Two of the same moments are equal: to compare all that they have would take as long as
+    to show it. Parameters: `moments` of figures and audit, and why there are no later figures."""
+
+    figures: Figures = field(compare=False)
+    looked: triggers.Looked | None = field(compare=False)
+    moments: tuple[str, str, float]
+
+    @classmethod
+    def of(cls, figures: Figures, looked: triggers.Looked | None) -> _Said:
+        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0
+        return cls(figures=figures, looked=looked, moments=moments)
+
+
 @shared
-def _now(place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
-    return manager_now(said, place, name, broken_triggers=_broken(looked))
+def _now(place: Path, name: str, said: _Said) -> ManagerNow:
+    return manager_now(said.figures, place, name, broken_triggers=_broken(said.looked))
 
 
 def _broken(looked: triggers.Looked | None) -> dict[str, str]:
