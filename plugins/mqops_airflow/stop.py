@@ -30,7 +30,7 @@ class StopOperator(BaseOperator):
         place = run.path if run else folder_of(lake(estate), name)
         what = f"run {run.run}" if run else f"all acting on {name}"
         if params["do"] == "resume":
-            lifted = store.lift(place)
+            lifted = store.lift(place, by=requester(context), at=utc_now())
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
             keep_for_note(context, f"{what} may go on: clear the task act of the runs that were stopped")
             return {"what": what, "stopped": None}

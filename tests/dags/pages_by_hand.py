@@ -16,7 +16,7 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from fastapi.testclient import TestClient
 
 from mqops_airflow.pages.routes import application
-from mqops_airflow.pages.table import PREFIX
+from mqops_airflow.pages.table import PAGES, PREFIX
 from mqops_airflow.pages.views import external_views
 from mqops_airflow.roles import ROLES
 
@@ -37,20 +37,22 @@ def main() -> None:
 
     first = ask(f"{PREFIX}/estate", "viewer")
     silent = ask(f"{PREFIX}/triggers?queue_manager=SILENT1", "viewer")
-    while f"{DLQ} is 100 % full" not in ask(f"{PREFIX}/estate", "viewer")["text"]:
-        pass  # a page waits itself for answers
+    while f"{DLQ} is 100 % full" not in (shown := ask(f"{PREFIX}/estate", "viewer"))["text"]:
+        assert shown["status"] == 200, shown  # a page waits itself for answers
     routes = [PREFIX + re.sub(r"\{[^}]*\}", "x", path) for path in paths()]
     routes += [f"{PREFIX}/static/{icon}" for icon in ("pages.css", "queues_light.svg")]
-    asked = {
-        "nobody": routes,
-        "none": routes,
-        **{role: [path for path in routes if "/estate" in path or "/static/" in path] for role in ROLES},
-    }
+    asked = {"nobody": routes, "none": routes, **{role: list(routes) for role in ROLES}}
     asked["viewer"] += [f"{PREFIX}/estate?queue_manager={name}" for name in ("OTHER", HOSTILE)]
+    asked["viewer"] += of_each("GONE") + of_each("FILE")
     asked["operator"].append(f"{PREFIX}/dead_letters?queue_manager=QM1")
     answers = {role: {path: ask(path, role) for path in paths} for role, paths in asked.items()}
     found = {"first": first, "silent triggers": silent, "routes": routes, "views": external_views(), **answers}
     (Path(os.environ["AIRFLOW_HOME"]) / "answers.json").write_text(json.dumps(found))
+
+
+def of_each(queue_manager: str) -> list[str]:
+    """Each page of a queue manager."""
+    return [f"{PREFIX}{page.path}?queue_manager={queue_manager}" for page in PAGES if page.in_menu]
 
 
 def paths() -> list[str]:

@@ -80,11 +80,30 @@ def test_every_route_wants_a_login(answers: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_each_role_sees_the_pages(answers: dict[str, Any], role: str) -> None:
-    assert {name: answers[role][f"/mqops/{name}"]["status"] for name in ("estate", "estate/live")} == {
-        "estate": 200,
-        "estate/live": 200,
-    }
+def test_each_role_sees_every_page(answers: dict[str, Any], role: str) -> None:
+    """What is about a run or a message answers 404 or 422 where the address names none."""
+    seen = {path: answers[role][path]["status"] for path in answers["routes"]}
+    alone = {f"/mqops/{page.name}" for page in PAGES if page.in_menu} | {"/mqops/estate/live"}
+    assert {path: seen[path] for path in alone} == dict.fromkeys(alone, 200)
+    assert set(seen.values()) <= {200, 307, 404, 422}
+
+
+def test_a_page_without_anything_to_show_says_so(answers: dict[str, Any]) -> None:
+    said = {path: answer["text"] for path, answer in answers["viewer"].items() if path.endswith("=GONE")}
+    assert len(said) == sum(page.in_menu for page in PAGES)
+    for path, text in said.items():
+        assert 'class="empty"' in text or "does not answer: " in text or "Hits are those of 0 runs" in text, path
+
+
+def test_a_page_that_cannot_be_made_says_why(answers: dict[str, Any]) -> None:
+    for path, answer in answers["viewer"].items():
+        if path.endswith("=FILE"):
+            assert "FILE is not a folder, or it is a link to one" in answer["text"] or "/triggers" in path, path
+            assert answer["status"] == (200 if "/estate" in path or "/triggers" in path else 503), path
+    incomplete = answers["viewer"]["/mqops/messages/one"]
+    assert incomplete["status"] == 422
+    assert "This address is not complete" in incomplete["text"]
+    assert "msg_id: Field required" in incomplete["text"]
 
 
 def test_without_the_right_every_page_refuses(answers: dict[str, Any]) -> None:

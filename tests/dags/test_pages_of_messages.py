@@ -20,16 +20,17 @@ from pymqi import CMQC
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
+from mqops.look import estate_now
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
-from mqops_airflow.pages import triggers
+from mqops_airflow.pages import estate, shared, triggers
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
 
 MARKUP = "<script>alert(1)</script>"
-RULES = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(A)\n"
+RULES = f"DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(A)\n* {MARKUP}\n"
 ADDRESSES = (
     "/dead_letters",
     "/messages",
@@ -43,7 +44,7 @@ ROLES = ("viewer", "operator", "approver", "admin")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def site(tmp_path_factory: pytest.TempPathFactory, airflow_database: Path) -> Any:
     """A client of the pages, over a lake with two runs and a message whose every text is markup."""
     with pytest.MonkeyPatch.context() as patch:
         yield _site(tmp_path_factory.mktemp("pages"), patch)
@@ -53,7 +54,12 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     home, lake = base / "queue_managers", base / "lake"
     home.mkdir()
     (base / "t.rules").write_text(RULES)
-    section = {"connection": "mq_qm1", "reveal": ["viewer"], "dlq_rules": {"rules": "t.rules"}}
+    (base / "back.rules").write_text("DESTQ(B*) ACTION(FWD) FWDQ(&ORIGQ)\n")
+    backout = {"rules": "back.rules", "quarantine": "Q"}
+    section = {
+        **{"connection": "mq_qm1", "reveal": ["viewer"]},
+        **{"dlq_rules": {"rules": "t.rules"}, "backout_reprocess": backout},
+    }
     managers = {"QM1": section, "QM2": {"connection": "mq_qm2"}}
     (base / "estate.yaml").write_text(json.dumps({"lake": str(lake), "queue_managers": managers}))
     patch.setenv("MQLITE_HOME", str(home))
@@ -61,7 +67,7 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     patch.setenv("MQOPS_LAKE", str(lake))
     for name in managers:
         patch.setenv(f"AIRFLOW_CONN_MQ_{name}", json.dumps({"conn_type": "mq", "extra": {"queue_manager": name}}))
-    create(home, "QM2", mqsc="DEFINE QLOCAL(POISONED)\n")
+    create(home, "QM2", mqsc="DEFINE QLOCAL(POISONED)\n").put(DLQ, [dead_letter("A", b"x")])
     patch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "mqops_airflow.roles.RolesAuthManager")
     patch.setenv(
         "AIRFLOW__API_AUTH__JWT_SECRET",
@@ -84,21 +90,17 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
         carry_out(DEAD_LETTERS, request, run, plan)
         names = {"inner": ("MQHRF2", 546, 1208), "PutApplName": MARKUP[:28], "UserIdentifier": "<b>u</b>"}
         manager.put(DLQ, [dead_letter("<img src=x>", hostile, dest_q_mgr="<b>QM</b>", **names)])
+    manager.put(DLQ, [dead_letter("FULL", b"after all runs")])
     assert dry
     assert dry.planned == 3
-    from airflow import settings  # noqa: PLC0415
     from airflow.api_fastapi.app import create_auth_manager, get_auth_manager  # noqa: PLC0415
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
-    from airflow.models.revoked_token import RevokedToken  # noqa: PLC0415
     from fastapi.testclient import TestClient  # noqa: PLC0415
 
     from mqops_airflow.pages.routes import application  # noqa: PLC0415
 
-    RevokedToken.__table__.create(settings.engine, checkfirst=True)  # what a check of a login reads
     create_auth_manager()
     _quality(lake, run.run)
-    figures = {"queues": [{"name": "TRIGGERED", "depth": 3, "max_depth": 5}], "dead_letter_queue": DLQ, "others": 1}
-    (lake / "QM1" / "last_seen.json").write_text(json.dumps({"seen_at": "2026-01-02T03:04:05+00:00", **figures}))
     client = TestClient(application(), raise_server_exceptions=False)
 
     def get(address: str, role: str = "viewer", name: str = "") -> Any:
@@ -155,13 +157,29 @@ def test_dead_letters_are_shown_by_group_with_what_the_table_would_do(site: Any)
     assert "You may not start qm1_dlq_rules" in text
 
 
+def test_dead_letters_of_a_run_stand_beside_those_of_now(site: Any) -> None:
+    text = site("/dead_letters").text
+    assert "<strong>4</strong> messages then" in text
+    assert "<strong>5</strong> now" in text
+    text = site("/dead_letters?queue_manager=QM2").text
+    assert "No run has looked at a dead-letter queue" in text
+    assert f">{DLQ}</strong> has 1 message." in text
+
+
 def test_text_of_messages_never_becomes_markup(site: Any) -> None:
     (link,) = [
         unescape(one.split('"')[0])
         for one in site("/messages?where=DESTQ('%3Cimg*')").text.split('href="')
         if one.startswith("/messages/one")
     ]
-    for address in ("/dead_letters", "/messages", link, "/messages?text=%3Cscript%3E", "/messages?where=%3Cscript%3E"):
+    for address in (
+        "/dead_letters",
+        "/messages",
+        "/rules",
+        link,
+        "/messages?text=%3Cscript%3E",
+        "/messages?where=%3Cscript%3E",
+    ):
         answer = site(address)
         assert "<script>alert" not in answer.text
         assert "<img" not in answer.text
@@ -184,9 +202,12 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
         "MQRC_PUT_INHIBITED",
         "xxxx xx99",
         "By its MQDLH, where it was to go, and why it is here: queue <",
+        f'UTC</time> on <span class="name">{DLQ}</span> by run',
+        ": it was there, and nobody has looked since.",
     ):
-        assert part in shown, part
+        assert part in shown.replace("<wbr>", ""), part
     assert "DE89" not in shown
+    assert shown.index("Last seen") > shown.index("<h2>History</h2>")
     assert "acted" not in shown
     assert "--reveal" in shown
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
@@ -208,10 +229,25 @@ def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, query: str) ->
 def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
     assert "This is the last page" in site("/messages").text
     assert "No message fits. " in site("/messages?dest_q=NOTHING").text
+    assert "No message fits. " in site("/messages?group_id=ff").text
+    assert "/messages/one?" in site("/messages?group_id=00").text
     assert "Problem" in site("/messages?where=REASON(").text
     assert "Problem" in site("/messages?msg_id=xyz").text
     assert site("/messages/one?queue_manager=QM1&run=../../x&queue=Q&msg_id=00&position=0").status_code == 404
     assert site("/messages/one?queue_manager=QM1&run=nothing&queue=Q&msg_id=00&position=0").status_code == 404
+
+
+def test_messages_of_a_run_whose_snapshot_was_removed_are_missed_in_words(site: Any) -> None:
+    runs = Path(os.environ["MQOPS_LAKE"]) / "QM1" / "runs"
+    older = re.findall(r'<option value="(cli-[^"]*)"', site("/messages").text)[1]
+    (runs / older / "snapshot").rename(runs / older / "away")
+    try:
+        page = site(f"/messages?run={older}")
+    finally:
+        (runs / older / "away").rename(runs / older / "snapshot")
+    assert page.status_code == 200
+    assert f"Run {older} of QM1 has no snapshot: it was removed, or never made." in page.text
+    assert "Recorded by run" in page.text  # another one can be chosen
 
 
 def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
@@ -240,9 +276,15 @@ def test_rules_show_lint_hits_and_what_versions_differ_in(site: Any) -> None:
     assert '<p class="name">t.rules: 0 errors' in text  # not where it lies on this machine
     assert "Hits are those of 2 runs that acted; dry runs do not count." in text
     digest = text.split("old=")[1].split("#")[0]
+    assert "workflow=dlq_rules&amp;old=" in text
     diff = site(f"/rules?old={digest}").text
     assert "FWD to A (line 2)" in diff
     assert site("/rules?old=nothing").status_code == 404
+    text = site("/rules?workflow=backout_reprocess").text
+    assert "DESTQ(B*) ACTION(FWD) FWDQ(&amp;ORIGQ)" in text
+    assert '<p class="name">back.rules: 0 errors' in text
+    assert 'aria-current="page">backout_reprocess</a>' in text
+    assert site("/rules?workflow=expiry_scan").status_code == 404
 
 
 def test_the_estate_tells_of_poison_that_comes_back_and_who_has_a_queue_open(site: Any) -> None:
@@ -270,9 +312,20 @@ def test_expiry_tells_what_ends_before_a_time(site: Any) -> None:
     assert "before 08:00" in text
     later = (datetime.now(UTC) + timedelta(hours=3)).strftime("%H:%M")
     assert "no run has recorded 1 queue that had messages at" in text
-    assert '<span class="name">TRIGGERED</span> (3 messages).' in text
+    assert '<span class="name">A</span> (1 message).' in text
     assert "<strong>1</strong> message expires before" in site(f"/expiry?before={later}").text
     assert site("/expiry?before=x").status_code == 422
+
+
+def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = site("/estate?queue_manager=QM1").text
+    assert "No figures are known" not in text
+    later = (datetime.now(UTC) + timedelta(hours=3)).time()
+    monkeypatch.setattr(estate_now, "MORNING", later)
+    monkeypatch.setattr(estate, "MORNING", later)
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    text = site("/estate?queue_manager=QM1").text
+    assert f'<a href="/expiry?queue_manager=QM1">1 before {later:%H:%M} UTC</a>' in text
 
 
 def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:

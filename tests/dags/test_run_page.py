@@ -12,9 +12,11 @@ import pytest
 from mq_support import DLQ, create, dead_letter
 
 from mqops.act.in_process import act
+from mqops.clock import utc_now
 from mqops.decide.core.pacing import Pacing
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import plan_run
+from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
@@ -120,6 +122,46 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "<span>Messages of the plan: nothing was moved</span>" in waits
     assert waits.count("<td>still on its queue</td>") == 4
+
+
+def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
+    letters(manager, "A", "NO.RULE")
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert '<td>still on its queue</td><td class="text">the table leaves it' in page
+    act(manager.connection, run)
+    assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
+
+
+def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, client):
+    letters(manager, "A", "A", "OTHER")
+    run = planned(manager, estate_folder / "lake")
+    page = client("/run/live", queue_manager="QM1", run=run.run).text
+    assert '<th scope="row">decide</th><td><time' in page
+    stop(run.lake_folder, Stop(by="eve", at="2020-01-01T00:00:00Z"))
+    lift(run.lake_folder, by="eve", at="2020-01-02T00:00:00Z")  # before this run
+    stop(run.lake_folder, Stop(by="carol", at=utc_now(), why="the site is down"))
+    assert "all runs of QM1 is stopped by carol" in client("/run/live", queue_manager="QM1", run=run.run).text
+    lift(run.lake_folder, by="dave", at=utc_now())
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    page = client("/run/live", queue_manager="QM1", run=run.run).text
+    assert "all runs of QM1 was stopped by carol at <time" in page
+    assert "(the site is down); taken back by dave at <time" in page
+    assert "stopped by eve" not in page
+
+
+def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    run = planned(manager, lake)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
+    question = {"dag_id": "mq_undo", "run_id": "r", "digest": "d", "text": "t"}
+    write_json(undo.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
+    assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
 
 
 @pytest.mark.parametrize("state", ["incomplete", "observed", "planned"])

@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import ParamValidationError
 from mqops.errors import SettingsError, Stopped
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
-from mqops.lake.stop import Stop, is_stopped, refuse_if_stopped, stop
+from mqops.lake.stop import Stop, is_stopped, lifted_in, refuse_if_stopped, stop
 from mqops_airflow.run_folder import HANDED_ON, run_key
 
 ESTATE = """\
@@ -61,6 +61,8 @@ def test_a_run_is_stopped_and_goes_on(switch: Any, estate: Path) -> None:
         refuse_if_stopped(run)
     assert switch(do="resume", queue_manager="QM1", run="cli-1") == {"what": "run cli-1", "stopped": None}
     assert not is_stopped(run)
+    (lifted,) = lifted_in(run.path)
+    assert (lifted.by, lifted.why, lifted.lifted_by) == ("carol", "night", "carol")
     with pytest.raises(SettingsError, match="has no run cli-2 of QM1"):
         switch(queue_manager="QM1", run="cli-2")
 

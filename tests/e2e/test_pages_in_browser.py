@@ -103,6 +103,8 @@ def test_every_page_is_sound_narrow_and_wide_light_and_dark(site: Any, browser: 
     browser.click("//table//a[contains(@href, '/messages/one')]")
     browser.until(lambda: "It is masked" in browser.text())
     pages["message"] = browser.driver.current_url.partition("/mqops")[2]
+    pages["explained"] = f"/triggers?queue_manager={NAME}&queue=LATE"
+    pages |= {f"without_{name}": f"/{name}?queue_manager=GONE" for name in ("estate", "dead_letters", "rules")}
     for page, path in pages.items():
         browser.open(f"/mqops{path}")
         browser.until(lambda: browser.find("//html").get_attribute("data-ready"))

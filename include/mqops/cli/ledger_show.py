@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from mqops.actions import ACTED, Action
 from mqops.cli.columns import show_folded
 from mqops.cli.outcome import json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import full_name
@@ -18,7 +17,7 @@ from mqops.lake.run import folder_of
 from mqops.ledger.file import all_ledgers
 from mqops.ledger.set_aside import remark
 from mqops.prove.core.outcome import MEANING
-from mqops.prove.core.whereabouts import EXPIRED, WORDS, Whereabouts
+from mqops.prove.core.whereabouts import Whereabouts
 
 
 @click.command()
@@ -70,15 +69,11 @@ def sighting_lines(one: Whereabouts) -> tuple[str, ...]:
     plan = f"{one.action}{rule}" if one.action else "none: a snapshot only"
     ended = f"; its lifetime ends at {one.ends_at}" if one.ends_at else ""
     gone = f"gone at {one.missed_at} (run {one.missed_by}): " if one.missed_at else ""
-    since = WORDS[one.became]
-    if one.became == EXPIRED and one.lifetime is not None:
-        before = "it expired before it was moved" if one.action in ACTED and one.action != Action.COPY else "it expired"
-        since = f"{before} (lifetime {one.lifetime / 10} s at {one.seen_at}), unless a program got it before that"
     return (
         f"{one.seen_at}  {one.queue_manager}  last seen  run {one.run}",
         f"    message   {one.msg_id} of {one.queue}{ended}",
         f"    plan      {plan}",
-        f"    since     {gone}{since}",
+        f"    since     {gone}{one.since}",
     )
 
 

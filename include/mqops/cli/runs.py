@@ -141,7 +141,7 @@ def _story(found: RunStory) -> Iterator[str]:
     if found.dag:
         yield f"    airflow   run {found.dag.get('run_id', '-')} of DAG {found.dag.get('dag_id', '-')}"
     yield from _plan(found)
-    yield from (f"    stop      {one}" for one in found.stops)
+    yield from (f"    stop      {one}" for one in (*found.stopped, *found.stops))
     yield from _balance(found)
     for message in found.messages:
         yield from _message(message)

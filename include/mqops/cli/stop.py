@@ -68,7 +68,7 @@ def resume(*, run: str, queue_manager: str, finish: bool, unit_size: int, lake: 
     if finish and not run:
         raise click.UsageError("--finish needs a run")
     folder, name = _what_to_stop(lake, run, queue_manager)
-    lifted = store.lift(folder)
+    lifted = store.lift(folder, by=this_user(), at=utc_now())
     if not finish:
         if as_json:
             show_json({"resumed": name, "was_stopped": lifted.to_json() if lifted else None})

@@ -7,9 +7,9 @@ and it is written in one step. A run's folder that cannot be seen counts as an e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mqops.command import command
 from mqops.errors import LakeError, Stopped
@@ -18,6 +18,9 @@ from mqops.lake.run import RunFolder
 from mqops.printable import printable
 
 NAME = "stop.json"
+LIFTED = "stops_lifted.json"
+"""Beside it: the stops that were taken back, oldest first."""
+MOST_LIFTED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +40,23 @@ class Stop:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Stop:
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
         """What `to_json` made."""
-        return cls(**{name: str(value.get(name, "")) for name in ("by", "at", "why")})
+        return cls(**{one.name: str(value.get(one.name, "")) for one in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiftedStop(Stop):
+    """A stop that was taken back: by whom and when (UTC, ISO 8601), blank where nobody told."""
+
+    lifted_by: str = ""
+    lifted_at: str = ""
+
+    def __str__(self) -> str:
+        """One line for people."""
+        who = f" by {self.lifted_by}" if self.lifted_by else ""
+        when = f" at {self.lifted_at}" if self.lifted_at else ""
+        return Stop.__str__(self) + printable(f"; taken back{who}{when}")
 
 
 def stop(folder: Path, what: Stop) -> Stop:
@@ -58,9 +75,16 @@ def stop(folder: Path, what: Stop) -> Stop:
     return what
 
 
-def lift(folder: Path) -> Stop | None:
-    """Remove a stop and return it; None if there was none. Raises `LakeError`."""
+def lift(folder: Path, *, by: str = "", at: str = "") -> Stop | None:
+    """Remove a stop and return it; None if there was none. What was taken back is kept (`lifted_in`).
+
+    Parameters: `by` whom, and `at` which time (UTC, ISO 8601), it is taken back. Raises `LakeError`.
+    """
     earlier = stop_in(folder)
+    if earlier is not None:
+        before = [one for one in lifted_in(folder) if (one.by, one.at) != (earlier.by, earlier.at)]
+        lifted = LiftedStop(**earlier.to_json(), lifted_by=by, lifted_at=at)
+        write_json(folder / LIFTED, [one.to_json() for one in (*before, lifted)][-MOST_LIFTED:])
     with lake_errors(folder / NAME):
         (folder / NAME).unlink(missing_ok=True)
     return earlier
@@ -75,6 +99,15 @@ def stop_in(folder: Path) -> Stop | None:
         return Stop.from_json(read_json(path))
     except (LakeError, AttributeError):
         return Stop(by="an unreadable file", at=str(path)) if path.exists() else None
+
+
+def lifted_in(folder: Path) -> list[LiftedStop]:
+    """The stops of a folder that were taken back, oldest first; none where they cannot be read."""
+    path = folder / LIFTED
+    try:
+        return [LiftedStop.from_json(one) for one in read_json(path)] if path.exists() else []
+    except (LakeError, AttributeError, TypeError):
+        return []
 
 
 def is_stopped(run: RunFolder) -> bool:

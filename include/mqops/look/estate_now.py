@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import pyarrow.compute as pc
 
-from mqops.clock import utc_now
+from mqops.clock import utc, utc_now
 from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.expiry.record import known
@@ -26,11 +26,13 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.expiry_forecast import MORNING, forecast, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.runs import list_runs
+from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
-SHOWN_RUNS = 5
+SHOWN_RUNS = 30
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""
@@ -45,12 +47,14 @@ T = TypeVar("T")
 class QueueNow:
     """A local queue.
 
-    Parameters: `next_expiry` by the last scan, ISO 8601 UTC; `earlier` what the runs of the last day found, oldest
+    Parameters: `next_expiry` by the last scan, ISO 8601 UTC; `expiring` messages of the newest snapshot that expire
+    before the morning (`mqops.look.expiry_forecast.MORNING`); `earlier` what the runs of the last day found, oldest
     first, and the depth of now.
     """
 
     now: QueueFigures
     next_expiry: str = ""
+    expiring: int = 0
     earlier: tuple[int, ...] = ()
 
 
@@ -58,8 +62,9 @@ class QueueNow:
 class ManagerNow:
     """A queue manager.
 
-    Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval; `stopped` who stopped
-    all runs, blank where nobody did; `problems` what is wrong, in words.
+    Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
+    that are undos → the run that each undoes; `stopped` who stopped all runs, blank where nobody did; `problems` what
+    is wrong, in words.
     """
 
     name: str
@@ -67,6 +72,7 @@ class ManagerNow:
     queues: tuple[QueueNow, ...] = ()
     runs: tuple[RunLine, ...] = ()
     waiting: tuple[RunLine, ...] = ()
+    undoes: Mapping[str, str] = field(default_factory=dict)
     stopped: str = ""
     problems: tuple[str, ...] = ()
 
@@ -99,7 +105,8 @@ def manager_now(
     today: dict[str, list[int]] = _or_problem(
         problems, "The runs of the last day cannot be read", lambda: _today(folder, runs), {}
     )
-    queues = tuple(_queue(one, scans, today) for one in figures.queues)
+    expiring: dict[str, int] = _or_problem(problems, "The snapshots cannot be read", lambda: _expiring(lake, name), {})
+    queues = tuple(_queue(one, scans, expiring, today) for one in figures.queues)
     problems += [
         f"{one.name} is {100 * one.depth // one.max_depth} % full" for one in figures.queues if one.nearly_full
     ]
@@ -108,13 +115,18 @@ def manager_now(
     problems += _or_problem(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
     problems += _or_problem(problems, "The ledger cannot be read", lambda: tuple(_damaged(folder)), ())
     problems += [f"Run {run.run} does not balance: find the cause first" for run in runs if _is_wrong(run)]
+    waiting = tuple(run for run in runs if run.state is RunState.WAITING)
+    undoes: dict[str, str] = _or_problem(
+        problems, "What undos are of cannot be read", lambda: dict(_undone(folder, waiting)), {}
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
         figures=figures,
         queues=queues,
         runs=tuple(runs[:SHOWN_RUNS]),
-        waiting=tuple(run for run in runs if run.state is RunState.WAITING),
+        waiting=waiting,
+        undoes=undoes,
         stopped=str(stop) if stop else "",
         problems=tuple(problems),
     )
@@ -142,9 +154,30 @@ def _is_wrong(run: RunLine) -> bool:
     return run.state is RunState.UNBALANCED
 
 
-def _queue(one: QueueFigures, scans: Mapping[str, Any], today: Mapping[str, Sequence[int]]) -> QueueNow:
-    expiry = scans[one.name].next_expiry if one.name in scans else ""
-    return QueueNow(now=one, next_expiry=expiry, earlier=(*today.get(one.name, ()), one.depth))
+def _undone(folder: Path, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
+    """The undos among these runs, and the run that each undoes."""
+    for run in runs:
+        record = read_undo_record(RunFolder(folder / "runs" / run.run))
+        if record is not None:
+            yield run.run, record.plan.run
+
+
+def _queue(
+    one: QueueFigures, scans: Mapping[str, Any], expiring: Mapping[str, int], today: Mapping[str, Sequence[int]]
+) -> QueueNow:
+    return QueueNow(
+        now=one,
+        next_expiry=scans[one.name].next_expiry if one.name in scans else "",
+        expiring=min(expiring.get(one.name, 0), one.depth),  # some have gone since
+        earlier=(*today.get(one.name, ()), one.depth),
+    )
+
+
+def _expiring(lake: Path, name: str) -> dict[str, int]:
+    """Queue → messages that expire before the morning, by the newest snapshot."""
+    now = utc()
+    found = forecast(lake, name, now=now, limit=next_time(now, MORNING))
+    return {one.queue: one.before for one in found.queues}
 
 
 def _of_last_day(runs: Iterable[RunLine]) -> list[RunLine]:

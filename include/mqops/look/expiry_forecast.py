@@ -19,6 +19,8 @@ from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 
+MORNING = time(8)
+"""The time of day, UTC, that the pages look forward to."""
 SLOT = 900
 """Seconds of a slot: every zone of the world is that apart from UTC, or a multiple of it."""
 

@@ -17,7 +17,6 @@ from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.runs import list_runs
 from mqops.rules import Rule, Table
 
-WORKFLOW = "dlq_rules"
 MOST_RUNS = 50
 """Newest runs that are looked at."""
 MOST_COMPARED = 50_000
@@ -44,9 +43,11 @@ class Version(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesInUse:
-    """Parameters: `runs` that acted and were proved, oldest first; `hits` of each rule, in the order of the table;
-    `versions` the newest first."""
+    """Parameters: `workflow` of `queue_manager` whose table it is; `runs` that acted and were proved, oldest first;
+    `hits` of each rule, in the order of the table; `versions` the newest first."""
 
+    queue_manager: str
+    workflow: str
     runs: tuple[RunLine, ...]
     hits: tuple[RuleHits, ...]
     versions: tuple[Version, ...]
@@ -67,13 +68,13 @@ class Difference(NamedTuple):
     messages: int
 
 
-def rules_in_use(lake: Path, queue_manager: str, table: Table) -> RulesInUse:
-    """What the newest runs of the dead-letter workflow tell of a table. Rules are known again by their keys.
+def rules_in_use(lake: Path, queue_manager: str, workflow: str, table: Table) -> RulesInUse:
+    """What the newest runs of a workflow tell of its table. Rules are known again by their keys.
 
     Raises:
         LakeError: a file of a run cannot be read.
     """
-    lines = list_runs(lake, queue_manager=queue_manager, workflow=WORKFLOW)[:MOST_RUNS]
+    lines = list_runs(lake, queue_manager=queue_manager, workflow=workflow)[:MOST_RUNS]
     proved = tuple(reversed([one for one in lines if one.proved_at and _acted(one)]))
     folder = folder_of(lake, queue_manager) / "runs"
     counts = [_hits(*_file(RunFolder(folder / one.run).summary_json)) for one in proved]
@@ -81,7 +82,13 @@ def rules_in_use(lake: Path, queue_manager: str, table: Table) -> RulesInUse:
     for rule in table.rules:
         by_run = tuple(count.get(rule.key, 0) for count in counts)
         hits.append(RuleHits(rule, sum(by_run), by_run))
-    return RulesInUse(runs=proved, hits=tuple(hits), versions=_versions(folder, lines))
+    return RulesInUse(
+        queue_manager=queue_manager,
+        workflow=workflow,
+        runs=proved,
+        hits=tuple(hits),
+        versions=_versions(folder, lines),
+    )
 
 
 def _acted(line: RunLine) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from heapq import nsmallest
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -12,12 +14,12 @@ from typing import Any, NamedTuple
 from mqops.act.core.progress import LiveProgress
 from mqops.act.progress import read_live_progress
 from mqops.actions import DISCARDS, Action
-from mqops.clock import utc_now
+from mqops.clock import utc_now, utc_text
 from mqops.decide.arrow import read_plan
 from mqops.errors import LakeError
-from mqops.lake.files import read_json
+from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder
-from mqops.lake.stop import stop_in
+from mqops.lake.stop import lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About, Marker
@@ -107,7 +109,8 @@ class RunStory:
     Parameters: `plan` the content of RUN/plan.json without its table and groups; `approval` question and answer in
     Airflow, empty where no person was asked; `dag` DAG id and run id in Airflow; `people` who asked, approved and
     finished it, and `recorded` what was moved, discarded and failed, both as the ledger has it now; `stops` in
-    force; `summary` the proof; `undoes` the run that an undo is of;
+    force, and `stopped` those that were taken back while the run was not over; `summary` the proof; `undoes` the run
+    that an undo is of; `planned_at` when the plan was written,
     `begun_at` when act began and `acted_at` when its last unit of work was done, ISO 8601 UTC, by the ledger;
     `failures` by reason and destination, most first; `progress` how far act said it had come, None where it said
     nothing;
@@ -122,8 +125,10 @@ class RunStory:
     people: Mapping[str, str] = field(default_factory=dict)
     recorded: Mapping[str, int] = field(default_factory=dict)
     stops: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
     summary: Mapping[str, Any] = field(default_factory=dict)
     undoes: str = ""
+    planned_at: str = ""
     begun_at: str = ""
     acted_at: str = ""
     failures: tuple[Failure, ...] = ()
@@ -144,8 +149,10 @@ class RunStory:
             "people": dict(self.people),
             "recorded": dict(self.recorded),
             "stops": list(self.stops),
+            "stopped": list(self.stopped),
             "summary": dict(self.summary),
             "undoes": self.undoes,
+            "planned_at": self.planned_at,
             "begun_at": self.begun_at,
             "acted_at": self.acted_at,
             "failures": [one._asdict() for one in self.failures],
@@ -188,8 +195,10 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         people=_people(str(handed_on.get("found", {}).get("requested_by", "")), plan, markers),
         recorded=_recorded(sums),
         stops=tuple(f"{what} is stopped {found}" for what, found in stops.items() if found),
+        stopped=tuple(_stopped(run, line)),
         summary=read_json(run.summary_json) if run.summary_json.exists() else {},
         undoes=undone.plan.run if undone else "",
+        planned_at=_planned_at(run) if plan else "",
         begun_at=min((one.at for one in markers if one.kind == "issued"), default=""),
         acted_at=max((one.at for one in markers if one.kind == "acted"), default=""),
         failures=_failures(markers),
@@ -198,6 +207,22 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         more=more,
         next=shown[-1].row if more else None,
     )
+
+
+def _stopped(run: RunFolder, line: RunLine) -> Iterator[str]:
+    """The stops that were taken back between a run's snapshot and its proof, or now."""
+    begin, end = (datetime.fromisoformat(one) for one in (line.at or utc_now(), line.proved_at or utc_now()))
+    for what, folder in (("this run", run.path), (f"all runs of {run.queue_manager}", run.lake_folder)):
+        for one in lifted_in(folder):
+            with suppress(ValueError, TypeError):  # somebody wrote the file by hand
+                over = datetime.fromisoformat(one.lifted_at) if one.lifted_at else end
+                if datetime.fromisoformat(one.at) <= end and over >= begin:
+                    yield f"{what} was stopped {one}"
+
+
+def _planned_at(run: RunFolder) -> str:
+    with lake_errors(run.plan_json):
+        return utc_text(datetime.fromtimestamp(run.plan_json.stat().st_mtime, UTC))
 
 
 def _markers(run: RunFolder, plan: Mapping[str, Any]) -> Sequence[Marker]:

@@ -12,6 +12,7 @@ from mqops.clock import utc_now
 from mqops.errors import LakeError, MqopsError
 from mqops.lake.files import lake_errors, read_json, state_of
 from mqops.lake.run import RunFolder
+from mqops.lake.stop import LIFTED
 from mqops.lake.stop import NAME as STOP
 from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunState
@@ -118,7 +119,9 @@ _made: dict[tuple[RunFolder, int, int], _Made] = {}
 
 def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     """The files that a view is made of: name, when it was written, bytes. Progress and ledger are not among them."""
-    found = {(path.name, *state_of(path)) for path in (run.lake_folder / STOP, run.path.parent)}
+    found = {
+        (path.name, *state_of(path)) for path in (run.lake_folder / STOP, run.lake_folder / LIFTED, run.path.parent)
+    }
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:
             if one.name.endswith(".json") and one.name != run.progress_json.name:

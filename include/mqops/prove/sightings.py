@@ -92,10 +92,10 @@ def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
     before, place = time.time_ns() - SETTLED_NS, str(folder)
     for name, changed in sorted(run_folders(folder)):
         of = _snapshot(place, name, changed) if changed < before else _snapshot.__wrapped__(place, name, 0)
-        if of is None:
+        if of is None or not of.kept:
             continue
         queues, seen = of.queues, list[Sighting]()
-        if of.kept and (of.ids is None or (of.ids[0] <= high and low <= of.ids[1])):
+        if of.ids is None or (of.ids[0] <= high and low <= of.ids[1]):
             run = RunFolder(folder / "runs" / name)
             try:
                 seen = [_sighting(run, row["observed_at"], row) for row in _rows_with(run.snapshot, _SEEN, msg_id)]
@@ -103,7 +103,7 @@ def _looks(folder: Path, msg_id: str) -> Iterator[_Look]:
                 queues = frozenset()
                 planned = _rows_with(run.plan, _PLANNED, msg_id) if run.plan.is_dir() else ()
                 seen = [_sighting(run, of.at, row) for row in planned]
-        yield _Look(name, of.at, of.ended, queues if of.kept else frozenset(), {one.msg_key: one for one in seen})
+        yield _Look(name, of.at, of.ended, queues, {one.msg_key: one for one in seen})
 
 
 @lru_cache(maxsize=8192)

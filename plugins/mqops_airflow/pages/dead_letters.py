@@ -10,13 +10,15 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
 from mqops.look.dead_letters import MOST_JUDGED, DeadLetters, dead_letter_queues, dead_letters
+from mqops.look.figures import Figures
 from mqops.look.message import of_estate
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
 from mqops.printable import printable
-from mqops.single_flight import single_flight
 from mqops_airflow.pages import charts
+from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
@@ -32,6 +34,7 @@ def router(page: Page) -> APIRouter:
     def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         records, found = _known(lake(who.estate), name, queue)
+        figures = figures_now(who.estate, [name])[name]
         section = who.estate.estate.queue_managers[name].dlq_rules
         dag_id = f"{dag_prefix(name)}_dlq_rules" if section else ""
         return render_page(
@@ -42,6 +45,8 @@ def router(page: Page) -> APIRouter:
             queue=queue,
             records=records,
             found=found,
+            figures=figures,
+            depth=_depth(figures, found.anatomy.queue if found else figures.dead_letter_queue),
             since=growth_since(*found.anatomy.since) if found else "",
             ages=(*AGES, OLDER, UNKNOWN),
             chart=_chart(found) if found else "",
@@ -53,7 +58,13 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-@single_flight
+def _depth(figures: Figures, queue: str) -> int | None:
+    """Messages on a queue as the queue manager says; None where it has never said. A queue that it does not tell of has
+    none."""
+    return next((one.depth for one in figures.queues if one.name == queue), 0) if figures.seen_at else None
+
+
+@shared
 def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], DeadLetters | None]:
     """The queues of a queue manager that have been looked at, and one of them, judged where its table can be read.
 

@@ -6,11 +6,10 @@ and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -18,13 +17,14 @@ from fastapi.responses import HTMLResponse
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.look.estate_now import ManagerNow, manager_now
+from mqops.look.expiry_forecast import MORNING
 from mqops.look.figures import Figures, figures, last_figures
-from mqops.single_flight import single_flight
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import answer_until
 from mqops_airflow.reach import connection_for
@@ -32,10 +32,9 @@ from mqops_airflow.workplace import lake
 
 AUDIT_KEPT = 60.0
 """Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
-LAKE_KEPT = 1.0
-"""Seconds for which what the lake has is shown again."""
+FEW_RUNS = 5
+"""Last runs of each queue manager where several are shown."""
 ANSWERS: Answers[Figures] = Answers(5.0)
-_known: dict[tuple[str, str], tuple[float, Any, ManagerNow]] = {}
 
 
 def router(page: Page) -> APIRouter:
@@ -66,6 +65,8 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         template=template,
         every=int(ANSWERS.kept),
         managers=managers,
+        few=FEW_RUNS,
+        morning=f"{MORNING:%H:%M}",
         until=answer_until(who, waiting),
         may_stop=who.may_start(STOP),
     )
@@ -73,27 +74,38 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
 
 def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     place = lake(estate)
-    asked = {name: partial(_figures, name, estate, place) for name in names}
-    found = ANSWERS.of(asked, scope=str(estate.path))
-    said = {name: _answered_or_last(answer, place, name) for name, answer in found.items()}
+    said = figures_now(estate, names)
     audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
-    return [_now(estate, place, name, said[name], looked.get(name)) for name in names]
+    return [_now(place, name, _Said.of(said[name], looked.get(name))) for name in names]
 
 
-def _now(estate: EstateFile, place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
-    """As `manager_now`; what readers of the same second see is the same."""
-    key = str(estate.path), name
-    at, of, found = _known.get(key, (0.0, None, None))
-    if found is None or of != (said, looked) or time.monotonic() - at >= LAKE_KEPT:
-        found = _read(place, name, said, looked)
-        _known[key] = time.monotonic(), (said, looked), found
-    return found
+def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
+    """What each queue manager says, a few seconds old at most; of one that does not answer, what it said last."""
+    place = lake(estate)
+    asked = {name: partial(_figures, name, estate, place) for name in names}
+    found = ANSWERS.of(asked, scope=str(estate.path))
+    return {name: _answered_or_last(answer, place, name) for name, answer in found.items()}
 
 
-@single_flight
-def _read(place: Path, name: str, said: Figures, looked: triggers.Looked | None) -> ManagerNow:
-    return manager_now(said, place, name, broken_triggers=_broken(looked))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What a queue manager says. Two of the same moments are equal: to compare all that they have would take as long as
+    to show it. Parameters: `moments` of figures and audit, and why there are no later figures."""
+
+    figures: Figures = field(compare=False)
+    looked: triggers.Looked | None = field(compare=False)
+    moments: tuple[str, str, float]
+
+    @classmethod
+    def of(cls, figures: Figures, looked: triggers.Looked | None) -> _Said:
+        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0
+        return cls(figures=figures, looked=looked, moments=moments)
+
+
+@shared
+def _now(place: Path, name: str, said: _Said) -> ManagerNow:
+    return manager_now(said.figures, place, name, broken_triggers=_broken(said.looked))
 
 
 def _broken(looked: triggers.Looked | None) -> dict[str, str]:

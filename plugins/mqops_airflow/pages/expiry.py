@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, time
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.look.expiry_forecast import Forecast, forecast, next_time
-from mqops.look.figures import last_figures
+from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
 from mqops_airflow.pages import charts
+from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
-MORNING = "08:00"
 QUARTER = 15
 """Minutes to which a time may be given."""
 
@@ -26,16 +27,17 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", before: str = MORNING, who: Reader = sees) -> HTMLResponse:
+    def whole(
+        request: Request, queue_manager: str = "", before: str = f"{MORNING:%H:%M}", who: Reader = sees
+    ) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         try:
             at = time.fromisoformat(before)
         except ValueError as error:
             raise HTTPException(422, "`before` is not a time of day: write one such as 08:00.") from error
-        now = datetime.now(UTC)
-        limit = next_time(now, at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
-        found = forecast(lake(who.estate), name, now=now, limit=limit)
-        last = last_figures(lake(who.estate), name, "")
+        limit = next_time(datetime.now(UTC), at.replace(minute=at.minute // QUARTER * QUARTER, tzinfo=None))
+        found = _forecast(lake(who.estate), name, limit)
+        figures = figures_now(who.estate, [name])[name]
         recorded = {one.queue for one in found.queues}
         return render_page(
             request,
@@ -43,8 +45,8 @@ def router(page: Page) -> APIRouter:
             who,
             name,
             found=found,
-            seen_at=last.seen_at,
-            unrecorded=[one for one in last.queues if one.depth and one.name not in recorded],
+            seen_at=figures.seen_at,
+            unrecorded=[one for one in figures.queues if one.depth and one.name not in recorded],
             limit=f"{limit:%H:%M}",
             total=sum(one.before for one in found.queues),
             expires=any(one.past or one.before or one.later for one in found.queues),
@@ -52,6 +54,11 @@ def router(page: Page) -> APIRouter:
         )
 
     return routes
+
+
+@shared
+def _forecast(place: Path, name: str, limit: datetime) -> Forecast:
+    return forecast(place, name, now=datetime.now(UTC), limit=limit)
 
 
 def _chart(found: Forecast) -> Any:

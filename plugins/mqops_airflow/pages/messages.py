@@ -18,16 +18,17 @@ from fastapi.responses import HTMLResponse
 from mqops.actions import DISCARDS, Action
 from mqops.errors import MqopsError, RulesError, SettingsError
 from mqops.lake.run import RunFolder
-from mqops.look.core.criteria import Criteria, criteria
+from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
+from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
-from mqops.rules.keyword import ValueKind
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
@@ -35,7 +36,6 @@ PAGE = 50
 """Messages of a page."""
 MOST_RUNS = 50
 """Newest runs that the list offers, besides the one that is shown."""
-PAYLOAD = frozenset({ValueKind.BODY, ValueKind.PROPERTY})
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
     "dest_q": ("DESTQ", "Destination queue", "PAY*"),
@@ -44,6 +44,8 @@ FIELDS = {
     "format": ("FORMAT", "Format", "MQSTR"),
 }
 """Field of the form → keyword of the rules language, its label, an example."""
+MORE = (*IDENTIFIERS, "since", "until", "property", "value", "where")
+"""The fields that are shown on demand."""
 
 
 def router(page: Page) -> APIRouter:
@@ -60,8 +62,8 @@ def router(page: Page) -> APIRouter:
     ) -> HTMLResponse:
         name = who.queue_manager(given)
         asked = {key: value.strip() for key, value in request.query_params.items()}
-        recorded = [one for one in list_runs(lake(who.estate), queue_manager=name) if one.messages]
-        chosen = run or (recorded[0].run if recorded else "")
+        recorded, newest = _recorded(lake(who.estate), name)
+        chosen = run or newest
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
         found, problem, forbidden = None, "", ""
         if chosen:
@@ -81,6 +83,8 @@ def router(page: Page) -> APIRouter:
             run=chosen,
             asked=asked,
             fields=FIELDS,
+            identifiers=IDENTIFIERS,
+            opened=any(asked.get(key) for key in MORE),
             put_at=_put_at,
             found=found,
             next=_again(request, found.next) if found and found.next else "",
@@ -100,9 +104,8 @@ def router(page: Page) -> APIRouter:
         who: Reader = sees,
     ) -> HTMLResponse:
         name = who.queue_manager(given)
-        folder = _folder(who, name, run)
         try:
-            story = _story(lake(who.estate), folder, queue, msg_id, position)
+            story = _story(lake(who.estate), _folder(who, name, run), queue, msg_id, position)
         except SettingsError as error:
             raise HTTPException(404, str(error)) from error
         return render_page(
@@ -121,7 +124,15 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-@single_flight
+@shared
+def _recorded(place: Path, name: str) -> tuple[list[RunLine], str]:
+    """The runs that have recorded messages, newest first, and the newest whose snapshot was not removed."""
+    found = [one for one in list_runs(place, queue_manager=name) if one.messages]
+    kept = (one.run for one in found if RunFolder.at(place, name, one.run).snapshot.is_dir())
+    return found, next(kept, found[0].run if found else "")
+
+
+@shared
 def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int) -> MessageStory:
     """One message, masked. Raises `SettingsError`."""
     return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)
@@ -140,19 +151,17 @@ _NO_MOVE = {Action.COPY: "copied", Action.LOAD: "put from a file"}
 
 
 def _folder(who: Reader, name: str, run: str) -> RunFolder:
-    try:
-        folder = RunFolder.at(lake(who.estate), name, run)
-    except SettingsError as error:
-        raise HTTPException(404, str(error)) from error
+    """The folder of a run that has a snapshot. Raises `SettingsError`."""
+    folder = RunFolder.at(lake(who.estate), name, run)
     if not folder.snapshot.is_dir():
-        raise HTTPException(404, f"Run {run} of {name} has no snapshot: it was removed, or never made.")
+        raise SettingsError(f"Run {run} of {name} has no snapshot: it was removed, or never made.")
     return folder
 
 
 def _search(who: Reader, name: str, run: str, asked: dict[str, str], after: str) -> FoundPage:
     """A page of what fits. Raises `NotRevealed`, `RulesError`, `SettingsError`, `ValueError`."""
     wanted = _criteria(asked)
-    if wanted.rule and any(one.question.kind in PAYLOAD for one in wanted.rule.extensions):
+    if wanted.asks_for_payload:
         refuse_unless_named(name, who.user.get_name())
     return _found(_folder(who, name, run).snapshot, tuple(sorted(asked.items())), after)
 
@@ -176,7 +185,7 @@ def _criteria(asked: dict[str, str]) -> Criteria:
     if asked.get("where"):
         parts.append(asked["where"])
     times = {key: datetime.fromisoformat(asked[key]) for key in ("since", "until") if asked.get(key)}
-    ids = {key: asked.get(key, "") for key in ("msg_id", "correl_id")}
+    ids = {key: asked.get(key, "") for key in IDENTIFIERS}
     return criteria(" ".join(parts), since=times.get("since"), until=times.get("until"), **ids)
 
 

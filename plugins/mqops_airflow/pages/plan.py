@@ -16,11 +16,11 @@ from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_view import latest_view
-from mqops.single_flight import single_flight
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import KIND, MESSAGES
 from mqops_airflow.pages.security import Reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, asked_by, tasks_of
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
@@ -42,7 +42,7 @@ class Seen:
 
 
 ANSWERS: Answers[Seen] = Answers(5.0)
-_view = single_flight(plan_view)
+_view = shared(plan_view)
 
 
 def router(page: Page) -> APIRouter:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.quality.failed_messages import failed_messages
+from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.summary import QualitySummary
 from mqops.quality.trend import dag_run, quality_runs, trends
 from mqops_airflow import data_docs
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
@@ -25,11 +28,9 @@ def router(page: Page) -> APIRouter:
     @routes.get(page.path)
     def whole(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
-        runs = quality_runs(lake(who.estate), name)
-        chosen = next((one for one in runs if run in ("", one.run)), None)
+        runs, chosen, failures, all_failures = _known(lake(who.estate), name, run)
         if run and chosen is None:
             raise HTTPException(404, "None of the newest quality runs has this key.")
-        failures, all_failures = failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0)
         return render_page(
             request,
             page,
@@ -45,6 +46,16 @@ def router(page: Page) -> APIRouter:
         )
 
     return routes
+
+
+@shared
+def _known(
+    place: Path, name: str, run: str
+) -> tuple[list[QualitySummary], QualitySummary | None, list[FailedMessage], int]:
+    """The newest runs, the one that is shown, the first of the messages that fail in it, and how many do."""
+    runs = quality_runs(place, name)
+    chosen = next((one for one in runs if run in ("", one.run)), None)
+    return runs, chosen, *(failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0))
 
 
 def _docs(who: Reader, summary: QualitySummary) -> str:

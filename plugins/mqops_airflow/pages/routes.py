@@ -10,6 +10,7 @@ from airflow.api_fastapi.core_api.security import get_user
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, RedirectResponse, Response
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from mqops.errors import MqopsError
@@ -49,18 +50,30 @@ def application() -> FastAPI:
         headers = {"Cache-Control": "private, max-age=86400"}
         return FileResponse(found, media_type=TYPES[found.suffix], headers=headers)
 
-    @made.middleware("http")
-    async def with_headers(request: Request, answer: Any) -> Any:
-        response = await answer(request)
-        for name, value in HEADERS.items():
-            response.headers.setdefault(name, value)
-        return response
-
+    made.add_middleware(_WithHeaders)
     made.add_exception_handler(StarletteHTTPException, _refused)
     made.add_exception_handler(RequestValidationError, _misspelt)
     made.add_exception_handler(MqopsError, _failed)
     made.add_exception_handler(Exception, _broken)
     return made
+
+
+class _WithHeaders:
+    """Adds the headers of every answer. A middleware of Starlette's own kind (`middleware("http")`) would cost each
+    answer a task and a queue."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
 
 
 def _refused(request: Request, error: Any) -> Response:

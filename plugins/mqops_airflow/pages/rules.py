@@ -1,18 +1,24 @@
-"""The page `rules`: the table with lint marks, what each rule was chosen for, and what two versions differ in."""
+"""The page `rules`: a table with lint marks, what each rule was chosen for, and what two versions differ in.
+
+A queue manager has a table for each workflow that decides by one: dead letters, backout queues.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.estate_sections import RulesWorkflow
 from mqops.lake.run import RunFolder
 from mqops.look.rules_in_use import MOST_COMPARED, RulesInUse, differences, rules_in_use
 from mqops.look.runs import list_runs
 from mqops.rules import Parsed, Table, parse
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
@@ -22,34 +28,52 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", old: str = "", who: Reader = sees) -> HTMLResponse:
+    def whole(
+        request: Request, queue_manager: str = "", workflow: str = "", old: str = "", who: Reader = sees
+    ) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
-        text, source, problem = _text(who, name)
-        parsed = parse(text, source=source) if source and not problem else None
-        used = rules_in_use(lake(who.estate), name, parsed.table) if parsed and parsed.table else None
+        tables = dict(who.estate.estate.queue_managers[name].workflows(RulesWorkflow))
+        if workflow and workflow not in tables:
+            raise HTTPException(404, "The estate has no rules table for this workflow.")
+        chosen = workflow or next(iter(tables), "")
+        text, source, problem = _text(who, tables.get(chosen))
+        origins = chosen in tables and tables[chosen].origins
+        parsed, used = None, None
+        if source and not problem:
+            parsed, used = _used(lake(who.estate), name, chosen, text, source, origins=origins)
         return render_page(
             request,
             page,
             who,
             name,
+            tables=tables,
+            workflow=chosen,
             old=old,
             problem=problem,
             parsed=parsed,
             lines=_marked(text, parsed) if parsed else (),
             used=used,
             hits={one.rule.line: one for one in used.hits} if used else {},
-            diff=_diff(who, name, old, parsed.table, used) if old and parsed and parsed.table and used else None,
+            diff=_diff(lake(who.estate), used, old, parsed.table) if old and parsed and parsed.table and used else None,
             most=MOST_COMPARED,
         )
 
     return routes
 
 
-def _text(who: Reader, name: str) -> tuple[str, str, str]:
+@shared
+def _used(
+    place: Path, name: str, workflow: str, text: str, source: str, *, origins: bool
+) -> tuple[Parsed, RulesInUse | None]:
+    """A table, and what runs tell of it where it is valid."""
+    parsed = parse(text, source=source, origins=origins)
+    return parsed, rules_in_use(place, name, workflow, parsed.table) if parsed.table else None
+
+
+def _text(who: Reader, section: RulesWorkflow | None) -> tuple[str, str, str]:
     """The table of the estate: its text, its path as the estate has it, and why it cannot be read."""
-    section = who.estate.estate.queue_managers[name].dlq_rules
     if section is None:
-        return "", "", f"The estate has no dead-letter rules for {name}"
+        return "", "", "The estate has no rules table for this queue manager"
     path = who.estate.rules(section.rules)
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape"), section.rules, ""
@@ -68,17 +92,17 @@ def _marked(text: str, parsed: Parsed) -> list[dict[str, Any]]:
     return [{"number": n, "text": line, "marks": marks.get(n, [])} for n, line in enumerate(lines, 1)]
 
 
-def _diff(who: Reader, name: str, old: str, new: Table, used: RulesInUse) -> dict[str, Any]:
+def _diff(place: Path, used: RulesInUse, old: str, new: Table) -> dict[str, Any]:
     """What an earlier version of the table would do otherwise with the newest snapshot."""
     version = next((one for one in used.versions if one.digest == old), None)
     if version is None:
         raise HTTPException(404, "None of the newest runs used this version of the table.")
-    table = parse(version.text, source="the version", lint=False).table
+    table = parse(version.text, source="the version", origins=True, lint=False).table
     run = next(
         (
             found
-            for one in list_runs(lake(who.estate), queue_manager=name, workflow="dlq_rules")
-            if any((found := RunFolder.at(lake(who.estate), name, one.run)).snapshot.glob("*.parquet"))
+            for one in list_runs(place, queue_manager=used.queue_manager, workflow=used.workflow)
+            if any((found := RunFolder.at(place, used.queue_manager, one.run)).snapshot.glob("*.parquet"))
         ),
         None,
     )

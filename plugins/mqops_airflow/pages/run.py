@@ -6,6 +6,7 @@ Two parts of it are live: what has happened, and what can be done. Both are aske
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -59,7 +60,8 @@ def router(page: Page) -> APIRouter:
         over = view.over and all(task.state in ENDED for task in tasks.values())
         state, meaning = state_in_words(view.story.line.state, tasks)
         values |= {"state": state, "meaning": meaning, "tasks": tasks, "after": after, "over": over}
-        values |= {"became": became, "begun": view.story.line.state not in _NOT_BEGUN}
+        begun = view.story.line.state not in _NOT_BEGUN
+        values |= {"became": partial(became, begun=begun), "begun": begun}
         values |= {"chart": _chart(view.rules), "may": _may(who, view), "moving": _moving(view)}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
 
@@ -83,15 +85,17 @@ def state_in_words(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str
     return state.value, MEANING[state]
 
 
-def became(one: UnmovedMessage) -> str:
-    """What became of a message, for people: what no run has reached is not said to be left by one."""
+def became(one: UnmovedMessage, *, begun: bool) -> str:
+    """What became of a message, for people: what no run has reached is not said to be left by one.
+
+    Parameters: `begun` whether the run has begun to act.
+    """
     if one.became == FAILED:
         return "left: its try failed"
-    return "still on its queue" if one.became == LEFT and one.why in _NOT_REACHED else one.became
+    return "still on its queue" if one.became == LEFT and (not begun or one.why == NOT_REACHED) else one.became
 
 
 _NOT_BEGUN = (RunState.WAITING, RunState.APPROVED, RunState.PLANNED, RunState.REJECTED)
-_NOT_REACHED = frozenset({NOT_REACHED, *(MEANING[state] for state in _NOT_BEGUN)})
 
 
 def _moving(view: RunView) -> bool:

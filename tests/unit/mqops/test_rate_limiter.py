@@ -172,7 +172,7 @@ PLAIN_RULES = {"r1": OfRule(), "r2": OfRule()}
         (
             Pacing(in_flight=1, patience=3),
             (
-                "in flight: nothing is put on a destination with 1 message, where its depth can be told; after 3 s "
+                "in flight: nothing is put on a destination with 1 message, if its depth is known; after 3 s "
                 "without room the rest for it is left",
             ),
         ),

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from mqops.actions import ACTED, Action
 from mqops.expiry.core.lifetime import remaining
 from mqwire.constants import MQEI_UNLIMITED, MQPER_NOT_PERSISTENT
 
@@ -76,6 +77,15 @@ class Whereabouts:
     missed_by: str = ""
     ends_at: str = ""
     lifetime: int | None = None
+
+    @property
+    def since(self) -> str:
+        """What became of it since it was last seen, in words."""
+        if self.became != EXPIRED or self.lifetime is None:
+            return WORDS[self.became]
+        moves = self.action in ACTED and self.action != Action.COPY
+        before = "it expired before it was moved" if moves else "it expired"
+        return f"{before} (lifetime {self.lifetime / 10} s at {self.seen_at}), unless a program got it before that"
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
