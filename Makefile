@@ -30,7 +30,7 @@ down:
 
 test:
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync lint build/spark.jsa browser
-	@$(ENV) python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder --durations=15
+	@$(ENV) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations=15
 
 # Chromium and its driver, for the browser tests.
 browser:

@@ -8,7 +8,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +20,11 @@ if TYPE_CHECKING:
 
 TOGETHER = (
     "tests/e2e/test_spark_connect.py",  # has no Airflow
-    "tests/e2e/test_[de]",
     "tests/e2e/",
     "tests/spark/",
     "tests/dags/",
 )
-"""Tests that share what is slow to start, Airflow or Java: one worker of pytest-xdist runs all that match one of these.
-
-The end-to-end tests wait for Airflow most of the time: two workers share one Airflow."""
+"""Tests that share what is slow to start, Airflow or Java: one worker of pytest-xdist runs all that begin so."""
 
 LONGEST_FIRST = (
     "tests/e2e/",
@@ -80,7 +76,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class ByFolderOrFile(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            piece = next((one for one in TOGETHER if fnmatch(nodeid, f"{one}*")), None)
+            piece = next((one for one in TOGETHER if nodeid.startswith(one)), None)
             return piece or super()._split_scope(nodeid)
 
     return ByFolderOrFile(config, log) if config.getvalue("dist") == "loadfile" else None

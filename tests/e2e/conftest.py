@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 from browser_support import Browser, chromium
@@ -224,66 +222,21 @@ def write_files(folder: Path) -> None:
         shutil.copy(suite, folder)
 
 
-@contextmanager
-def turn(folder: Path) -> Iterator[None]:
-    """One worker of pytest-xdist at a time."""
-    with open(folder / "turn", "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def alone(users: IO[str]) -> bool:
-    """Whether no other worker has a lock on the file."""
-    try:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def begin(home: AirflowHome, folder: Path) -> AirflowClient:
-    """Start Airflow, the first time or again, and make its connections."""
-    if not (folder / "estate.yaml").exists():
-        write_files(folder)
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Airflow with its scheduler and a warm Spark Connect server."""
+    folder = tmp_path_factory.mktemp("site", numbered=False)
+    home = home_below(folder)
+    write_files(folder)
     try:
         start(home)
         client = AirflowClient(home)
         client.wait_until_healthy()
-        connections(Site(client=client, folder=folder, queue_managers=home.queue_managers))
-    except BaseException:
+        site = Site(client=client, folder=folder, queue_managers=home.queue_managers)
+        connections(site)
+        yield site
+    finally:
         stop(home)
-        raise
-    return client
-
-
-def join(home: AirflowHome) -> AirflowClient:
-    """Use the Airflow that another worker has started."""
-    client = AirflowClient(home)
-    client.log_in()
-    return client
-
-
-@pytest.fixture(scope="package")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Airflow with its scheduler and a warm Spark Connect server, one for all workers of pytest-xdist.
-
-    The first worker starts it, the last one stops it: each has a shared lock on a file as long as it uses the site.
-    """
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
-    folder.mkdir(exist_ok=True)
-    home = home_below(folder)
-    with open(folder / "users", "a") as users:
-        with turn(folder):
-            client = begin(home, folder) if alone(users) else join(home)
-            fcntl.flock(users, fcntl.LOCK_SH)
-        try:
-            yield Site(client=client, folder=folder, queue_managers=home.queue_managers)
-        finally:
-            with turn(folder):
-                if alone(users):
-                    stop(home)
-                fcntl.flock(users, fcntl.LOCK_UN)
 
 
 @pytest.fixture

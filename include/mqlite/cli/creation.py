@@ -58,7 +58,7 @@ def delete(name: str) -> None:
         recovery.recover(Engine.of(found, store), alive_file(found.folder))
         users = [f"process {row.pid} is connected: end it" for row in store.rows(ConnectionRow, sql.CONNECTIONS)]
         if service_lock.holder(found.folder):
-            users.append(f"its service runs: end it with `mqlite end {found.name}`")
+            users.append("its service runs: end it with `mqlite end`")
         if users:
             raise InUse(f"AMQ5610E: queue manager {found.name} is running; {'; '.join(dict.fromkeys(users))}")
         if store.member:
