@@ -124,7 +124,7 @@ def test_service_starts_once_and_ends(mqlite: Mqlite) -> None:
     assert "started" in mqlite("start", "QM1").output
     assert listed(mqlite) == {"QM1": "running"}
     assert "running already" in mqlite("start", "QM1").output
-    assert "its service runs: end it with `mqlite end QM1`" in mqlite("delete", "QM1", code=1).output
+    assert "its service runs: end it with `mqlite end`" in mqlite("delete", "QM1", code=1).output
     mqlite("end", "QM1")
     assert listed(mqlite) == {"QM1": "service not running"}
     assert "AMQ8146E" in mqlite("end", "QM1", code=1).output
