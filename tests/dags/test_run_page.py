@@ -164,6 +164,20 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
     assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
 
 
+def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client):
+    """A plan of it, which is all that a dry run makes, puts nothing back."""
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    run = planned(manager, lake)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
+    assert run_view(run).undos == ()
+    UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
+    assert run_view(run).undos == (undo.run,)
+    assert "It is undone by" in client("/run", queue_manager="QM1", run=run.run).text
+
+
 @pytest.mark.parametrize("state", ["incomplete", "observed", "planned"])
 def test_a_run_that_has_just_begun_is_at_work(state):
     """Its files are those of a run that ended too early."""
@@ -171,7 +185,9 @@ def test_a_run_that_has_just_begun_is_at_work(state):
     assert state_in_words(RunState(state), running)[0] == "at work"
     ended = {"observe": Task(name="observe", state="failed", began=None, ended=None, tries=1)}
     assert state_in_words(RunState(state), ended)[0] == state
-    assert state_in_words(RunState.BEGUN, running)[0] == "begun"
+    acting = {"act": Task(name="act", state="running", began=None, ended=None, tries=1)}
+    assert state_in_words(RunState.BEGUN, acting) == ("at work", "in Airflow the task act is on its way")
+    assert state_in_words(RunState.BEGUN, ended)[0] == "begun"
 
 
 def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estate_folder, client):

@@ -34,7 +34,7 @@ class RunView:
 
     Parameters: `rules` the proved balance by queue and rule; `outcomes` (what, messages, meaning) that was seen
     later of the messages that it moved, at `outcomes_at`, ISO 8601 UTC; `untold` messages of which nothing is known;
-    `undos` runs that undo it, the newest first.
+    `undos` runs that have begun to undo it, the newest first.
     """
 
     story: RunStory
@@ -130,7 +130,8 @@ def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
 
 
 def _undos(run: RunFolder) -> list[str]:
-    lake = run.lake_folder.parent
-    lines = list_runs(lake, queue_manager=run.queue_manager, workflow=UNDO)
-    found = ((line.run, read_undo_record(RunFolder(run.path.parent / line.run))) for line in lines)
+    """The undos of the run that were begun: a plan, or a dry run, puts nothing back."""
+    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=UNDO)
+    folders = [RunFolder(run.path.parent / line.run) for line in lines]
+    found = ((one.run, read_undo_record(one)) for one in folders if one.issued_json.exists())
     return [key for key, record in found if record is not None and record.plan.run == run.run]

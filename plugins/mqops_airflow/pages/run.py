@@ -82,6 +82,8 @@ def state_in_words(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str
     working = [one.name for one in tasks.values() if one.state in WORKING]
     if state in EARLY and working:
         return "at work", f"in Airflow the task {working[-1]} is on its way: nothing was moved"
+    if state is RunState.BEGUN and working:
+        return "at work", f"in Airflow the task {working[-1]} is on its way"
     return state.value, MEANING[state]
 
 

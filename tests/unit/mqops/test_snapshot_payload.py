@@ -154,5 +154,7 @@ def test_a_snapshot_of_an_earlier_version_is_refused_where_a_rule_asks_for_what_
     schema = pa.schema([field for field in SNAPSHOT if field.name not in newer])
     pq.write_table(schema.empty_table(), tmp_path / "part-0.parquet")
     assert list(read_messages(tmp_path, [])) == []
-    with pytest.raises(LakeError, match="another version of mqops, without the columns text_decoded, text_kind, text_offset"):
+    with pytest.raises(
+        LakeError, match="another version of mqops, without the columns text_decoded, text_kind, text_offset"
+    ):
         list(read_messages(tmp_path, [one for one in QUESTIONS if one.keyword == "BODY"]))
