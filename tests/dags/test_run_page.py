@@ -87,6 +87,16 @@ def planned(manager: Any, lake: Path, *, key: str = "", text: str = TABLE) -> Ru
     return RunFolder(run.path.parent / (key or run.run))
 
 
+def undo_planned(manager: Any, lake: Path) -> tuple[RunFolder, RunFolder]:
+    """A run that moved one message, and an undo of it that was planned and not begun."""
+    letters(manager, "A")
+    run = planned(manager, lake)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
+    return run, undo
+
+
 def letters(manager: Any, *names: str, **fields: Any) -> None:
     manager.put(DLQ, [dead_letter(name, b"secret of %d" % number, **fields) for number, name in enumerate(names)])
 
@@ -152,12 +162,7 @@ def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, cli
 
 
 def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
-    lake = estate_folder / "lake"
-    letters(manager, "A")
-    run = planned(manager, lake)
-    act(manager.connection, run)
-    prove(manager.connection, run)
-    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
+    run, undo = undo_planned(manager, estate_folder / "lake")
     question = {"dag_id": "mq_undo", "run_id": "r", "digest": "d", "text": "t"}
     write_json(undo.approval_json, {"question": question, "task_instance": "i", "answer": None})
     page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
@@ -166,12 +171,7 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
 
 def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client):
     """A plan of it, which is all that a dry run makes, puts nothing back."""
-    lake = estate_folder / "lake"
-    letters(manager, "A")
-    run = planned(manager, lake)
-    act(manager.connection, run)
-    prove(manager.connection, run)
-    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
+    run, undo = undo_planned(manager, estate_folder / "lake")
     assert run_view(run).undos == ()
     UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
     assert run_view(run).undos == (undo.run,)
