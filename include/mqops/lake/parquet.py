@@ -16,6 +16,10 @@ from mqops.lake.files import lake_errors
 UTC_TIME = pa.timestamp("us", tz="UTC")
 """The type of a time in the lake."""
 
+SPARK_ROW_GROUPS = {"parquet.block.row.count.limit": "50000"}
+"""Options for Spark's writer. A row group is the least that one task reads: text that compresses well puts a million
+messages into one, and then one processor does the work of all."""
+
 
 def write_parquet(folder: Path, schema: pa.Schema, content: Iterable[pa.RecordBatch]) -> int:
     """Write one Parquet file into a folder; returns the number of rows. The caller makes it durable.

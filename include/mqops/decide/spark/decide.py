@@ -30,7 +30,7 @@ from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
 from mqops.errors import PlanChanged, RulesError, SettingsError
 from mqops.lake.files import make_durable, read_json, write_json
-from mqops.lake.parquet import bounds
+from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
 from mqops.lake.run import RunFolder
 from mqops.observe.core import expired
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
@@ -81,7 +81,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     spark.conf.set("spark.sql.shuffle.partitions", str(2 + observed["messages"] // ROWS_A_PARTITION))
     tries = _tries(spark, folder)
     plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed["messages"])
-    plan.write.mode("overwrite").parquet(str(folder.plan))
+    plan.write.mode("overwrite").options(**SPARK_ROW_GROUPS).parquet(str(folder.plan))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)
     used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)
