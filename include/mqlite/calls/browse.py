@@ -7,6 +7,7 @@
 3. What is under the cursor is found there whatever the match options say.
 4. A message is marked as it is returned (`marks`); where it was not returned, its marks stay as they were.
 5. A scan is in logical or in physical order as it was begun; MQGMO_BROWSE_FIRST begins another one.
+6. The attributes of the queue are those of the moment in which the message is found: both come by one statement.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 from mqlite.calls import marks
 from mqlite.calls.grouping import follow
 from mqlite.calls.opening import Cursor, OpenObject
-from mqlite.calls.retrieval import GetRequest, GetResult, returned, statement
+from mqlite.calls.retrieval import GetRequest, GetResult, check_gets, returned, statement
 from mqlite.connections.connection import Connection
 from mqlite.expiry import discard as expiry
 from mqlite.failure import Failure
@@ -29,7 +30,7 @@ from mqwire import constants as c
 def browse(connection: Connection, opened: OpenObject, request: GetRequest) -> GetResult | None:
     """Return the message that the browse options name and move the cursor to it; None if there is none.
 
-    Raises Failure (MQRC_INCONSISTENT_BROWSE, MQRC_MSG_MARKED_BROWSE_CO_OP).
+    Raises Failure (MQRC_GET_INHIBITED, MQRC_INCONSISTENT_BROWSE, MQRC_MSG_MARKED_BROWSE_CO_OP ...).
     """
     if request.options & c.MQGMO_BROWSE_MSG_UNDER_CURSOR:
         return look_again(connection, opened, request)
@@ -40,11 +41,14 @@ def browse(connection: Connection, opened: OpenObject, request: GetRequest) -> G
         check_order(connection, opened.cursor, logical=logical)
     in_group = logical and opened.browsing.group  # its next message may be anywhere on the queue
     start = Cursor() if request.options & c.MQGMO_BROWSE_FIRST or in_group else opened.cursor
+    if opened.cursor.locked or request.options & marks.OPTIONS:
+        check_gets(connection, opened)  # a call that is refused releases nothing; MARKINT ends marks
     text, values = marks.unmarked(connection, opened, request.options, *statement(connection, opened, request))
     locked, opened.cursor.locked = opened.cursor.locked, 0
     release(connection, locked)  # a lock of this handle must not hide the message from its own search
     while True:
         row = following(connection, text, values, start)
+        check_gets(connection, opened, row)
         if row is None:
             if request.options & c.MQGMO_BROWSE_FIRST:
                 opened.cursor = Cursor()
@@ -83,6 +87,7 @@ def following(connection: Connection, text: str, values: list[Any], start: Curso
 def look_again(connection: Connection, opened: OpenObject, request: GetRequest) -> GetResult | None:
     """The message under the cursor once more, if it is still there for this handle."""
     cursor = opened.cursor
+    check_gets(connection, opened)
     row = under_cursor(connection, opened)
     if row is None or marks.is_marked(connection, opened, row.seq, request.options):
         return None

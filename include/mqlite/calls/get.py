@@ -17,12 +17,13 @@ from typing import Any
 from mqlite.calls import browse as browsing
 from mqlite.calls import marks
 from mqlite.calls.grouping import check_same_unit, follow
-from mqlite.calls.opening import INPUT, OpenObject, refresh
+from mqlite.calls.opening import INPUT, OpenObject
 from mqlite.calls.retrieval import (
     BROWSES,
     PROPERTIES,
     GetRequest,
     GetResult,
+    check_gets,
     check_match,
     returned,
     statement,
@@ -151,18 +152,10 @@ def check_mark(connection: Connection, options: int) -> None:
 def attempt(connection: Connection, opened: OpenObject, request: GetRequest) -> GetResult | None:
     """One look at the queue; None where it has no message that fits."""
     if request.options & BROWSES:
-        check_gets(connection, opened)
         return browsing.browse(connection, opened, request)
     if request.options & c.MQGMO_MSG_UNDER_CURSOR:
         return take_under_cursor(connection, opened, request)
     return take(connection, opened, request)
-
-
-def check_gets(connection: Connection, opened: OpenObject) -> None:
-    """The attributes as they are now. Raises Failure (MQRC_GET_INHIBITED, MQRC_Q_DELETED, MQRC_OBJECT_CHANGED)."""
-    refresh(connection, opened)
-    if opened.local["GET"] == c.MQQA_GET_INHIBITED or opened.definition.get("GET") == c.MQQA_GET_INHIBITED:
-        raise Failure(c.MQRC_GET_INHIBITED, opened.name)
 
 
 def take(connection: Connection, opened: OpenObject, request: GetRequest) -> GetResult | None:

@@ -15,7 +15,7 @@ from mqlite.objects.manager import kept_attributes
 from mqlite.objects.resolve import Resolved, resolve
 from mqlite.security import authority
 from mqlite.storage import sql
-from mqlite.storage.rows import QueueRow
+from mqlite.storage.rows import FoundMessage, QueueRow, Versions
 from mqlite.triggering import trigger_events as triggering
 from mqwire import constants as c
 
@@ -364,15 +364,16 @@ def queue_of(connection: Connection, handle: int) -> OpenObject:
     return opened
 
 
-def refresh(connection: Connection, opened: OpenObject) -> None:
+def refresh(connection: Connection, opened: OpenObject, found: FoundMessage | None = None) -> None:
     """Read the attributes of the queue, and of the definitions that led to it, again where they have changed.
 
+    Parameters: `found` a message of the queue that was found just now, None to ask for the versions.
     Raises Failure (MQRC_Q_DELETED, MQRC_OBJECT_CHANGED).
     """
-    version, deleted, objects = connection.store.one(sql.VERSIONS, (opened.queue,)) or (0, 1, 0)
-    if deleted:
+    now = found or connection.store.row(Versions, sql.VERSIONS, (opened.queue,)) or Versions(0, 1, 0)
+    if now.deleted:
         raise Failure(c.MQRC_Q_DELETED, opened.name)
-    if objects == opened.objects and version == opened.version:
+    if now.objects == opened.objects and now.version == opened.version:
         return
     opened.local = connection.objects.get(Kind.QLOCAL, opened.name) or {}
     way = [opened.local]
@@ -385,13 +386,13 @@ def refresh(connection: Connection, opened: OpenObject) -> None:
         way += follow(connection, opened, resolved)
     opened.puts = tuple(definition.get("PUT", 0) for definition in way)
     opened.cap = cap_of(way)
-    manager = connection.objects.manager(objects)
+    manager = connection.objects.manager(now.objects)
     opened.limits = Limits(
         depth=int(str(opened.local.get("MAXDEPTH", 0))), length=int(str(opened.local.get("MAXMSGL", 0))),
         any_length=int(str(manager["MAXMSGL"])), uncommitted=int(str(manager["MAXUMSGS"])),
         marked=int(str(manager["MARKINT"])),
     )  # fmt: skip
-    opened.version, opened.objects = version, objects  # only now: the way may lead elsewhere
+    opened.version, opened.objects = now.version, now.objects  # only now: the way may lead elsewhere
 
 
 def follow(connection: Connection, opened: OpenObject, before: Resolved) -> list[Attributes]:

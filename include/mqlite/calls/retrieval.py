@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from mqlite.calls.opening import OpenObject
+from mqlite.calls.opening import OpenObject, refresh
 from mqlite.connections.connection import Connection
 from mqlite.expiry import discard as expiry
 from mqlite.failure import Failure
@@ -75,6 +75,16 @@ def check_match(match: int, version: int) -> None:
         raise Failure(c.MQRC_WRONG_MD_VERSION)
 
 
+def check_gets(connection: Connection, opened: OpenObject, found: FoundMessage | None = None) -> None:
+    """The attributes as they are now. Raises Failure (MQRC_GET_INHIBITED, MQRC_Q_DELETED, MQRC_OBJECT_CHANGED).
+
+    Parameters: `found` as in `refresh`.
+    """
+    refresh(connection, opened, found)
+    if opened.local["GET"] == c.MQQA_GET_INHIBITED or opened.definition.get("GET") == c.MQQA_GET_INHIBITED:
+        raise Failure(c.MQRC_GET_INHIBITED, opened.name)
+
+
 def statement(connection: Connection, opened: OpenObject, request: GetRequest) -> tuple[str, list[Any]]:
     """The search for the next message, by the match options; an identifier of zeros matches all."""
     text, values = sql.NEXT, [opened.queue]
@@ -122,7 +132,7 @@ def without_header(opened: OpenObject, request: GetRequest) -> bool:
 
 def returned(connection: Connection, opened: OpenObject, request: GetRequest, row: FoundMessage) -> GetResult:
     """The message of a row as the application sees it: remaining expiry (E02), BackoutCount, truncation."""
-    seq, expires, backouts, stored, _, raw, body, _, _ = row
+    seq, expires, backouts, stored, _persistent, raw, body = row[:7]
     md = with_rest(raw, expires)
     body = expiry.inner_counted_down(md, body, stored)
     if backouts:

@@ -31,7 +31,8 @@ class NewMessage(NamedTuple):
 class FoundMessage(NamedTuple):
     """A message that a get or a browse has found.
 
-    Attributes: `seq` its number; `expires` and `stored` tenths of a second since 1970; `backouts` BackoutCount.
+    Attributes: `seq` its number; `expires` and `stored` tenths of a second since 1970; `backouts` BackoutCount;
+    `version` and `deleted` of its queue, `objects` the version of all definitions (`Versions`).
     """
 
     seq: int
@@ -43,6 +44,17 @@ class FoundMessage(NamedTuple):
     body: bytes
     rank: int
     state: int
+    version: int
+    deleted: int
+    objects: int
+
+
+class Versions(NamedTuple):
+    """What changes with the attributes of a queue, and with any definition."""
+
+    version: int
+    deleted: int
+    objects: int
 
 
 class ExpiredMessage(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pymqi
-from mqlite_support import Application, refused
+from mqlite_support import Application, refused, run_mqsc
 from pymqi import CMQC
 
 FIRST, NEXT = CMQC.MQGMO_BROWSE_FIRST, CMQC.MQGMO_BROWSE_NEXT
@@ -109,6 +109,25 @@ def test_unlock_and_its_other_ways(application: Application) -> None:
     application.get(opened, FIRST | LOCK)
     opened.close()
     assert application.bodies("Q1") == [b"a", b"b", b"c"]
+
+
+def test_a_browse_that_is_inhibited_leaves_cursor_and_lock_as_they_were(application: Application) -> None:
+    three(application)
+    opened, other = application.open("Q1"), Application()
+    application.get(opened, FIRST | LOCK)
+    run_mqsc("ALTER QLOCAL(Q1) GET(DISABLED)")
+    for options in (FIRST, NEXT, HERE):
+        with refused(CMQC.MQRC_GET_INHIBITED):
+            application.get(opened, options)
+    run_mqsc("ALTER QLOCAL(Q1) GET(ENABLED)")
+    assert other.bodies("Q1") == [b"b", b"c"]
+    assert application.get(opened, HERE)[1] == b"a"
+    assert application.get(opened, NEXT)[1] == b"b"
+    run_mqsc("ALTER QLOCAL(Q1) GET(DISABLED)")
+    for options in (FIRST, NEXT, HERE):
+        with refused(CMQC.MQRC_GET_INHIBITED):
+            application.get(opened, options)
+    other.manager.disconnect()
 
 
 def test_disconnect_releases_locks(application: Application) -> None:
