@@ -174,7 +174,7 @@ def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lak
     run = planned(manager, lake, "A", "DROP", "ELSE")
     state, name, workflow, queue, _when, *figures = row_of(page(), run)
     assert (state, workflow, queue) == ("planned", "dlq_rules", DLQ)
-    assert name == f"{run.run[:14]}…{run.run[-6:]}"
+    assert name == f"{run.run[:15]}…{run.run[-6:]}"
     assert figures == ["3", "–", "–", "–", "–"]
     act(manager.connection, run)
     assert row_of(page(), run)[5:] == ["3", "1", "1", "–", "–"]
