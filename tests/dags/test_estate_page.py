@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -20,7 +21,7 @@ from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.expiry.scan import run_scan
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
-from mqops.look import estate_now
+from mqops.look import accounted, estate_now
 from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops_airflow.pages import estate, shared
@@ -145,6 +146,17 @@ def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(
     assert said.startswith("bad: Not everything is accounted for 2 of 2 runs that acted are proved")
     assert re.search(r"its ledger does not verify, at [-0-9]+ [:0-9]+ UTC : Line \d+ of the ledger is damaged", said)
     assert '<a href="#accounted">' in problem(page(), "The ledger does not verify, so nothing may act")
+
+
+def test_a_ledger_is_verified_again_after_a_while_though_it_looks_as_it_was(manager, lake, page, monkeypatch):
+    acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    path = lake / "QM1" / "ledger" / "ledger.jsonl"
+    written = path.stat()
+    path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
+    os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
+    monkeypatch.setattr(accounted, "AGAIN", 0.0)
+    assert tile(page()).startswith("bad: Not everything is accounted for")
 
 
 def test_a_run_that_was_stopped_is_accounted_for_and_named(manager, lake, page):

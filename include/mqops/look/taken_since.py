@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -90,12 +92,11 @@ def _taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
         run = RunFolder(one.run.run)
         if not run.plan.is_dir():
             continue  # `mqops lake prune` has removed it
-        rows = {*_rows(run, TAKES), *read_gone(run).because}
+        plan = pa.Table.from_batches(list(read_parquet(run.plan, ("row", "queue", "msg_key"))))
+        taken = np.fromiter(chain(_rows(run, TAKES), read_gone(run).because), np.int64)
         for undo in one.undos:
-            rows.difference_update(_rows(RunFolder(undo.run), PUTS_BACK))
-        wanted = pa.array(rows, pa.int64())
-        plan = pa.Table.from_batches(read_parquet(run.plan, ("row", "queue", "msg_key")))
-        plan = plan.filter(pc.is_in(plan["row"], wanted))
+            taken = np.setdiff1d(taken, np.fromiter(_rows(RunFolder(undo.run), PUTS_BACK), np.int64))
+        plan = plan.filter(pa.array(np.isin(plan["row"].to_numpy(), taken)))
         for queue in plan["queue"].unique().to_pylist():
             own = plan.filter(pc.equal(plan["queue"], queue))
             found.setdefault(queue, []).extend(own["msg_key"].chunks)
