@@ -28,7 +28,7 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted
 from mqops.look.core.run_state import RunLine, RunState
-from mqops.look.expiry_forecast import MORNING, forecast, next_time
+from mqops.look.expiry_forecast import COPIES, MORNING, forecast, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.runs import list_runs
 from mqops.prove.undo_record import read_undo_record
@@ -38,8 +38,6 @@ SHOWN_RUNS = 30
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""
-COPIES = frozenset({"undo", "load"})
-"""Workflows whose snapshots are copies of what was on queues before."""
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
 T = TypeVar("T")

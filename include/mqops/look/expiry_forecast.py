@@ -21,6 +21,8 @@ from mqops.look.taken_since import UNDO, Taker, takers, without
 from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 
+COPIES = frozenset({UNDO, "message_load"})
+"""Workflows whose snapshots are copies of what was on queues before, or of a file."""
 MORNING = time(8)
 """The time of day, UTC, that the pages look forward to."""
 SLOT = 900
@@ -81,7 +83,7 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     lines = list_runs(lake, queue_manager=queue_manager)
     for line in lines:
         queues = [one for one in line.queue.split(",") if one not in done]
-        if line.workflow == UNDO or not queues:
+        if line.workflow in COPIES or not queues:
             continue
         folder = RunFolder(runs / line.run)
         if not folder.observe_json.exists() or not folder.snapshot.is_dir():

@@ -39,7 +39,7 @@ NARROW = {"width": 350, "autosize": {"type": "fit-x", "contains": "padding"}}
 """A chart on a telephone, its axes and its names. Long names are cut: a table has them whole."""
 LOOK_NARROW = {
     **LOOK,
-    "axis": {**LOOK["axis"], "labelLimit": 130, "labelOverlap": True},
+    "axis": {**LOOK["axis"], "labelLimit": 170, "labelOverlap": True},
     "legend": {**LOOK["legend"], "columns": 2},
 }
 FATES = {

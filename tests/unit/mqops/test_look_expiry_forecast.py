@@ -7,6 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from mq_support import DLQ, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.run import RunFolder
@@ -84,3 +85,13 @@ def test_what_an_undo_took_from_where_a_run_had_put_it_is_left_out(queue_manager
     undo = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
     carry_out(UNDO, undo, *plan_run(UNDO, undo))
     assert counted(lake) == {DLQ: (1, 1), "A": (1, 0)}
+
+
+def test_a_load_says_nothing_of_what_is_on_the_queue(queue_manager, lake, tmp_path):
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    manager.put("A", [({"Expiry": HOUR}, b"x")] * 3)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "snapshot"), ["A"])
+    (tmp_path / "file").write_text("* DMPMQMSG Version:9.3.0.0\n\nA VER 1\nA FMT MQSTR\nT text\n")
+    load = LoadRequest(connection=manager.connection, lake=lake, file=tmp_path / "file", queue="A")
+    carry_out(MESSAGE_LOAD, load, *plan_run(MESSAGE_LOAD, load))
+    assert counted(lake) == {"A": (3, 0)}
