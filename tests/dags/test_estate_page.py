@@ -112,9 +112,9 @@ def problem(text: str, words: str) -> str:
 
 
 def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_ledger_verifies(manager, lake, page):
-    assert tile(page()) == ": No run has acted yet"
+    assert tile(page()) == ": No run in the lake has acted"
     run = planned(manager, lake, "A")
-    assert tile(page()) == ": No run has acted yet"
+    assert tile(page()) == ": No run in the lake has acted"
     act(manager.connection, run)
     said = tile(page())
     assert said.startswith(
