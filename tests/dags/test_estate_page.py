@@ -159,6 +159,14 @@ def test_a_ledger_is_verified_again_after_a_while_though_it_looks_as_it_was(mana
     assert tile(page()).startswith("bad: Not everything is accounted for")
 
 
+def test_runs_that_cannot_be_read_are_not_accounted_for(manager, lake, page):
+    run = acted(manager, lake, "A")
+    run.summary_json.write_text("[]")
+    assert tile(page()).startswith(
+        "bad: Not everything is accounted for QM1: its runs cannot be read. QM1: its ledger "
+    )
+
+
 def test_a_run_that_was_stopped_is_accounted_for_and_named(manager, lake, page):
     run = acted(manager, lake, "A")
     write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})

@@ -22,8 +22,9 @@ AGAIN = 600.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsThatActed:
     """The runs that have begun to act. Parameters: `proved` how many are; `unproved` those that are not, `unfinished`
-    those that are proved and can go on."""
+    those that are proved and can go on; `known` whether the runs can be read."""
 
+    known: bool = True
     proved: int = 0
     unproved: tuple[RunLine, ...] = ()
     unfinished: tuple[RunLine, ...] = ()

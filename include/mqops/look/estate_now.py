@@ -98,7 +98,7 @@ class ManagerNow:
     waiting: tuple[RunLine, ...] = ()
     undoes: Mapping[str, str] = field(default_factory=dict)
     stopped: str = ""
-    acted: RunsThatActed = field(default_factory=RunsThatActed)
+    acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
     problems: tuple[Problem, ...] = ()
 
@@ -124,9 +124,10 @@ def manager_now(
     if folder is None:
         queues = tuple(QueueNow(now=one) for one in figures.queues)
         return ManagerNow(name=name, figures=figures, queues=queues, problems=tuple(problems))
-    runs: list[RunLine] = _or_problem(
-        problems, "The runs cannot be read", lambda: list_runs(lake, queue_manager=name), []
+    read: list[RunLine] | None = _or_problem(
+        problems, "The runs cannot be read", lambda: list_runs(lake, queue_manager=name), None
     )
+    runs = read or []
     scans: Mapping[str, Any] = _or_problem(
         problems, "What expiry scans found cannot be read", lambda: known(folder), {}
     )
@@ -161,7 +162,7 @@ def manager_now(
         waiting=waiting,
         undoes=undoes,
         stopped=str(stop) if stop else "",
-        acted=runs_that_acted(runs),
+        acted=RunsThatActed(known=False) if read is None else runs_that_acted(read),
         ledger=ledger,
         problems=tuple(problems),
     )
