@@ -19,6 +19,7 @@ from mqops.decide.spark.digest import digest_of
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import counted_by_spark, counted_here
 from mqops.errors import LakeError, PlanChanged, RulesError, SettingsError
+from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.observe.spark.schema import SNAPSHOT
 from mqops.plan_row import COLUMNS, PlanRow
 from mqops.rules import parse
@@ -286,3 +287,10 @@ def test_names_end_at_the_first_NUL(spark, make_run):
     _, rows = decided(spark, make_run([(md, padded), (md, body)]), table)
     assert [row["rule_line"] for row in rows] == [1, 1]
     assert [row["dlh_dest_q"] for row in rows] == ["PAYMENTS.IN", "PAYMENTS.IN"]
+
+
+def test_the_plan_is_written_in_pieces_that_one_task_reads(spark, make_run, monkeypatch):
+    monkeypatch.setitem(SPARK_ROW_GROUPS, "parquet.block.row.count.limit", "1")
+    folder = make_run(MESSAGES)
+    decided(spark, folder)
+    assert sum(pq.read_metadata(part).num_row_groups for part in folder.plan.glob("*.parquet")) == len(MESSAGES)

@@ -22,6 +22,7 @@ from mqops.decide import arrow as decide_arrow
 from mqops.decide.spark.schema import PLAN
 from mqops.errors import LakeError, PermanentMQError, SettingsError
 from mqops.lake.files import read_json
+from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.lake.run import RunFolder
 from mqops.mq.connection import MqConnection
 from mqops.observe import arrow as observe_arrow
@@ -61,6 +62,16 @@ def test_law7_every_message_is_in_the_snapshot_whole(manager, spark, tmp_path):
     assert {len(row["md"]) for row in rows} == {364}
     assert (summary.messages, summary.bytes) == (len(sizes), sum(sizes))
     assert manager.bodies("A") == bodies
+
+
+def test_the_snapshot_is_written_in_pieces_that_one_task_reads(manager, spark, tmp_path, monkeypatch):
+    monkeypatch.setitem(SPARK_ROW_GROUPS, "parquet.block.row.count.limit", "4")
+    manager.put("A", [({}, b"%d" % number) for number in range(9)])
+    run = RunFolder.at(tmp_path / "lake", "QM1", "r")
+    observe(spark, manager.connection, run, ["A"])
+    (part,) = run.snapshot.glob("*.parquet")
+    footer = pq.read_metadata(part)
+    assert [footer.row_group(number).num_rows for number in range(footer.num_row_groups)] == [4, 4, 1]
 
 
 def test_the_columns_say_what_descriptor_and_header_say(manager, spark, tmp_path):
