@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.errors import LakeError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of
+from mqops.look.core.run_state import RunLine
 from mqops.look.history import with_runs
 from mqops.look.message import TableFrom
 from mqops.look.runs import list_runs
@@ -70,13 +71,15 @@ class Count(NamedTuple):
 class DeadLetters:
     """A queue by its last record.
 
-    Parameters: `groups` the largest first; `trend` the last runs, oldest first; `rules_source` the table that judged,
-    "" for none; `judged` messages that it judged; `problem` why it judged none, in words.
+    Parameters: `groups` the largest first; `trend` the last runs, oldest first; `acted` the runs that have moved or
+    discarded messages of the queue since the record, or put some back, oldest first; `rules_source` the table that
+    judged, "" for none; `judged` messages that it judged; `problem` why it judged none, in words.
     """
 
     anatomy: QueueAnatomy
     groups: tuple[DeadLetterGroup, ...]
     trend: tuple[Count, ...] = ()
+    acted: tuple[RunLine, ...] = ()
     rules_source: str = ""
     judged: int = 0
     problem: str = ""
@@ -138,22 +141,28 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
         else:
             problem = f"The snapshot of run {anatomy.run} was removed, so the table cannot judge it"
     groups = tuple(_groups(anatomy, judged))
+    runs = [one for one in list_runs(lake, queue_manager=anatomy.queue_manager) if anatomy.queue in one.queue.split(",")]
     return DeadLetters(
         anatomy=anatomy,
         groups=groups,
-        trend=_trend(lake, anatomy),
+        trend=_trend(runs),
+        acted=tuple(reversed([one for one in runs if _acted_since(one, anatomy)])),
         rules_source=table.source if table and judged else "",
         judged=sum(one.messages for decided in judged.values() for one in decided),
         problem=problem,
     )
 
 
-def _trend(lake: Path, anatomy: QueueAnatomy) -> tuple[Count, ...]:
-    runs = list_runs(lake, queue_manager=anatomy.queue_manager)
-    found = [
-        Count(one.at, one.messages, one.run) for one in runs if one.queue == anatomy.queue and one.workflow != "undo"
-    ]
+def _trend(runs: Iterable[RunLine]) -> tuple[Count, ...]:
+    """Parameters: `runs` on the queue, newest first."""
+    found = [Count(one.at, one.messages, one.run) for one in runs if "," not in one.queue and one.workflow != "undo"]
     return tuple(reversed(found[:TREND]))
+
+
+def _acted_since(line: RunLine, anatomy: QueueAnatomy) -> bool:
+    """Whether a run has changed the queue since it was looked at. The run that looked acted after that."""
+    later = line.run == anatomy.run or line.at > anatomy.observed_at
+    return later and bool(line.moved or line.discarded)
 
 
 def _groups(anatomy: QueueAnatomy, judged: Mapping[Group, tuple[Decided, ...]]) -> Iterator[DeadLetterGroup]:
