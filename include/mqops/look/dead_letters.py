@@ -141,7 +141,7 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
         else:
             problem = f"The snapshot of run {anatomy.run} was removed, so the table cannot judge it"
     groups = tuple(_groups(anatomy, judged))
-    runs = [one for one in list_runs(lake, queue_manager=anatomy.queue_manager) if anatomy.queue in one.queue.split(",")]
+    runs = list_runs(lake, queue_manager=anatomy.queue_manager, queue=anatomy.queue)
     return DeadLetters(
         anatomy=anatomy,
         groups=groups,

@@ -99,7 +99,7 @@ def router(page: Page) -> APIRouter:
         *,
         given: Annotated[str, Query(alias="queue_manager")],
         run: str,
-        queue: str,
+        queue: str = "",
         msg_id: str,
         position: int | None = None,
         who: Reader = sees,

@@ -106,7 +106,9 @@ def untouched(story: RunStory) -> str:
     if not story.undoes:
         number = counted(story.line.planned, "message of the plan is", "messages of the plan are", spec=",")
         return f"Nothing was moved or discarded: {number} where they were"
-    ways = [f"{counted(counts[one], 'message', spec=',')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts]
+    ways = [
+        f"{counted(counts[one], 'message', spec=',')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts
+    ]
     refused = sum(number for action, number in counts.items() if not action.acts)
     ways += [f"{counted(refused, 'message', spec=',')} cannot or need not be put back"] if refused else []
     return f"Nothing was put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
@@ -154,7 +156,8 @@ def _chart(view: RunView) -> Markup | None:
         return None
     several = len({one.queue for one in rules}) > 1
     rows = [
-        {"rule": rule_name(one, undo=undo, with_queue=several), **{name: getattr(one, name) for name in FATES}} for one in rules
+        {"rule": rule_name(one, undo=undo, with_queue=several), **{name: getattr(one, name) for name in FATES}}
+        for one in rules
     ]
     return stacked(rows, of="rule", label="What became of the messages of each rule; the table below has the figures")
 
