@@ -38,6 +38,12 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.click("//a[contains(@href, 'mqops-estate-nav')]")
     browser.into_frame()
     browser.until(lambda: f"the plan for {DLQ} with 10 messages waits for an approval" in browser.text())
+    browser.click("//header//a[text()='Dead letters']")
+    browser.until(lambda: f"Dead letters of {NAME}" in browser.text())
+    browser.driver.switch_to.default_content()
+    browser.click("//a[contains(@href, 'mqops-estate-nav')]")  # from one of our pages, too
+    browser.into_frame()
+    browser.until(lambda: "waits for an approval" in browser.text())
     browser.open(f"/dags/{dag_id}/runs/{quote(run_id)}")
     browser.click("//a[contains(@href, 'mqops-plan-dag-run')]")
     browser.into_frame()
@@ -56,7 +62,10 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
         links = site.client.call("GET", f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task}/links")["extra_links"]
         assert links["MQ run"].endswith(f"/mqops/run?dag_id={dag_id}&run_id={quote(run_id, safe='')}"), task
 
+    assert browser.find("//form[@data-starts='mq_undo']//button").text == "Undo this run: dry run"
     browser.click("//form[@data-starts='mq_undo']//input[@name='dry_run']")
+    assert browser.find("//form[@data-starts='mq_undo']//button").text == "Undo this run"
+    assert "nothing is moved before somebody approves the plan" in browser.text()
     browser.click("//form[@data-starts='mq_undo']//button")
     undo = started(browser, "mq_undo")
     waits(site, browser, "mq_undo", undo)
