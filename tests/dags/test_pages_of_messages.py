@@ -259,6 +259,15 @@ def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, query: str) ->
     assert "`reveal` of QM1" in unescape(refused.text)
 
 
+def test_messages_of_a_run_are_chosen_by_what_it_planned_for_them(site: Any) -> None:
+    assert '<option value="FWD">FWD: 1</option>' in site("/messages").text
+    text = site("/messages?action=FWD").text
+    assert '<option value="FWD" selected>FWD: 1</option>' in text
+    assert len(re.findall('href="/messages/one[^"]*"', text)) == 1
+    assert "PAY.IN" in text.replace("<wbr>", "")
+    assert "No message fits. 4 messages looked at." in site("/messages?action=DISCARD").text
+
+
 def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
     assert "This is the last page" in site("/messages").text
     assert "No message fits. " in site("/messages?dest_q=NOTHING").text

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +25,7 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
+from mqops.look.plan_view import planned_actions, planned_for
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
@@ -82,6 +84,7 @@ def router(page: Page) -> APIRouter:
             status=403 if forbidden else 200,
             runs=runs,
             run=chosen,
+            actions=planned_actions(RunFolder.at(lake(who.estate), name, chosen)) if chosen else {},
             asked=asked,
             fields=FIELDS,
             identifiers=IDENTIFIERS,
@@ -179,16 +182,18 @@ def _search(who: Reader, name: str, run: str, asked: dict[str, str], after: str)
     wanted = _criteria(asked)
     if wanted.asks_for_payload:
         refuse_unless_named(name, who.user.get_name())
-    return _found(_folder(who, name, run).snapshot, tuple(sorted(asked.items())), after)
+    return _found(_folder(who, name, run), tuple(sorted(asked.items())), after)
 
 
 @single_flight
 @lru_cache(maxsize=256)
-def _found(snapshot: Path, asked: tuple[tuple[str, str], ...], after: str) -> FoundPage:
+def _found(run: RunFolder, asked: tuple[tuple[str, str], ...], after: str) -> FoundPage:
     """A snapshot never changes, so a page of it holds. Who may ask was decided before. Raises as `_search`."""
     given = dict(asked)
-    queue = given.get("queue", "")
-    return find_recorded(snapshot, _criteria(given), queues=[queue] if queue else (), limit=PAGE, after=after)
+    queue, wanted = given.get("queue", ""), _criteria(given)
+    if given.get("action"):
+        wanted = replace(wanted, msg_keys=planned_for(run, given["action"]))
+    return find_recorded(run.snapshot, wanted, queues=[queue] if queue else (), limit=PAGE, after=after)
 
 
 def _criteria(asked: dict[str, str]) -> Criteria:
