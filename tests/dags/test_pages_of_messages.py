@@ -250,6 +250,18 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     assert "--reveal</pre>" not in refused
 
 
+def test_a_message_that_no_table_judges_says_why(site: Any) -> None:
+    def message(queue_manager: str, run: str = "") -> str:
+        found = site(f"/messages?queue_manager={queue_manager}&run={run}").text
+        links = re.findall('href="(/messages/one[^"]*)"', found)
+        return "".join(site(unescape(one)).text for one in links)
+
+    assert message("QM1").count("No rules table judges this message: it has no MQDLH.") == 1
+    manager = Manager("QM2", Path(os.environ["MQLITE_HOME"]))
+    observe(manager.connection, RunFolder.at(Path(os.environ["MQOPS_LAKE"]), "QM2", "letters"), [DLQ])
+    assert "the estate names none for the dead-letter queue of QM2." in message("QM2", "letters")
+
+
 @pytest.mark.parametrize("query", ["text=IBAN", "property=usr.country&value=DE", "where=BODY('*IBAN*')"])
 def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, query: str) -> None:
     assert "/messages/one?" in site(f"/messages?{query}").text
@@ -299,6 +311,8 @@ def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
     assert "DEFINE QLOCAL(NONE)" in text
     assert 'data-copies="mqsc"' in text
     assert "broken</span>" in text
+    assert "<h2>All queues" not in text  # the table says it
+    assert "<span>All queues with triggering</span>" in text
 
 
 def test_triggers_are_those_of_the_last_audit_where_nothing_answers(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
