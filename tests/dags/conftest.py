@@ -73,3 +73,33 @@ def dag_file(estate_folder: Path) -> Iterator[Any]:
 
     yield run
     sys.modules.pop("tested_dlq_rules", None)
+
+
+@pytest.fixture
+def client(airflow_database: Path, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Asks a page as a person of a role; "" is nobody."""
+    from airflow.api_fastapi import app as airflow_app  # noqa: PLC0415
+    from fastapi.testclient import TestClient  # noqa: PLC0415
+
+    from mqops_airflow.pages.routes import application  # noqa: PLC0415
+    from mqops_airflow.roles import ROLES, RolesAuthManager  # noqa: PLC0415
+
+    users = ",".join(f"{role}:{role}" for role in (*ROLES, "stranger"))
+    monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "mqops_airflow.roles.RolesAuthManager")
+    monkeypatch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", users)
+    monkeypatch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "a secret of this test alone, long enough for a key" * 2)
+    monkeypatch.setattr(airflow_app, "_AuthManagerState", airflow_app._AuthManagerState)
+    auth = RolesAuthManager()
+    monkeypatch.setattr(airflow_app._AuthManagerState, "instance", auth)
+    asked = TestClient(application())
+
+    def ask(path: str, role: str = "viewer", known: str = "", **query: str) -> Any:
+        from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
+
+        headers = {}
+        if role:
+            token = auth.generate_jwt(SimpleAuthManagerUser(username=role, role=role))
+            headers = {"Authorization": f"Bearer {token}"} | ({"If-None-Match": known} if known else {})
+        return asked.get(path, params=query or None, headers=headers)
+
+    return ask

@@ -32,6 +32,7 @@ from mqops.rules import parse
 from mqops_airflow.pages.run import state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.plan_text import THIS_PLAN_ONLY
+from mqops_airflow.roles import ROLES
 from mqops_airflow.run_folder import run_key
 
 HOSTILE = "<script>alert(1)</script>"
@@ -40,43 +41,12 @@ DESTQ(A) ACTION(RETRY)
 DESTQ(FULL) ACTION(RETRY)
 APPLNAME('<img src=x>') ACTION(DISCARD)
 """
-ROLES = ("viewer", "operator", "approver", "admin")
 DAG = "qm1_dlq_rules"
 
 
 @pytest.fixture
 def manager(tmp_path: Path) -> Any:
     return create(tmp_path / "home", "QM1", "DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) MAXDEPTH(1)\n")
-
-
-@pytest.fixture
-def client(airflow_database: Path, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Asks a page as a person of a role; "" is nobody."""
-    from airflow.api_fastapi import app as airflow_app  # noqa: PLC0415
-    from fastapi.testclient import TestClient  # noqa: PLC0415
-
-    from mqops_airflow.pages.routes import application  # noqa: PLC0415
-    from mqops_airflow.roles import RolesAuthManager  # noqa: PLC0415
-
-    users = ",".join(f"{role}:{role}" for role in (*ROLES, "stranger"))
-    monkeypatch.setenv("AIRFLOW__CORE__AUTH_MANAGER", "mqops_airflow.roles.RolesAuthManager")
-    monkeypatch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", users)
-    monkeypatch.setenv("AIRFLOW__API_AUTH__JWT_SECRET", "a secret of this test alone, long enough for a key" * 2)
-    monkeypatch.setattr(airflow_app, "_AuthManagerState", airflow_app._AuthManagerState)
-    auth = RolesAuthManager()
-    monkeypatch.setattr(airflow_app._AuthManagerState, "instance", auth)
-    asked = TestClient(application())
-
-    def ask(path: str, role: str = "viewer", known: str = "", **query: str) -> Any:
-        from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
-
-        headers = {}
-        if role:
-            token = auth.generate_jwt(SimpleAuthManagerUser(username=role, role=role))
-            headers = {"Authorization": f"Bearer {token}"} | ({"If-None-Match": known} if known else {})
-        return asked.get(path, params=query or None, headers=headers)
-
-    return ask
 
 
 def planned(manager: Any, lake: Path, *, key: str = "", text: str = TABLE) -> RunFolder:

@@ -28,12 +28,12 @@ from mqops.cli.run_argument import (
 from mqops.cli.times import since_option
 from mqops.clock import utc_now
 from mqops.counted import counted
-from mqops.errors import LakeError, LedgerBroken, SettingsError
+from mqops.errors import SettingsError
 from mqops.lake.run import find_run, folder_of, queue_manager_of
-from mqops.ledger.core.chain import Proof, head_in, held
 from mqops.ledger.core.history import COLUMNS, events, is_since
 from mqops.ledger.file import LedgerFile, all_ledgers
 from mqops.ledger.set_aside import counts, remark
+from mqops.ledger.verified import proofs_of, verified
 from mqops.printable import printable
 from mqops.prove.core.outcome import MEANING, OutcomeSummary
 
@@ -110,33 +110,15 @@ _TORN = "a crash; its marker is still on the ledger queue, and the next prove or
 
 def _with_a_past(lake: Path) -> list[str]:
     """Those, and the queue managers that have runs with a proof, so that a ledger that was removed is missed."""
-    others = [queue_manager_of(path) for path in lake.glob("*/") if any(_proofs(LedgerFile(path, utc_now)))]
+    others = [queue_manager_of(path) for path in lake.glob("*/") if any(proofs_of(LedgerFile(path, utc_now)))]
     return sorted({*all_ledgers(lake), *others})
 
 
-def _proofs(file: LedgerFile) -> tuple[list[Proof], str]:
-    """The proofs of a queue manager's runs, or why they cannot be read."""
-    try:
-        return file.proofs(), ""
-    except (LedgerBroken, LakeError) as error:
-        return [], str(error)
-
-
 def _verified(name: str, file: LedgerFile) -> dict[str, Any]:
-    lines, head, torn = 0, "", 0
-    unsigned = 0
-    proofs, error = _proofs(file)
-    try:
-        unsigned = file.unsigned()
-        torn = file.torn()
-        for found in held(map(head_in, file.entries()), proofs):
-            lines, head = found.seq, found.hash
-    except (LedgerBroken, LakeError, SettingsError) as broken:
-        error = str(broken)
-    if not file.path.exists():
-        error = f"there is no ledger {file.path}"
-    result = {"queue_manager": name, "ok": not error, "lines": lines, "head": head, "error": error, "torn": torn}
-    return result | {"unsigned": min(unsigned, lines), "set_aside": remark(file.folder.parent)}
+    found = verified(file)
+    result = {"queue_manager": name, "ok": not found.error, "lines": found.lines, "head": found.head}
+    result |= {"error": found.error, "torn": found.torn, "unsigned": found.unsigned}
+    return result | {"set_aside": remark(file.folder.parent)}
 
 
 @ledger.command()

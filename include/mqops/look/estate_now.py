@@ -6,8 +6,9 @@ Nothing here fails: what cannot be read is one more problem of this queue manage
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 import pyarrow.compute as pc
 
 from mqops.clock import utc, utc_now
+from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.expiry.record import known
@@ -24,9 +26,9 @@ from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
-from mqops.ledger.file import LedgerFile
+from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted
 from mqops.look.core.run_state import RunLine, RunState
-from mqops.look.expiry_forecast import MORNING, forecast, next_time
+from mqops.look.expiry_forecast import COPIES, MORNING, forecast, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.runs import list_runs
 from mqops.prove.undo_record import read_undo_record
@@ -36,11 +38,32 @@ SHOWN_RUNS = 30
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""
-COPIES = frozenset({"undo", "load"})
-"""Workflows whose snapshots are copies of what was on queues before."""
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
 T = TypeVar("T")
+
+
+class Place(StrEnum):
+    """Where a problem is seen or mended."""
+
+    ACCOUNTED = "accounted"
+    BACKOUT = "backout"
+    CONNECTION = "connection"
+    DEAD_LETTERS = "dead_letters"
+    MESSAGES = "messages"
+    QUEUE = "queue"
+    RUN = "run"
+    TRIGGERS = "triggers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is wrong, in words. Parameters: `place` where it is seen or mended, None where no page helps; `about` the
+    queue or the run that is meant there."""
+
+    text: str
+    place: Place | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +71,14 @@ class QueueNow:
     """A local queue.
 
     Parameters: `next_expiry` by the last scan, ISO 8601 UTC; `expiring` messages of the newest snapshot that expire
-    before the morning (`mqops.look.expiry_forecast.MORNING`); `earlier` what the runs of the last day found, oldest
-    first, and the depth of now.
+    before the morning (`mqops.look.expiry_forecast.MORNING`); `looked_at` whether any run has recorded or scanned its
+    messages; `earlier` what the runs of the last day found, oldest first, and the depth of now.
     """
 
     now: QueueFigures
     next_expiry: str = ""
     expiring: int = 0
+    looked_at: bool = True
     earlier: tuple[int, ...] = ()
 
 
@@ -63,8 +87,8 @@ class ManagerNow:
     """A queue manager.
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
-    that are undos → the run that each undoes; `stopped` who stopped all runs, blank where nobody did; `problems` what
-    is wrong, in words.
+    that are undos → the run that each undoes; `stopped` who stopped all runs, blank where nobody did; `acted` the runs
+    that acted; `ledger` as it was verified last, None where that is not known yet; `problems` what is wrong.
     """
 
     name: str
@@ -74,24 +98,28 @@ class ManagerNow:
     waiting: tuple[RunLine, ...] = ()
     undoes: Mapping[str, str] = field(default_factory=dict)
     stopped: str = ""
-    problems: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON object."""
-        lines = {name: [line.to_json() for line in getattr(self, name)] for name in ("runs", "waiting")}
-        return {**asdict(self), **lines}
+    acted: RunsThatActed = field(default_factory=RunsThatActed)
+    ledger: LedgerNow | None = None
+    problems: tuple[Problem, ...] = ()
 
 
 def manager_now(
-    figures: Figures, lake: Path, name: str, *, broken_triggers: Mapping[str, str] = MappingProxyType({})
+    figures: Figures,
+    lake: Path,
+    name: str,
+    *,
+    broken_triggers: Mapping[str, str] = MappingProxyType({}),
+    ledger: LedgerNow | None = None,
 ) -> ManagerNow:
     """A queue manager as it is now.
 
-    Parameters: `figures` what it says; `name` of the queue manager; `broken_triggers` queue → why it cannot trigger.
+    Parameters: `figures` what it says; `name` of the queue manager; `broken_triggers` queue → why it cannot trigger;
+    `ledger` as it was verified last.
     """
-    problems: list[str] = []
+    problems: list[Problem] = []
     if figures.unreachable:
-        problems.append(f"The queue manager does not answer: {figures.unreachable}")
+        text = f"The queue manager does not answer: {figures.unreachable}"
+        problems.append(Problem(text=text, place=Place.CONNECTION))
     folder = _or_problem(problems, "The lake cannot be read", lambda: folder_of(lake, name), None)
     if folder is None:
         queues = tuple(QueueNow(now=one) for one in figures.queues)
@@ -105,16 +133,21 @@ def manager_now(
     today: dict[str, list[int]] = _or_problem(
         problems, "The runs of the last day cannot be read", lambda: _today(folder, runs), {}
     )
-    expiring: dict[str, int] = _or_problem(problems, "The snapshots cannot be read", lambda: _expiring(lake, name), {})
+    expiring: dict[str, int] = _or_problem(problems, "What expires cannot be told", lambda: _expiring(lake, name), {})
     queues = tuple(_queue(one, scans, expiring, today) for one in figures.queues)
-    problems += [
-        f"{one.name} is {100 * one.depth // one.max_depth} % full" for one in figures.queues if one.nearly_full
-    ]
+    problems += _nearly_full(figures)
     problems += _waiting_for_a_person(figures)
-    problems += [f"{queue} cannot trigger: {verdict}" for queue, verdict in broken_triggers.items()]
+    problems += [
+        Problem(text=f"{queue} cannot trigger: {verdict}", place=Place.TRIGGERS, about=queue)
+        for queue, verdict in broken_triggers.items()
+    ]
     problems += _or_problem(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
-    problems += _or_problem(problems, "The ledger cannot be read", lambda: tuple(_damaged(folder)), ())
-    problems += [f"Run {run.run} does not balance: find the cause first" for run in runs if _is_wrong(run)]
+    problems += _damaged(ledger, name)
+    problems += [
+        Problem(text=f"Run {run.run} does not balance: find the cause first", place=Place.RUN, about=run.run)
+        for run in runs
+        if _is_wrong(run)
+    ]
     waiting = tuple(run for run in runs if run.state is RunState.WAITING)
     undoes: dict[str, str] = _or_problem(
         problems, "What undos are of cannot be read", lambda: dict(_undone(folder, waiting)), {}
@@ -128,26 +161,39 @@ def manager_now(
         waiting=waiting,
         undoes=undoes,
         stopped=str(stop) if stop else "",
+        acted=runs_that_acted(runs),
+        ledger=ledger,
         problems=tuple(problems),
     )
 
 
-def _or_problem(problems: list[str], what: str, read: Callable[[], T], otherwise: T) -> T:
+def _or_problem(problems: list[Problem], what: str, read: Callable[[], T], otherwise: T) -> T:
     """What `read` gives, or `otherwise`: an error becomes a problem."""
     try:
         return read()
     except (MqopsError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
-        problems.append(f"{what}: {error if isinstance(error, MqopsError) else repr(error)}")
+        problems.append(Problem(text=f"{what}: {error if isinstance(error, MqopsError) else repr(error)}"))
         return otherwise
 
 
-def _waiting_for_a_person(figures: Figures) -> Iterator[str]:
+def _nearly_full(figures: Figures) -> Iterator[Problem]:
+    for one in figures.queues:
+        if one.nearly_full:
+            text = f"{one.name} is {100 * one.depth // one.max_depth} % full"
+            dead = one.name == figures.dead_letter_queue
+            yield Problem(text=text, place=Place.DEAD_LETTERS if dead else Place.QUEUE, about=one.name)
+
+
+def _waiting_for_a_person(figures: Figures) -> Iterator[Problem]:
     """Queues whose messages no application got: the dead-letter queue, and backout queues."""
     for one in figures.queues:
+        messages = counted(one.depth, "message", spec=",")
         if one.depth and one.name == figures.dead_letter_queue:
-            yield f"{one.name}, the dead-letter queue, has {counted(one.depth, 'message', spec=',')}"
+            text = f"{one.name}, the dead-letter queue, has {messages}"
+            yield Problem(text=text, place=Place.DEAD_LETTERS, about=one.name)
         elif one.depth and one.is_backout:
-            yield f"{one.name}, a backout queue, has {counted(one.depth, 'message', spec=',')}"
+            text = f"{one.name}, a backout queue, has {messages}"
+            yield Problem(text=text, place=Place.BACKOUT, about=one.name)
 
 
 def _is_wrong(run: RunLine) -> bool:
@@ -168,13 +214,14 @@ def _queue(
     return QueueNow(
         now=one,
         next_expiry=scans[one.name].next_expiry if one.name in scans else "",
-        expiring=min(expiring.get(one.name, 0), one.depth),  # some have gone since
+        expiring=min(expiring.get(one.name, 0), one.depth),  # applications have read some since
+        looked_at=one.name in scans or one.name in expiring,
         earlier=(*today.get(one.name, ()), one.depth),
     )
 
 
 def _expiring(lake: Path, name: str) -> dict[str, int]:
-    """Queue → messages that expire before the morning, by the newest snapshot."""
+    """Queue that a run has recorded → messages that expire before the morning, by the newest snapshot."""
     now = utc()
     found = forecast(lake, name, now=now, limit=next_time(now, MORNING))
     return {one.queue: one.before for one in found.queues}
@@ -203,7 +250,7 @@ def _observed(run: Path) -> tuple[tuple[str, int], ...]:
     return tuple((str(one["queue"]), int(one.get("messages", 0))) for one in found.get("queues", ()))
 
 
-def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[str]:
+def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[Problem]:
     """Queues where a message comes back again and again, by the newest snapshot of the last day.
 
     A backed-out message keeps its BackoutCount on a backout queue and on the dead-letter queue, where nothing loops.
@@ -223,11 +270,12 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
             most = _backed_out(folder / "runs" / run.run).get(queue, ())
             looping = [count for count in most if count > (one.threshold or BACKED_OUT - 1)]
             if looping:
-                yield (
+                text = (
                     f"Poison on {queue}: {counted(len(looping), 'message')} came back up to "
                     f"{counted(max(looping), 'time')}, and BOTHRESH is {one.threshold}: "
                     "the application gets the same message again and again"
                 )
+                yield Problem(text=text, place=Place.MESSAGES, about=run.run)
 
 
 @single_flight
@@ -244,21 +292,10 @@ def _backed_out(run: Path) -> Mapping[str, Sequence[int]]:
     return found
 
 
-def _damaged(folder: Path) -> Iterator[str]:
-    """What is wrong with the ledger, as every act would say it."""
-    path = LedgerFile(folder, utc_now).path
-    state = path.stat() if path.exists() else None
-    found = _broken(folder, state.st_mtime_ns if state else 0, state.st_size if state else 0)
-    if found:
-        yield f"The ledger is damaged, so nothing may act: {found}"
-
-
-@single_flight
-@lru_cache(maxsize=256)
-def _broken(folder: Path, _changed: int, _bytes: int) -> str:
-    """The whole ledger is read again only where its file is another one."""
-    try:
-        LedgerFile(folder, utc_now).refuse_broken()
-    except MqopsError as error:
-        return str(error)
-    return ""
+def _damaged(ledger: LedgerNow | None, name: str) -> Iterator[Problem]:
+    if ledger is not None and ledger.found.error:
+        text = (
+            f"The ledger does not verify, so nothing may act: {ledger.found.error}. Restore it from a copy, and check "
+            f"it with `{command('mqops', 'ledger', 'verify', name)}`"
+        )
+        yield Problem(text=text, place=Place.ACCOUNTED)

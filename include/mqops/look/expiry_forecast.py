@@ -1,9 +1,10 @@
-"""When the recorded messages of a queue manager expire, by the hour: from the newest snapshot of each queue."""
+"""When the recorded messages of a queue manager expire, by the hour: from the newest snapshot of each queue, without
+what runs have moved or discarded since."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
@@ -16,9 +17,12 @@ import pyarrow.compute as pc
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.runs import list_runs
+from mqops.look.taken_since import UNDO, Taker, takers, without
 from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 
+COPIES = frozenset({UNDO, "message_load"})
+"""Workflows whose snapshots are copies of what was on queues before, or of a file."""
 MORNING = time(8)
 """The time of day, UTC, that the pages look forward to."""
 SLOT = 900
@@ -63,25 +67,28 @@ def next_time(now: datetime, at: time) -> datetime:
 
 
 def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, hours: int = 24) -> Forecast:
-    """What expires, by what the lake has. Nothing is browsed; messages that left their queue since are still counted.
+    """What expires, by what the lake has. Nothing is browsed: what runs have taken since does not count
+    (`mqops.look.taken_since`), what applications have read since still counts.
 
     Parameters: `limit` to the quarter of an hour; `hours` that are listed one by one.
 
     Raises:
-        LakeError: a snapshot cannot be read.
+        LakeError: a snapshot, or a file of a run that was proved since, cannot be read.
+        LedgerBroken: the ledger cannot be read.
     """
     begin, end = int(now.timestamp()), int(limit.timestamp())
     first = now.replace(minute=0, second=0, microsecond=0)
     by_hour = dict.fromkeys((first + timedelta(hours=one) for one in range(hours)), 0)
     found, done, runs = [], set[str](), folder_of(lake, queue_manager) / "runs"
-    for line in list_runs(lake, queue_manager=queue_manager):
+    lines = list_runs(lake, queue_manager=queue_manager)
+    for line in lines:
         queues = [one for one in line.queue.split(",") if one not in done]
-        if line.workflow == "undo" or not queues:
+        if line.workflow in COPIES or not queues:
             continue
         folder = RunFolder(runs / line.run)
         if not folder.observe_json.exists() or not folder.snapshot.is_dir():
             continue
-        slots = _slots(folder.snapshot)
+        slots = _slots(folder.snapshot, takers(runs, lines, queues, since=line.at))
         for queue in queues:
             done.add(queue)
             one = slots.get(queue, Slots({}, 0))
@@ -102,19 +109,28 @@ def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int)
 
 @single_flight
 @lru_cache(maxsize=256)
-def _slots(snapshot: Path) -> dict[str, Slots]:
-    """Queue → when its messages expire. A snapshot never changes. Raises `LakeError`."""
+def _slots(snapshot: Path, taken_by: tuple[Taker, ...]) -> dict[str, Slots]:
+    """Queue → when its messages expire. Neither a snapshot nor what a proof says changes. Raises as `forecast`."""
     counts: dict[str, Counter[int]] = {}
     never: Counter[str] = Counter()
-    for batch in read_parquet(snapshot, ("queue", "expiry", "observed_at")):
-        observed = pc.cast(pc.cast(batch.column("observed_at"), pa.timestamp("s", "UTC"), safe=False), pa.int64())
-        at = pc.add(observed, pc.cast(pc.divide(batch.column("expiry"), 10), pa.int64()))
+    for messages in _messages(snapshot, taken_by):
+        observed = pc.cast(pc.cast(messages["observed_at"], pa.timestamp("s", "UTC"), safe=False), pa.int64())
+        at = pc.add(observed, pc.cast(pc.divide(messages["expiry"], 10), pa.int64()))
         slot = pc.multiply(pc.divide(at, SLOT), SLOT)
-        unlimited = pc.equal(batch.column("expiry"), MQEI_UNLIMITED)
-        table = pa.table({"queue": batch.column("queue"), "slot": pc.if_else(unlimited, None, slot)})
+        unlimited = pc.equal(messages["expiry"], MQEI_UNLIMITED)
+        table = pa.table({"queue": messages["queue"], "slot": pc.if_else(unlimited, None, slot)})
         for row in table.group_by(["queue", "slot"]).aggregate([([], "count_all")]).to_pylist():
             if row["slot"] is None:
                 never[row["queue"]] += row["count_all"]
             else:
                 counts.setdefault(row["queue"], Counter())[row["slot"]] += row["count_all"]
     return {queue: Slots(counts.get(queue, {}), never[queue]) for queue in {*counts, *never}}
+
+
+def _messages(snapshot: Path, taken_by: tuple[Taker, ...]) -> Iterator[pa.Table | pa.RecordBatch]:
+    """The messages of a snapshot, all together where some were taken: to look for a million takes long each time."""
+    columns = ("queue", "expiry", "observed_at")
+    if not taken_by:
+        yield from read_parquet(snapshot, columns)
+    elif batches := list(read_parquet(snapshot, (*columns, "msg_key"))):
+        yield without(pa.Table.from_batches(batches), taken_by)

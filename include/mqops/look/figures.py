@@ -30,6 +30,8 @@ KEEP_EVERY = timedelta(minutes=1)
 NEARLY_FULL = 0.9
 MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
+_NOT_OF_APPLICATIONS = ("SYSTEM.", "MQOPS.", "AMQ.", "PYMQPCF.")
+"""How names begin that are not listed; the last is that of the queue to which this inquiry is answered."""
 _ASKED = (
     *(c.MQIA_CURRENT_Q_DEPTH, c.MQIA_MAX_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT),
     *(c.MQIA_INHIBIT_PUT, c.MQIA_INHIBIT_GET, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),
@@ -111,7 +113,7 @@ def _answers(session: Session) -> Figures:
     found, others = [], 0
     for row in rows:
         name, depth = row[c.MQCA_Q_NAME], row[c.MQIA_CURRENT_Q_DEPTH]
-        own = not name.startswith(("SYSTEM.", "MQOPS.", "AMQ.")) or name == dead
+        own = not name.startswith(_NOT_OF_APPLICATIONS) or name == dead
         closed = own and (row[c.MQIA_INHIBIT_PUT] or row[c.MQIA_INHIBIT_GET])
         if not own or not (depth or closed or name == dead):
             others += own

@@ -27,7 +27,7 @@ from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunStat
 from mqops.single_flight import single_flight
 
 INDEX = "runs_index.json"
-_VERSION = 1
+_VERSION = 2
 
 
 def list_runs(

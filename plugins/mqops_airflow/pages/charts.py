@@ -17,7 +17,7 @@ from markupsafe import Markup
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 KEPT = 512
 """Charts that are kept: one takes 45 ms to draw."""
-LOOK = {
+LOOK: dict[str, Any] = {
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "axis": {
@@ -35,6 +35,13 @@ LOOK = {
     "bar": {"color": "var(--accent)"},
     "line": {"color": "var(--accent)"},
 }
+NARROW = {"width": 350, "autosize": {"type": "fit-x", "contains": "padding"}}
+"""A chart on a telephone, its axes and its names. Long names are cut: a table has them whole."""
+LOOK_NARROW = {
+    **LOOK,
+    "axis": {**LOOK["axis"], "labelLimit": 170, "labelOverlap": True},
+    "legend": {**LOOK["legend"], "columns": 2},
+}
 FATES = {
     "moved": "var(--moved)",
     "discarded": "var(--discarded)",
@@ -45,18 +52,22 @@ FATES = {
 
 
 def chart(spec: Mapping[str, Any], *, label: str) -> Markup:
-    """A chart.
+    """A chart, drawn twice: the style sheet shows the narrow one on a narrow page.
 
     Parameters: `spec` a Vega-Lite specification without its data's origin: all values stand in it; `label` what it
     shows, for people who do not see it.
     """
-    whole = {"$schema": SCHEMA, "background": "transparent", "config": LOOK, **spec}
-    drawn = _drawn(json.dumps(whole, sort_keys=True, default=str))
-    element = (
-        '<div class="scrolls" role="region" aria-label="Chart: {}" tabindex="0">'
-        '<figure class="chart" role="img" aria-label="{}">{}</figure></div>'
-    )
-    return Markup(element).format(label, label, Markup(drawn))  # noqa: S704 - Vega escapes what it draws
+    figure = '<figure class="chart {}" role="img" aria-label="{}">{}</figure>'
+    element = '<div class="scrolls" role="region" aria-label="Chart: {}" tabindex="0">{}</div>'
+    figures = [
+        Markup(figure).format(name, label, Markup(_drawn(json.dumps(one, sort_keys=True, default=str))))  # noqa: S704 - Vega escapes what it draws
+        for name, one in (("broad", _whole(spec, LOOK)), ("narrow", _whole({**spec, **NARROW}, LOOK_NARROW)))
+    ]
+    return Markup(element).format(label, Markup("").join(figures))  # noqa: S704 - a constant
+
+
+def _whole(spec: Mapping[str, Any], look: Mapping[str, Any]) -> dict[str, Any]:
+    return {"$schema": SCHEMA, "background": "transparent", "config": look, **spec}
 
 
 def bars(rows: Sequence[Mapping[str, Any]], *, of: str, count: str, title: str, label: str, width: int = 560) -> Markup:
@@ -93,11 +104,17 @@ def stacked(
     title: str = "messages",
     width: int = 560,
 ) -> Markup:
-    """One bar a row, made of its parts.
+    """One bar a row, made of its parts, which stand in the order of the legend.
 
     Parameters: `of` the key of the rows' names; `parts` the keys of their numbers → colour.
     """
-    values = [{of: row[of], "part": part, "count": row[part]} for row in rows for part in parts if row.get(part)]
+    ranks = {part: rank for rank, part in enumerate(parts)}
+    values = [
+        {of: row[of], "part": part, "rank": ranks[part], "count": row[part]}
+        for row in rows
+        for part in parts
+        if row.get(part)
+    ]
     colours = {"domain": list(parts), "range": list(parts.values())}
     largest = max((sum(row.get(part) or 0 for part in parts) for row in rows), default=0)
     return chart(
@@ -116,7 +133,7 @@ def stacked(
                     "axis": whole(largest),
                 },
                 "color": {"field": "part", "type": "nominal", "title": None, "scale": colours},
-                "order": {"field": "part", "sort": "ascending"},
+                "order": {"field": "rank", "type": "quantitative"},
             },
         },
         label=label,

@@ -1,7 +1,8 @@
 """The page `estate`: each queue manager with its queues, its runs, the questions that wait, and what is wrong.
 
 All queue managers are asked side by side, and one at a time asks each of them: many readers cost it no more than one,
-and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The lake is read once a second at most.
+and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The lake is read once a second at most. The
+ledgers are verified beside that, and a reader does not wait for a large one.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from fastapi.responses import HTMLResponse
 
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
+from mqops.look.accounted import LedgerNow, ledger_now
+from mqops.look.core.run_state import MEANING
 from mqops.look.estate_now import ManagerNow, manager_now
 from mqops.look.expiry_forecast import MORNING
 from mqops.look.figures import Figures, figures, last_figures
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
+from mqops_airflow.pages.problem_link import link_of
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
@@ -35,6 +39,7 @@ AUDIT_KEPT = 60.0
 FEW_RUNS = 5
 """Last runs of each queue manager where several are shown."""
 ANSWERS: Answers[Figures] = Answers(5.0)
+LEDGERS: Answers[LedgerNow] = Answers(10.0)
 
 
 def router(page: Page) -> APIRouter:
@@ -66,6 +71,8 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         every=int(ANSWERS.kept),
         managers=managers,
         few=FEW_RUNS,
+        meaning=MEANING,
+        link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
         morning=f"{MORNING:%H:%M}",
         until=answer_until(who, waiting),
         may_stop=who.may_start(STOP),
@@ -77,7 +84,8 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     said = figures_now(estate, names)
     audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
-    return [_now(place, name, _Said.of(said[name], looked.get(name))) for name in names]
+    ledgers = LEDGERS.of({name: partial(ledger_now, place, name) for name in names}, scope=str(place))
+    return [_now(place, name, _Said.of(said[name], looked.get(name), ledgers[name].value)) for name in names]
 
 
 def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
@@ -91,21 +99,22 @@ def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Said:
     """What a queue manager says. Two of the same moments are equal: to compare all that they have would take as long as
-    to show it. Parameters: `moments` of figures and audit, and why there are no later figures."""
+    to show it. Parameters: `moments` of figures, audit and ledger, and why there are no later figures."""
 
     figures: Figures = field(compare=False)
     looked: triggers.Looked | None = field(compare=False)
-    moments: tuple[str, str, float]
+    ledger: LedgerNow | None = field(compare=False)
+    moments: tuple[str, str, float, str]
 
     @classmethod
-    def of(cls, figures: Figures, looked: triggers.Looked | None) -> _Said:
-        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0
-        return cls(figures=figures, looked=looked, moments=moments)
+    def of(cls, figures: Figures, looked: triggers.Looked | None, ledger: LedgerNow | None) -> _Said:
+        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0, ledger.at if ledger else ""
+        return cls(figures=figures, looked=looked, ledger=ledger, moments=moments)
 
 
 @shared
 def _now(place: Path, name: str, said: _Said) -> ManagerNow:
-    return manager_now(said.figures, place, name, broken_triggers=_broken(said.looked))
+    return manager_now(said.figures, place, name, broken_triggers=_broken(said.looked), ledger=said.ledger)
 
 
 def _broken(looked: triggers.Looked | None) -> dict[str, str]:

@@ -9,6 +9,9 @@ from typing import Any
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.estate_sections import dag_prefix
+from mqops.expiry.record import known
+from mqops.lake.run import folder_of
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.estate import figures_now
@@ -39,6 +42,10 @@ def router(page: Page) -> APIRouter:
         found = _forecast(lake(who.estate), name, limit)
         figures = figures_now(who.estate, [name])[name]
         recorded = {one.queue for one in found.queues}
+        unrecorded = [one for one in figures.queues if one.depth and one.name not in recorded]
+        scans = known(folder_of(lake(who.estate), name)) if unrecorded else {}
+        section = who.estate.estate.queue_managers[name].expiry_scan
+        dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
         return render_page(
             request,
             page,
@@ -46,7 +53,10 @@ def router(page: Page) -> APIRouter:
             name,
             found=found,
             seen_at=figures.seen_at,
-            unrecorded=[one for one in figures.queues if one.depth and one.name not in recorded],
+            unrecorded=unrecorded,
+            scans=scans,
+            dag_id=dag_id,
+            may_start=bool(dag_id) and who.may_start(dag_id),
             limit=f"{limit:%H:%M}",
             total=sum(one.before for one in found.queues),
             expires=any(one.past or one.before or one.later for one in found.queues),

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
 
-from mq_support import DLQ
+from mq_support import DLQ, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
-from mqops.deciders.run import plan_run
+from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.lake.run import RunFolder
 from mqops.look.expiry_forecast import forecast, next_time
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.rules import parse
 
 HOUR = 36_000
@@ -36,3 +41,57 @@ def test_the_next_morning_is_today_or_tomorrow():
     early = datetime(2026, 1, 2, 7, 59, tzinfo=UTC)
     assert next_time(early, time(8)) == datetime(2026, 1, 2, 8, tzinfo=UTC)
     assert next_time(early + timedelta(minutes=1), time(8)) == datetime(2026, 1, 3, 8, tzinfo=UTC)
+
+
+def counted(lake, name="QM1"):
+    """Queue → messages that expire within a day, and those that never do."""
+    now = datetime.now(UTC)
+    found = forecast(lake, name, now=now, limit=now + timedelta(days=1))
+    assert sum(found.hours.values()) == sum(one.before for one in found.queues)
+    return {one.queue: (one.before, one.never) for one in found.queues}
+
+
+def test_what_runs_moved_or_discarded_since_is_left_out_and_what_they_left_counts(queue_manager, lake):
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\nDEFINE QLOCAL(FULL) PUT(DISABLED)\n")
+    names = ("A", "A", "DROP", "FULL", "NO.RULE")
+    manager.put(DLQ, [dead_letter(name, b"x", Expiry=HOUR) for name in names])
+    manager.put(DLQ, [dead_letter(name, b"x") for name in names])
+    text = "DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\nDESTQ(DROP) ACTION(DISCARD)\n"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
+    first, plan = plan_run(DEAD_LETTERS, request)
+    newest, _plan = plan_run(DEAD_LETTERS, request)  # a dry run after the snapshot of the run that acts
+    assert counted(lake) == {DLQ: (5, 5)}
+    carry_out(DEAD_LETTERS, request, first, plan)
+    assert counted(lake) == {DLQ: (2, 2)}
+    undo = UndoRequest(connection=manager.connection, lake=lake, undoes=first)
+    carry_out(UNDO, undo, *plan_run(UNDO, undo))
+    assert counted(lake) == {DLQ: (5, 5)}
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})")
+    prove(manager.connection, newest)
+    assert counted(lake) == {DLQ: (0, 0)}
+
+
+def test_what_an_undo_took_from_where_a_run_had_put_it_is_left_out(queue_manager, lake):
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    manager.put(DLQ, [dead_letter("A", b"x", Expiry=HOUR), dead_letter("A", b"y")])
+    manager.put("A", [({"Expiry": HOUR}, b"of the application")])
+    request = DeadLetterRequest(
+        connection=manager.connection, lake=lake, table=parse("ACTION(RETRY)").table, text="ACTION(RETRY)"
+    )
+    run, plan = plan_run(DEAD_LETTERS, request)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "snapshot"), ["A"])
+    assert counted(lake) == {DLQ: (0, 0), "A": (2, 1)}
+    undo = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+    carry_out(UNDO, undo, *plan_run(UNDO, undo))
+    assert counted(lake) == {DLQ: (1, 1), "A": (1, 0)}
+
+
+def test_a_load_says_nothing_of_what_is_on_the_queue(queue_manager, lake, tmp_path):
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    manager.put("A", [({"Expiry": HOUR}, b"x")] * 3)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "snapshot"), ["A"])
+    (tmp_path / "file").write_text("* DMPMQMSG Version:9.3.0.0\n\nA VER 1\nA FMT MQSTR\nT text\n")
+    load = LoadRequest(connection=manager.connection, lake=lake, file=tmp_path / "file", queue="A")
+    carry_out(MESSAGE_LOAD, load, *plan_run(MESSAGE_LOAD, load))
+    assert counted(lake) == {"A": (3, 0)}

@@ -85,8 +85,8 @@ class RunLine:
 
     Parameters: `at` when its snapshot was taken (of an undo, when it was planned), and `proved_at` when it was proved,
     ISO 8601 UTC, blank where it was not; `queue` names, with commas between them; `messages` of its snapshot, `planned`
-    rows of its plan. The other counts are those of the proof. A run that was begun and not proved has those of the last
-    execution of act.
+    rows of its plan; `begun` whether it has begun to act. The other counts are those of the proof. A run that was begun
+    and not proved has those of the last execution of act.
     """
 
     run: str
@@ -98,6 +98,7 @@ class RunLine:
     proved_at: str = ""
     messages: int = 0
     planned: int = 0
+    begun: bool = False
     moved: int = 0
     discarded: int = 0
     left: int = 0
@@ -159,6 +160,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         proved_at=files.summary["proved_at"] if files.summary else "",
         messages=observed["messages"] if observed else 0,
         planned=plan["rows"] if plan else 0,
+        begun=files.issued,
         **{name: int(counts.get(name, 0)) for name in ("moved", "discarded", "left", "gone", "failed", "unexplained")},
         requested_by=plan.get("requested_by", ""),
         approved_by=answer.get("by", "") if answer.get("approved") else "",

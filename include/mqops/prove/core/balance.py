@@ -9,7 +9,8 @@ that has such a row does not balance. The rules are applied in the order of thei
    that were not acted on, as many are left as such messages are on the queue. Messages that this run forwarded to the
    same queue do not count.
 3. The queue cannot be browsed: the message is left, because nothing proves that it is gone. So is a message that a load
-   did not put: its file has it.
+   did not put: its file has it. So is a discarded message that an undo did not put back (RESTORE), where rule 5 would
+   count it as gone: the lake has it.
 4. A marker lists the row as absent: it is gone. Its message was not on the queue when its turn came, and it was not
    there when the run was proved.
 5. The message was not on the queue when the run was proved, and this run did not touch it: it is gone, another program
@@ -194,7 +195,10 @@ def _not_acted_on(totals: _Totals, row: PlannedRow, account: Account) -> Literal
     if totals.on_queue[row.queue, row.msg_key] > 0:
         totals.on_queue[row.queue, row.msg_key] -= 1
         return "left"
-    if why := _why_gone(totals, row, account):
+    why = _why_gone(totals, row, account)
+    if why == NOT_FOUND and row.action is Action.RESTORE:
+        return "left"
+    if why:
         totals.gone[why].append(row.row)
         return "gone"
     return "unexplained"

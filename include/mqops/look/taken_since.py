@@ -1,0 +1,117 @@
+"""Which messages of a snapshot are on their queue no longer, by the proofs of runs. Nothing is browsed.
+
+1. A run has taken what the ledger says that it moved or discarded, and its proof has found what is gone besides.
+2. What an undo has put back is on its queue again. What it took from where the run had put it is there no longer.
+3. A run says so when it is proved, not before: until then its markers are on the ledger queue.
+4. Messages that are equal in everything are one here: if one of them was taken, none is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mqops.actions import Action
+from mqops.clock import utc_now
+from mqops.lake.files import read_json
+from mqops.lake.parquet import read_parquet
+from mqops.lake.run import RunFolder
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.file import LedgerFile
+from mqops.look.core.run_state import RunLine
+from mqops.prove.gone_record import read_gone
+from mqops.prove.undo_record import read_undo_record
+
+UNDO = "undo"
+TAKES = frozenset(
+    action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}
+)
+"""Actions that take the message from the queue that the plan names."""
+PUTS_BACK = frozenset(action.value for action in Action if action.puts_back)
+
+
+class Proved(NamedTuple):
+    """A run with what its proof says. It says the same as long as `proved_at` (ISO 8601 UTC) is the same."""
+
+    run: Path
+    proved_at: str
+
+
+class Taker(NamedTuple):
+    """A run that has taken messages, and the undos of it that have put some back."""
+
+    run: Proved
+    undos: tuple[Proved, ...]
+
+
+def takers(runs: Path, lines: Sequence[RunLine], queues: Collection[str], *, since: str) -> tuple[Taker, ...]:
+    """The runs that may have taken messages from these queues since then.
+
+    Parameters: `runs` the folder of the runs that `lines` are of; `since` when the snapshot was taken, ISO 8601 UTC.
+    """
+    took = [
+        line
+        for line in lines
+        if line.proved_at >= since
+        and (line.moved or line.discarded or line.gone)
+        and not set(queues).isdisjoint(line.queue.split(","))
+    ]
+    undos: dict[str, list[Proved]] = {}
+    for line in lines if took else ():
+        if line.workflow == UNDO and line.moved and line.proved_at:
+            undos.setdefault(_undone(runs / line.run), []).append(Proved(runs / line.run, line.proved_at))
+    return tuple(Taker(Proved(runs / line.run, line.proved_at), tuple(undos.get(line.run, ()))) for line in took)
+
+
+def without(messages: pa.Table, taken_by: Sequence[Taker]) -> pa.Table:
+    """Messages without those that were taken.
+
+    Parameters: `messages` with the columns `queue` and `msg_key`.
+
+    Raises:
+        LakeError: a file of a run cannot be read.
+        LedgerBroken: the ledger cannot be read.
+    """
+    for queue, keys in _taken(taken_by).items():
+        taken = pc.and_(pc.equal(messages["queue"], queue), pc.is_in(messages["msg_key"], keys))
+        messages = messages.filter(pc.invert(taken))
+    return messages
+
+
+def _taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
+    """Queue → identities of the messages that were taken from it."""
+    found: dict[str, list[pa.Array]] = {}
+    for one in taken_by:
+        run = RunFolder(one.run.run)
+        if not run.plan.is_dir():
+            continue  # `mqops lake prune` has removed it
+        plan = pa.Table.from_batches(list(read_parquet(run.plan, ("row", "queue", "msg_key"))))
+        taken = np.fromiter(chain(_rows(run, TAKES), read_gone(run).because), np.int64)
+        for undo in one.undos:
+            taken = np.setdiff1d(taken, np.fromiter(_rows(RunFolder(undo.run), PUTS_BACK), np.int64))
+        plan = plan.filter(pa.array(np.isin(plan["row"].to_numpy(), taken)))
+        for queue in plan["queue"].unique().to_pylist():
+            own = plan.filter(pc.equal(plan["queue"], queue))
+            found.setdefault(queue, []).extend(own["msg_key"].chunks)
+    return {queue: pa.chunked_array(keys, pa.string()).combine_chunks() for queue, keys in found.items()}
+
+
+def _rows(run: RunFolder, actions: Collection[str]) -> Iterator[int]:
+    """The rows of a run's plan that the ledger names with one of these actions."""
+    identity = PlanIdentity(run=run.run, digest=str(read_json(run.plan_json)["digest"]))
+    for marker in LedgerFile(run.lake_folder, utc_now).markers(plan=identity, kind="acted"):
+        yield from (row.row for row in marker.rows if row.action in actions)
+
+
+@lru_cache(maxsize=4096)
+def _undone(undo: Path) -> str:
+    """The run that an undo is of, "" where its record is gone. The record never changes."""
+    record = read_undo_record(RunFolder(undo))
+    return record.plan.run if record else ""

@@ -1,0 +1,29 @@
+"""Charts as a page has them: the order of the parts, and a drawing that a telephone has room for."""
+
+from __future__ import annotations
+
+import re
+
+from mqops_airflow.pages.charts import FATES, NARROW, stacked
+
+ROW = {"rule": "line 1 RETRY of a queue with a long name: SYSTEM.DEAD.LETTER.QUEUE", "moved": 3, "discarded": 2}
+ROW |= {"left": 1, "gone": 4}
+
+
+def drawings() -> tuple[str, str]:
+    broad, narrow = re.findall(
+        r'<figure class="chart (?:broad|narrow)".*?</figure>', stacked([ROW], of="rule", label="x")
+    )
+    return broad, narrow
+
+
+def test_the_parts_of_a_bar_stand_in_the_order_of_the_legend():
+    for drawing in drawings():
+        bars = re.findall(r'part: (\w+);[^>]* d="M([0-9.]+),', drawing)
+        assert [part for part, _x in sorted(bars, key=lambda bar: float(bar[1]))] == list(FATES)
+        assert f"4 values: {', '.join(FATES)}" in drawing
+
+
+def test_a_chart_is_drawn_once_more_for_a_narrow_page():
+    broad, narrow = (float(re.search(r'<svg[^>]* width="([0-9.]+)"', one)[1]) for one in drawings())
+    assert broad > 560 > narrow == NARROW["width"]

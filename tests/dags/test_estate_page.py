@@ -1,0 +1,245 @@
+"""The pages Estate and Expiry over genuine runs: what is accounted for, where problems are mended, figures of runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mq_support import DLQ, create, dead_letter
+
+from mqops.act.in_process import act
+from mqops.deciders.backout import BACKOUT, BackoutRequest
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.expiry.scan import run_scan
+from mqops.lake.files import read_json, write_json
+from mqops.lake.run import RunFolder
+from mqops.look import accounted, estate_now
+from mqops.prove.prove import prove
+from mqops.rules import parse
+from mqops_airflow.pages import estate, shared
+
+MQSC = """\
+DEFINE QLOCAL(A)
+DEFINE QLOCAL(B.BACK)
+DEFINE QLOCAL(C.BACK)
+DEFINE QLOCAL(B) BOQNAME(B.BACK) BOTHRESH(3)
+DEFINE QLOCAL(C) BOQNAME(C.BACK) BOTHRESH(3)
+DEFINE QLOCAL(MQOPS.QUARANTINE)
+DEFINE QLOCAL(OFFERS) MAXDEPTH(2)
+"""
+ESTATE = """\
+lake: lake
+queue_managers:
+  QM1:
+    connection: mq_test
+    dlq_rules: {rules: qm1.rules}
+    backout_reprocess: {rules: back.rules, quarantine: MQOPS.QUARANTINE}
+    expiry_scan: {queues: [OFFERS]}
+"""
+TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(DROP) ACTION(DISCARD)\n"
+
+
+@pytest.fixture
+def manager(estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """QM1 of the estate. Its pages keep no answer."""
+    (estate_folder / "estate.yaml").write_text(ESTATE)
+    (estate_folder / "back.rules").write_text("ACTION(IGNORE)\n")
+    made = create(estate_folder / "home", "QM1", MQSC)
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(made.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(estate.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(estate.LEDGERS, "kept", 0.001)
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    return made
+
+
+@pytest.fixture
+def lake(estate_folder: Path) -> Path:
+    return estate_folder / "lake"
+
+
+@pytest.fixture
+def page(client: Any) -> Any:
+    """The text of a page as a reader with that role sees it."""
+
+    def shown(path: str = "/estate", role: str = "viewer", **query: str) -> str:
+        answer = client(path, role, queue_manager="QM1", **query)
+        assert answer.status_code == 200, answer.text
+        return unescape(str(answer.text).replace("<wbr>", ""))
+
+    return shown
+
+
+def planned(manager: Any, lake: Path, *names: str) -> RunFolder:
+    """A run of the rules table with a dead letter for each of these destinations."""
+    manager.put(DLQ, [dead_letter(name, b"x") for name in names])
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(TABLE).table, text=TABLE)
+    return plan_run(DEAD_LETTERS, request)[0]
+
+
+def acted(manager: Any, lake: Path, *names: str) -> RunFolder:
+    run = planned(manager, lake, *names)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    return run
+
+
+def tile(text: str) -> str:
+    """What the estate says of what is accounted for, without its tags."""
+    found = re.search(r'<li class="card wide ([a-z]*)" id="accounted".*?</li>', text, re.DOTALL)
+    assert found
+    return f"{found[1]}: " + " ".join(re.sub("<[^>]*>", " ", found[0]).split())
+
+
+def row_of(text: str, run: RunFolder) -> list[str]:
+    """The cells of a run in the table of runs, without their tags."""
+    (row,) = [one for one in text.split("<tr>") if f'title="{run.run}"' in one]
+    return [" ".join(re.sub("<[^>]*>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)[:-1]]
+
+
+def problem(text: str, words: str) -> str:
+    """The problem that has these words."""
+    (found,) = [one for one in re.findall(r'<p class="problem bad">.*?</p>', text) if words in one]
+    return str(found)
+
+
+def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_ledger_verifies(manager, lake, page):
+    assert tile(page()) == ": No run has acted yet"
+    run = planned(manager, lake, "A")
+    assert tile(page()) == ": No run has acted yet"
+    act(manager.connection, run)
+    said = tile(page())
+    assert said.startswith(
+        "warn: Not everything is accounted for yet 0 of 1 run that acted is proved. Not proved: run "
+    )
+    assert f'run={run.run}">run {run.run}</a>: begun and not proved' in page()
+    prove(manager.connection, run)
+    said = tile(page())
+    assert said.startswith(
+        "good: Everything is accounted for 1 of 1 run that acted is proved: each message of its plan "
+    )
+    lines = len((lake / "QM1" / "ledger" / "ledger.jsonl").read_bytes().splitlines())
+    assert re.search(rf"QM1: its ledger is what was written, {lines} lines verified at [-0-9]+ [:0-9]+ UTC \.$", said)
+
+
+def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
+    run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
+    assert tile(page()).startswith("good: Everything is accounted for 2 of 2 runs that acted are proved")
+    summary = read_json(run.summary_json)
+    write_json(run.summary_json, {**summary, "balanced": False})
+    said = tile(page())
+    assert said.startswith("bad: Not everything is accounted for 1 of 2 runs that acted are proved. Not proved: run ")
+    assert other.run not in said
+    assert f'&run={run.run}">Look at the run</a>' in problem(page(), "does not balance: find the cause first")
+    write_json(run.summary_json, summary)
+    path = lake / "QM1" / "ledger" / "ledger.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
+    said = tile(page())
+    assert said.startswith("bad: Not everything is accounted for 2 of 2 runs that acted are proved")
+    assert re.search(r"its ledger does not verify, at [-0-9]+ [:0-9]+ UTC : Line \d+ of the ledger is damaged", said)
+    assert '<a href="#accounted">' in problem(page(), "The ledger does not verify, so nothing may act")
+
+
+def test_a_ledger_is_verified_again_after_a_while_though_it_looks_as_it_was(manager, lake, page, monkeypatch):
+    acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    path = lake / "QM1" / "ledger" / "ledger.jsonl"
+    written = path.stat()
+    path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
+    os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
+    monkeypatch.setattr(accounted, "AGAIN", 0.0)
+    assert tile(page()).startswith("bad: Not everything is accounted for")
+
+
+def test_a_run_that_was_stopped_is_accounted_for_and_named(manager, lake, page):
+    run = acted(manager, lake, "A")
+    write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})
+    said = tile(page())
+    assert said.startswith("good: Everything is accounted for 1 of 1 run that acted is proved")
+    assert f"Proved, and not at its end: run {run.run} ." in said
+
+
+def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatch):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    manager.put("B.BACK", [({}, b"x")])
+    manager.put("OFFERS", [({}, b"x")] * 2)
+    text = page()
+    assert f'href="/dead_letters?queue_manager=QM1&queue={DLQ}"' in problem(
+        text, "the dead-letter queue, has 1 message"
+    )
+    assert 'href="/dags/qm1_backout_reprocess" data-airflow-page' in problem(text, "a backout queue, has 1 message")
+    assert 'href="#queue-QM1-OFFERS"' in problem(text, "OFFERS is 100 % full")
+    assert '<tr id="queue-QM1-OFFERS">' in text
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
+    assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
+
+
+def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lake, page):
+    run = planned(manager, lake, "A", "DROP", "ELSE")
+    state, name, workflow, queue, _when, *figures = row_of(page(), run)
+    assert (state, workflow, queue) == ("planned", "dlq_rules", DLQ)
+    assert name == f"{run.run[:15]}…{run.run[-6:]}"
+    assert figures == ["3", "–", "–", "–", "–"]
+    act(manager.connection, run)
+    assert row_of(page(), run)[5:] == ["3", "1", "1", "–", "–"]
+    prove(manager.connection, run)
+    assert row_of(page(), run)[5:] == ["3", "1", "1", "1", "0"]
+
+
+def test_a_run_of_several_queues_tells_their_number(manager, lake, page):
+    for name in ("B.BACK", "C.BACK"):
+        manager.put(name, [({}, b"x")])
+    text = "ACTION(IGNORE)\n"
+    request = BackoutRequest(
+        connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK", "C.BACK")
+    )
+    run, _plan = plan_run(BACKOUT, request)
+    assert row_of(page(), run)[3] == "2 queues B.BACK C.BACK"
+    assert '<summary title="B.BACK,C.BACK">2 queues</summary>' in page()
+
+
+def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manager, lake, page):
+    run = acted(manager, lake, "A", "DROP", "DROP")
+    request = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+    undo, _plan = plan_run(UNDO, request)
+    prove(manager.connection, undo)
+    assert row_of(page(), undo)[5:] == ["3", "0", "0", "3", "0"]
+
+
+def test_a_queue_that_no_run_has_looked_at_says_so_and_leads_to_a_scan(manager, lake, page):
+    manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
+    text = page()
+    (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', text, re.DOTALL)
+    assert '<a href="/expiry?queue_manager=QM1#unrecorded">no run has looked at it yet</a>' in row
+    text = page("/expiry", "operator")
+    assert 'OFFERS</th><td class="number">1</td><td>No run has looked at it yet.</td>' in text
+    (form,) = re.findall(r'<form class="starts" data-starts="qm1_expiry_scan" data-fixed="(.*?)">', text)
+    assert json.loads(form) == {"queues": ["OFFERS"], "all_filled": True}
+    assert "You may not start qm1_expiry_scan" in page("/expiry", "viewer")
+    run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1), all_filled=True)
+    assert "no run has looked at it yet" not in page()
+    assert re.search("A scan [0-9]+ s ago: the next message expires at <time", page("/expiry"))
+
+
+def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, monkeypatch):
+    later = (datetime.now(UTC) + timedelta(hours=3)).time()
+    for module in (estate, estate_now):
+        monkeypatch.setattr(module, "MORNING", later)
+    at = f"{later:%H:%M}"
+    manager.put(DLQ, [dead_letter(name, b"x", Expiry=36000) for name in ("A", "A", "ELSE")])
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(TABLE).table, text=TABLE)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    assert f">3 before {at} UTC</a>" in page()
+    assert "<strong>3</strong> messages expire before" in page("/expiry", before=at)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    manager.put(DLQ, [dead_letter("ELSE", b"later")] * 5)
+    assert f">1 before {at} UTC</a>" in page()
+    assert "<strong>1</strong> message expires before" in page("/expiry", before=at)
