@@ -170,9 +170,11 @@ def test_dead_letters_of_before_a_run_are_not_those_of_now(site: Any) -> None:
     """The run that took the snapshot has moved 1 of the 4 messages since."""
     text = re.sub(r"<[^>]*>", "", site("/dead_letters").text)
     assert re.search(r"Since then: run cli-\S+ moved 1, discarded 0 and left 3\.", text)
-    assert "All below is what the queue was made of before that. A dry run shows what it is made of now." in text
-    assert "What it was made of" in text
-    assert "Groups before that: reason, destination, application, and what t.rules says of them" in text
+    assert "Below is what these runs have left. What came to the queue since" in text
+    assert "What it is made of" in text
+    assert "3 of them left by runs" in text
+    assert "PAY." not in text
+    assert "FULL@QM1" in text
     assert "Growth" not in text
     assert "since run" not in text
 
