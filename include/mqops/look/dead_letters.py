@@ -20,7 +20,7 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.history import with_runs
 from mqops.look.message import TableFrom
 from mqops.look.runs import list_runs
-from mqops.look.taken_since import Taker, taken, takers, without
+from mqops.look.taken_since import UNDO, Taker, taken, takers, without
 from mqops.observe.anatomy import COLUMNS, AnatomyCounter
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
@@ -157,7 +157,7 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     return DeadLetters(
         anatomy=anatomy,
         groups=groups,
-        trend=_trend(one for one in lines if one.queue == anatomy.queue and one.workflow != "undo"),
+        trend=_trend(one for one in lines if one.queue == anatomy.queue and one.workflow != UNDO),
         acted=tuple(_acted(lines, anatomy, taken_by)),
         left=None if left is anatomy else left.messages,
         rules_source=table.source if table and judged else "",
@@ -176,7 +176,8 @@ def _acted(lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by: Sequence[T
     """The runs that have changed the queue since it was looked at: that of the look counts before it is proved, too."""
     known = {proved.run.name for one in taken_by for proved in (one.run, *one.undos)}
     for line in reversed(lines):
-        if line.run in known or (line.run == anatomy.run and (line.moved or line.discarded)):
+        changed = line.moved or line.discarded or (line.gone and line.workflow != UNDO)
+        if changed and (line.run in known or line.run == anatomy.run):
             yield line
 
 
