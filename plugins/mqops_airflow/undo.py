@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 from mqops.counted import counted
 from mqops.printable import printable
 from mqops_airflow.check import drain_and_log
-from mqops_airflow.four_eyes import must_tell_people_apart
+from mqops_airflow.four_eyes import must_tell_people_apart, requester
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
 from mqops_airflow.run_folder import hand_on, own_folder
@@ -50,7 +50,8 @@ class UndoPlanOperator(BaseOperator):
             drain_and_log(session, lake_folder, name, self.log)
         with own_folder(context, lake_folder, name) as folder:
             plan, found = plan_undo(connection, run, folder), read_preflight(folder)
-            handed = hand_on(context, folder, {"undoes": run.run}) | {"run": plan.run, "digest": plan.digest}
+            handed = hand_on(context, folder, {"undoes": run.run, "requested_by": requester(context)})
+            handed |= {"run": plan.run, "digest": plan.digest}
         for action, count in sorted(plan.actions.items()):
             (self.log.info if action.acts else self.log.warning)("%s: %s", printable(action), counted(count, "message"))
         for remark in (*plan.remarks, *(shown(found.findings) if found else ())):

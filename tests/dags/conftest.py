@@ -100,6 +100,6 @@ def client(airflow_database: Path, estate_folder: Path, monkeypatch: pytest.Monk
         if role:
             token = auth.generate_jwt(SimpleAuthManagerUser(username=role, role=role))
             headers = {"Authorization": f"Bearer {token}"} | ({"If-None-Match": known} if known else {})
-        return asked.get(path, params=query, headers=headers)
+        return asked.get(path, params=query or None, headers=headers)
 
     return ask

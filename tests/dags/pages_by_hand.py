@@ -44,7 +44,7 @@ def main() -> None:
     asked = {"nobody": routes, "none": routes, **{role: list(routes) for role in ROLES}}
     asked["viewer"] += [f"{PREFIX}/estate?queue_manager={name}" for name in ("OTHER", HOSTILE)]
     asked["viewer"] += of_each("GONE") + of_each("FILE")
-    asked["operator"].append(f"{PREFIX}/dead_letters?queue_manager=QM1")
+    asked["operator"] += [f"{PREFIX}/{page}?queue_manager=QM1" for page in ("dead_letters", "quality")]
     answers = {role: {path: ask(path, role) for path in paths} for role, paths in asked.items()}
     found = {"first": first, "silent triggers": silent, "routes": routes, "views": external_views(), **answers}
     (Path(os.environ["AIRFLOW_HOME"]) / "answers.json").write_text(json.dumps(found))

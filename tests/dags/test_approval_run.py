@@ -27,6 +27,7 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
 from mqops.ledger.file import LedgerFile
+from mqops.look.run_story import run_story
 from mqops.rules import parse
 from mqops_airflow import outcome_text
 from mqops_airflow.run_folder import HANDED_ON, run_key
@@ -271,6 +272,8 @@ def test_law2_an_undo_is_dry_by_default_and_done_when_approved(airflow: Airflow)
     dry = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone)
     assert dry.tasks("plan", "route") == ["success"] * 2
     assert dry.states("approve") == ["skipped"]
+    folder = RunFolder.at(airflow.folder / "lake", "QM1", run_key("mq_undo", dry.key))
+    assert run_story(folder).people == {"requested_by": "alice"}  # as `mqops run show` and the page tell
     assert "NotAllowed: this run must not move anything (dry run: " in dry.task("act")
     assert airflow.places() == before
     run = airflow.run("mq_undo", "alice", queue_manager="QM1", run=undone, dry_run=False)

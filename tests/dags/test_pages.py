@@ -21,7 +21,7 @@ HOSTILE = "<script>alert(1)</script>"
 ESTATE = """\
 lake: lake
 queue_managers:
-  QM1: {connection: mq_test, dlq_rules: {rules: qm1.rules}}
+  QM1: {connection: mq_test, dlq_rules: {rules: qm1.rules}, snapshot_quality: {suites: [s.yaml]}}
   GONE: {connection: mq_gone, dlq_rules: {rules: qm1.rules}}
   FILE: {connection: mq_gone, dlq_rules: {rules: qm1.rules}}
 """
@@ -133,8 +133,19 @@ def test_the_estate_says_what_is_wrong(answers: dict[str, Any]) -> None:
 
 def test_the_first_run_is_started_from_the_page_that_it_fills(answers: dict[str, Any]) -> None:
     text = answers["operator"]["/mqops/dead_letters?queue_manager=QM1"]["text"]
-    assert "No run has looked at a dead-letter queue" in text
+    assert "No run has looked at the dead-letter queue of QM1 yet" in text
+    assert "it reads the queue, moves nothing, and takes about a minute" in text
     assert 'data-starts="qm1_dlq_rules"' in text
+
+
+def test_without_a_quality_run_the_page_starts_one_or_says_what_is_missing(answers: dict[str, Any]) -> None:
+    text = answers["operator"]["/mqops/quality?queue_manager=QM1"]["text"]
+    assert "No quality run has checked messages of QM1 yet." in text
+    assert 'href="/dags/qm1_snapshot_quality"' in text
+    assert 'data-starts="qm1_snapshot_quality"' in text
+    text = answers["viewer"]["/mqops/quality?queue_manager=GONE"]["text"]
+    assert "the estate has no snapshot_quality for it" in text
+    assert "data-starts" not in text
 
 
 def test_ten_queue_managers_that_do_not_answer_delay_nothing(answers: dict[str, Any]) -> None:

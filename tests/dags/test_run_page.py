@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
+import re
 import sqlite3
 import uuid
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +26,11 @@ from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.run_state import RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
+from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops_airflow.pages.run import state_in_words
-from mqops_airflow.pages.which_run import Task
+from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.roles import ROLES
 from mqops_airflow.run_folder import run_key
@@ -57,10 +61,10 @@ def planned(manager: Any, lake: Path, *, key: str = "", text: str = TABLE) -> Ru
     return RunFolder(run.path.parent / (key or run.run))
 
 
-def undo_planned(manager: Any, lake: Path) -> tuple[RunFolder, RunFolder]:
+def undo_planned(manager: Any, lake: Path, *, text: str = TABLE) -> tuple[RunFolder, RunFolder]:
     """A run that moved one message, and an undo of it that was planned and not begun."""
     letters(manager, "A")
-    run = planned(manager, lake)
+    run = planned(manager, lake, text=text)
     act(manager.connection, run)
     prove(manager.connection, run)
     undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
@@ -100,15 +104,16 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     write_json(made.approval_json, {"question": question, "task_instance": "i", "answer": None})
     lift(made.lake_folder)
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
-    assert "<span>Messages of the plan: nothing was moved</span>" in waits
-    assert waits.count("<td>still on its queue</td>") == 4
+    assert "Nothing was moved or discarded: 4 messages of the plan are where they were." in waits
+    assert "still on its queue" not in waits  # once for all, not once a message
 
 
 def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     letters(manager, "A", "NO.RULE")
     run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
     page = client("/run", queue_manager="QM1", run=run.run).text
-    assert '<td>still on its queue</td><td class="text">the table leaves it' in page
+    assert "Nothing was moved or discarded: 2 messages of the plan are where they were." in page
+    assert "the table leaves it" not in page
     act(manager.connection, run)
     assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
 
@@ -143,9 +148,28 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     """A plan of it, which is all that a dry run makes, puts nothing back."""
     run, undo = undo_planned(manager, estate_folder / "lake")
     assert run_view(run).undos == ()
+    assert "Undo this run" in client("/run", "operator", queue_manager="QM1", run=run.run).text
     UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
     assert run_view(run).undos == (undo.run,)
-    assert "It is undone by" in client("/run", queue_manager="QM1", run=run.run).text
+    prove(manager.connection, undo)
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "It is undone by" in page
+    assert "Undo this run" not in page
+
+
+def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder, client):
+    letters(manager, "WORTHLESS")
+    text = "DESTQ(A) ACTION(RETRY)\nDESTQ(WORTHLESS) ACTION(DISCARD)\n"
+    run, undo = undo_planned(manager, estate_folder / "lake", text=text)
+    assert run_view(run).story.recorded == {"moved": 1, "discarded": 1, "failed": 0}
+    prove(manager.connection, undo)  # as the last task of a dry run
+    page = client("/run", queue_manager="QM1", run=undo.run).text
+    planned = "1 message to put back from the lake (RESTORE): the run discarded them; 1 message to bring back"
+    assert f"Nothing was put back. The undo has planned: {planned} from where the run put them (RETURN)" in page
+    assert "<td>undo: RETURN</td>" in page
+    assert "no rule" not in page
+    assert "still on its queue" not in page
+    assert "no rule" not in client("/plan", queue_manager="QM1", run=undo.run).text
 
 
 @pytest.mark.parametrize("state", ["incomplete", "observed", "planned"])
@@ -181,6 +205,7 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     assert view.over
     page = client("/run", "operator", queue_manager="QM1", run=run.run)
     assert page.status_code == 200, page.text
+    assert page.text.index("4 planned = ") < page.text.index("<h2>Steps</h2>")
     assert "4 planned = 2 moved + 0 discarded + 2 left + 0 gone" in page.text
     assert '<td>left: its try failed</td><td class="text">MQRC_Q_FULL</td>' in page.text
     assert "<svg" in page.text
@@ -242,6 +267,13 @@ def test_text_of_others_never_becomes_markup(manager, estate_folder, client):
     assert "&lt;script&gt;" in client("/plan", queue_manager="QM1", run=run.run).text
 
 
+def task_of(run_id: str, task: str, state: str) -> str:
+    """The statement that adds a task to a run in Airflow's database."""
+    names = "id, task_id, dag_id, run_id, map_index, try_number, state, pool, pool_slots, executor_config"
+    values = f"'{uuid.uuid4().hex}', '{task}', '{DAG}', '{run_id}', -1, 1, '{state}', 'p', 1"
+    return f"INSERT INTO task_instance ({names}) VALUES ({values}, X'{pickle.dumps({}).hex()}')"
+
+
 @pytest.fixture
 def runs_of_airflow(airflow_database):
     """Runs of the DAG in Airflow's database: `first` is at work and asks a question, `second` is queued behind it."""
@@ -263,11 +295,7 @@ def runs_of_airflow(airflow_database):
         session.flush()
         session.add_all(runs)
     with sqlite3.connect(airflow_database) as database:
-        database.execute(
-            "INSERT INTO task_instance (id, task_id, dag_id, run_id, map_index, try_number, state, pool, pool_slots, "
-            "executor_config) VALUES (?, 'approve', ?, 'first', -1, 1, 'awaiting_input', 'p', 1, '')",
-            (uuid.uuid4().hex, DAG),
-        )
+        database.execute(task_of("first", "approve", "awaiting_input"))
     database.close()
 
     def change(statement: str) -> None:
@@ -298,3 +326,70 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     assert "the DAG qm1_dlq_rules is paused" in said("second")
     runs_of_airflow("UPDATE dag SET is_paused = 0, max_active_runs = 2")
     assert "Airflow starts it in a moment" in said("second")
+
+
+def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
+    """A run of the lake as one that a DAG has made."""
+    key = run.path.parent / run_key(DAG, run_id)
+    run.path.rename(key)
+    write_json(RunFolder(key).handed_on_json, {"dag_id": DAG, "run_id": run_id, "found": found})
+    return RunFolder(key)
+
+
+def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder, client, runs_of_airflow):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "ended", requested_by="olga")
+    form = json.dumps({"dry_run": True, "limit": 7, "queue": None})
+    runs_of_airflow(f"UPDATE dag_run SET conf = '{form}' WHERE run_id = 'ended'")
+    prove(manager.connection, RunFolder(run.path))
+    fixed = 'data-fixed="{&#34;dry_run&#34;: false, &#34;limit&#34;: 7, &#34;queue&#34;: null}"'
+    for path in ("/run", "/run/actions", "/plan"):
+        page = client(path, "operator", dag_id=DAG, run_id="ended").text
+        assert f'data-starts="{DAG}" {fixed}' in page.replace("&amp;#34;", "&#34;"), path
+        assert "nothing is moved before somebody approves the plan" in page, path
+        assert "Start the real run" not in client(path, dag_id=DAG, run_id="ended").text  # a viewer may not
+    assert "asked by olga" in client("/run", dag_id=DAG, run_id="ended").text
+    page = client("/plan", dag_id=DAG, run_id="ended").text
+    assert "This is the plan of a dry run: nobody is asked about it" in page
+    assert "task approve" not in page
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
+    for path in ("/run", "/plan"):
+        assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
+
+
+def test_tasks_to_come_stand_in_the_order_in_which_they_run(manager, estate_folder, client, runs_of_airflow):
+    letters(manager, "A")
+    key = estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first")
+    observe(manager.connection, RunFolder(key), [DLQ])
+    write_json(RunFolder(key).handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
+    for task in ("act", "decide", "prove", "route"):
+        runs_of_airflow(task_of("first", task, "scheduled"))
+    runs_of_airflow(task_of("first", "observe", "running"))
+    page = client("/run", dag_id=DAG, run_id="first").text
+    tasks = page.split("Tasks of the run in Airflow</span>")[1].split("</tbody>")[0]
+    assert re.findall(r'<th scope="row">(\w+)</th>', tasks) == ["observe", "decide", "route", "approve", "act", "prove"]
+    assert "Not planned yet." in page
+
+
+@pytest.mark.parametrize("name", ["dlq_rules", "undo"])
+def test_the_order_of_tasks_is_that_of_the_dags(dag_file, name):
+    found = dag_file(name)
+    dag = getattr(found, DAG, None) or found.mq_undo
+    for task in dag.tasks:
+        for behind in task.downstream_task_ids:
+            assert ORDER.index(task.task_id) < ORDER.index(behind), (task.task_id, behind)
+
+
+def test_a_msgid_leads_to_its_message(manager, estate_folder, client):
+    manager.put(DLQ, [dead_letter("A", b"moved"), dead_letter("NO.RULE", b"one"), dead_letter("NO.RULE", b"two")])
+    manager.put(DLQ, [dead_letter("NO.RULE", b"same", MsgId=b"same".ljust(24))] * 2)
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    links = re.findall(r'href="(/messages/one\?[^"]*)"', client("/run", queue_manager="QM1", run=run.run).text)
+    assert len(links) == 4
+    assert "<h1>Message</h1>" in client(unescape(links[0])).text
+    assert "<span>Messages that fit: 2</span>" in client(unescape(links[3])).text  # the list, where one is not enough
+    sample = re.search(r'href="(/messages/one\?[^"]*)"', client("/plan", queue_manager="QM1", run=run.run).text)
+    assert sample
+    assert client(unescape(sample[1])).status_code == 200

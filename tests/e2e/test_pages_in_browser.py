@@ -25,6 +25,16 @@ def started(browser: Any, dag_id: str) -> str:
     return str(browser.find(f"//form[@data-starts='{dag_id}']").get_attribute("data-started"))
 
 
+def undoes(browser: Any) -> str:
+    """Start the undo, and no dry run of it; the button says which of the two it starts. The id of the run."""
+    form = "//form[@data-starts='mq_undo']"
+    assert browser.find(f"{form}//button").text == "Undo this run: dry run"
+    browser.click(f"{form}//input[@name='dry_run']")
+    assert browser.find(f"{form}//button").text == "Undo this run"
+    browser.click(f"{form}//button")
+    return started(browser, "mq_undo")
+
+
 def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: Any, browser: Any) -> None:
     manager = site.in_trouble(NAME, 10)
     manager.mqsc("DEFINE QLOCAL(LATE) TRIGGER INITQ(NOWHERE)\n")
@@ -56,9 +66,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
         links = site.client.call("GET", f"/dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task}/links")["extra_links"]
         assert links["MQ run"].endswith(f"/mqops/run?dag_id={dag_id}&run_id={quote(run_id, safe='')}"), task
 
-    browser.click("//form[@data-starts='mq_undo']//input[@name='dry_run']")
-    browser.click("//form[@data-starts='mq_undo']//button")
-    undo = started(browser, "mq_undo")
+    undo = undoes(browser)
     waits(site, browser, "mq_undo", undo)
     browser.log_in(site.as_user("approver"))  # four eyes: the estate asks for them somewhere, so an undo wants them
     browser.click("//form[@data-starts='mq_undo']//p[@class='answer']/a")
@@ -81,6 +89,20 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     assert "a look at the site" in browser.text()
     browser.click("//button[text()='Resume all runs']")
     browser.until(lambda: "All runs are stopped" not in browser.text())
+
+
+def test_the_menu_entry_leads_back_to_the_estate(site: Any, browser: Any) -> None:
+    """Airflow itself would leave its frame on the page where it is."""
+    site.manager(NAME)
+    browser.open("/")
+    browser.click("//a[contains(@href, 'mqops-estate-nav')]")
+    browser.into_frame()
+    browser.click("//header//a[text()='Rules']")
+    browser.until(lambda: browser.find("//h1").text.startswith("Rules of "))
+    browser.driver.switch_to.default_content()
+    browser.click("//a[contains(@href, 'mqops-estate-nav')]")
+    browser.into_frame()
+    browser.until(lambda: browser.find("//h1").text == "Estate")
 
 
 def test_a_trigger_that_cannot_fire_is_told_and_its_mqsc_copied(site: Any, browser: Any) -> None:

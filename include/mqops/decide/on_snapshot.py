@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -79,10 +79,14 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A recorded snapshot, and what else the decisions depend on: earlier tries, origins, replays."""
+    """A recorded snapshot, and what else the decisions depend on: earlier tries, origins, replays.
+
+    Parameters: `without` identities (msg_key) of messages that are passed over, None for none.
+    """
 
     folder: Path
     past: Past
+    without: pa.Array | None = None
 
     @classmethod
     def of(cls, path: Path) -> Recorded:
@@ -105,8 +109,15 @@ class Recorded:
 
         Raises `LakeError`.
         """
-        for batch in read_messages(self.folder, questions):
+        for batch in self._batches(questions):
             yield from batch.to_pylist()
+
+    def _batches(self, questions: Iterable[Question]) -> Iterator[pa.RecordBatch]:
+        for batch in read_messages(self.folder, questions):
+            if self.without is None:
+                yield batch
+            else:
+                yield batch.filter(pc.invert(pc.is_in(batch.column("msg_key"), self.without)))
 
     def alike(self, *questions: Question, most: int) -> Iterator[Alike]:
         """The messages, those together that look the same to a table with these questions, batch by batch.
@@ -121,7 +132,7 @@ class Recorded:
                 yield Alike(message, 1, message["body_length"])
             return
         own = pa.array(sorted({*self.past.tries, *self.past.replays}), pa.string())
-        for batch in read_messages(self.folder, ()):
+        for batch in self._batches(()):
             yield from _alike(batch, own)
 
     def seen(self, table: Table) -> Iterator[Seen]:

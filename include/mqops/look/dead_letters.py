@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.errors import LakeError
 from mqops.lake.files import read_json
+from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
+from mqops.look.core.run_state import RunLine
 from mqops.look.history import with_runs
 from mqops.look.message import TableFrom
 from mqops.look.runs import list_runs
+from mqops.look.taken_since import UNDO, Taker, taken, takers, without
+from mqops.observe.anatomy import COLUMNS, AnatomyCounter
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
 from mqops.rules import Table
@@ -68,15 +74,19 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetters:
-    """A queue by its last record.
+    """A queue by its last record, without what runs have taken since (`mqops.look.taken_since`).
 
-    Parameters: `groups` the largest first; `trend` the last runs, oldest first; `rules_source` the table that judged,
-    "" for none; `judged` messages that it judged; `problem` why it judged none, in words.
+    Parameters: `groups` the largest first; `trend` the last runs, oldest first; `acted` the runs that have taken
+    messages of the queue since the record, and the undos that put some back, oldest first; `left` messages of the
+    record that they have left, None where they have taken none or it cannot be said; `rules_source` the table that
+    judged, "" for none; `judged` messages that it judged; `problem` why it judged none, in words.
     """
 
     anatomy: QueueAnatomy
     groups: tuple[DeadLetterGroup, ...]
     trend: tuple[Count, ...] = ()
+    acted: tuple[RunLine, ...] = ()
+    left: int | None = None
     rules_source: str = ""
     judged: int = 0
     problem: str = ""
@@ -125,35 +135,63 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
 
     Raises:
         LakeError: a file of the lake cannot be read.
+        LedgerBroken: the ledger cannot be read.
     """
     judged: Mapping[Group, tuple[Decided, ...]] = {}
+    left, run = anatomy, RunFolder.at(lake, anatomy.queue_manager, anatomy.run) if anatomy.run else None
+    recorded = run is not None and any(run.snapshot.glob("*.parquet"))
+    lines = list_runs(lake, queue_manager=anatomy.queue_manager)
+    runs = folder_of(lake, anatomy.queue_manager) / "runs"
+    taken_by = takers(runs, lines, [anatomy.queue], since=anatomy.observed_at)
+    if run is not None and recorded and taken_by:
+        left = _left(run.path, anatomy.queue, anatomy.observed_at, taken_by)
     if table is None:
         problem = problem or f"The estate names no rules table for {anatomy.queue_manager}"
-    elif not anatomy.run:
+    elif run is None:
         problem = "The last look at this queue made no run, so there is no snapshot to judge"
+    elif recorded:
+        judged = _judged(run.path, anatomy.queue, _Keyed(table.table), taken_by)
     else:
-        run = RunFolder.at(lake, anatomy.queue_manager, anatomy.run)
-        if any(run.snapshot.glob("*.parquet")):
-            judged = _judged(run.path, anatomy.queue, _Keyed(table.table))
-        else:
-            problem = f"The snapshot of run {anatomy.run} was removed, so the table cannot judge it"
-    groups = tuple(_groups(anatomy, judged))
+        problem = f"The snapshot of run {anatomy.run} was removed, so the table cannot judge it"
+    groups = tuple(_groups(left, judged))
     return DeadLetters(
         anatomy=anatomy,
         groups=groups,
-        trend=_trend(lake, anatomy),
+        trend=_trend(one for one in lines if one.queue == anatomy.queue and one.workflow != UNDO),
+        acted=tuple(_acted(lines, anatomy, taken_by)),
+        left=None if left is anatomy else left.messages,
         rules_source=table.source if table and judged else "",
         judged=sum(one.messages for decided in judged.values() for one in decided),
         problem=problem,
     )
 
 
-def _trend(lake: Path, anatomy: QueueAnatomy) -> tuple[Count, ...]:
-    runs = list_runs(lake, queue_manager=anatomy.queue_manager)
-    found = [
-        Count(one.at, one.messages, one.run) for one in runs if one.queue == anatomy.queue and one.workflow != "undo"
-    ]
+def _trend(runs: Iterable[RunLine]) -> tuple[Count, ...]:
+    """Parameters: `runs` on the queue, newest first."""
+    found = [Count(one.at, one.messages, one.run) for one in runs]
     return tuple(reversed(found[:TREND]))
+
+
+def _acted(lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iterator[RunLine]:
+    """The runs that have changed the queue since it was looked at: that of the look counts before it is proved, too."""
+    known = {proved.run.name for one in taken_by for proved in (one.run, *one.undos)}
+    for line in reversed(lines):
+        changed = line.moved or line.discarded or (line.gone and line.workflow != UNDO)
+        if changed and (line.run in known or line.run == anatomy.run):
+            yield line
+
+
+@single_flight
+@lru_cache(maxsize=32)
+def _left(run: Path, queue: str, observed_at: str, taken_by: tuple[Taker, ...]) -> QueueAnatomy:
+    """A queue as a run saw it, without what was taken since. Neither a snapshot nor a proof changes. Raises as
+    `mqops.look.taken_since.without`."""
+    folder = RunFolder(run)
+    counter = AnatomyCounter(folder.queue_manager, [queue], observed_at, folder.run)
+    messages = pa.Table.from_batches(list(read_parquet(folder.snapshot, (*COLUMNS, "msg_key"))))
+    for batch in without(messages, taken_by).to_batches():
+        counter.add(batch)
+    return next(one for one in counter.queues() if one.queue == queue)
 
 
 def _groups(anatomy: QueueAnatomy, judged: Mapping[Group, tuple[Decided, ...]]) -> Iterator[DeadLetterGroup]:
@@ -187,9 +225,9 @@ class _Keyed:
 
 @single_flight
 @lru_cache(maxsize=32)
-def _judged(run: Path, queue: str, table: _Keyed) -> dict[Group, tuple[Decided, ...]]:
-    """Group → what the table decides. A snapshot never changes, so the answer holds. Raises `LakeError`."""
-    recorded = Recorded.of(run)
+def _judged(run: Path, queue: str, table: _Keyed, taken_by: tuple[Taker, ...]) -> dict[Group, tuple[Decided, ...]]:
+    """Group → what the table decides for what was not taken since. Raises as `_left`."""
+    recorded = replace(Recorded.of(run), without=taken(taken_by).get(queue))
     decide = recorded.decision_by(table.table)
     found: dict[Group, Counter[tuple[SnapshotDecision, int | None]]] = {}
     for one in recorded.alike(*table.table.questions, most=MOST_JUDGED):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import pyarrow.compute as pc
+
 from mqops.clock import utc_now
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import Looked, Preflight
@@ -12,6 +14,7 @@ from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight_record import read_preflight
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import read_json
+from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
@@ -114,6 +117,19 @@ def plan_view(run: RunFolder) -> PlanView:
         comparable=comparable,
         stops=tuple(stops_of(run)),
     )
+
+
+def planned_actions(run: RunFolder) -> dict[str, int]:
+    """Action of the run's plan → messages; none without a plan. Raises `LakeError`."""
+    found: dict[str, int] = read_json(run.plan_json).get("actions", {}) if run.plan_json.exists() else {}
+    return found
+
+
+def planned_for(run: RunFolder, action: str) -> frozenset[str]:
+    """The identities of the messages that the run's plan has this action for. Raises `LakeError`."""
+    batches = read_parquet(run.plan, ["msg_key", "action"]) if run.plan_json.exists() else ()
+    found = (batch.column("msg_key").filter(pc.equal(batch.column("action"), action)) for batch in batches)
+    return frozenset(key for keys in found for key in keys.to_pylist())
 
 
 def destinations(looked: tuple[Looked, ...]) -> tuple[DestinationLine, ...]:

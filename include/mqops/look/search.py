@@ -45,6 +45,9 @@ class Search:
         if wanted.since or wanted.until:
             self._tests.append(_put_between(_digits(wanted.since), _digits(wanted.until)))
             columns += ["put_date", "put_time"]
+        if wanted.msg_keys is not None:
+            self._tests.append(_among(wanted.msg_keys))
+            columns.append("msg_key")
         self._tests += [_has_property(one) for one in self._conditions if one.question.kind is ValueKind.PROPERTY]
         self._tests += [_has_text(str(one.value)) for one in self._conditions if one.question.key == "BODY"]
         self._asked = columns_for(self._questions)
@@ -78,6 +81,12 @@ def _begins(column: str, text: str) -> Test:
         return pc.and_(pc.greater_equal(found, low), pc.less_equal(found, high))
 
     return test
+
+
+def _among(keys: frozenset[str]) -> Test:
+    """One of these identities."""
+    wanted = pa.array(keys, pa.string())
+    return lambda batch: pc.is_in(batch.column("msg_key"), wanted)
 
 
 def _pattern(keyword: str, wanted: str | int) -> Test:

@@ -79,24 +79,24 @@ def without(messages: pa.Table, taken_by: Sequence[Taker]) -> pa.Table:
         LakeError: a file of a run cannot be read.
         LedgerBroken: the ledger cannot be read.
     """
-    for queue, keys in _taken(taken_by).items():
-        taken = pc.and_(pc.equal(messages["queue"], queue), pc.is_in(messages["msg_key"], keys))
-        messages = messages.filter(pc.invert(taken))
+    for queue, keys in taken(taken_by).items():
+        gone = pc.and_(pc.equal(messages["queue"], queue), pc.is_in(messages["msg_key"], keys))
+        messages = messages.filter(pc.invert(gone))
     return messages
 
 
-def _taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
-    """Queue → identities of the messages that were taken from it."""
+def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
+    """Queue → identities of the messages that were taken from it. Raises as `without`."""
     found: dict[str, list[pa.Array]] = {}
     for one in taken_by:
         run = RunFolder(one.run.run)
         if not run.plan.is_dir():
             continue  # `mqops lake prune` has removed it
         plan = pa.Table.from_batches(list(read_parquet(run.plan, ("row", "queue", "msg_key"))))
-        taken = np.fromiter(chain(_rows(run, TAKES), read_gone(run).because), np.int64)
+        rows = np.fromiter(chain(_rows(run, TAKES), read_gone(run).because), np.int64)
         for undo in one.undos:
-            taken = np.setdiff1d(taken, np.fromiter(_rows(RunFolder(undo.run), PUTS_BACK), np.int64))
-        plan = plan.filter(pa.array(np.isin(plan["row"].to_numpy(), taken)))
+            rows = np.setdiff1d(rows, np.fromiter(_rows(RunFolder(undo.run), PUTS_BACK), np.int64))
+        plan = plan.filter(pa.array(np.isin(plan["row"].to_numpy(), rows)))
         for queue in plan["queue"].unique().to_pylist():
             own = plan.filter(pc.equal(plan["queue"], queue))
             found.setdefault(queue, []).extend(own["msg_key"].chunks)

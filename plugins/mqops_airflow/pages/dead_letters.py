@@ -22,16 +22,17 @@ from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.workplace import lake
 
+EVERY = 10
+"""Seconds until the page asks again what is known of the queue."""
 BARS = 15
 """Groups that the chart shows; the table has all."""
 
 
 def router(page: Page) -> APIRouter:
-    """The routes of the page."""
+    """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
+    def shown(template: str, request: Request, queue_manager: str, queue: str, who: Reader) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         records, found = _known(lake(who.estate), name, queue)
         figures = figures_now(who.estate, [name])[name]
@@ -42,6 +43,8 @@ def router(page: Page) -> APIRouter:
             page,
             who,
             name,
+            template=template,
+            every=EVERY,
             queue=queue,
             records=records,
             found=found,
@@ -54,6 +57,14 @@ def router(page: Page) -> APIRouter:
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
         )
+
+    @routes.get(page.path)
+    def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
+        return shown("dead_letters", request, queue_manager, queue, who)
+
+    @routes.get(f"{page.path}/live")
+    def live(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
+        return shown("dead_letters_live", request, queue_manager, queue, who)
 
     return routes
 

@@ -7,22 +7,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from mqops.actions import DISCARDS, Action
-from mqops.errors import MqopsError, RulesError, SettingsError
+from mqops.errors import RulesError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
+from mqops.look.plan_view import planned_actions, planned_for
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
@@ -69,8 +72,8 @@ def router(page: Page) -> APIRouter:
         if chosen:
             try:
                 found = _search(who, name, chosen, asked, after)
-            except NotRevealed as error:
-                forbidden = str(error)
+            except NotRevealed:
+                forbidden = _may_not_see(who, name)
             except (RulesError, SettingsError, ValueError) as error:
                 problem = str(error)
         return render_page(
@@ -81,6 +84,7 @@ def router(page: Page) -> APIRouter:
             status=403 if forbidden else 200,
             runs=runs,
             run=chosen,
+            actions=planned_actions(RunFolder.at(lake(who.estate), name, chosen)) if chosen else {},
             asked=asked,
             fields=FIELDS,
             identifiers=IDENTIFIERS,
@@ -98,15 +102,18 @@ def router(page: Page) -> APIRouter:
         *,
         given: Annotated[str, Query(alias="queue_manager")],
         run: str,
-        queue: str,
+        queue: str = "",
         msg_id: str,
-        position: int,
+        position: int | None = None,
         who: Reader = sees,
-    ) -> HTMLResponse:
+    ) -> Response:
         name = who.queue_manager(given)
         try:
             story = _story(lake(who.estate), _folder(who, name, run), queue, msg_id, position)
         except SettingsError as error:
+            if position is None:  # none or several: the list shows which
+                query = urlencode({"queue_manager": name, "run": run, "queue": queue, "msg_id": msg_id})
+                return RedirectResponse(f"{request.scope.get('root_path', '')}{page.path}?{query}", 303)
             raise HTTPException(404, str(error)) from error
         return render_page(
             request,
@@ -118,6 +125,7 @@ def router(page: Page) -> APIRouter:
             story=story,
             origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
             outcome=outcome,
+            unjudged=_unjudged(story),
             refusal=_refusal(who, name),
         )
 
@@ -133,9 +141,20 @@ def _recorded(place: Path, name: str) -> tuple[list[RunLine], str]:
 
 
 @shared
-def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int) -> MessageStory:
-    """One message, masked. Raises `SettingsError`."""
+def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int | None) -> MessageStory:
+    """One message, masked. Parameters: `position` None: the only one of this MsgId. Raises `SettingsError`."""
     return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)
+
+
+def _unjudged(story: MessageStory) -> str:
+    """Why no rules table judges a message, "" where one does."""
+    if story.rules:
+        return ""
+    if any(one.name == "MQDLH" for one in story.message.headers):
+        name = story.found.queue_manager
+        return f"No rules table judges this message: the estate names none for the dead-letter queue of {name}."
+    what = "its MQDLH is not valid" if story.found.format == "MQDEAD" else "it has no MQDLH"
+    return f"No rules table judges this message: {what}."
 
 
 def outcome(event: Mapping[str, Any]) -> str:
@@ -163,16 +182,18 @@ def _search(who: Reader, name: str, run: str, asked: dict[str, str], after: str)
     wanted = _criteria(asked)
     if wanted.asks_for_payload:
         refuse_unless_named(name, who.user.get_name())
-    return _found(_folder(who, name, run).snapshot, tuple(sorted(asked.items())), after)
+    return _found(_folder(who, name, run), tuple(sorted(asked.items())), after)
 
 
 @single_flight
 @lru_cache(maxsize=256)
-def _found(snapshot: Path, asked: tuple[tuple[str, str], ...], after: str) -> FoundPage:
+def _found(run: RunFolder, asked: tuple[tuple[str, str], ...], after: str) -> FoundPage:
     """A snapshot never changes, so a page of it holds. Who may ask was decided before. Raises as `_search`."""
     given = dict(asked)
-    queue = given.get("queue", "")
-    return find_recorded(snapshot, _criteria(given), queues=[queue] if queue else (), limit=PAGE, after=after)
+    queue, wanted = given.get("queue", ""), _criteria(given)
+    if given.get("action"):
+        wanted = replace(wanted, msg_keys=planned_for(run, given["action"]))
+    return find_recorded(run.snapshot, wanted, queues=[queue] if queue else (), limit=PAGE, after=after)
 
 
 def _criteria(asked: dict[str, str]) -> Criteria:
@@ -219,6 +240,13 @@ def _refusal(who: Reader, name: str) -> str:
     """Why this person may not see payload, "" if he may."""
     try:
         refuse_unless_named(name, who.user.get_name())
-    except MqopsError as error:
-        return str(error)
+    except NotRevealed:
+        return _may_not_see(who, name)
     return ""
+
+
+def _may_not_see(who: Reader, name: str) -> str:
+    """Which right a person lacks, and whom to ask. Where the estate lies is not for everybody."""
+    named = who.estate.estate.queue_managers[name].reveal
+    ask = f"It names {', '.join(named)}: ask one of them." if named else "It names nobody: ask who keeps the estate."
+    return f"`reveal` of {name} in the estate does not name you ({who.user.get_name()}). {ask}"

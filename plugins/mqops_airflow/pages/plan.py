@@ -22,7 +22,7 @@ from mqops_airflow.pages.run import KIND, MESSAGES
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import APPROVE, Asked, asked_by, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, Asked, asked_by, form_of_dry_run, tasks_of
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
@@ -85,7 +85,10 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     """Who is asked, or what was answered. `settled`: nothing of it changes any more."""
     tasks, story = tasks_of(asked), latest_view(asked.run, limit=MESSAGES).story
     task = tasks.get(APPROVE)
+    form = form_of_dry_run(asked) if not story.begun_at else None
     return {
+        "form": form,
+        "may_start": form is not None and who.may_start(asked.dag_id),
         "story": story,
         "line": story.line,
         "task": task,

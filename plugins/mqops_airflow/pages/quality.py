@@ -7,6 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.estate_sections import dag_prefix
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.summary import QualitySummary
 from mqops.quality.trend import dag_run, quality_runs, trends
@@ -43,6 +44,8 @@ def router(page: Page) -> APIRouter:
             failures=failures,
             all_failures=all_failures,
             docs=_docs(who, chosen) if chosen else "",
+            dag_id=(dag_id := _dag(who, name)),
+            may_start=bool(dag_id) and who.may_start(dag_id),
         )
 
     return routes
@@ -56,6 +59,12 @@ def _known(
     runs = quality_runs(place, name)
     chosen = next((one for one in runs if run in ("", one.run)), None)
     return runs, chosen, *(failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0))
+
+
+def _dag(who: Reader, name: str) -> str:
+    """The DAG that checks messages of a queue manager, "" where the estate has none."""
+    section = who.estate.estate.queue_managers[name].snapshot_quality
+    return f"{dag_prefix(name)}_snapshot_quality" if section else ""
 
 
 def _docs(who: Reader, summary: QualitySummary) -> str:

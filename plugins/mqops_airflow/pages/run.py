@@ -5,7 +5,7 @@ Two parts of it are live: what has happened, and what can be done. Both are aske
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -13,15 +13,19 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
+from mqops.actions import Action
+from mqops.counted import counted
+from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import MEANING, RunState
-from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, UnmovedMessage
+from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
+from mqops.look.runs import run_line
 from mqops.model import RuleBalance
 from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import Asked, Task, asked_by, tasks_of
+from mqops_airflow.pages.which_run import Asked, Task, asked_by, form_of_dry_run, tasks_of
 
 STOP, UNDO = "mq_stop", "mq_undo"
 MESSAGES = 50
@@ -61,8 +65,10 @@ def router(page: Page) -> APIRouter:
         state, meaning = state_in_words(view.story.line.state, tasks)
         values |= {"state": state, "meaning": meaning, "tasks": tasks, "after": after, "over": over}
         begun = view.story.line.state not in _NOT_BEGUN
-        values |= {"became": partial(became, begun=begun), "begun": begun}
-        values |= {"chart": _chart(view.rules), "may": _may(who, view), "moving": _moving(view)}
+        form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
+        values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view.story)}
+        values |= {"rule_name": partial(rule_name, undo=bool(view.story.undoes))}
+        values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
 
     def of(part: str, template: str) -> None:
@@ -87,14 +93,33 @@ def state_in_words(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str
     return state.value, MEANING[state]
 
 
-def became(one: UnmovedMessage, *, begun: bool) -> str:
-    """What became of a message, for people: what no run has reached is not said to be left by one.
-
-    Parameters: `begun` whether the run has begun to act.
-    """
+def became(one: UnmovedMessage) -> str:
+    """What became of a message, for people: what no run has reached is not said to be left by one."""
     if one.became == FAILED:
         return "left: its try failed"
-    return "still on its queue" if one.became == LEFT and (not begun or one.why == NOT_REACHED) else one.became
+    return "still on its queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
+
+
+def untouched(story: RunStory) -> str:
+    """Where the messages of a plan are that nobody has begun to carry out, in a sentence."""
+    counts = {Action(name): int(number) for name, number in story.plan.get("actions", {}).items()}
+    if not story.undoes:
+        number = counted(story.line.planned, "message of the plan is", "messages of the plan are", spec=",")
+        return f"Nothing was moved or discarded: {number} where they were"
+    ways = [
+        f"{counted(counts[one], 'message', spec=',')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts
+    ]
+    refused = sum(number for action, number in counts.items() if not action.acts)
+    ways += [f"{counted(refused, 'message', spec=',')} cannot or need not be put back"] if refused else []
+    return f"Nothing was put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
+
+
+_BEFORE_UNDO = {
+    Action.RESTORE: "to put back from the lake (RESTORE): the run discarded them",
+    Action.RETURN: "to bring back from where the run put them (RETURN)",
+    Action.WITHDRAW: "to take away, which the run put as copies (WITHDRAW)",
+}
+"""Action of an undo → what it has in mind, before it acts."""
 
 
 _NOT_BEGUN = (RunState.WAITING, RunState.APPROVED, RunState.PLANNED, RunState.REJECTED)
@@ -106,28 +131,38 @@ def _moving(view: RunView) -> bool:
     return view.story.progress is not None and state in {RunState.BEGUN, RunState.UNFINISHED, RunState.STOPPED}
 
 
-def _may(who: Reader, view: RunView) -> dict[str, bool]:
-    """Which forms the page shows."""
+def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | None) -> dict[str, bool]:
+    """Which forms the page shows. Parameters: `form` of a dry run that is over."""
     story = view.story
     stops = who.may_start(STOP)
+    undoable = bool(story.begun_at and not story.undoes and story.line.workflow != "load" and not _undone(asked, view))
     return {
-        "undo": bool(story.begun_at and not story.undoes and story.line.workflow != "load") and who.may_start(UNDO),
+        "real": form is not None and who.may_start(asked.dag_id),
+        "undo": undoable and who.may_start(UNDO),
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),
     }
 
 
-def _chart(rules: Sequence[RuleBalance]) -> Markup | None:
+def _undone(asked: Asked, view: RunView) -> bool:
+    """Whether an undo has put back all that could be put back."""
+    folders = (RunFolder(asked.run.path.parent / key) for key in view.undos)
+    return any((line := run_line(one)).state is RunState.DONE and not line.failed for one in folders)
+
+
+def _chart(view: RunView) -> Markup | None:
+    rules, undo = view.rules, bool(view.story.undoes)
     if not rules:
         return None
     several = len({one.queue for one in rules}) > 1
     rows = [
-        {"rule": rule_name(one, with_queue=several), **{name: getattr(one, name) for name in FATES}} for one in rules
+        {"rule": rule_name(one, undo=undo, with_queue=several), **{name: getattr(one, name) for name in FATES}}
+        for one in rules
     ]
     return stacked(rows, of="rule", label="What became of the messages of each rule; the table below has the figures")
 
 
-def rule_name(one: RuleBalance, *, with_queue: bool) -> str:
-    """A rule in a few words."""
-    where = f"line {one.rule_line}" if one.rule_line else "no rule"
+def rule_name(one: RuleBalance, *, undo: bool, with_queue: bool = False) -> str:
+    """A rule in a few words; an undo has none. Parameters: `undo` whether it is of one."""
+    where = "undo:" if undo else f"line {one.rule_line}" if one.rule_line else "no rule"
     return f"{where} {one.action}" + (f" ({one.queue})" if with_queue else "")

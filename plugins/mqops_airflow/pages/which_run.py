@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
+from airflow.utils.types import DagRunType
 from fastapi import Depends, HTTPException
 from sqlalchemy import select
 
@@ -28,6 +30,11 @@ from mqops_airflow.workplace import lake
 
 APPROVE = "approve"
 """The task that waits for a person."""
+ORDER = (
+    *("check", "plan", "observe", "scan", "decide", "quality", "route", "approve", "act", "prove", "report"),
+    "planned",
+)
+"""The tasks of all workflows, as they run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +122,8 @@ def _with_place(run: RunFolder) -> Asked:
 
 
 def tasks_of(asked: Asked) -> Mapping[str, Task]:
-    """The tasks of the run in Airflow, in the order in which they began; none where no DAG made it."""
+    """The tasks of the run in Airflow, in the order in which they began, then those to come as they will run; none
+    where no DAG made it."""
     if not asked.dag_id:
         return {}
     with create_session() as session:
@@ -135,4 +143,21 @@ def tasks_of(asked: Asked) -> Mapping[str, Task]:
             )
             for row in rows
         ]
-    return {one.name: one for one in sorted(found, key=lambda one: (one.began is None, str(one.began), one.name))}
+    return {one.name: one for one in sorted(found, key=_begins)}
+
+
+def _begins(task: Task) -> tuple[bool, str, int, str]:
+    place = ORDER.index(task.name) if task.name in ORDER else len(ORDER)
+    return task.began is None, str(task.began), place, task.name
+
+
+def form_of_dry_run(asked: Asked) -> dict[str, Any] | None:
+    """What a person gave in the form of a dry run, field → value; None for a run that is none, or is of no DAG."""
+    if not asked.dag_id:
+        return None
+    with create_session() as session:
+        run = session.scalar(select(DagRun).where(DagRun.dag_id == asked.dag_id, DagRun.run_id == asked.run_id))
+        if run is None or run.run_type != DagRunType.MANUAL:
+            return None
+        form = dict(run.conf or {})
+    return form if form.get("dry_run", True) else None

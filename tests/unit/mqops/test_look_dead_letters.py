@@ -14,6 +14,7 @@ from mq_support import DLQ, dead_letter
 from mqops.decide.on_snapshot import Recorded
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
+from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.look.dead_letters import dead_letter_queues, dead_letters
 from mqops.look.message import TableFrom, table_from
 from mqops.rules import parse
@@ -111,3 +112,22 @@ def test_why_nothing_is_judged_is_told(manager, lake):
     assert found.problem == f"The snapshot of run {run.run} was removed, so the table cannot judge it"
     assert (found.rules_source, found.judged, len(found.groups)) == ("", 0, 2)
     assert dead_letter_queues(lake / "nothing") == []
+
+
+def test_what_runs_have_taken_is_left_out_until_an_undo_puts_it_back(manager, lake):
+    run = handled(manager, lake, FIRST)  # one fails, one is moved away
+    (last,) = dead_letter_queues(lake)
+
+    def known() -> tuple:
+        found = dead_letters(lake, last, table(NOW))
+        groups = {one.group.origin_q: [str(what.decision) for what in one.decided] for one in found.groups}
+        assert found.judged == sum(one.messages for one in found.groups) == found.left
+        return found.left, [one.run for one in found.acted], groups
+
+    full = {"FULL": ["RETRY to FULL@QM1"]}
+    assert known() == (1, [run.run], full)
+    request = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+    undo, plan = plan_run(UNDO, request)
+    assert known() == (1, [run.run], full)
+    carry_out(UNDO, request, undo, plan)
+    assert known() == (2, [run.run, undo.run], {**full, "PAY.IN": ["DISCARD"]})

@@ -134,6 +134,19 @@
     own.remove();
   });
 
+  // Airflow's menu entry leaves the frame on the page where it is if it shows one of ours already: go to the entry's.
+  const toEstate = (event) => {
+    const entry = event.target.closest?.("a[href$='/plugin/mqops-estate-nav']");
+    if (entry && !(event.metaKey || event.ctrlKey || event.shiftKey)) {
+      location.assign(`${document.body.dataset.root}/estate`);
+    }
+  };
+  if (outer()) {
+    const menu = outer().document;
+    menu.addEventListener("click", toEstate);
+    window.addEventListener("pagehide", () => menu.removeEventListener("click", toEstate));
+  }
+
   // Whether the person selects text in an element, or holds a button or link of it down.
   const selects = (element) => {
     const chosen = window.getSelection();
