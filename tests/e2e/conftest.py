@@ -32,7 +32,6 @@ queue_managers:
   LAKE:      {connection: mq_lake, dlq_rules: {rules: good.rules}}
   FOUREYES:  {connection: mq_foureyes, dlq_rules: {rules: good.rules, approval: {four_eyes: true}}}
   KILLED:    {connection: mq_killed, spark: spark_killed, dlq_rules: {rules: good.rules}}
-  TIMEOUT:   {connection: mq_timeout, dlq_rules: {rules: good.rules, approval: {timeout: 10s}}}
   SCHEDULED:
     connection: mq_scheduled
     dlq_rules:
@@ -183,7 +182,7 @@ def connections(site: Site) -> None:
     names = {"mq_qm1_rules": "RULES"} | {
         f"mq_{name.lower()}": name
         for name in (
-            *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "TIMEOUT", "SCHEDULED", "BROWSER"),
+            *("QM1", "GONE", "PASSWORD", "SPARK", "LAKE", "FOUREYES", "SCHEDULED", "BROWSER"),
             *("QUALITY", "BADSUITE", "BACKOUT", "EXPIRY", "CLUSTER", "KILLED", "TRIGGERED", "EVENING"),
         )
     }

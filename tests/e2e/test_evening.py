@@ -72,8 +72,10 @@ def test_an_evening_is_accounted_for_to_the_last_message(site: Any, monkeypatch:
 
     let_expire(100)
     timed_out = site.run("EVENING", dry_run=False)  # nobody answers within ten seconds
-    assert timed_out.tasks["act"] == "skipped"
+    assert (timed_out.state, timed_out.tasks["act"]) == ("success", "skipped")
     assert site.summary(timed_out)["moved"] == 0
+    assert "rejected by the time-out" in site.log(timed_out, "approve")
+    assert site.note(timed_out).startswith("Nothing was moved: nobody answered in time, which counts as Reject.")
     until(lambda: len(manager.bodies(DLQ)) == 3)
 
     replay = {"action": "replay", "queue": DLQ, "where": "DESTQ(BACK.AGAIN)", "canary": 1, "canary_wait": 1}

@@ -20,6 +20,7 @@ from mqops.look.core.run_state import MEANING, RunState
 from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
+from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import RuleBalance
 from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
@@ -135,7 +136,7 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     """Which forms the page shows. Parameters: `form` of a dry run that is over."""
     story = view.story
     stops = who.may_start(STOP)
-    undoable = bool(story.begun_at and not story.undoes and story.line.workflow != "load" and not _undone(asked, view))
+    undoable = bool(story.begun_at and not story.undoes and story.line.workflow != MESSAGE_LOAD and not _undone(asked, view))
     return {
         "real": form is not None and who.may_start(asked.dag_id),
         "undo": undoable and who.may_start(UNDO),
