@@ -18,7 +18,8 @@ from mqops.act.in_process import act
 from mqops.clock import utc_now
 from mqops.decide.core.pacing import Pacing
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
-from mqops.deciders.run import plan_run
+from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
+from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
@@ -393,3 +394,15 @@ def test_a_msgid_leads_to_its_message(manager, estate_folder, client):
     sample = re.search(r'href="(/messages/one\?[^"]*)"', client("/plan", queue_manager="QM1", run=run.run).text)
     assert sample
     assert client(unescape(sample[1])).status_code == 200
+
+
+def test_no_undo_is_offered_for_a_load(manager, estate_folder, client):
+    """What a load put are ordinary messages: an undo of it is refused."""
+    file = estate_folder / "file"
+    file.write_text("* DMPMQMSG Version:9.3.0.0\n\nA VER 1\nA FMT MQSTR\nT text\n")
+    load = LoadRequest(connection=manager.connection, lake=estate_folder / "lake", file=file, queue="A")
+    run, plan = plan_run(MESSAGE_LOAD, load)
+    carry_out(MESSAGE_LOAD, load, run, plan)
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "it balances" in page
+    assert "Undo this run" not in page

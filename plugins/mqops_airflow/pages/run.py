@@ -136,7 +136,9 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     """Which forms the page shows. Parameters: `form` of a dry run that is over."""
     story = view.story
     stops = who.may_start(STOP)
-    undoable = bool(story.begun_at and not story.undoes and story.line.workflow != MESSAGE_LOAD and not _undone(asked, view))
+    undoable = bool(
+        story.begun_at and not story.undoes and story.line.workflow != MESSAGE_LOAD and not _undone(asked, view)
+    )
     return {
         "real": form is not None and who.may_start(asked.dag_id),
         "undo": undoable and who.may_start(UNDO),
