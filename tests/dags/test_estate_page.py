@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import threading
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -24,8 +25,10 @@ from mqops.expiry.scan import run_scan
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
+from mqops.ledger.file import LedgerFile
 from mqops.look import accounted, estate_now
 from mqops.mq.connection import connect
+from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.rules import parse
@@ -280,17 +283,21 @@ def test_movements_of_a_run_that_the_lake_does_not_have_are_told(manager, lake, 
 
 
 def test_what_the_check_of_a_ledger_remarks_is_told(manager, lake, page):
-    run = acted(manager, lake, "A")
+    acted(manager, lake, "A")
+    assert "did not come from mqops" not in tile(page())
     manager.put("MQOPS.LEDGER", [({}, b"a stranger")])
     with connect(manager.connection) as session:
         drain_earlier_runs(session, lake, "QM1")
-    path = lake / "QM1" / "ledger" / "ledger.jsonl"
-    with path.open("ab") as stream:
+    assert "QM1: 1 message on MQOPS.LEDGER did not come from mqops" in tile(page())
+    file = LedgerFile(lake / "QM1", utc_now)
+    file.keys.path.unlink()
+    file.rekey()
+    with file.path.open("ab") as stream:
         stream.write(b'{"unit"')
     said = tile(page())
+    assert said.startswith("good: ")
+    assert "QM1: 2 lines are older than the ledger's key" in said
     assert "QM1: its ledger ends with 7 bytes of a half-written line, after a crash" in said
-    assert "QM1: 1 message on MQOPS.LEDGER did not come from mqops" in said
-    assert run.run not in said
 
 
 def test_a_ledger_whose_check_breaks_down_is_not_green(manager, lake, page, monkeypatch):
@@ -388,3 +395,38 @@ def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, monkeypat
     manager.put(DLQ, [dead_letter("ELSE", b"later")] * 5)
     assert f">1 before {at} UTC</a>" in page()
     assert "<strong>1</strong> message expires before" in page("/expiry", before=at)
+
+
+def test_a_snapshot_with_a_limit_is_no_figure_of_its_queue(manager, lake, page):
+    manager.put("OFFERS", [({"Expiry": 36000}, b"x")] * 2)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "limited"), ["OFFERS"], limit=1)
+    assert "no run has looked at all of it yet" in page()
+    assert 'OFFERS</th><td class="number">2</td><td>No run has looked at all of it yet.</td>' in page("/expiry")
+
+
+def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatch):
+    acted(manager, lake, "A")
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    go_on, asked = threading.Event(), estate_now.forecast
+    monkeypatch.setattr(estate_now, "forecast", lambda *what, **more: go_on.wait(60) and asked(*what, **more))
+    try:
+        text = page()
+        assert f'<tr id="queue-QM1-{DLQ}">' in text
+        assert "no run has looked at all of it yet" not in text
+    finally:
+        go_on.set()
+
+
+def test_a_plan_that_was_removed_is_a_problem_of_what_expires(manager, lake, client, page):
+    run = acted(manager, lake, "A")
+    shutil.rmtree(run.plan)
+    assert problem(page(), f"What expires cannot be told: The plan of run {run.run} was removed")
+    answer = client("/expiry", queue_manager="QM1")
+    assert (answer.status_code, f"The plan of run {run.run} was removed" in answer.text) == (503, True)
+
+
+def test_what_a_question_said_before_it_failed_is_not_shown(manager, lake, page, monkeypatch):
+    acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    monkeypatch.setattr(estate, "ledger_now", lambda *_what: 1 // 0)
+    assert tile(page()).startswith(": The ledgers are being verified")
