@@ -18,11 +18,10 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.runs import list_runs
 from mqops.look.taken_since import UNDO, Taker, takers, without
-from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 
-COPIES = frozenset({UNDO, MESSAGE_LOAD})
+COPIES = frozenset({UNDO, "message_load"})
 """Workflows whose snapshots are copies of what was on queues before, or of a file."""
 MORNING = time(8)
 """The time of day, UTC, that the pages look forward to."""
