@@ -131,8 +131,8 @@ class _Said:
     def of(
         cls, figures: Figures, looked: triggers.Looked | None, ledger: LedgerNow | None, expiring: Expiring | None
     ) -> _Said:
-        lake = ledger.at if ledger else "", expiring.at if expiring else ""
-        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0, *lake
+        later = ledger.at if ledger else "", expiring.at if expiring else ""
+        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0, *later
         return cls(figures=figures, looked=looked, ledger=ledger, expiring=expiring, moments=moments)
 
 
