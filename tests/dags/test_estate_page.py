@@ -259,6 +259,8 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     assert tile(page()).startswith("warn: Not everything on QM1 is accounted for yet")
     dag_run_of("qm1_dlq_rules", "one", "failed")
     assert tile(page()).startswith("bad: ")
+    run.handed_on_json.write_text("[]")
+    assert tile(page()).startswith("bad: ")
     prove(manager.connection, run)
     assert tile(page()).startswith("good: ")
 

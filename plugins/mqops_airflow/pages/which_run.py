@@ -20,7 +20,7 @@ from airflow.utils.types import DagRunType
 from fastapi import Depends, HTTPException
 from sqlalchemy import select, tuple_
 
-from mqops.errors import MqopsError, SettingsError
+from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops_airflow.pages.not_yet import NotYet
@@ -138,6 +138,8 @@ def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]
 
 def _with_place(run: RunFolder) -> Asked:
     kept = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
+    if not isinstance(kept, dict):
+        raise LakeError(f"{run.handed_on_json} is not what mqops wrote")
     return Asked(run=run, dag_id=str(kept.get("dag_id", "")), run_id=str(kept.get("run_id", "")))
 
 
