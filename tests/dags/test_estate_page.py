@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import threading
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from mq_support import DLQ, create, dead_letter
 
 from mqops.act.in_process import act
+from mqops.clock import utc_now, utc_text
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -21,8 +24,13 @@ from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.expiry.scan import run_scan
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, stop
+from mqops.ledger.file import LedgerFile
 from mqops.look import accounted, estate_now
+from mqops.mq.connection import connect
+from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
+from mqops.prove.recovery import drain_earlier_runs
 from mqops.rules import parse
 from mqops_airflow.pages import estate, shared
 
@@ -57,6 +65,7 @@ def manager(estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
     monkeypatch.setattr(estate.ANSWERS, "kept", 0.001)
     monkeypatch.setattr(estate.LEDGERS, "kept", 0.001)
+    monkeypatch.setattr(estate.EXPIRING, "kept", 0.001)
     monkeypatch.setattr(shared, "KEPT", 0.0)
     return made
 
@@ -64,6 +73,37 @@ def manager(estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def lake(estate_folder: Path) -> Path:
     return estate_folder / "lake"
+
+
+@pytest.fixture
+def dag_run_of(airflow_database: Path) -> Any:
+    """Gives a DAG run of Airflow's database a state; makes it where it is not there."""
+    from airflow._shared.timezones import timezone  # noqa: PLC0415
+    from airflow.models.dag import DagModel  # noqa: PLC0415
+    from airflow.models.dagbundle import DagBundleModel  # noqa: PLC0415
+    from airflow.models.dagrun import DagRun  # noqa: PLC0415
+    from airflow.utils.session import create_session  # noqa: PLC0415
+    from sqlalchemy import delete, select  # noqa: PLC0415
+
+    made = set()
+
+    def change(dag_id: str, run_id: str, state: str) -> None:
+        with create_session() as session:
+            found = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+            if found is None:
+                made.add(dag_id)
+                session.merge(DagBundleModel(name="dags"))
+                session.flush()
+                session.merge(DagModel(dag_id=dag_id, bundle_name="dags"))
+                session.flush()
+                found = DagRun(dag_id=dag_id, run_id=run_id, run_type="manual", run_after=timezone.utcnow())
+                session.add(found)
+            found.state = state
+
+    yield change
+    with create_session() as session:
+        for table in (DagRun, DagModel):
+            session.execute(delete(table).where(table.dag_id.in_(made)))
 
 
 @pytest.fixture
@@ -118,32 +158,37 @@ def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_
     act(manager.connection, run)
     said = tile(page())
     assert said.startswith(
-        "warn: Not everything is accounted for yet 0 of 1 run that acted is proved. Not proved: run "
+        "warn: Not everything on QM1 is accounted for yet 0 of 1 run that acted is proved. Not proved: run "
     )
     assert f'run={run.run}">run {run.run}</a>: begun and not proved' in page()
     prove(manager.connection, run)
     said = tile(page())
     assert said.startswith(
-        "good: Everything is accounted for 1 of 1 run that acted is proved: each message of its plan "
+        "good: Everything on QM1 is accounted for 1 of 1 run that acted is proved: each message of its plan "
     )
     lines = len((lake / "QM1" / "ledger" / "ledger.jsonl").read_bytes().splitlines())
-    assert re.search(rf"QM1: its ledger is what was written, {lines} lines verified at [-0-9]+ [:0-9]+ UTC \.$", said)
+    assert re.search(
+        rf"QM1: its ledger was not changed since it was written, {lines} lines verified at [-0-9]+ [:0-9]+ UTC \.$",
+        said,
+    )
 
 
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
     run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
-    assert tile(page()).startswith("good: Everything is accounted for 2 of 2 runs that acted are proved")
+    assert tile(page()).startswith("good: Everything on QM1 is accounted for 2 of 2 runs that acted are proved")
     summary = read_json(run.summary_json)
     write_json(run.summary_json, {**summary, "balanced": False})
     said = tile(page())
-    assert said.startswith("bad: Not everything is accounted for 1 of 2 runs that acted are proved. Not proved: run ")
+    assert said.startswith(
+        "bad: Not everything on QM1 is accounted for 1 of 2 runs that acted are proved. Not proved: run "
+    )
     assert other.run not in said
     assert f'&run={run.run}">Look at the run</a>' in problem(page(), "does not balance: find the cause first")
     write_json(run.summary_json, summary)
     path = lake / "QM1" / "ledger" / "ledger.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
     said = tile(page())
-    assert said.startswith("bad: Not everything is accounted for 2 of 2 runs that acted are proved")
+    assert said.startswith("bad: Not everything on QM1 is accounted for 2 of 2 runs that acted are proved")
     assert re.search(r"its ledger does not verify, at [-0-9]+ [:0-9]+ UTC : Line \d+ of the ledger is damaged", said)
     assert '<a href="#accounted">' in problem(page(), "The ledger does not verify, so nothing may act")
 
@@ -156,23 +201,124 @@ def test_a_ledger_is_verified_again_after_a_while_though_it_looks_as_it_was(mana
     path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
     os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
     monkeypatch.setattr(accounted, "AGAIN", 0.0)
-    assert tile(page()).startswith("bad: Not everything is accounted for")
+    assert tile(page()).startswith("bad: Not everything on QM1 is accounted for ")
 
 
 def test_runs_that_cannot_be_read_are_not_accounted_for(manager, lake, page):
     run = acted(manager, lake, "A")
     run.summary_json.write_text("[]")
     assert tile(page()).startswith(
-        "bad: Not everything is accounted for QM1: its runs cannot be read. QM1: its ledger "
+        "bad: Not everything on QM1 is accounted for QM1: its runs cannot be read. QM1: its ledger "
     )
 
 
-def test_a_run_that_was_stopped_is_accounted_for_and_named(manager, lake, page):
+def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, lake, page):
     run = acted(manager, lake, "A")
     write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})
     said = tile(page())
-    assert said.startswith("good: Everything is accounted for 1 of 1 run that acted is proved")
-    assert f"Proved, and not at its end: run {run.run} ." in said
+    assert said.startswith("warn: Not everything on QM1 is accounted for yet 1 of 1 run that acted is proved")
+    assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
+
+
+def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved_again(manager, lake, page):
+    """A rejected run is proved, too: what an approval lets it do later is not in that proof."""
+    run = planned(manager, lake, "A")
+    prove(manager.connection, run)
+    act(manager.connection, run)
+    said = tile(page())
+    assert said.startswith("warn: Not everything on QM1 is accounted for yet 0 of 1 run that acted is proved")
+    assert re.search(
+        rf"Not proved: run {re.escape(run.run)} acted again after its proof of [-0-9]+ [:0-9]+ UTC \.", said
+    )
+    prove(manager.connection, run)
+    assert tile(page()).startswith("good: Everything on QM1 is accounted for 1 of 1")
+    act(manager.connection, run)  # with nothing left to do: nobody knows that before it is proved
+    assert tile(page()).startswith("warn: ")
+
+
+def long_ago(run: RunFolder) -> None:
+    """As if act had said an hour ago how far it was."""
+    at = utc_text(datetime.now(UTC) - timedelta(hours=1))
+    write_json(run.progress_json, {**read_json(run.progress_json), "at": at})
+
+
+def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager, lake, page, dag_run_of):
+    run = planned(manager, lake, "A")
+    act(manager.connection, run)
+    assert tile(page()).startswith("warn: ")
+    long_ago(run)
+    said = tile(page())
+    assert said.startswith("bad: Not everything on QM1 is accounted for 0 of 1")
+    assert re.search(
+        rf"Not proved: run {re.escape(run.run)} ended too early: it said last at [-0-9]+ [:0-9]+ UTC how far it was, "
+        "and nothing is at work on it",
+        said,
+    )
+    write_json(run.handed_on_json, {"dag_id": "qm1_dlq_rules", "run_id": "one", "found": {}})
+    dag_run_of("qm1_dlq_rules", "one", "running")
+    assert tile(page()).startswith("warn: Not everything on QM1 is accounted for yet")
+    dag_run_of("qm1_dlq_rules", "one", "failed")
+    assert tile(page()).startswith("bad: ")
+    run.handed_on_json.write_text("[]")
+    assert tile(page()).startswith("bad: ")
+    prove(manager.connection, run)
+    assert tile(page()).startswith("good: ")
+
+
+def test_a_run_that_a_person_stopped_is_not_red_while_its_proof_is_on_its_way(manager, lake, page):
+    run = planned(manager, lake, "A")
+    act(manager.connection, run)
+    stop(run.path, Stop(by="alice", at=utc_now()))
+    assert row_of(page(), run)[0] == "stopped"
+    said = tile(page())
+    assert said.startswith("warn: Not everything on QM1 is accounted for yet")
+    assert f"Not proved: run {run.run} : stopped by a person" in said
+
+
+def test_movements_of_a_run_that_the_lake_does_not_have_are_told(manager, lake, page):
+    run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
+    shutil.rmtree(other.path)
+    said = tile(page())
+    assert said.startswith("warn: Not everything on QM1 is accounted for yet 1 of 1 run that acted is proved")
+    assert f"QM1: its ledger has movements of run {other.run}, and the lake does not have this run" in said
+    assert run.run not in said
+
+
+def test_what_the_check_of_a_ledger_remarks_is_told(manager, lake, page):
+    acted(manager, lake, "A")
+    assert "did not come from mqops" not in tile(page())
+    manager.put("MQOPS.LEDGER", [({}, b"a stranger")])
+    with connect(manager.connection) as session:
+        drain_earlier_runs(session, lake, "QM1")
+    assert "QM1: 1 message on MQOPS.LEDGER did not come from mqops" in tile(page())
+    file = LedgerFile(lake / "QM1", utc_now)
+    file.keys.path.unlink()
+    file.rekey()
+    with file.path.open("ab") as stream:
+        stream.write(b'{"unit"')
+    said = tile(page())
+    assert said.startswith("good: ")
+    assert "QM1: 2 lines are older than the ledger's key" in said
+    assert "QM1: its ledger ends with 7 bytes of a half-written line, after a crash" in said
+
+
+def test_a_ledger_whose_check_breaks_down_is_not_green(manager, lake, page, monkeypatch):
+    run = acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    run.outcomes_json.write_bytes(b'"\xff"')
+    monkeypatch.setattr(accounted, "AGAIN", 0.0)
+    said = tile(page())
+    assert said.startswith("bad: ")
+    assert (
+        f"its ledger does not verify, at {said.split('verify, at ')[1].split(' UTC')[0]} UTC : {run.outcomes_json}"
+        in said
+    )
+    run.outcomes_json.unlink()
+    assert tile(page()).startswith("good: ")
+    monkeypatch.setattr(accounted, "verified", lambda file: 1 // 0)
+    assert "its ledger does not verify" in (said := tile(page()))
+    assert "it cannot be read: ZeroDivisionError" in said
+    assert said.startswith("bad: ")
 
 
 def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatch):
@@ -226,14 +372,14 @@ def test_a_queue_that_no_run_has_looked_at_says_so_and_leads_to_a_scan(manager, 
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
     text = page()
     (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', text, re.DOTALL)
-    assert '<a href="/expiry?queue_manager=QM1#unrecorded">no run has looked at it yet</a>' in row
+    assert '<a href="/expiry?queue_manager=QM1#unrecorded">no run has looked at all of it yet</a>' in row
     text = page("/expiry", "operator")
-    assert 'OFFERS</th><td class="number">1</td><td>No run has looked at it yet.</td>' in text
+    assert 'OFFERS</th><td class="number">1</td><td>No run has looked at all of it yet.</td>' in text
     (form,) = re.findall(r'<form class="starts" data-starts="qm1_expiry_scan" data-fixed="(.*?)">', text)
     assert json.loads(form) == {"queues": ["OFFERS"], "all_filled": True}
     assert "You may not start qm1_expiry_scan" in page("/expiry", "viewer")
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1), all_filled=True)
-    assert "no run has looked at it yet" not in page()
+    assert "no run has looked at all of it yet" not in page()
     assert re.search("A scan [0-9]+ s ago: the next message expires at <time", page("/expiry"))
 
 
@@ -251,3 +397,38 @@ def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, monkeypat
     manager.put(DLQ, [dead_letter("ELSE", b"later")] * 5)
     assert f">1 before {at} UTC</a>" in page()
     assert "<strong>1</strong> message expires before" in page("/expiry", before=at)
+
+
+def test_a_snapshot_with_a_limit_is_no_figure_of_its_queue(manager, lake, page):
+    manager.put("OFFERS", [({"Expiry": 36000}, b"x")] * 2)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "limited"), ["OFFERS"], limit=1)
+    assert "no run has looked at all of it yet" in page()
+    assert 'OFFERS</th><td class="number">2</td><td>No run has looked at all of it yet.</td>' in page("/expiry")
+
+
+def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatch):
+    acted(manager, lake, "A")
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    go_on, asked = threading.Event(), estate_now.forecast
+    monkeypatch.setattr(estate_now, "forecast", lambda *what, **more: go_on.wait(60) and asked(*what, **more))
+    try:
+        text = page()
+        assert f'<tr id="queue-QM1-{DLQ}">' in text
+        assert "no run has looked at all of it yet" not in text
+    finally:
+        go_on.set()
+
+
+def test_a_plan_that_was_removed_is_a_problem_of_what_expires(manager, lake, client, page):
+    run = acted(manager, lake, "A")
+    shutil.rmtree(run.plan)
+    assert problem(page(), f"What expires cannot be told: The plan of run {run.run} was removed")
+    answer = client("/expiry", queue_manager="QM1")
+    assert (answer.status_code, f"The plan of run {run.run} was removed" in answer.text) == (503, True)
+
+
+def test_what_a_question_said_before_it_failed_is_not_shown(manager, lake, page, monkeypatch):
+    acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    monkeypatch.setattr(estate, "ledger_now", lambda *_what: 1 // 0)
+    assert tile(page()).startswith(": The ledgers are being verified")

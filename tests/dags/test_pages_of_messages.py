@@ -371,7 +371,7 @@ def test_expiry_tells_what_ends_before_a_time(site: Any) -> None:
     assert DLQ in text
     assert "before 08:00" in text
     later = (datetime.now(UTC) + timedelta(hours=3)).strftime("%H:%M")
-    assert 'A</th><td class="number">1</td><td>No run has looked at it yet.</td>' in text
+    assert 'A</th><td class="number">1</td><td>No run has looked at all of it yet.</td>' in text
     assert "<strong>1</strong> message expires before" in site(f"/expiry?before={later}").text
     assert site("/expiry?before=x").status_code == 422
 

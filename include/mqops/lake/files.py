@@ -126,12 +126,12 @@ def read_json(path: Path) -> Any:
     """Read a JSON file and return its value.
 
     Raises:
-        LakeError: it is missing or not JSON.
+        LakeError: it is missing, or not JSON in UTF-8.
     """
     with lake_errors(path):
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
     try:
-        return json.loads(text)
+        return json.loads(content.decode())
     except (ValueError, RecursionError) as error:
         raise LakeError(f"{path} is not JSON: {error}") from error
 

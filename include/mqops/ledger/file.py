@@ -108,11 +108,6 @@ class LedgerFile:
                 return path.parent.name
         return ""
 
-    def unsigned(self) -> int:
-        """How many lines, from the first, need no signature: all where there is no key. Raises `SettingsError`."""
-        signed_from = self.keys.signed_from
-        return signed_from - 1 if signed_from else sum(1 for _ in self.lines())
-
     def rekey(self, *, revoke: bool = False) -> str:
         """Add a key, which signs from now on, and give its id. A key file that is gone is made anew.
 
@@ -160,11 +155,18 @@ class LedgerFile:
         """Bytes of a half-written last line, 0 if there is none. Its marker is still on the ledger queue (rule 1)."""
         if not self.path.exists():
             return 0
+        torn = 0
         with lake_errors(self.path), self.path.open("rb") as stream:
-            last = b""
-            for line in stream:
-                last = line
-        return 0 if last.endswith(b"\n") else len(last)
+            end = stream.seek(0, os.SEEK_END)
+            while end:  # from the end, block by block
+                begin = max(0, end - _BLOCK)
+                stream.seek(begin)
+                block = stream.read(end - begin)
+                torn += len(block) - (block.rfind(b"\n") + 1)
+                if b"\n" in block:
+                    break
+                end = begin
+        return torn
 
     def about(self, text: str) -> Iterator[dict[str, Any]]:
         """The lines that contain this text, and all lines of kind `issued` or `resumed`.

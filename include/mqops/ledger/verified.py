@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from mqops.errors import LakeError, LedgerBroken, SettingsError
-from mqops.ledger.core.chain import Proof, head_in, held
+from mqops.ledger.core.chain import Head, Proof, head_in, held
 from mqops.ledger.file import LedgerFile
+
+_OF_A_PLAN = frozenset({"issued", "acted"})
+"""Kinds of lines that say that a plan was carried out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +20,7 @@ class Verified:
 
     Parameters: `lines` that were checked, and `head` the hash of the last of them; `error` why the ledger is not what
     was written, blank where it is; `torn` bytes of a half-written last line; `unsigned` lines that are older than the
-    ledger's key.
+    ledger's key; `runs` that have begun to act, by these lines.
     """
 
     lines: int = 0
@@ -23,22 +28,33 @@ class Verified:
     error: str = ""
     torn: int = 0
     unsigned: int = 0
+    runs: frozenset[str] = frozenset()
 
 
 def verified(file: LedgerFile) -> Verified:
-    """Check each line of a ledger, and that it holds what the proofs of its runs name. The whole file is read."""
-    lines, head, torn, unsigned = 0, "", 0, 0
+    """Check each line of a ledger, and that it holds what the proofs of its runs name. The whole file is read, once."""
+    lines, head, torn, signed_from = 0, "", 0, 0
+    runs: set[str] = set()
     proofs, error = proofs_of(file)
     try:
-        unsigned = file.unsigned()
+        signed_from = file.keys.signed_from
         torn = file.torn()
-        for found in held(map(head_in, file.entries()), proofs):
+        for found in held(_heads(file.entries(), runs), proofs):
             lines, head = found.seq, found.hash
     except (LedgerBroken, LakeError, SettingsError) as broken:
         error = str(broken)
     if not file.path.exists():
         error = f"there is no ledger {file.path}"
-    return Verified(lines=lines, head=head, error=error, torn=torn, unsigned=min(unsigned, lines))
+    unsigned = min(signed_from - 1, lines) if signed_from else lines
+    return Verified(lines=lines, head=head, error=error, torn=torn, unsigned=unsigned, runs=frozenset(runs))
+
+
+def _heads(entries: Iterable[Mapping[str, Any]], runs: set[str]) -> Iterator[Head]:
+    """The head after each line. Parameters: `runs` gets the runs that have begun to act."""
+    for entry in entries:
+        if entry.get("kind") in _OF_A_PLAN:
+            runs.add(str(entry.get("run", "")))
+        yield head_in(entry)
 
 
 def proofs_of(file: LedgerFile) -> tuple[list[Proof], str]:

@@ -1,7 +1,9 @@
-"""Whether everything is accounted for: each run that acted is proved, and the ledger is what was written."""
+"""Whether everything is accounted for: each run that acted is proved, the ledger was not changed since it was written,
+and it names no run that the lake does not have."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,62 +14,90 @@ from mqops.errors import MqopsError
 from mqops.lake.files import state_of
 from mqops.lake.run import folder_of
 from mqops.ledger.file import LedgerFile
+from mqops.ledger.set_aside import path_in, remark
 from mqops.ledger.verified import Verified, proofs_of, verified
 from mqops.look.core.run_state import RunLine, RunState
 
 AGAIN = 600.0
 """Seconds after which a ledger is verified again though nothing was written to it."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsThatActed:
-    """The runs that have begun to act. Parameters: `proved` how many are; `unproved` those that are not, `unfinished`
-    those that are proved and can go on; `known` whether the runs can be read."""
+    """The runs that have begun to act. Parameters: `proved` how many are, and have not acted since; `unproved` those
+    that are not, `unfinished` those that are proved and can go on; `absent` keys of runs that the ledger names and that
+    are not in the lake, or that have not begun there; `known` whether the runs can be read."""
 
     known: bool = True
     proved: int = 0
     unproved: tuple[RunLine, ...] = ()
     unfinished: tuple[RunLine, ...] = ()
+    absent: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """How many of them are in the lake."""
         return self.proved + len(self.unproved)
+
+    @property
+    def unbalanced(self) -> tuple[RunLine, ...]:
+        """Those whose proof does not balance."""
+        return tuple(run for run in self.unproved if run.state is RunState.UNBALANCED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerNow:
     """A ledger as it was verified. Parameters: `at` when that was done, ISO 8601 UTC; `found` what it said, blank
-    where no run has acted yet."""
+    where no run has acted yet; `remark` about messages that were set aside, blank where there are none."""
 
     at: str = ""
     found: Verified = field(default_factory=Verified)
+    remark: str = ""
 
 
-def runs_that_acted(runs: Iterable[RunLine]) -> RunsThatActed:
-    """Which of the runs that acted are proved: those that balance, also where they were stopped before their end."""
+def runs_that_acted(runs: Iterable[RunLine], in_ledger: Iterable[str] = ()) -> RunsThatActed:
+    """Which of the runs that acted are proved: those that balance, also where they were stopped before their end.
+
+    Parameters: `in_ledger` keys of the runs that have begun to act by the ledger.
+    """
     begun = [run for run in runs if run.begun]
-    unproved = tuple(run for run in begun if not run.proved_at or run.state is RunState.UNBALANCED)
-    unfinished = (run for run in begun if run.proved_at and run.state not in {RunState.DONE, RunState.UNBALANCED})
-    return RunsThatActed(proved=len(begun) - len(unproved), unproved=unproved, unfinished=tuple(unfinished))
+    unproved = tuple(run for run in begun if not run.proved_since or run.state is RunState.UNBALANCED)
+    unfinished = (run for run in begun if run.proved_since and run.state not in {RunState.DONE, RunState.UNBALANCED})
+    return RunsThatActed(
+        proved=len(begun) - len(unproved),
+        unproved=unproved,
+        unfinished=tuple(unfinished),
+        absent=tuple(sorted(set(in_ledger).difference(run.run for run in begun))),
+    )
 
 
-_last: dict[Path, tuple[tuple[int, ...], float, LedgerNow]] = {}
+_last: dict[Path, tuple[tuple[tuple[int, ...], ...], float, LedgerNow]] = {}
 
 
 def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     """The ledger of a queue manager, verified as `mqops ledger verify` does: the whole file is read, again only where
-    it was written to since, or after `AGAIN` seconds."""
+    it was written to since, or after `AGAIN` seconds. Whatever fails, its ledger is not verified, and says why."""
     try:
-        file = LedgerFile(folder_of(lake, queue_manager), utc_now)
+        return _ledger_now(lake, queue_manager)
     except MqopsError as error:
         return LedgerNow(at=utc_now(), found=Verified(error=str(error)))
-    state, now = state_of(file.path), time.monotonic()
+    except Exception as error:
+        _log.exception("The ledger of %s cannot be verified", queue_manager)
+        why = f"it cannot be read: {type(error).__name__}: {error}"
+        return LedgerNow(at=utc_now(), found=Verified(error=why))
+
+
+def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
+    folder = folder_of(lake, queue_manager)
+    file = LedgerFile(folder, utc_now)
+    written, now = state_of(file.path), time.monotonic()
+    state = written, state_of(path_in(folder))
     if file.path in _last:
         known, at, found = _last[file.path]
         if known == state and now - at < AGAIN:
             return found
-    empty = not state and proofs_of(file) == ([], "")
-    found = LedgerNow(at=utc_now(), found=Verified() if empty else verified(file))
+    empty = not written and proofs_of(file) == ([], "")
+    found = LedgerNow(at=utc_now(), found=Verified() if empty else verified(file), remark=remark(folder))
     _last[file.path] = state, now, found
     return found

@@ -28,7 +28,7 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted
 from mqops.look.core.run_state import RunLine, RunState
-from mqops.look.expiry_forecast import COPIES, MORNING, forecast, next_time
+from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.runs import list_runs
 from mqops.prove.undo_record import read_undo_record
@@ -64,6 +64,16 @@ class Problem:
     text: str
     place: Place | None = None
     about: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expiring:
+    """What expires before the morning. Parameters: `at` when it was counted, ISO 8601 UTC; `queues` that a run has
+    recorded → messages; `problem` why it cannot be told, in words."""
+
+    at: str = ""
+    queues: Mapping[str, int] = field(default_factory=dict)
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +120,12 @@ def manager_now(
     *,
     broken_triggers: Mapping[str, str] = MappingProxyType({}),
     ledger: LedgerNow | None = None,
+    expiring: Expiring | None = None,
 ) -> ManagerNow:
     """A queue manager as it is now.
 
     Parameters: `figures` what it says; `name` of the queue manager; `broken_triggers` queue → why it cannot trigger;
-    `ledger` as it was verified last.
+    `ledger` as it was verified last; `expiring` as it was counted last.
     """
     problems: list[Problem] = []
     if figures.unreachable:
@@ -134,7 +145,8 @@ def manager_now(
     today: dict[str, list[int]] = _or_problem(
         problems, "The runs of the last day cannot be read", lambda: _today(folder, runs), {}
     )
-    expiring: dict[str, int] = _or_problem(problems, "What expires cannot be told", lambda: _expiring(lake, name), {})
+    if expiring and expiring.problem:
+        problems.append(Problem(text=expiring.problem))
     queues = tuple(_queue(one, scans, expiring, today) for one in figures.queues)
     problems += _nearly_full(figures)
     problems += _waiting_for_a_person(figures)
@@ -162,7 +174,9 @@ def manager_now(
         waiting=waiting,
         undoes=undoes,
         stopped=str(stop) if stop else "",
-        acted=RunsThatActed(known=False) if read is None else runs_that_acted(read),
+        acted=RunsThatActed(known=False)
+        if read is None
+        else runs_that_acted(read, ledger.found.runs if ledger else ()),
         ledger=ledger,
         problems=tuple(problems),
     )
@@ -210,27 +224,40 @@ def _undone(folder: Path, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
 
 
 def _queue(
-    one: QueueFigures, scans: Mapping[str, Any], expiring: Mapping[str, int], today: Mapping[str, Sequence[int]]
+    one: QueueFigures, scans: Mapping[str, Any], expiring: Expiring | None, today: Mapping[str, Sequence[int]]
 ) -> QueueNow:
+    counted_last = expiring or Expiring()
     return QueueNow(
         now=one,
         next_expiry=scans[one.name].next_expiry if one.name in scans else "",
-        expiring=min(expiring.get(one.name, 0), one.depth),  # applications have read some since
-        looked_at=one.name in scans or one.name in expiring,
+        expiring=min(counted_last.queues.get(one.name, 0), one.depth),  # applications have read some since
+        looked_at=one.name in scans or one.name in counted_last.queues or expiring is None or bool(expiring.problem),
         earlier=(*today.get(one.name, ()), one.depth),
     )
 
 
-def _expiring(lake: Path, name: str) -> dict[str, int]:
-    """Queue that a run has recorded → messages that expire before the morning, by the newest snapshot."""
+def expiring_now(lake: Path, name: str) -> Expiring:
+    """What expires before the morning, by the newest snapshot of each queue. It takes long where runs have taken many
+    messages since: nobody should wait for it."""
     now = utc()
-    found = forecast(lake, name, now=now, limit=next_time(now, MORNING))
-    return {one.queue: one.before for one in found.queues}
+    problems: list[Problem] = []
+    found: Forecast | None = _or_problem(
+        problems,
+        "What expires cannot be told",
+        lambda: forecast(lake, name, now=now, limit=next_time(now, MORNING)),
+        None,
+    )
+    return Expiring(
+        at=utc_now(),
+        queues={one.queue: one.before for one in found.queues} if found else {},
+        problem=problems[0].text if problems else "",
+    )
 
 
 def _of_last_day(runs: Iterable[RunLine]) -> list[RunLine]:
     since = (datetime.fromisoformat(utc_now()) - DAY).isoformat()
-    own = (run for run in runs if run.at >= since and run.messages and run.workflow not in COPIES)
+    whole = (run for run in runs if run.messages and run.workflow not in COPIES and not run.partial)
+    own = (run for run in whole if run.at >= since)
     return list(islice(own, MOST_OF_A_DAY))
 
 

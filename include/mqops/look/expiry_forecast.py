@@ -1,5 +1,5 @@
-"""When the recorded messages of a queue manager expire, by the hour: from the newest snapshot of each queue, without
-what runs have moved or discarded since."""
+"""When the recorded messages of a queue manager expire, by the hour: from the newest whole snapshot of each queue,
+without what runs have moved or discarded since."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.runs import list_runs
 from mqops.look.taken_since import UNDO, Taker, takers, without
-from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 
-COPIES = frozenset({UNDO, MESSAGE_LOAD})
+COPIES = frozenset({UNDO, "message_load"})
 """Workflows whose snapshots are copies of what was on queues before, or of a file."""
 MORNING = time(8)
 """The time of day, UTC, that the pages look forward to."""
@@ -40,7 +39,7 @@ class Slots(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueForecast:
-    """A queue as its newest snapshot has it. Parameters: `at` of the snapshot; `past` messages whose time is over by
+    """A queue as its newest snapshot has it. Parameters: `at` of the snapshot; `past` messages that have expired by
     now; `before` those that expire before the limit, `later` those behind it."""
 
     queue: str
@@ -71,6 +70,8 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     """What expires, by what the lake has. Nothing is browsed: what runs have taken since does not count
     (`mqops.look.taken_since`), what applications have read since still counts.
 
+    The newest snapshot of a queue is the newest that has all of its messages: one with a limit says nothing.
+
     Parameters: `limit` to the quarter of an hour; `hours` that are listed one by one.
 
     Raises:
@@ -84,7 +85,7 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     lines = list_runs(lake, queue_manager=queue_manager)
     for line in lines:
         queues = [one for one in line.queue.split(",") if one not in done]
-        if line.workflow in COPIES or not queues:
+        if line.workflow in COPIES or line.partial or not queues:
             continue
         folder = RunFolder(runs / line.run)
         if not folder.observe_json.exists() or not folder.snapshot.is_dir():

@@ -17,6 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mqops.act.progress import read_live_progress
 from mqops.clock import utc_text
 from mqops.errors import LakeError
 from mqops.lake.files import SETTLED_NS, read_json, state_of, write_json
@@ -27,7 +28,7 @@ from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunStat
 from mqops.single_flight import single_flight
 
 INDEX = "runs_index.json"
-_VERSION = 2
+_VERSION = 3
 
 
 def list_runs(
@@ -184,5 +185,16 @@ def _files(run: RunFolder) -> RunFiles:
         issued=run.issued_json.name in there,
         stopped=STOP in there,
         undoes=run.undo_json.name in there,
-        planned_at=utc_text(datetime.fromtimestamp(newest.stat().st_mtime, UTC)),
+        planned_at=_changed_at(newest),
+        acted_at=_acted_at(run) if run.progress_json.name in there else "",
     )
+
+
+def _acted_at(run: RunFolder) -> str:
+    """When act last said how far it is. A power cut can leave the file damaged."""
+    progress = read_live_progress(run)
+    return progress.at if progress else _changed_at(run.progress_json)
+
+
+def _changed_at(path: Path) -> str:
+    return utc_text(datetime.fromtimestamp(path.stat().st_mtime, UTC))

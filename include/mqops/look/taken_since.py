@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from mqops.actions import Action
 from mqops.clock import utc_now
+from mqops.errors import LakeError
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
@@ -28,6 +29,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine
 from mqops.prove.gone_record import read_gone
 from mqops.prove.undo_record import read_undo_record
+from mqops.single_flight import single_flight
 
 UNDO = "undo"
 TAKES = frozenset(
@@ -76,7 +78,7 @@ def without(messages: pa.Table, taken_by: Sequence[Taker]) -> pa.Table:
     Parameters: `messages` with the columns `queue` and `msg_key`.
 
     Raises:
-        LakeError: a file of a run cannot be read.
+        LakeError: a file of a run cannot be read, or its plan was removed.
         LedgerBroken: the ledger cannot be read.
     """
     for queue, keys in taken(taken_by).items():
@@ -89,18 +91,26 @@ def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
     """Queue → identities of the messages that were taken from it. Raises as `without`."""
     found: dict[str, list[pa.Array]] = {}
     for one in taken_by:
-        run = RunFolder(one.run.run)
-        if not run.plan.is_dir():
-            continue  # `mqops lake prune` has removed it
-        plan = pa.Table.from_batches(list(read_parquet(run.plan, ("row", "queue", "msg_key"))))
-        rows = np.fromiter(chain(_rows(run, TAKES), read_gone(run).because), np.int64)
-        for undo in one.undos:
-            rows = np.setdiff1d(rows, np.fromiter(_rows(RunFolder(undo.run), PUTS_BACK), np.int64))
-        plan = plan.filter(pa.array(np.isin(plan["row"].to_numpy(), rows)))
-        for queue in plan["queue"].unique().to_pylist():
-            own = plan.filter(pc.equal(plan["queue"], queue))
-            found.setdefault(queue, []).extend(own["msg_key"].chunks)
+        for queue, keys in _taken(one).items():
+            found.setdefault(queue, []).extend(keys.chunks)
     return {queue: pa.chunked_array(keys, pa.string()).combine_chunks() for queue, keys in found.items()}
+
+
+@single_flight
+@lru_cache(maxsize=16)
+def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
+    """Queue → identities of what a run has taken from it. The ledger is read, which takes long, and what a proof says
+    never changes. Raises as `without`."""
+    run = RunFolder(one.run.run)
+    if not run.plan.is_dir():
+        raise LakeError(f"The plan of run {run.run} was removed: which messages it has taken is not known any more")
+    plan = pa.Table.from_batches(list(read_parquet(run.plan, ("row", "queue", "msg_key"))))
+    rows = np.fromiter(chain(_rows(run, TAKES), read_gone(run).because), np.int64)
+    for undo in one.undos:
+        rows = np.setdiff1d(rows, np.fromiter(_rows(RunFolder(undo.run), PUTS_BACK), np.int64))
+    plan = plan.filter(pa.array(np.isin(plan["row"].to_numpy(), rows)))
+    queues = plan["queue"].unique().to_pylist()
+    return {queue: plan.filter(pc.equal(plan["queue"], queue))["msg_key"] for queue in queues}
 
 
 def _rows(run: RunFolder, actions: Collection[str]) -> Iterator[int]:

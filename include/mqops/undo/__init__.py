@@ -19,7 +19,8 @@ messages back, with lane tokens, markers and a proof as in every run.
 5. Three more are refused. CONFIRMS: getting the message would send its sender a false confirmation of delivery
    (MQRO_COD). PARTED: the message could be put back, but others of its MQ group are refused, so it stays with them.
    (A group that was discarded exists nowhere else: each of its messages that can be put back is put back.)
-   EXPIRED: rule 6.
+   EXPIRED: rule 6. In the proof CONSUMED, EXPIRED and LAST (rule 12) count as gone, the other refused messages as left:
+   the lake has them, or the queue that they went to.
 6. EXPIRED: no lifetime is left. The lifetime is that of the snapshot less the time since then, in tenths of a second. A
    message that is put from its copy gets the lifetime that is left. One that is got from a queue keeps the Expiry that
    the queue manager counted down there.

@@ -94,8 +94,7 @@ class Answers(Generic[T]):
             log.exception("A question to a queue manager failed")
         with self._changed:
             now = time.monotonic()
-            if value is not None:
-                entry.value = value
+            entry.value = value  # of a question that failed nothing is known: what was true before may be so no more
             entry.at, entry.took, entry.began = now, now - entry.began, 0.0
             self._changed.notify_all()
 

@@ -2,24 +2,26 @@
 
 All queue managers are asked side by side, and one at a time asks each of them: many readers cost it no more than one,
 and one that does not answer delays nobody (`mqops_airflow.pages.answers`). The lake is read once a second at most. The
-ledgers are verified beside that, and a reader does not wait for a large one.
+ledgers are verified and what expires is counted beside that, and a reader does not wait for a large one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.clock import utc_text
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.look.accounted import LedgerNow, ledger_now
 from mqops.look.core.run_state import MEANING
-from mqops.look.estate_now import ManagerNow, manager_now
+from mqops.look.estate_now import Expiring, ManagerNow, expiring_now, manager_now
 from mqops.look.expiry_forecast import MORNING
 from mqops.look.figures import Figures, figures, last_figures
 from mqops_airflow.pages import triggers
@@ -30,7 +32,7 @@ from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import answer_until
+from mqops_airflow.pages.which_run import answer_until, at_work
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import lake
 
@@ -40,6 +42,10 @@ FEW_RUNS = 5
 """Last runs of each queue manager where several are shown."""
 ANSWERS: Answers[Figures] = Answers(5.0)
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
+EXPIRING: Answers[Expiring] = Answers(5.0)
+QUIET = timedelta(minutes=10)
+"""Act says several times a minute how far it is, and its proof takes minutes at most: after this time a run that is
+not proved has ended too early, unless Airflow has it at work."""
 
 
 def router(page: Page) -> APIRouter:
@@ -75,6 +81,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
         morning=f"{MORNING:%H:%M}",
         until=answer_until(who, waiting),
+        ended_early=_ended_early(who, managers),
         may_stop=who.may_start(STOP),
     )
 
@@ -84,8 +91,21 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     said = figures_now(estate, names)
     audits = triggers.audits(estate, [name for name in names if not said[name].unreachable], kept=AUDIT_KEPT, wait=0)
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
+    expiry = {name: partial(expiring_now, place, name) for name in names}
+    EXPIRING.of(expiry, scope=str(place), wait=0)  # asked before a reader waits for the ledgers: he waits once
     ledgers = LEDGERS.of({name: partial(ledger_now, place, name) for name in names}, scope=str(place))
-    return [_now(place, name, _Said.of(said[name], looked.get(name), ledgers[name].value)) for name in names]
+    expiring = EXPIRING.of(expiry, scope=str(place))
+    return [
+        _now(place, name, _Said.of(said[name], looked.get(name), ledgers[name].value, expiring[name].value))
+        for name in names
+    ]
+
+
+def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, str]]:
+    """The runs (queue manager and key) that are not proved, and that nothing is at work on."""
+    before = utc_text(datetime.now(UTC) - QUIET)
+    quiet = {(one.name, run.run) for one in managers for run in one.acted.unproved if (run.acted_at or run.at) < before}
+    return quiet - at_work(who, quiet)
 
 
 def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
@@ -99,22 +119,27 @@ def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Said:
     """What a queue manager says. Two of the same moments are equal: to compare all that they have would take as long as
-    to show it. Parameters: `moments` of figures, audit and ledger, and why there are no later figures."""
+    to show it. Parameters: `moments` of figures, audit, ledger and expiry, and why there are no later figures."""
 
     figures: Figures = field(compare=False)
     looked: triggers.Looked | None = field(compare=False)
     ledger: LedgerNow | None = field(compare=False)
-    moments: tuple[str, str, float, str]
+    expiring: Expiring | None = field(compare=False)
+    moments: tuple[str, str, float, str, str]
 
     @classmethod
-    def of(cls, figures: Figures, looked: triggers.Looked | None, ledger: LedgerNow | None) -> _Said:
-        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0, ledger.at if ledger else ""
-        return cls(figures=figures, looked=looked, ledger=ledger, moments=moments)
+    def of(
+        cls, figures: Figures, looked: triggers.Looked | None, ledger: LedgerNow | None, expiring: Expiring | None
+    ) -> _Said:
+        later = ledger.at if ledger else "", expiring.at if expiring else ""
+        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0, *later
+        return cls(figures=figures, looked=looked, ledger=ledger, expiring=expiring, moments=moments)
 
 
 @shared
 def _now(place: Path, name: str, said: _Said) -> ManagerNow:
-    return manager_now(said.figures, place, name, broken_triggers=_broken(said.looked), ledger=said.ledger)
+    broken = _broken(said.looked)
+    return manager_now(said.figures, place, name, broken_triggers=broken, ledger=said.ledger, expiring=said.expiring)
 
 
 def _broken(looked: triggers.Looked | None) -> dict[str, str]:

@@ -15,11 +15,12 @@ from typing import Any
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
+from airflow.utils.state import State
 from airflow.utils.types import DagRunType
 from fastapi import Depends, HTTPException
-from sqlalchemy import select
+from sqlalchemy import select, tuple_
 
-from mqops.errors import MqopsError, SettingsError
+from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops_airflow.pages.not_yet import NotYet
@@ -116,8 +117,29 @@ def answer_until(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, date
     return found
 
 
+def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those of these runs (queue manager and key) that a DAG run is at work on, or waits to be. A run whose file cannot
+    be read, or that no DAG made, is none of them."""
+    places: dict[tuple[str, str], tuple[str, str]] = {}
+    for name, run in runs:
+        with suppress(MqopsError):
+            asked = _with_place(RunFolder.at(lake(who.estate), name, run))
+            if asked.dag_id:
+                places[name, run] = asked.dag_id, asked.run_id
+    if not places:
+        return set()
+    with create_session() as session:
+        chosen = select(DagRun.dag_id, DagRun.run_id).where(
+            tuple_(DagRun.dag_id, DagRun.run_id).in_(set(places.values())), DagRun.state.in_(State.unfinished_dr_states)
+        )
+        working = {tuple(row) for row in session.execute(chosen)}
+    return {run for run, place in places.items() if place in working}
+
+
 def _with_place(run: RunFolder) -> Asked:
     kept = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
+    if not isinstance(kept, dict):
+        raise LakeError(f"{run.handed_on_json} is not what mqops wrote")
     return Asked(run=run, dag_id=str(kept.get("dag_id", "")), run_id=str(kept.get("run_id", "")))
 
 

@@ -155,6 +155,25 @@ def test_law5_what_was_not_acted_on_is_left_on_a_queue_that_nobody_can_look_at()
 
 
 @pytest.mark.parametrize(
+    ("action", "counts_as"),
+    [
+        ("RESTORE", "left"),  # the lake has it
+        ("HIDDEN", "left"),  # a unit of work may have it
+        ("UNPROVABLE", "left"),  # it went where nobody can look
+        ("CONFIRMS", "left"),  # it is where it went
+        ("PARTED", "left"),
+        ("CONSUMED", "gone"),
+        ("EXPIRED", "gone"),
+        ("LAST", "gone"),  # the original: another program took it
+        ("UNDONE", "gone"),
+    ],
+)
+def test_what_an_undo_did_not_put_back_is_left_unless_another_program_took_it(action, counts_as):
+    summary = prove([row(0, action, line=None)], [])
+    assert (getattr(summary, counts_as), summary.left + summary.gone, summary.balanced) == (1, 1, True)
+
+
+@pytest.mark.parametrize(
     ("markers", "evidence"),
     [
         ([], NOT_FOUND),  # nobody has acted: whoever took it, this run did not

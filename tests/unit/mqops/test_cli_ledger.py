@@ -150,6 +150,14 @@ def test_verify_of_a_ledger_that_is_not_there_is_no(lake, tmp_path):
     assert ledger(tmp_path / "empty", "verify").output == f"{tmp_path}/empty: no ledgers\n"
 
 
+@pytest.mark.parametrize("length", [1, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_a_torn_line_of_any_length_is_measured(lake, length):
+    path = LedgerFile(lake / "QM2", str).path
+    with path.open("ab") as stream:
+        stream.write(b"x" * length)
+    assert f"QM2: {length} byte" in ledger(lake, "verify", "QM2").output
+
+
 def test_a_torn_last_line_is_told_and_no_error(lake):
     path = LedgerFile(lake / "QM1", str).path
     path.write_bytes(path.read_bytes()[:-30])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.look.dead_letters import dead_letter_queues, dead_letters
+from mqops.look.expiry_forecast import forecast
 from mqops.look.message import TableFrom, table_from
 from mqops.rules import parse
 
@@ -112,6 +114,17 @@ def test_why_nothing_is_judged_is_told(manager, lake):
     assert found.problem == f"The snapshot of run {run.run} was removed, so the table cannot judge it"
     assert (found.rules_source, found.judged, len(found.groups)) == ("", 0, 2)
     assert dead_letter_queues(lake / "nothing") == []
+
+
+def test_what_a_run_has_taken_is_read_from_the_ledger_once(manager, lake):
+    """The pages of expiry and of dead letters ask for the same, and of a large run it takes long."""
+    run = handled(manager, lake, FIRST)
+    (last,) = dead_letter_queues(lake)
+    now = datetime.now(UTC)
+    forecast(lake, "QM1", now=now, limit=now)
+    (run.lake_folder / "ledger" / "ledger.jsonl").unlink()
+    found = dead_letters(lake, last, table(NOW))
+    assert (found.left, found.judged) == (1, 1)
 
 
 def test_what_runs_have_taken_is_left_out_until_an_undo_puts_it_back(manager, lake):

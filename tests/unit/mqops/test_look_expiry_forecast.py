@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, time, timedelta
 
+import pytest
 from mq_support import DLQ, dead_letter
 
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.errors import LakeError
 from mqops.lake.run import RunFolder
 from mqops.look.expiry_forecast import forecast, next_time
 from mqops.observe.in_process import observe
@@ -49,6 +52,29 @@ def counted(lake, name="QM1"):
     found = forecast(lake, name, now=now, limit=now + timedelta(days=1))
     assert sum(found.hours.values()) == sum(one.before for one in found.queues)
     return {one.queue: (one.before, one.never) for one in found.queues}
+
+
+def test_a_snapshot_with_a_limit_is_not_the_newest_of_its_queue(queue_manager, lake):
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    manager.put("A", [({"Expiry": HOUR}, b"x")] * 12)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "limited"), ["A"], limit=2)
+    assert counted(lake) == {}
+    observe(manager.connection, RunFolder.at(lake, "QM1", "whole"), ["A"])
+    observe(manager.connection, RunFolder.at(lake, "QM1", "limited.again"), ["A"], limit=2)
+    assert counted(lake) == {"A": (12, 0)}
+
+
+def test_what_a_run_has_taken_is_not_known_when_its_plan_was_removed(queue_manager, lake):
+    manager = queue_manager(mqsc="DEFINE QLOCAL(A)\n")
+    manager.put(DLQ, [dead_letter("A", b"x", Expiry=HOUR)])
+    request = DeadLetterRequest(
+        connection=manager.connection, lake=lake, table=parse("ACTION(RETRY)").table, text="ACTION(RETRY)"
+    )
+    run, plan = plan_run(DEAD_LETTERS, request)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    shutil.rmtree(run.plan)
+    with pytest.raises(LakeError, match=f"The plan of run {run.run} was removed: which messages it has taken"):
+        counted(lake)
 
 
 def test_what_runs_moved_or_discarded_since_is_left_out_and_what_they_left_counts(queue_manager, lake):

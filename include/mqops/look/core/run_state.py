@@ -63,8 +63,8 @@ class RunFiles:
     """The files of a run's folder as JSON objects; an empty one is not there.
 
     Parameters: `issued` whether lane tokens were issued; `stopped` whether the run itself was stopped; `planned_at`
-    when the plan was written, or the newest file where there is none, ISO 8601 UTC; `undoes` whether the run is an
-    undo.
+    when the plan was written, or the newest file where there is none, and `acted_at` when act last said how far it is,
+    ISO 8601 UTC; `undoes` whether the run is an undo.
     """
 
     observe: Mapping[str, Any] = field(default_factory=dict)
@@ -77,16 +77,18 @@ class RunFiles:
     stopped: bool = False
     undoes: bool = False
     planned_at: str = ""
+    acted_at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLine:
     """A run in a line.
 
-    Parameters: `at` when its snapshot was taken (of an undo, when it was planned), and `proved_at` when it was proved,
-    ISO 8601 UTC, blank where it was not; `queue` names, with commas between them; `messages` of its snapshot, `planned`
-    rows of its plan; `begun` whether it has begun to act. The other counts are those of the proof. A run that was begun
-    and not proved has those of the last execution of act.
+    Parameters: `at` when its snapshot was taken (of an undo, when it was planned), `proved_at` when it was proved, and
+    `acted_at` when act last said how far it is, ISO 8601 UTC, blank where it was not; `queue` names, with commas
+    between them; `messages` of its snapshot, `partial` whether it may have others of the queue too, and left them out;
+    `planned` rows of its plan; `begun` whether it has begun to act. The other counts are those of the proof. A run that
+    was begun and not proved has those of the last execution of act.
     """
 
     run: str
@@ -96,7 +98,9 @@ class RunLine:
     state: RunState = RunState.INCOMPLETE
     at: str = ""
     proved_at: str = ""
+    acted_at: str = ""
     messages: int = 0
+    partial: bool = False
     planned: int = 0
     begun: bool = False
     moved: int = 0
@@ -107,6 +111,11 @@ class RunLine:
     unexplained: int = 0
     requested_by: str = ""
     approved_by: str = ""
+
+    @property
+    def proved_since(self) -> bool:
+        """Whether it was proved, and has not acted since. The proof says nothing of what was done after it."""
+        return bool(self.proved_at) and self.acted_at <= self.proved_at
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -158,7 +167,9 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         state=state_of(files),
         at=observed["observed_at"] if observed and not files.undoes else files.planned_at,
         proved_at=files.summary["proved_at"] if files.summary else "",
+        acted_at=files.acted_at,
         messages=observed["messages"] if observed else 0,
+        partial=observed.get("whole") is False,
         planned=plan["rows"] if plan else 0,
         begun=files.issued,
         **{name: int(counts.get(name, 0)) for name in ("moved", "discarded", "left", "gone", "failed", "unexplained")},

@@ -9,8 +9,8 @@ that has such a row does not balance. The rules are applied in the order of thei
    that were not acted on, as many are left as such messages are on the queue. Messages that this run forwarded to the
    same queue do not count.
 3. The queue cannot be browsed: the message is left, because nothing proves that it is gone. So is a message that a load
-   did not put: its file has it. So is a discarded message that an undo did not put back (RESTORE), where rule 5 would
-   count it as gone: the lake has it.
+   did not put: its file has it. So is a message that an undo did not put back (`STILL_THERE`), where rule 5 would count
+   it as gone: the lake has it, or the queue that it went to. What the undo found consumed or expired is gone.
 4. A marker lists the row as absent: it is gone. Its message was not on the queue when its turn came, and it was not
    there when the run was proved.
 5. The message was not on the queue when the run was proved, and this run did not touch it: it is gone, another program
@@ -43,6 +43,8 @@ from mqops.model import RuleBalance, RunSummary, total_of
 ABSENT = "not on the queue when its turn came"
 NOT_FOUND = "not on the queue when the run was proved"
 """What the evidence is that a message is gone, for `RunSummary.gone_because`."""
+STILL_THERE = frozenset({Action.RESTORE, Action.HIDDEN, Action.UNPROVABLE, Action.CONFIRMS, Action.PARTED})
+"""Actions of an undo's plan with which a message that is not on its own queue counts as left (rule 3)."""
 NOTHING: Mapping[MessageOnQueue, int] = MappingProxyType({})
 
 
@@ -196,7 +198,7 @@ def _not_acted_on(totals: _Totals, row: PlannedRow, account: Account) -> Literal
         totals.on_queue[row.queue, row.msg_key] -= 1
         return "left"
     why = _why_gone(totals, row, account)
-    if why == NOT_FOUND and row.action is Action.RESTORE:
+    if why == NOT_FOUND and row.action in STILL_THERE:
         return "left"
     if why:
         totals.gone[why].append(row.row)
