@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -306,8 +307,8 @@ def test_messages_are_chosen_by_the_plan_of_now(site: Any) -> None:
         assert [found("DISCARD"), found("FWD")] == numbers
 
 
-def test_messages_of_an_undo_are_chosen_by_its_own_rows(site: Any) -> None:
-    """It takes them from where they are without their MQDLH: they are others there."""
+def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) -> None:
+    """It takes messages from where they are without their MQDLH: they are others there."""
     manager, lake = Manager("QM2", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
     manager.mqsc("DEFINE QLOCAL(TARGET)\n")
     manager.put(DLQ, [dead_letter("TARGET", b"moved", dest_q_mgr="QM2"), dead_letter("NO.RULE", b"left")])
@@ -315,12 +316,23 @@ def test_messages_of_an_undo_are_chosen_by_its_own_rows(site: Any) -> None:
     request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
     run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
-    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
+    manager.put("TARGET", [dead_letter("ELSE", b"own")])
+    plan_run(DEAD_LETTERS, replace(request, queue="TARGET"))
+    undoing = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+    undo, plan = plan_run(UNDO, undoing)
     try:
         page = site(f"/messages?queue_manager=QM2&run={undo.run}&action=RETURN").text
+        carry_out(UNDO, undoing, undo, plan)
+        texts = {
+            queue: re.sub(r"<[^>]*>", "", site(f"/dead_letters?queue_manager=QM2&queue={queue}").text)
+            for queue in (DLQ, "TARGET")
+        }
     finally:
         for path in (lake / "QM2" / "anatomy").glob("*"):
             path.unlink()
+    assert f"run {run.run} moved 1, discarded 0 and left " in texts[DLQ]
+    assert f"run {undo.run} put back 1 (an undo)." in texts[DLQ]
+    assert f"run {undo.run} took back 1 (an undo)." in texts["TARGET"]
     assert '<option value="RETURN" selected>RETURN: 1</option>' in page
     assert len(re.findall('href="/messages/one[^"]*"', page)) == 1
 

@@ -143,6 +143,17 @@ def test_what_runs_have_taken_is_left_out_until_an_undo_puts_it_back(manager, la
     assert (back.undo, back.moved, back.put_back) == (True, 0, 1)
 
 
+def test_an_undo_of_a_discard_puts_back_and_takes_nothing(manager, lake):
+    run = handled(manager, lake, "DESTQ(PAY*) ACTION(DISCARD)\n")
+    request = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+    undo, plan = plan_run(UNDO, request)
+    carry_out(UNDO, request, undo, plan)
+    (last,) = dead_letter_queues(lake)
+    took, back = dead_letters(lake, last, table(NOW)).acted
+    assert (took.discarded, took.moved, took.put_back) == (1, 0, 0)
+    assert (back.discarded, back.moved, back.put_back) == (0, 0, 1)
+
+
 def test_what_a_run_of_several_queues_has_done_is_said_of_this_one(manager, lake):
     """Also of an undo, which takes messages back from a queue and puts them on another one."""
     manager.mqsc("DEFINE QLOCAL(WAITING)\nDEFINE QLOCAL(OTHER)\n")
