@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pymqi
 import pytest
-from mq_support import DLQ, Manager, create, dead_letter, until
+from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from pymqi import CMQC
 
 from mqops.decide.in_process import decide
@@ -293,18 +293,24 @@ def test_messages_are_chosen_by_the_plan_of_now(site: Any) -> None:
     """A task decide that is tried again makes another plan."""
     manager, lake = Manager("QM2", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
     run = RunFolder.at(lake, "QM2", "decided")
-    observe(manager.connection, run, [DLQ])
+    manager.mqsc("DEFINE QLOCAL(THREE)\n")
+    manager.put("THREE", [dead_letter(name, b"x") for name in ("A", "B", "A")])
+    observe(manager.connection, run, ["THREE"])
+    one_file_a_message(run.snapshot)
 
-    def found(action: str) -> int:
+    def found(action: str) -> list[str]:
         text = site(f"/messages?queue_manager=QM2&run=decided&action={action}").text
-        return len(re.findall('href="/messages/one[^"]*"', text))
+        return re.findall('href="/messages/one[^"]*position=([^"]*)"', text)
 
-    assert found("DISCARD") == 0
-    for text, numbers in (("ACTION(DISCARD)\n", [1, 0]), ("ACTION(FWD) FWDQ(B)\n", [0, 1])):
+    assert found("DISCARD") == []
+    for text, places in (
+        ("DESTQ(B) ACTION(DISCARD)\n", [["1"], []]),
+        ("DESTQ(A) ACTION(FWD) FWDQ(B)\n", [[], ["0", "2"]]),
+    ):
         table = parse(text).table
         assert table
         decide(run, table, text=text, source="t.rules")
-        assert [found("DISCARD"), found("FWD")] == numbers
+        assert [found("DISCARD"), found("FWD")] == places
 
 
 def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) -> None:

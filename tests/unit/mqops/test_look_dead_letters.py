@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mq_support import DLQ, dead_letter
+from mq_support import DLQ, dead_letter, one_file_a_message
 
 from mqops.act.in_process import act
 from mqops.decide.in_process import decide
@@ -141,6 +141,14 @@ def test_what_runs_have_taken_is_left_out_until_an_undo_puts_it_back(manager, la
     took, back = dead_letters(lake, last, table(NOW)).acted
     assert (took.moved, took.left, took.put_back) == (1, 1, 0)
     assert (back.undo, back.moved, back.put_back) == (True, 0, 1)
+
+
+def test_what_runs_have_taken_is_left_out_of_a_snapshot_in_several_files(manager, lake):
+    run = handled(manager, lake, FIRST)
+    one_file_a_message(run.snapshot)
+    (last,) = dead_letter_queues(lake)
+    found = dead_letters(lake, last, table(NOW))
+    assert (found.left, found.judged, [one.group.origin_q for one in found.groups]) == (1, 1, ["FULL"])
 
 
 def test_an_undo_of_a_discard_puts_back_and_takes_nothing(manager, lake):
