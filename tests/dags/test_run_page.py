@@ -460,6 +460,8 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
         ("failed", r"The task approve failed: nothing of this plan is done until it is cleared\. "),
         ("upstream_failed", "Nobody is asked about this plan, because a task before approve failed."),
         ("skipped", "The task approve was skipped: nobody is asked about this plan."),
+        ("success", "Nobody has answered: to mark the task approve as success approves nothing."),
+        ("removed", r"Nobody is asked about this plan\.<"),
         ("none", "Nobody is asked about this plan yet."),
     ],
 )

@@ -117,6 +117,8 @@ def _unanswered(task: Task | None, story: RunStory) -> str:
 
 _UNANSWERED = {
     "failed": "The task approve failed: nothing of this plan is done until it is cleared.",
+    "success": "Nobody has answered: to mark the task approve as success approves nothing.",
+    "removed": "Nobody is asked about this plan.",
     "upstream_failed": "Nobody is asked about this plan, because a task before approve failed.",
 }
 """State of the task approve → what follows from it."""
