@@ -165,12 +165,15 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     lines = list_runs(lake, queue_manager=anatomy.queue_manager)
     runs = folder_of(lake, anatomy.queue_manager) / "runs"
     taken_by = takers(runs, lines, [anatomy.queue], since=anatomy.observed_at)
-    if run is not None and recorded and taken_by:
+    unknown = [one.run.run.name for one in taken_by if not RunFolder(one.run.run).plan.is_dir()]
+    if run is not None and recorded and taken_by and not unknown:
         left = _left(run.path, anatomy.queue, anatomy.observed_at, taken_by)
     if table is None:
         problem = problem or f"The estate names no rules table for {anatomy.queue_manager}"
     elif run is None:
         problem = "The last look at this queue made no run, so there is no snapshot to judge"
+    elif recorded and unknown:
+        problem = f"The plan of run {unknown[0]} was removed: which messages it has taken is not known any more"
     elif recorded:
         judged = _judged(run.path, anatomy.queue, _Keyed(table.table), taken_by)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -149,6 +150,15 @@ def test_what_runs_have_taken_is_left_out_of_a_snapshot_in_several_files(manager
     (last,) = dead_letter_queues(lake)
     found = dead_letters(lake, last, table(NOW))
     assert (found.left, found.judged, [one.group.origin_q for one in found.groups]) == (1, 1, ["FULL"])
+
+
+def test_what_a_run_has_taken_whose_plan_was_removed_is_not_known(manager, lake):
+    run = handled(manager, lake, FIRST)
+    shutil.rmtree(run.plan)
+    (last,) = dead_letter_queues(lake)
+    found = dead_letters(lake, last, table(NOW))
+    assert (found.left, found.judged, len(found.groups), len(found.acted)) == (None, 0, 2, 1)
+    assert found.problem == f"The plan of run {run.run} was removed: which messages it has taken is not known any more"
 
 
 def test_an_undo_of_a_discard_puts_back_and_takes_nothing(manager, lake):
