@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pymqi
 from mqlite_command import mqlite_here
 from pymqi import CMQC
@@ -173,6 +174,14 @@ def until(condition: Callable[[], object], seconds: float = 60, *, pause: float 
     while not condition():
         assert time.monotonic() < end, "it did not come to it"
         time.sleep(pause)
+
+
+def one_file_a_message(snapshot: Path) -> None:
+    """Write a snapshot, or a plan, anew as Spark may: in several files, here of one row each."""
+    (part,) = snapshot.glob("*.parquet")
+    whole = pq.read_table(part)
+    for number in range(whole.num_rows):
+        pq.write_table(whole.slice(number, 1), snapshot / f"part-{number:05}.parquet")
 
 
 def let_expire(tenths: int) -> None:

@@ -87,6 +87,14 @@ def make_lake(base: Path) -> RunFolder:
     return run
 
 
+def plan_all(run: RunFolder) -> None:
+    """A plan for the messages that `make_lake` has added to the snapshot, as for the first of them."""
+    (part,) = run.plan.glob("*.parquet")
+    whole = pq.read_table(part)
+    for number in range(1, RECORDED // MESSAGES):
+        pq.write_table(others(whole, number), part.with_name(f"part-9{number:05}.parquet"), compression="zstd")
+
+
 def others(messages: pa.Table, number: int) -> pa.Table:
     """The same messages under other identifiers, which a queue manager would give to later ones."""
     ids = [one[:16] + struct.pack(">II", number, place) for place, one in enumerate(messages["msg_id"].to_pylist())]
@@ -204,7 +212,16 @@ def pages(client: httpx.Client, server: psutil.Process, run: RunFolder) -> None:
     text = client.get(f"/messages?{here}").text
     link = next(one for one in text.split('href="') if one.startswith("/messages/one"))
     measured(client, server, unescape(link).split('"')[0])
-    for what in ("reason=MQRC_NONE", "dest_q=PAY.1*", "property=usr.country&value=DE", "msg_id=ff", "text=nowhere"):
+    plan_all(run)
+    searches = ("action=RETRY", "action=RETRY", "action=RETRY&dest_q=A", "action=IGNORE", "action=DISCARD")
+    for what in (
+        *searches,
+        "reason=MQRC_NONE",
+        "dest_q=PAY.1*",
+        "property=usr.country&value=DE",
+        "msg_id=ff",
+        "text=nowhere",
+    ):
         began, before = time.perf_counter(), processor(server)
         answer = client.get(f"/messages?{here}&{what}")
         clock, work = time.perf_counter() - began, processor(server) - before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
@@ -14,11 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pymqi
 import pytest
-from mq_support import DLQ, Manager, create, dead_letter
+from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from pymqi import CMQC
 
+from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
+from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.lake.run import RunFolder
 from mqops.look import estate_now
 from mqops.observe.in_process import observe
@@ -188,8 +191,8 @@ def test_dead_letters_come_in_as_soon_as_a_run_has_looked(site: Any) -> None:
     request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(RULES).table, text=RULES)
     first, _second = (plan_run(DEAD_LETTERS, request)[0] for _ in range(2))
     try:
-        while "No run has looked" in (text := site("/dead_letters/live?queue_manager=QM2").text):
-            pass  # an answer is kept for a second
+        until(lambda: "No run has looked" not in site("/dead_letters/live?queue_manager=QM2").text)
+        text = site("/dead_letters/live?queue_manager=QM2").text
     finally:
         for path in (lake / "QM2" / "anatomy").glob("*"):
             path.unlink()
@@ -246,8 +249,9 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
     assert "<td>moved </td>" in site(moved.split('"')[0]).text
     refused = site(link, "operator").text
-    said = "You may not see the data. `reveal` of QM1 in the estate does not name you (operator). It names viewer: ask"
+    said = "You may not see the data. `reveal` of QM1 in the estate does not name you (operator). Ask the person who"
     assert said in unescape(refused)
+    assert "viewer" not in refused  # whom it names
     assert os.environ["MQOPS_ESTATE"] not in refused
     assert "--reveal</pre>" not in refused
 
@@ -271,6 +275,7 @@ def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, query: str) ->
     assert refused.status_code == 403
     assert "/messages/one?" not in refused.text
     assert "`reveal` of QM1" in unescape(refused.text)
+    assert "viewer" not in refused.text
 
 
 def test_messages_of_a_run_are_chosen_by_what_it_planned_for_them(site: Any) -> None:
@@ -280,6 +285,62 @@ def test_messages_of_a_run_are_chosen_by_what_it_planned_for_them(site: Any) -> 
     assert len(re.findall('href="/messages/one[^"]*"', text)) == 1
     assert "PAY.IN" in text.replace("<wbr>", "")
     assert "No message fits. 4 messages looked at." in site("/messages?action=DISCARD").text
+    assert "No message fits. 4 messages looked at." in site("/messages?action=FWD&dest_q=FULL").text
+    assert "No message fits. 0 messages looked at." in site("/messages?action=FWD&queue=A").text
+
+
+def test_messages_are_chosen_by_the_plan_of_now(site: Any) -> None:
+    """A task decide that is tried again makes another plan."""
+    manager, lake = Manager("QM2", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
+    run = RunFolder.at(lake, "QM2", "decided")
+    manager.mqsc("DEFINE QLOCAL(THREE)\n")
+    manager.put("THREE", [dead_letter(name, b"x") for name in ("A", "B", "A")])
+    observe(manager.connection, run, ["THREE"])
+    one_file_a_message(run.snapshot)
+
+    def found(action: str) -> list[str]:
+        text = site(f"/messages?queue_manager=QM2&run=decided&action={action}").text
+        return re.findall('href="/messages/one[^"]*position=([^"]*)"', text)
+
+    assert found("DISCARD") == []
+    for text, places in (
+        ("DESTQ(B) ACTION(DISCARD)\n", [["1"], []]),
+        ("DESTQ(A) ACTION(FWD) FWDQ(B)\n", [[], ["0", "2"]]),
+    ):
+        table = parse(text).table
+        assert table
+        decide(run, table, text=text, source="t.rules")
+        assert [found("DISCARD"), found("FWD")] == places
+
+
+def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) -> None:
+    """It takes messages from where they are without their MQDLH: they are others there."""
+    manager, lake = Manager("QM2", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
+    manager.mqsc("DEFINE QLOCAL(TARGET)\n")
+    manager.put(DLQ, [dead_letter("TARGET", b"moved", dest_q_mgr="QM2"), dead_letter("NO.RULE", b"left")])
+    text = "DESTQ(TARGET) ACTION(RETRY)\n"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    manager.put("TARGET", [dead_letter("ELSE", b"own")])
+    plan_run(DEAD_LETTERS, replace(request, queue="TARGET"))
+    undoing = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+    undo, plan = plan_run(UNDO, undoing)
+    try:
+        page = site(f"/messages?queue_manager=QM2&run={undo.run}&action=RETURN").text
+        carry_out(UNDO, undoing, undo, plan)
+        texts = {
+            queue: re.sub(r"<[^>]*>", "", site(f"/dead_letters?queue_manager=QM2&queue={queue}").text)
+            for queue in (DLQ, "TARGET")
+        }
+    finally:
+        for path in (lake / "QM2" / "anatomy").glob("*"):
+            path.unlink()
+    assert f"run {run.run} moved 1, discarded 0 and left " in texts[DLQ]
+    assert f"run {undo.run} put back 1 (an undo)." in texts[DLQ]
+    assert f"run {undo.run} took back 1 (an undo)." in texts["TARGET"]
+    assert '<option value="RETURN" selected>RETURN: 1</option>' in page
+    assert len(re.findall('href="/messages/one[^"]*"', page)) == 1
 
 
 def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
@@ -289,6 +350,11 @@ def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
     assert "/messages/one?" in site("/messages?group_id=00").text
     assert "Problem" in site("/messages?where=REASON(").text
     assert "Problem" in site("/messages?msg_id=xyz").text
+    for run in ("..%2F..%2Fx", "nothing"):
+        page = site(f"/messages?run={run}&action=FWD")
+        assert page.status_code == 200
+        assert "Problem" in page.text
+        assert "Recorded by run" in page.text
     assert site("/messages/one?queue_manager=QM1&run=../../x&queue=Q&msg_id=00&position=0").status_code == 404
     assert site("/messages/one?queue_manager=QM1&run=nothing&queue=Q&msg_id=00&position=0").status_code == 404
 
@@ -357,8 +423,8 @@ def test_the_estate_tells_of_poison_that_comes_back_and_who_has_a_queue_open(sit
             queue_manager.backout()
         lake = Path(os.environ["MQOPS_LAKE"])
         observe(manager.connection, RunFolder.at(lake, "QM2", "poison"), ["POISONED"])
-        while "POISONED</th>" not in (text := site("/estate?queue_manager=QM2").text.replace("<wbr>", "")):
-            pass  # a page waits itself for answers
+        until(lambda: "POISONED</th>" in site("/estate?queue_manager=QM2").text.replace("<wbr>", ""))
+        text = site("/estate?queue_manager=QM2").text.replace("<wbr>", "")
         handle.close()
     assert "Poison on POISONED: 1 message came back up to 3 times, and BOTHRESH is 0" in text
     opened_by = re.search(r"<td><div>(.*?) reads</div></td>", text.split("POISONED</th>")[1].split("</tr>")[0])

@@ -11,9 +11,12 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pymqi
 import pytest
 from mq_support import DLQ, create, dead_letter
+from pymqi import CMQC
 
+from mqops.act.core.progress import Tally
 from mqops.act.in_process import act
 from mqops.clock import utc_now
 from mqops.decide.core.pacing import Pacing
@@ -27,11 +30,13 @@ from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.run_state import RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
+from mqops.look.runs import run_line
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
 from mqops_airflow.pages.run import state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
+from mqops_airflow.permission import POLICY
 from mqops_airflow.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.roles import ROLES
 from mqops_airflow.run_folder import run_key
@@ -72,6 +77,15 @@ def undo_planned(manager: Any, lake: Path, *, text: str = TABLE) -> tuple[RunFol
     return run, undo
 
 
+def take(manager: Any, queue: str, number: int) -> None:
+    """As an application does."""
+    with manager.connected() as application:
+        handle = pymqi.Queue(application, queue, CMQC.MQOO_INPUT_SHARED)
+        for _ in range(number):
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_NO_SYNCPOINT))
+        handle.close()
+
+
 def letters(manager: Any, *names: str, **fields: Any) -> None:
     manager.put(DLQ, [dead_letter(name, b"secret of %d" % number, **fields) for number, name in enumerate(names)])
 
@@ -105,7 +119,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     write_json(made.approval_json, {"question": question, "task_instance": "i", "answer": None})
     lift(made.lake_folder)
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
-    assert "Nothing was moved or discarded: 4 messages of the plan are where they were." in waits
+    assert "Nothing was moved or discarded: the run leaves the 4 messages of its plan as they are." in waits
     assert "still on its queue" not in waits  # once for all, not once a message
 
 
@@ -113,10 +127,79 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     letters(manager, "A", "NO.RULE")
     run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
     page = client("/run", queue_manager="QM1", run=run.run).text
-    assert "Nothing was moved or discarded: 2 messages of the plan are where they were." in page
+    assert "Nothing was moved or discarded: the run leaves the 2 messages of its plan as they are." in page
     assert "the table leaves it" not in page
     act(manager.connection, run)
     assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
+
+
+def test_a_dry_run_names_the_messages_that_its_proof_found_gone(manager, estate_folder, client):
+    letters(manager, "A", "A", "A")
+    run = planned(manager, estate_folder / "lake")
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert re.search(r"discarded\. At <time [^>]*>[^<]* UTC</time>, 3 messages of the plan were left\. <a", page)
+    assert "Messages that were left, gone or failed" not in page
+    take(manager, DLQ, 2)
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "3 planned = 0 moved + 0 discarded + 1 left + 2 gone" in page
+    said = r"</time>, 1 message of the plan was left\. 2 are gone: another program took them, or they expired\. <a"
+    assert re.search(said, page)
+    assert page.count("<td>gone</td>") == 2
+
+
+def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):
+    letters(manager, "A")
+    run, _undo = undo_planned(manager, estate_folder / "lake")
+    take(manager, "A", 1)
+    request = UndoRequest(connection=manager.connection, lake=estate_folder / "lake", undoes=run)
+    undo, plan = plan_run(UNDO, request)
+    assert plan.actions == {"CONSUMED": 1, "RETURN": 1}
+    prove(manager.connection, undo)
+    page = client("/run", queue_manager="QM1", run=undo.run).text
+    assert "is gone" not in page  # it was when the undo was planned
+    assert "<td>gone</td>" not in page
+    take(manager, "A", 1)
+    prove(manager.connection, undo)
+    page = client("/run", queue_manager="QM1", run=undo.run).text
+    assert "</time>: 1 is gone: another program took it, or it expired. <a" in page
+    assert "<td>gone</td>" in page
+
+
+def test_an_undo_is_offered_again_as_long_as_messages_were_hidden(manager, estate_folder, client):
+    """Rule 4 of `mqops.undo`: a later undo puts them back."""
+    lake = estate_folder / "lake"
+    letters(manager, "A", "A")
+    run = planned(manager, lake)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    request = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+
+    def undone() -> Any:
+        undo, plan = plan_run(UNDO, request)
+        carry_out(UNDO, request, undo, plan)
+        assert run_line(undo).state is RunState.DONE
+        return plan.actions, "Undo this run" in client("/run", "operator", queue_manager="QM1", run=run.run).text
+
+    with manager.connected() as application:
+        handle = pymqi.Queue(application, "A", CMQC.MQOO_INPUT_SHARED)
+        handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+        assert undone() == ({"HIDDEN": 1, "RETURN": 1}, True)
+        application.backout()
+        handle.close()
+    assert undone() == ({"RETURN": 1, "UNDONE": 1}, False)
+
+
+def test_an_undo_is_offered_again_where_its_markers_name_messages_as_left(manager, estate_folder, client):
+    lake = estate_folder / "lake"
+    run, undo = undo_planned(manager, lake)
+    UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
+    prove(manager.connection, undo)
+    assert "Undo this run" not in client("/run", "operator", queue_manager="QM1", run=run.run).text
+    summary = json.loads(undo.summary_json.read_text())
+    write_json(undo.summary_json, {**summary, "left_because": {"why": 1}})
+    assert "Undo this run" in client("/run", "operator", queue_manager="QM1", run=run.run).text
 
 
 def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, client):
@@ -213,6 +296,19 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     assert "Undo this run" in page.text
     assert "Undo this run" not in client("/run", "viewer", queue_manager="QM1", run=run.run).text
     assert "data-over" in client("/run/live", queue_manager="QM1", run=run.run).text
+
+
+def test_a_run_that_has_just_begun_to_act_tells_of_no_unit_of_work(manager, estate_folder, client):
+    letters(manager, "A", "FULL", "FULL")
+    run = planned(manager, estate_folder / "lake")
+    act(manager.connection, run)
+    assert "Last unit of work 0 s ago." in client("/run/live", queue_manager="QM1", run=run.run).text
+    for reached, said in (({}, "done yet."), ({"0": 1}, "done yet since the run went on.")):
+        tally = Tally(reached=reached).to_json()
+        write_json(run.progress_json, {"at": utc_now(), "planned": 3, "seconds": 1.0, "tally": tally})
+        page = client("/run/live", queue_manager="QM1", run=run.run).text
+        assert f"No unit of work is {said}" in page
+        assert "Last unit of work" not in page
 
 
 def test_who_may_see_a_run(manager, estate_folder, client):
@@ -356,6 +452,57 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("failed", r"The task approve failed: nothing of this plan is done until it is cleared\. "),
+        ("upstream_failed", "Nobody is asked about this plan, because a task before approve failed."),
+        ("skipped", "The task approve was skipped: nobody is asked about this plan."),
+        ("success", "Nobody has answered: to mark the task approve as success approves nothing."),
+        ("removed", r"Nobody is asked about this plan\.<"),
+        ("none", "Nobody is asked about this plan yet."),
+    ],
+)
+def test_a_plan_that_nobody_has_answered_says_what_became_of_its_question(  # noqa: PLR0917
+    manager, estate_folder, client, runs_of_airflow, state, said
+):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "ended")
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
+    runs_of_airflow(task_of("ended", "approve", state))
+    link = f'<a href="/dags/{DAG}/runs/ended/tasks/approve" data-airflow-page>Its log in Airflow</a> says why'
+    for path in ("/plan", "/plan/answer"):
+        page = client(path, queue_manager="QM1", run=run.run).text
+        assert re.search(said, page)
+        assert (link in page) == (state == "failed")
+        assert ("data-over" in page) == (path == "/plan/answer" and state != "none") or path == "/plan"
+    if state == "failed":  # an approval that permits nothing
+        answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+        write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+        page = client("/plan/answer", queue_manager="QM1", run=run.run).text
+        assert "Approved by" in page
+        assert re.search(said, page)
+
+
+def test_a_plan_that_needs_no_answer_says_why(manager, estate_folder, client, runs_of_airflow):
+    letters(manager, "NO.RULE", "A")
+    run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(B) ACTION(RETRY)\n"), "ended")
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
+    runs_of_airflow(task_of("ended", "approve", "skipped"))
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "Nobody is asked about this plan: it moves and discards nothing." in page
+    other = of_dag(planned(manager, estate_folder / "lake"), "second")
+    runs_of_airflow(task_of("second", "approve", "skipped"))
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'second'""")
+    write_json(other.plan_json, {**json.loads(other.plan_json.read_text()), "run": other.run})
+    act(manager.connection, other, about={"approved_by": POLICY})
+    page = client("/plan", queue_manager="QM1", run=other.run).text
+    assert "Nobody was asked about this plan, and the run has begun to act." in page
+    prove(manager.connection, other)
+    page = client("/plan", queue_manager="QM1", run=other.run).text
+    assert f"Nobody was asked about this plan: {POLICY} approved it." in page
 
 
 def test_tasks_to_come_stand_in_the_order_in_which_they_run(manager, estate_folder, client, runs_of_airflow):

@@ -17,6 +17,7 @@ from mqops.decide import backout_setting as backout
 from mqops.decide.core.answers import answers
 from mqops.decide.in_process import Past, read_messages
 from mqops.expect.check import Seen
+from mqops.lake.parquet import rows_with
 from mqops.observe import snapshot
 from mqops.observe.core.columns import NAME_COLUMNS, PATTERN_COLUMNS
 from mqops.rules import Table
@@ -113,11 +114,13 @@ class Recorded:
             yield from batch.to_pylist()
 
     def _batches(self, questions: Iterable[Question]) -> Iterator[pa.RecordBatch]:
+        if self.without is None:
+            yield from read_messages(self.folder, questions)
+            return
+        keep, first = pc.invert(rows_with(self.folder, "msg_key", self.without)), 0
         for batch in read_messages(self.folder, questions):
-            if self.without is None:
-                yield batch
-            else:
-                yield batch.filter(pc.invert(pc.is_in(batch.column("msg_key"), self.without)))
+            yield batch.filter(keep.slice(first, batch.num_rows))
+            first += batch.num_rows
 
     def alike(self, *questions: Question, most: int) -> Iterator[Alike]:
         """The messages, those together that look the same to a table with these questions, batch by batch.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mqops.errors import LakeError
@@ -50,6 +51,19 @@ def read_parquet(folder: Path, columns: Sequence[str], *, rows: int = 65_536) ->
                         yield in_utc(batch.select(list(columns)))
             except pa.ArrowInvalid as error:
                 raise _not_whole(part, error) from error
+
+
+def rows_with(folder: Path, column: str, values: pa.Array) -> pa.Array:
+    """For each row that `read_parquet` gives, in its order, whether it has one of these values in a column.
+
+    Arrow makes a table of the values each time it is asked, so it is asked once: of a million values, not batch by
+    batch.
+
+    Raises:
+        LakeError: the folder or a file cannot be read.
+    """
+    there = [batch.column(column).cast(values.type) for batch in read_parquet(folder, [column])]
+    return pc.is_in(pa.chunked_array(there, values.type), values).combine_chunks()
 
 
 class Chunk(NamedTuple):

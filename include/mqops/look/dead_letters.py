@@ -11,16 +11,20 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from mqops.clock import utc_now
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.errors import LakeError
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
+from mqops.ledger.core.identity import PlanIdentity
+from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine
 from mqops.look.history import with_runs
 from mqops.look.message import TableFrom
 from mqops.look.runs import list_runs
-from mqops.look.taken_since import UNDO, Taker, taken, takers, without
+from mqops.look.taken_since import PUTS_BACK, TAKES, UNDO, Proved, Taker, taken, takers, without
+from mqops.model import RuleBalance, RunSummary
 from mqops.observe.anatomy import COLUMNS, AnatomyCounter
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
@@ -73,11 +77,29 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a run has done to a queue since its record, in messages of this queue.
+
+    Parameters: `moved` and `discarded` from the queue (an undo has taken them back), `put_back` on it by an undo;
+    `whole` whether the run has several queues and is not proved yet: then the counts are of all of them.
+    """
+
+    run: str
+    undo: bool = False
+    moved: int = 0
+    discarded: int = 0
+    left: int = 0
+    gone: int = 0
+    put_back: int = 0
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetters:
     """A queue by its last record, without what runs have taken since (`mqops.look.taken_since`).
 
-    Parameters: `groups` the largest first; `trend` the last runs, oldest first; `acted` the runs that have taken
-    messages of the queue since the record, and the undos that put some back, oldest first; `left` messages of the
+    Parameters: `groups` the largest first; `trend` the last runs, oldest first; `acted` what runs have taken
+    from the queue since the record, and undos have put back, oldest first; `left` messages of the
     record that they have left, None where they have taken none or it cannot be said; `rules_source` the table that
     judged, "" for none; `judged` messages that it judged; `problem` why it judged none, in words.
     """
@@ -85,7 +107,7 @@ class DeadLetters:
     anatomy: QueueAnatomy
     groups: tuple[DeadLetterGroup, ...]
     trend: tuple[Count, ...] = ()
-    acted: tuple[RunLine, ...] = ()
+    acted: tuple[Change, ...] = ()
     left: int | None = None
     rules_source: str = ""
     judged: int = 0
@@ -143,12 +165,15 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
     lines = list_runs(lake, queue_manager=anatomy.queue_manager)
     runs = folder_of(lake, anatomy.queue_manager) / "runs"
     taken_by = takers(runs, lines, [anatomy.queue], since=anatomy.observed_at)
-    if run is not None and recorded and taken_by:
+    unknown = [one.run.run.name for one in taken_by if not RunFolder(one.run.run).plan.is_dir()]
+    if run is not None and recorded and taken_by and not unknown:
         left = _left(run.path, anatomy.queue, anatomy.observed_at, taken_by)
     if table is None:
         problem = problem or f"The estate names no rules table for {anatomy.queue_manager}"
     elif run is None:
         problem = "The last look at this queue made no run, so there is no snapshot to judge"
+    elif recorded and unknown:
+        problem = f"The plan of run {unknown[0]} was removed: which messages it has taken is not known any more"
     elif recorded:
         judged = _judged(run.path, anatomy.queue, _Keyed(table.table), taken_by)
     else:
@@ -158,7 +183,7 @@ def dead_letters(lake: Path, anatomy: QueueAnatomy, table: TableFrom | None, *, 
         anatomy=anatomy,
         groups=groups,
         trend=_trend(one for one in lines if one.queue == anatomy.queue and one.workflow != UNDO),
-        acted=tuple(_acted(lines, anatomy, taken_by)),
+        acted=tuple(_acted(runs, lines, anatomy, taken_by)),
         left=None if left is anatomy else left.messages,
         rules_source=table.source if table and judged else "",
         judged=sum(one.messages for decided in judged.values() for one in decided),
@@ -172,13 +197,50 @@ def _trend(runs: Iterable[RunLine]) -> tuple[Count, ...]:
     return tuple(reversed(found[:TREND]))
 
 
-def _acted(lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iterator[RunLine]:
-    """The runs that have changed the queue since it was looked at: that of the look counts before it is proved, too."""
+def _acted(runs: Path, lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by: Sequence[Taker]) -> Iterator[Change]:
+    """What runs have done to the queue since it was looked at: that of the look counts before it is proved, too.
+
+    Parameters: `runs` the folder of the runs that `lines` are of.
+    """
     known = {proved.run.name for one in taken_by for proved in (one.run, *one.undos)}
     for line in reversed(lines):
-        changed = line.moved or line.discarded or (line.gone and line.workflow != UNDO)
-        if changed and (line.run in known or line.run == anatomy.run):
-            yield line
+        if line.run not in known and line.run != anatomy.run:
+            continue
+        change = _change(Proved(runs / line.run, line.proved_at), anatomy.queue) if line.proved_at else _so_far(line)
+        if change.moved or change.discarded or change.gone or change.put_back:
+            yield change
+
+
+def _so_far(line: RunLine) -> Change:
+    """What a run has done that is not proved yet."""
+    counts = {name: getattr(line, name) for name in ("moved", "discarded", "left", "gone")}
+    return Change(run=line.run, whole="," in line.queue, **counts)
+
+
+@lru_cache(maxsize=1024)
+def _change(proved: Proved, queue: str) -> Change:
+    """What a proved run has done to a queue. Raises `LakeError`, `LedgerBroken`."""
+    run = RunFolder(proved.run)
+    rules = [one for one in _rules(run) if one.queue == queue]
+    takes = [one for one in rules if one.action in TAKES]
+    change = Change(run=run.run, moved=sum(one.moved for one in takes), discarded=sum(one.discarded for one in takes))
+    if run.undo_json.exists():
+        return replace(change, undo=True, put_back=_put_back(run, queue))
+    return replace(change, left=sum(one.left for one in rules), gone=sum(one.gone for one in rules))
+
+
+def _rules(run: RunFolder) -> tuple[RuleBalance, ...]:
+    try:
+        return RunSummary.from_json(read_json(run.summary_json)).rules
+    except (KeyError, TypeError) as error:
+        raise LakeError(f"{run.summary_json} is not what mqops wrote: {error!r}") from error
+
+
+def _put_back(undo: RunFolder, queue: str) -> int:
+    """The messages that an undo has put on a queue. Its balance is by the queues that it took them from."""
+    identity = PlanIdentity(run=undo.run, digest=str(read_json(undo.plan_json)["digest"]))
+    markers = LedgerFile(undo.lake_folder, utc_now).markers(plan=identity, kind="acted")
+    return sum(row.action in PUTS_BACK and row.dest_q == queue for marker in markers for row in marker.rows)
 
 
 @single_flight
@@ -188,9 +250,9 @@ def _left(run: Path, queue: str, observed_at: str, taken_by: tuple[Taker, ...]) 
     `mqops.look.taken_since.without`."""
     folder = RunFolder(run)
     counter = AnatomyCounter(folder.queue_manager, [queue], observed_at, folder.run)
-    messages = pa.Table.from_batches(list(read_parquet(folder.snapshot, (*COLUMNS, "msg_key"))))
-    for batch in without(messages, taken_by).to_batches():
-        counter.add(batch)
+    if batches := list(read_parquet(folder.snapshot, (*COLUMNS, "msg_key"))):
+        for batch in without(pa.Table.from_batches(batches), taken_by).to_batches():
+            counter.add(batch)
     return next(one for one in counter.queues() if one.queue == queue)
 
 

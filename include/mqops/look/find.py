@@ -28,7 +28,7 @@ from mqops.lake.parquet import Chunk, OfSameRows, chunks, read_chunks, read_parq
 from mqops.look.core.criteria import Criteria
 from mqops.look.core.field_values import shown
 from mqops.look.reveal import refuse_question
-from mqops.look.search import Search
+from mqops.look.search import MARKED, Search
 from mqops.mq.browse import browse
 from mqops.mq.inquire import queue_manager_name
 from mqops.mq.session import Session
@@ -174,20 +174,23 @@ def find_recorded(
     limit: int = 0,
     after: str = "",
     counts: CountsOf | None = None,
+    marks: pa.Array | None = None,
 ) -> FoundPage:
     """The messages of a snapshot that fit, in its order.
 
     Parameters: `snapshot` the folder of its files; `queues` none for all; `counts` helps behind the first NEAR messages
-    (rule 3); the others as of `find_live`.
+    (rule 3); `marks` whether each message of the snapshot may fit, None for all, and not together with `counts`; the
+    others as of `find_live`.
 
     Raises:
         LakeError: the snapshot cannot be read, or an earlier version wrote it.
         SettingsError: the cursor is not valid, or is one of another snapshot.
     """
-    search = Search(wanted)
+    search = Search(wanted, marked=marks is not None)
     cursor = Cursor.of(after)
     columns = sorted({*search.columns, "queue", *(["msg_key"] if cursor.key else [])})
-    batches = _helped(snapshot, columns, queues, counts) if counts else looked_at(snapshot, columns, queues)
+    whole = partial(looked_at, snapshot, columns, queues, marks=marks)
+    batches = _helped(snapshot, columns, queues, counts) if counts else whole()
     return _page(hits(batches, search, cursor, live=False), limit)
 
 
@@ -219,18 +222,26 @@ def _split(of: Sequence[Chunk], rows: int) -> tuple[Sequence[Chunk], Sequence[Ch
 
 
 def looked_at(
-    snapshot: Path, columns: Sequence[str], queues: Sequence[str], chosen: Sequence[Chunk] | None = None
+    snapshot: Path,
+    columns: Sequence[str],
+    queues: Sequence[str],
+    chosen: Sequence[Chunk] | None = None,
+    *,
+    marks: pa.Array | None = None,
 ) -> Iterator[Looked]:
     """Columns of a snapshot. What is shown is read of those batches only that have a message that fits.
 
-    Parameters: `queues` none for all; `chosen` what is read, None for all.
+    Parameters: `queues` none for all; `chosen` what is read, None for all; `marks` the column MARKED of all messages.
 
     Raises:
         LakeError: the snapshot cannot be read, or an earlier version wrote it.
     """
     named = pa.array(queues, pa.string())
-    rows = _BODIES if "body" in columns else _COLUMNS
+    rows, first = _BODIES if "body" in columns else _COLUMNS, 0
     for batch, others in read_chunks(snapshot, columns, rows=rows, chosen=chosen):
+        if marks is not None:
+            batch = batch.append_column(MARKED, marks.slice(first, batch.num_rows))  # noqa: PLW2901
+            first += batch.num_rows
         if queues:
             own = pc.is_in(batch.column("queue"), named)
             yield Looked(batch.filter(own), partial(_filtered, others, own))

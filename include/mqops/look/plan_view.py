@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.clock import utc_now
@@ -14,13 +18,14 @@ from mqops.decide.destination import DestinationInquiry
 from mqops.decide.preflight_record import read_preflight
 from mqops.errors import LakeError, SettingsError
 from mqops.lake.files import read_json
-from mqops.lake.parquet import read_parquet
+from mqops.lake.parquet import read_parquet, rows_with
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import stops_of
 from mqops.look.core.run_state import RunLine
 from mqops.look.runs import list_runs, run_line
 from mqops.mq.connection import MqConnection, connect
 from mqops.rules.lines import rule_texts
+from mqops.single_flight import single_flight
 
 GroupKey: TypeAlias = tuple[str | None, str, int | None, str | None, str | None, str, str]
 
@@ -119,17 +124,34 @@ def plan_view(run: RunFolder) -> PlanView:
     )
 
 
-def planned_actions(run: RunFolder) -> dict[str, int]:
-    """Action of the run's plan → messages; none without a plan. Raises `LakeError`."""
-    found: dict[str, int] = read_json(run.plan_json).get("actions", {}) if run.plan_json.exists() else {}
-    return found
+class Planned(NamedTuple):
+    """What a plan has in mind: action → messages. Parameters: `digest` of the plan, "" where there is none."""
+
+    digest: str = ""
+    actions: Mapping[str, int] = MappingProxyType({})
 
 
-def planned_for(run: RunFolder, action: str) -> frozenset[str]:
-    """The identities of the messages that the run's plan has this action for. Raises `LakeError`."""
-    batches = read_parquet(run.plan, ["msg_key", "action"]) if run.plan_json.exists() else ()
-    found = (batch.column("msg_key").filter(pc.equal(batch.column("action"), action)) for batch in batches)
-    return frozenset(key for keys in found for key in keys.to_pylist())
+def planned_actions(run: RunFolder) -> Planned:
+    """What the run's plan has in mind. Raises `LakeError`."""
+    plan = read_json(run.plan_json) if run.plan_json.exists() else {}
+    return Planned(str(plan.get("digest", "")), plan.get("actions", {}))
+
+
+@single_flight
+@lru_cache(maxsize=32)
+def planned_rows(run: RunFolder, digest: str, action: str) -> pa.Array:
+    """For each message of the run's snapshot, in its order, whether the plan has this action for it.
+
+    Parameters: `digest` of the plan, "" where there is none: a decide that is tried again makes another plan.
+
+    Raises:
+        LakeError: the plan or the snapshot cannot be read.
+    """
+    undo = run.undo_json.exists()  # the message is taken from elsewhere, and may be another one there
+    of_plan, of_snapshot, kind = ("row", "position", pa.int64()) if undo else ("msg_key", "msg_key", pa.string())
+    batches = read_parquet(run.plan, [of_plan, "action"]) if digest else ()
+    found = [batch.column(of_plan).filter(pc.equal(batch.column("action"), action)) for batch in batches]
+    return rows_with(run.snapshot, of_snapshot, pa.chunked_array(found, kind).combine_chunks())
 
 
 def destinations(looked: tuple[Looked, ...]) -> tuple[DestinationLine, ...]:

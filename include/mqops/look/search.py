@@ -26,28 +26,30 @@ from mqops.rules.keyword import ValueKind
 from mqops.rules.matcher import fits
 
 Test = Callable[[pa.RecordBatch], pa.Array]
+MARKED = "marked"
+"""A column that is in no file: whether the message may fit."""
 
 
 class Search:
     """What is looked for, ready to be asked of record batches.
 
+    Parameters: `marked` whether the batches have the column MARKED.
+
     Attributes: `columns` of the snapshot that it reads.
     """
 
-    def __init__(self, wanted: Criteria) -> None:
+    def __init__(self, wanted: Criteria, *, marked: bool = False) -> None:
         patterns = wanted.rule.conditions() if wanted.rule else {}
         self._conditions = wanted.rule.extensions if wanted.rule else ()
         self._questions = tuple(sorted({one.question for one in self._conditions}))
-        self._tests: list[Test] = [_begins(column, text) for column, text in wanted.identifiers]
+        self._tests: list[Test] = [lambda batch: batch.column(MARKED)] if marked else []
+        self._tests += [_begins(column, text) for column, text in wanted.identifiers]
         self._tests += [_pattern(keyword, value) for keyword, value in patterns.items()]
         columns = [column for column, _text in wanted.identifiers]
         columns += [PATTERN_COLUMNS[keyword] for keyword in patterns]
         if wanted.since or wanted.until:
             self._tests.append(_put_between(_digits(wanted.since), _digits(wanted.until)))
             columns += ["put_date", "put_time"]
-        if wanted.msg_keys is not None:
-            self._tests.append(_among(wanted.msg_keys))
-            columns.append("msg_key")
         self._tests += [_has_property(one) for one in self._conditions if one.question.kind is ValueKind.PROPERTY]
         self._tests += [_has_text(str(one.value)) for one in self._conditions if one.question.key == "BODY"]
         self._asked = columns_for(self._questions)
@@ -81,12 +83,6 @@ def _begins(column: str, text: str) -> Test:
         return pc.and_(pc.greater_equal(found, low), pc.less_equal(found, high))
 
     return test
-
-
-def _among(keys: frozenset[str]) -> Test:
-    """One of these identities."""
-    wanted = pa.array(keys, pa.string())
-    return lambda batch: pc.is_in(batch.column("msg_key"), wanted)
 
 
 def _pattern(keyword: str, wanted: str | int) -> Test:

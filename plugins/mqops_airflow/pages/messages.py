@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +24,7 @@ from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
-from mqops.look.plan_view import planned_actions, planned_for
+from mqops.look.plan_view import Planned, planned_actions, planned_rows
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
@@ -68,10 +67,12 @@ def router(page: Page) -> APIRouter:
         recorded, newest = _recorded(lake(who.estate), name)
         chosen = run or newest
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
-        found, problem, forbidden = None, "", ""
+        found, problem, forbidden, planned = None, "", "", Planned()
         if chosen:
             try:
-                found = _search(who, name, chosen, asked, after)
+                folder = RunFolder.at(lake(who.estate), name, chosen)
+                planned = planned_actions(folder)
+                found = _search(who, folder, asked, after, planned.digest if asked.get("action") else "")
             except NotRevealed:
                 forbidden = _may_not_see(who, name)
             except (RulesError, SettingsError, ValueError) as error:
@@ -84,7 +85,7 @@ def router(page: Page) -> APIRouter:
             status=403 if forbidden else 200,
             runs=runs,
             run=chosen,
-            actions=planned_actions(RunFolder.at(lake(who.estate), name, chosen)) if chosen else {},
+            actions=planned.actions,
             asked=asked,
             fields=FIELDS,
             identifiers=IDENTIFIERS,
@@ -109,7 +110,8 @@ def router(page: Page) -> APIRouter:
     ) -> Response:
         name = who.queue_manager(given)
         try:
-            story = _story(lake(who.estate), _folder(who, name, run), queue, msg_id, position)
+            folder = _recorded_in(RunFolder.at(lake(who.estate), name, run))
+            story = _story(lake(who.estate), folder, queue, msg_id, position)
         except SettingsError as error:
             if position is None:  # none or several: the list shows which
                 query = urlencode({"queue_manager": name, "run": run, "queue": queue, "msg_id": msg_id})
@@ -169,31 +171,33 @@ _SPOKEN = {"revealed": "its data was shown"}
 _NO_MOVE = {Action.COPY: "copied", Action.LOAD: "put from a file"}
 
 
-def _folder(who: Reader, name: str, run: str) -> RunFolder:
-    """The folder of a run that has a snapshot. Raises `SettingsError`."""
-    folder = RunFolder.at(lake(who.estate), name, run)
-    if not folder.snapshot.is_dir():
-        raise SettingsError(f"Run {run} of {name} has no snapshot: it was removed, or never made.")
-    return folder
+def _recorded_in(run: RunFolder) -> RunFolder:
+    """The run, which has a snapshot. Raises `SettingsError`."""
+    if not run.snapshot.is_dir():
+        raise SettingsError(f"Run {run.run} of {run.queue_manager} has no snapshot: it was removed, or never made.")
+    return run
 
 
-def _search(who: Reader, name: str, run: str, asked: dict[str, str], after: str) -> FoundPage:
-    """A page of what fits. Raises `NotRevealed`, `RulesError`, `SettingsError`, `ValueError`."""
+def _search(who: Reader, run: RunFolder, asked: dict[str, str], after: str, plan: str) -> FoundPage:
+    """A page of what fits. Parameters: as of `_found`. Raises `NotRevealed`, `RulesError`, `SettingsError`,
+    `ValueError`."""
     wanted = _criteria(asked)
     if wanted.asks_for_payload:
-        refuse_unless_named(name, who.user.get_name())
-    return _found(_folder(who, name, run), tuple(sorted(asked.items())), after)
+        refuse_unless_named(run.queue_manager, who.user.get_name())
+    return _found(_recorded_in(run), tuple(sorted(asked.items())), after, plan)
 
 
 @single_flight
 @lru_cache(maxsize=256)
-def _found(run: RunFolder, asked: tuple[tuple[str, str], ...], after: str) -> FoundPage:
-    """A snapshot never changes, so a page of it holds. Who may ask was decided before. Raises as `_search`."""
+def _found(run: RunFolder, asked: tuple[tuple[str, str], ...], after: str, plan: str) -> FoundPage:
+    """A snapshot never changes, nor does a plan with the same digest, so a page holds. Who may ask was decided before.
+
+    Parameters: `plan` its digest, where a planned action is asked for. Raises as `_search`.
+    """
     given = dict(asked)
     queue, wanted = given.get("queue", ""), _criteria(given)
-    if given.get("action"):
-        wanted = replace(wanted, msg_keys=planned_for(run, given["action"]))
-    return find_recorded(run.snapshot, wanted, queues=[queue] if queue else (), limit=PAGE, after=after)
+    marks = planned_rows(run, plan, given["action"]) if given.get("action") else None
+    return find_recorded(run.snapshot, wanted, queues=[queue] if queue else (), limit=PAGE, after=after, marks=marks)
 
 
 def _criteria(asked: dict[str, str]) -> Criteria:
@@ -246,7 +250,7 @@ def _refusal(who: Reader, name: str) -> str:
 
 
 def _may_not_see(who: Reader, name: str) -> str:
-    """Which right a person lacks, and whom to ask. Where the estate lies is not for everybody."""
-    named = who.estate.estate.queue_managers[name].reveal
-    ask = f"It names {', '.join(named)}: ask one of them." if named else "It names nobody: ask who keeps the estate."
+    """Which right a person lacks, and whom to ask. Where the estate lies is not for everybody, and neither is whom it
+    names: who is after payload would learn which accounts to take over. Who keeps the estate knows both."""
+    ask = "Ask the person who keeps the estate file, or the administrator of Airflow."
     return f"`reveal` of {name} in the estate does not name you ({who.user.get_name()}). {ask}"

@@ -10,19 +10,20 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.actions import ACTED
+from mqops.actions import ACTED, Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge, same_said
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
+from mqops.look.run_story import RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import KIND, MESSAGES
+from mqops_airflow.pages.run import ENDED, KIND, MESSAGES
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import APPROVE, Asked, asked_by, form_of_dry_run, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, tasks_of
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
@@ -94,8 +95,33 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "task": task,
         "waiting": task if task is not None and task.state == WAITS else None,
         "may_answer": bool(asked.dag_id) and who.may_answer(asked.dag_id),
-        "settled": bool(story.approval.get("answer")) or task is None or task.state in {"skipped", "failed"},
+        "settled": bool(story.approval.get("answer")) or task is None or task.state in ENDED,
+        "unanswered": _unanswered(task, story),
     }
+
+
+def _unanswered(task: Task | None, story: RunStory) -> str:
+    """What is said of a plan that no answer permits, and that is not of a dry run. Parameters: `task` approve."""
+    if task is None:
+        return "Nobody is asked about this plan."
+    if task.state != "skipped":
+        return _UNANSWERED.get(task.state, "Nobody is asked about this plan yet.")
+    if story.people.get("approved_by"):
+        return f"Nobody was asked about this plan: {story.people['approved_by']} approved it."
+    if story.line.begun:
+        return "Nobody was asked about this plan, and the run has begun to act."
+    if not any(Action(name).acts for name in story.plan.get("actions", {})):
+        return "Nobody is asked about this plan: it moves and discards nothing."
+    return "The task approve was skipped: nobody is asked about this plan."
+
+
+_UNANSWERED = {
+    "failed": "The task approve failed: nothing of this plan is done until it is cleared.",
+    "success": "Nobody has answered: to mark the task approve as success approves nothing.",
+    "removed": "Nobody is asked about this plan.",
+    "upstream_failed": "Nobody is asked about this plan, because a task before approve failed.",
+}
+"""State of the task approve → what follows from it."""
 
 
 def _look(who: Reader, view: PlanView) -> Seen:

@@ -5,7 +5,7 @@ Two parts of it are live: what has happened, and what can be done. Both are aske
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,9 +15,11 @@ from markupsafe import Markup
 
 from mqops.actions import Action
 from mqops.counted import counted
+from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import MEANING, RunState
-from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, UnmovedMessage
+from mqops.look.plan_view import planned_actions
+from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
@@ -67,7 +69,7 @@ def router(page: Page) -> APIRouter:
         values |= {"state": state, "meaning": meaning, "tasks": tasks, "after": after, "over": over}
         begun = view.story.line.state not in _NOT_BEGUN
         form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
-        values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view.story)}
+        values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view), "gone": gone(view)}
         values |= {"rule_name": partial(rule_name, undo=bool(view.story.undoes))}
         values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
@@ -101,18 +103,47 @@ def became(one: UnmovedMessage) -> str:
     return "still on its queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
 
 
-def untouched(story: RunStory) -> str:
-    """Where the messages of a plan are that nobody has begun to carry out, in a sentence."""
-    counts = {Action(name): int(number) for name, number in story.plan.get("actions", {}).items()}
-    if not story.undoes:
-        number = counted(story.line.planned, "message of the plan is", "messages of the plan are", spec=",")
-        return f"Nothing was moved or discarded: {number} where they were"
+def untouched(view: RunView) -> str:
+    """Where the messages of a plan are that nobody has begun to carry out, in sentences. What the proof found is true
+    of its time."""
+    line = view.story.line
+    if view.story.undoes:
+        return ". ".join(_undo_untouched(view))
+    if not line.proved_at:
+        number = counted(line.planned, "message", spec=",")
+        return f"Nothing was moved or discarded: the run leaves the {number} of its plan as they are"
+    there = counted(line.planned - line.gone, "message of the plan was", "messages of the plan were", spec=",")
+    found = f"Nothing was moved or discarded. At {line.proved_at}, {there} left"
+    return f"{found}. {_gone(line.gone)}" if line.gone else found
+
+
+def gone(view: RunView) -> int:
+    """The messages of a plan that the proof found gone. Those of an undo are where the run had put them: what is not
+    to be put back was not on its queue when the undo was planned."""
+    if not view.story.undoes:
+        return view.story.line.gone
+    return sum(one.gone for one in view.rules if Action(one.action).acts)
+
+
+def _gone(number: int) -> str:
+    return counted(
+        number,
+        "is gone: another program took it, or it expired",
+        "are gone: another program took them, or they expired",
+        spec=",",
+    )
+
+
+def _undo_untouched(view: RunView) -> Iterator[str]:
+    counts = {Action(name): int(number) for name, number in view.story.plan.get("actions", {}).items()}
     ways = [
         f"{counted(counts[one], 'message', spec=',')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts
     ]
     refused = sum(number for action, number in counts.items() if not action.acts)
     ways += [f"{counted(refused, 'message', spec=',')} cannot or need not be put back"] if refused else []
-    return f"Nothing was put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
+    yield f"Nothing was put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
+    if number := gone(view):
+        yield f"At {view.story.line.proved_at}: {_gone(number)}"
 
 
 _BEFORE_UNDO = {
@@ -149,8 +180,19 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
 
 def _undone(asked: Asked, view: RunView) -> bool:
     """Whether an undo has put back all that could be put back."""
-    folders = (RunFolder(asked.run.path.parent / key) for key in view.undos)
-    return any((line := run_line(one)).state is RunState.DONE and not line.failed for one in folders)
+    return any(_leaves_nothing(RunFolder(asked.run.path.parent / key)) for key in view.undos)
+
+
+def _leaves_nothing(undo: RunFolder) -> bool:
+    """Whether a later undo of the same run would find nothing more to do than this one."""
+    line = run_line(undo)
+    if line.state is not RunState.DONE or line.failed or read_json(undo.summary_json).get("left_because"):
+        return False
+    return planned_actions(undo).actions.keys().isdisjoint(_LATER)
+
+
+_LATER = frozenset({Action.HIDDEN, Action.UNPROVABLE})
+"""What an undo does not put back now, and a later one may (rule 4 of `mqops.undo`)."""
 
 
 def _chart(view: RunView) -> Markup | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections import Counter
 from datetime import UTC, datetime
@@ -10,25 +11,32 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from mq_support import DLQ, dead_letter
+from mq_support import DLQ, dead_letter, one_file_a_message
 
+from mqops.act.in_process import act
+from mqops.decide.in_process import decide
 from mqops.decide.on_snapshot import Recorded
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.lake.run import RunFolder
 from mqops.look.dead_letters import dead_letter_queues, dead_letters
 from mqops.look.expiry_forecast import forecast
 from mqops.look.message import TableFrom, table_from
+from mqops.observe.in_process import observe
+from mqops.prove.prove import prove
 from mqops.rules import parse
 
 FIRST = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nDESTQ(PAY*) ACTION(FWD) FWDQ(B)\n"
 NOW = "DESTQ(FULL) ACTION(RETRY) RETRY(2)\nAPPLNAME(billing) ACTION(FWD) FWDQ(B)\nDESTQ(PAY*) ACTION(DISCARD)\n"
 
 
-def handled(manager, lake, text):
-    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text)
+def handled(manager, lake, text, *, queue="", dry=False):
+    table = parse(text).table
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text=text, queue=queue)
     run, plan = plan_run(DEAD_LETTERS, request)
-    carry_out(DEAD_LETTERS, request, run, plan)
+    if not dry:
+        carry_out(DEAD_LETTERS, request, run, plan)
     return run
 
 
@@ -144,3 +152,75 @@ def test_what_runs_have_taken_is_left_out_until_an_undo_puts_it_back(manager, la
     assert known() == (1, [run.run], full)
     carry_out(UNDO, request, undo, plan)
     assert known() == (2, [run.run, undo.run], {**full, "PAY.IN": ["DISCARD"]})
+    took, back = dead_letters(lake, last, table(NOW)).acted
+    assert (took.moved, took.left, took.put_back) == (1, 1, 0)
+    assert (back.undo, back.moved, back.put_back) == (True, 0, 1)
+
+
+def test_what_runs_have_taken_is_left_out_of_a_snapshot_in_several_files(manager, lake):
+    run = handled(manager, lake, FIRST)
+    one_file_a_message(run.snapshot)
+    (last,) = dead_letter_queues(lake)
+    found = dead_letters(lake, last, table(NOW))
+    assert (found.left, found.judged, [one.group.origin_q for one in found.groups]) == (1, 1, ["FULL"])
+
+
+def test_what_a_run_has_taken_whose_plan_was_removed_is_not_known(manager, lake):
+    run = handled(manager, lake, FIRST)
+    shutil.rmtree(run.plan)
+    (last,) = dead_letter_queues(lake)
+    found = dead_letters(lake, last, table(NOW))
+    assert (found.left, found.judged, len(found.groups), len(found.acted)) == (None, 0, 2, 1)
+    assert found.problem == f"The plan of run {run.run} was removed: which messages it has taken is not known any more"
+
+
+def test_an_undo_of_a_discard_puts_back_and_takes_nothing(manager, lake):
+    run = handled(manager, lake, "DESTQ(PAY*) ACTION(DISCARD)\n")
+    request = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+    undo, plan = plan_run(UNDO, request)
+    carry_out(UNDO, request, undo, plan)
+    (last,) = dead_letter_queues(lake)
+    took, back = dead_letters(lake, last, table(NOW)).acted
+    assert (took.discarded, took.moved, took.put_back) == (1, 0, 0)
+    assert (back.discarded, back.moved, back.put_back) == (0, 0, 1)
+
+
+def test_what_a_run_of_several_queues_has_done_is_said_of_this_one(manager, lake):
+    """Also of an undo, which takes messages back from a queue and puts them on another one."""
+    manager.mqsc("DEFINE QLOCAL(WAITING)\nDEFINE QLOCAL(OTHER)\n")
+    manager.put("WAITING", [dead_letter("PAY.IN", b"1"), dead_letter("FULL", b"2")])
+    manager.put("OTHER", [dead_letter("PAY.IN", body) for body in (b"3", b"4", b"5")])
+    text, run = "DESTQ(PAY*) ACTION(FWD) FWDQ(B)\n", RunFolder.at(lake, "QM1", "two")
+    observe(manager.connection, run, ["WAITING", "OTHER"])
+    decide(run, parse(text).table, text=text, source="t.rules")
+    (last,) = [one for one in dead_letter_queues(lake) if one.queue == "WAITING"]
+
+    def known(record=last) -> list[tuple]:
+        found = dead_letters(lake, record, table(NOW)).acted
+        return [(one.run, one.moved, one.left, one.put_back, one.whole) for one in found]
+
+    act(manager.connection, run)
+    assert known() == [(run.run, 4, 0, 0, True)]  # what act has said so far, of both queues
+    prove(manager.connection, run)
+    assert known() == [(run.run, 1, 1, 0, False)]
+    manager.put("B", [dead_letter("PAY.IN", b"own")])
+    handled(manager, lake, text, queue="B", dry=True)
+    (there,) = [one for one in dead_letter_queues(lake) if one.queue == "B"]
+    undoing = UndoRequest(connection=manager.connection, lake=lake, undoes=run)
+    undo, plan = plan_run(UNDO, undoing)
+    carry_out(UNDO, undoing, undo, plan)
+    assert known() == [(run.run, 1, 1, 0, False), (undo.run, 0, 0, 1, False)]
+    assert known(there) == [(undo.run, 4, 0, 0, False)]
+
+
+def test_a_queue_that_a_dry_run_found_empty_after_a_run_that_is_proved_later(manager, lake):
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(FIRST).table, text=FIRST)
+    manager.mqsc("ALTER QLOCAL(FULL) PUT(ENABLED)\n")
+    run, _plan = plan_run(DEAD_LETTERS, request)
+    act(manager.connection, run)
+    plan_run(DEAD_LETTERS, request)
+    (last,) = dead_letter_queues(lake)
+    assert last.messages == 0
+    prove(manager.connection, run)
+    found = dead_letters(lake, last, table(NOW))
+    assert (found.left, found.groups) == (0, ())

@@ -30,15 +30,13 @@ class Criteria:
     """What messages must have.
 
     Parameters: `rule` whose patterns they fit, None for any; `identifiers` column → the beginning of the value, in hex;
-    `since` and `until` bounds of the MQMD's put date and time, UTC, the second one excluded; `msg_keys` the identities
-    that it may have, None for any.
+    `since` and `until` bounds of the MQMD's put date and time, UTC, the second one excluded.
     """
 
     rule: Rule | None = None
     identifiers: tuple[tuple[str, str], ...] = ()
     since: datetime | None = None
     until: datetime | None = None
-    msg_keys: frozenset[str] | None = None
 
     @property
     def asks_for_payload(self) -> bool:
