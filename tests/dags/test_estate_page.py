@@ -12,6 +12,9 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, create, dead_letter
 
@@ -27,12 +30,15 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
 from mqops.look import accounted, estate_now
+from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
+from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import estate, shared
+from mqwire import constants as c
 
 MQSC = """\
 DEFINE QLOCAL(A)
@@ -336,6 +342,100 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatc
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
 
 
+def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form_of_mq_recover(manager, lake, page):
+    manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
+    manager.put("B.BACK", [({}, b"x")] * 3)
+    assert "Put them back by a run of qm1_backout_reprocess" in problem(page(), "a backout queue, has 3 messages")
+    text = "ACTION(RETRY)\n"
+    request = BackoutRequest(
+        connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK",)
+    )
+    run, _plan = plan_run(BACKOUT, request)
+    prove(manager.connection, run)
+    said = problem(page(), "a backout queue, has 3 messages")
+    assert "the last run for it left 3 (AMBIGUOUS): where they came from is not known" in said
+    assert "The form of mq_recover moves them where you say" in said
+    assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
+    manager.mqsc("CLEAR QLOCAL(B.BACK)")
+    manager.put("B.BACK", [({}, b"later")])
+    assert "AMBIGUOUS" not in problem(page(), "a backout queue, has 1 message")
+
+
+def test_a_backout_queue_leads_to_mq_recover_where_the_estate_has_no_workflow_for_it(manager, estate_folder, page):
+    lines = [line for line in ESTATE.splitlines() if "backout_reprocess" not in line]
+    (estate_folder / "estate.yaml").write_text("\n".join(lines))
+    manager.put("B.BACK", [({}, b"x")])
+    assert 'href="/dags/mq_recover" data-airflow-page' in problem(page(), "a backout queue, has 1 message")
+
+
+def test_messages_that_rules_have_moved_where_no_program_reads_are_a_note(manager, estate_folder, page):
+    (estate_folder / "qm1.rules").write_text("ACTION(FWD) FWDQ(OFFERS)\n")
+    manager.put("OFFERS", [({}, b"x")])
+    manager.put("A", [({}, b"x")])
+
+    def notes() -> list[str]:
+        return re.findall(r'<p class="problem note"><strong>Note:</strong> (.*?)\. <a', page())
+
+    assert notes() == ["1 message on OFFERS, to which the rules of dlq_rules move messages: no program reads it"]
+    with connect(manager.connection) as session:
+        handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
+        assert notes() == []
+        session.close(handle)
+    (estate_folder / "qm1.rules").write_text("ACTION(FWD) FWDQ(OFFERS) FWDQM(QM2)\n")
+    assert notes() == []
+
+
+def checked(lake: Path, run: str, at: str, critical: int) -> None:
+    """The summary of a quality run, as one writes it."""
+    failed = {"critical": critical, "warning": 1, "info": 0}
+    summary = QualitySummary(
+        run=run,
+        queue_manager="QM1",
+        queue="A,OFFERS",
+        failed=failed,
+        messages={**failed, "critical": 5 * critical},
+        queues=(
+            QueueQuality(queue="A", found=9, done=9 - critical, left=critical, failed=failed),
+            QueueQuality(queue="OFFERS", found=1, done=1, left=0),
+        ),
+        checked_at=at,
+    )
+    folder = lake / "QM1" / "runs" / run / "quality"
+    folder.mkdir(parents=True)
+    write_json(folder / "quality.json", summary.to_json())
+
+
+def test_a_quality_run_that_failed_is_a_problem_until_the_next_one(manager, lake, page):
+    checked(lake, "one", "2026-01-01T00:00:00+00:00", 2)
+    said = problem(page(), "The last quality run, of ")
+    assert "found 2 critical expectations that are not met, for 10 messages on A." in said
+    assert 'href="/quality?queue_manager=QM1&run=one">Look at the checks</a>' in said
+    checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
+    assert "quality run" not in page()
+    (lake / "QM1" / "runs" / "two" / "quality" / "quality.json").write_text("[]")
+    assert "is not what mqops wrote" in problem(page(), "The quality runs cannot be read")
+
+
+def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
+    manager, estate_folder, lake, page, dag_run_of
+):
+    (estate_folder / "estate.yaml").write_text(f"{ESTATE}    snapshot_quality: {{suites: [s.yaml]}}\n")
+    (estate_folder / "s.yaml").write_text("")
+    assert 'data-starts="qm1_snapshot_quality"' in page("/quality", "operator")
+    dag_run_of("qm1_snapshot_quality", "one", "queued")
+    link = '<a href="/run?dag_id=qm1_snapshot_quality&run_id=one">look at the run</a>'
+    assert f"a quality run is queued: {link}" in page("/quality", "operator")
+    dag_run_of("qm1_snapshot_quality", "one", "running")
+    text = page("/quality", "operator")
+    assert re.search("a quality run is at work since <time [^>]*>[^<]*</time>: ", text)
+    assert link in text
+    assert "data-starts" not in text
+    checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
+    assert link in page("/quality", "operator")
+    dag_run_of("qm1_snapshot_quality", "one", "success")
+    assert link not in page("/quality", "operator")
+
+
 def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lake, page):
     run = planned(manager, lake, "A", "DROP", "ELSE")
     state, name, workflow, queue, _when, *figures = row_of(page(), run)
@@ -372,15 +472,73 @@ def test_a_queue_that_no_run_has_looked_at_says_so_and_leads_to_a_scan(manager, 
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
     text = page()
     (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', text, re.DOTALL)
-    assert '<a href="/expiry?queue_manager=QM1#unrecorded">no run has looked at all of it yet</a>' in row
+    title = "No run has looked at all messages that it has now"
+    assert f'<a href="/expiry?queue_manager=QM1#unrecorded" title="{title}">not looked at</a>' in row
     text = page("/expiry", "operator")
     assert 'OFFERS</th><td class="number">1</td><td>No run has looked at all of it yet.</td>' in text
     (form,) = re.findall(r'<form class="starts" data-starts="qm1_expiry_scan" data-fixed="(.*?)">', text)
     assert json.loads(form) == {"queues": ["OFFERS"], "all_filled": True}
     assert "You may not start qm1_expiry_scan" in page("/expiry", "viewer")
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1), all_filled=True)
-    assert "no run has looked at all of it yet" not in page()
+    assert "not looked at" not in page()
     assert re.search("A scan [0-9]+ s ago: the next message expires at <time", page("/expiry"))
+
+
+def test_a_scan_says_nothing_of_messages_that_came_after_it(manager, lake, page):
+    manager.put("OFFERS", [({}, b"x")])
+    run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1))
+    assert re.search("A scan [0-9]+ s ago: nothing expires", page("/expiry"))
+    manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
+    text = page("/expiry")
+    assert re.search("Messages came or went since the last scan, [0-9]+ s ago: what expires is not known", text)
+    assert "nothing expires" not in text
+    assert "not looked at" in page()
+    run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1))
+    assert "the next message expires at" in page("/expiry")
+    assert "not looked at" not in page()
+
+
+def test_the_headline_of_expiry_has_its_date_and_what_is_not_known(manager, lake, page):
+    limit = datetime.now(UTC) + timedelta(hours=3)
+    at = f"{limit:%H:%M}"
+    planned(manager, lake, "A")
+    manager.put("OFFERS", [({}, b"x")] * 2)
+    manager.put("C", [({}, b"x")])
+
+    def headline() -> str:
+        (found,) = re.findall(r'<ul class="cards">(.*?)</ul>', page("/expiry", before=at), re.DOTALL)
+        return " ".join(re.sub("<[^>]*>", " ", found).split())
+
+    until = f"{limit.replace(minute=limit.minute // 15 * 15):%Y-%m-%d %H:%M} UTC"
+    assert headline() == f"0 messages expire before {until}; of 3 messages on 2 queues it is not known"
+    run_scan(manager.connection, lake, ["OFFERS", "C"], recheck=timedelta(hours=1))
+    assert headline() == f"0 messages expire before {until}"
+    manager.put("A", [({"Expiry": 36000}, b"x")])
+    run_scan(manager.connection, lake, ["A"], recheck=timedelta(hours=1))
+    assert headline().endswith("; of 1 message on 1 queue it is not known")  # one expires, others may, too
+
+
+def test_what_has_expired_by_now_stands_in_the_headline(manager, lake, page):
+    manager.put(DLQ, [dead_letter("A", b"x", Expiry=36000)])
+    run = planned(manager, lake, "A")
+    path = next(run.snapshot.glob("*.parquet"))
+    old = pq.read_table(path)
+    at = old.schema.get_field_index("observed_at")
+    long_ago = pc.subtract(old["observed_at"], pa.scalar(timedelta(hours=2), pa.duration("us")))
+    pq.write_table(old.set_column(at, old.schema.field(at), long_ago.cast(old.schema.field(at).type)), path)
+    assert "<strong>1</strong> message has expired by now" in page("/expiry")
+
+
+def test_the_estate_says_until_when_it_counts_what_expires(manager, page):
+    manager.put("OFFERS", [({}, b"x")])
+    morning = next_time(datetime.now(UTC), MORNING)
+    assert f">Expires next; before {morning:%Y-%m-%d} 08:00 UTC</th>" in page()
+
+
+def test_a_queue_that_has_all_messages_that_it_may_have_is_full(manager, page):
+    manager.put("OFFERS", [({}, b"x")] * 2)
+    (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', page(), re.DOTALL)
+    assert ">full</span>" in row
 
 
 def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, monkeypatch):
@@ -402,7 +560,7 @@ def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, monkeypat
 def test_a_snapshot_with_a_limit_is_no_figure_of_its_queue(manager, lake, page):
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")] * 2)
     observe(manager.connection, RunFolder.at(lake, "QM1", "limited"), ["OFFERS"], limit=1)
-    assert "no run has looked at all of it yet" in page()
+    assert "not looked at" in page()
     assert 'OFFERS</th><td class="number">2</td><td>No run has looked at all of it yet.</td>' in page("/expiry")
 
 
@@ -414,7 +572,7 @@ def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatc
     try:
         text = page()
         assert f'<tr id="queue-QM1-{DLQ}">' in text
-        assert "no run has looked at all of it yet" not in text
+        assert "not looked at" not in text
     finally:
         go_on.set()
 

@@ -5,6 +5,7 @@ Nothing here fails: what cannot be read is one more problem of this queue manage
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -13,19 +14,22 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import pyarrow.compute as pc
 
+from mqops.actions import Action
 from mqops.clock import utc, utc_now
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import MqopsError
+from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
+from mqops.ledger.core.replays import WORKFLOW as BACKOUT
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next_time
@@ -51,6 +55,7 @@ class Place(StrEnum):
     CONNECTION = "connection"
     DEAD_LETTERS = "dead_letters"
     MESSAGES = "messages"
+    QUALITY = "quality"
     QUEUE = "queue"
     RUN = "run"
     TRIGGERS = "triggers"
@@ -80,9 +85,10 @@ class Expiring:
 class QueueNow:
     """A local queue.
 
-    Parameters: `next_expiry` by the last scan, ISO 8601 UTC; `expiring` messages of the newest snapshot that expire
-    before the morning (`mqops.look.expiry_forecast.MORNING`); `looked_at` whether any run has recorded or scanned its
-    messages; `earlier` what the runs of the last day found, oldest first, and the depth of now.
+    Parameters: `next_expiry` by the last scan, ISO 8601 UTC, blank where messages came or went since; `expiring`
+    messages of the newest snapshot that expire before the morning (`mqops.look.expiry_forecast.MORNING`); `looked_at`
+    whether any run has recorded its messages, or scanned those that it has now; `earlier` what the runs of the last day
+    found, oldest first, and the depth of now.
     """
 
     now: QueueFigures
@@ -98,7 +104,8 @@ class ManagerNow:
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
     that are undos → the run that each undoes; `stopped` who stopped all runs, blank where nobody did; `acted` the runs
-    that acted; `ledger` as it was verified last, None where that is not known yet; `problems` what is wrong.
+    that acted; `ledger` as it was verified last, None where that is not known yet; `problems` what is wrong,
+    `notes` what a person should know besides.
     """
 
     name: str
@@ -111,6 +118,7 @@ class ManagerNow:
     acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
     problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
 
 
 def manager_now(
@@ -121,11 +129,14 @@ def manager_now(
     broken_triggers: Mapping[str, str] = MappingProxyType({}),
     ledger: LedgerNow | None = None,
     expiring: Expiring | None = None,
+    forwards: Mapping[str, str] = MappingProxyType({}),
+    more_problems: Callable[[], Iterable[Problem]] = tuple,
 ) -> ManagerNow:
     """A queue manager as it is now.
 
     Parameters: `figures` what it says; `name` of the queue manager; `broken_triggers` queue → why it cannot trigger;
-    `ledger` as it was verified last; `expiring` as it was counted last.
+    `ledger` as it was verified last; `expiring` as it was counted last; `forwards` queue → the workflow whose rules
+    table moves messages to it; `more_problems` of the lake, which this module does not know.
     """
     problems: list[Problem] = []
     if figures.unreachable:
@@ -139,7 +150,7 @@ def manager_now(
         problems, "The runs cannot be read", lambda: list_runs(lake, queue_manager=name), None
     )
     runs = read or []
-    scans: Mapping[str, Any] = _or_problem(
+    scans: Mapping[str, Known] = _or_problem(
         problems, "What expiry scans found cannot be read", lambda: known(folder), {}
     )
     today: dict[str, list[int]] = _or_problem(
@@ -149,12 +160,16 @@ def manager_now(
         problems.append(Problem(text=expiring.problem))
     queues = tuple(_queue(one, scans, expiring, today) for one in figures.queues)
     problems += _nearly_full(figures)
-    problems += _waiting_for_a_person(figures)
+    ambiguous: Mapping[str, _Ambiguous] = _or_problem(
+        problems, "The plan of the last run for backout queues cannot be read", lambda: _ambiguous(folder, runs), {}
+    )
+    problems += _waiting_for_a_person(figures, ambiguous)
     problems += [
         Problem(text=f"{queue} cannot trigger: {verdict}", place=Place.TRIGGERS, about=queue)
         for queue, verdict in broken_triggers.items()
     ]
     problems += _or_problem(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
+    problems += _or_problem(problems, "The quality runs cannot be read", lambda: tuple(more_problems()), ())
     problems += _damaged(ledger, name)
     problems += [
         Problem(text=f"Run {run.run} does not balance: find the cause first", place=Place.RUN, about=run.run)
@@ -179,6 +194,7 @@ def manager_now(
         else runs_that_acted(read, ledger.found.runs if ledger else ()),
         ledger=ledger,
         problems=tuple(problems),
+        notes=tuple(_never_read(figures, forwards)),
     )
 
 
@@ -199,7 +215,49 @@ def _nearly_full(figures: Figures) -> Iterator[Problem]:
             yield Problem(text=text, place=Place.DEAD_LETTERS if dead else Place.QUEUE, about=one.name)
 
 
-def _waiting_for_a_person(figures: Figures) -> Iterator[Problem]:
+class _Ambiguous(NamedTuple):
+    """The messages of a backout queue that a run left because their origin is ambiguous."""
+
+    run: str
+    messages: int
+
+
+def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
+    """Backout queue → what the newest proved run that looked at it left as ambiguous, where it did."""
+    found: dict[str, _Ambiguous] = {}
+    for run in runs:
+        if run.workflow != BACKOUT or not run.proved_at or run.partial:
+            continue
+        left = _left_ambiguous(folder / "runs" / run.run) if run.left else {}
+        for queue in run.queue.split(","):
+            found.setdefault(queue, _Ambiguous(run.run, left.get(queue, 0)))
+    return {queue: one for queue, one in found.items() if one.messages}
+
+
+@single_flight
+@lru_cache(maxsize=256)
+def _left_ambiguous(run: Path) -> Mapping[str, int]:
+    """Queue → messages that a plan leaves as ambiguous. A plan never changes; one that was removed has none."""
+    found: Counter[str] = Counter()
+    if RunFolder(run).plan.is_dir():
+        for batch in read_parquet(RunFolder(run).plan, ["queue", "action"]):
+            found.update(batch.filter(pc.equal(batch.column("action"), Action.AMBIGUOUS.value))["queue"].to_pylist())
+    return found
+
+
+def _never_read(figures: Figures, forwards: Mapping[str, str]) -> Iterator[Problem]:
+    """Queues to which rules move messages, and that no program reads. Old figures say nothing of programs of now."""
+    for one in figures.queues if not figures.unreachable else ():
+        a_problem = one.is_backout or one.name == figures.dead_letter_queue
+        if one.name in forwards and one.depth and not one.readers and not a_problem:
+            text = (
+                f"{counted(one.depth, 'message', spec=',')} on {one.name}, to which the rules of {forwards[one.name]} "
+                "move messages: no program reads it"
+            )
+            yield Problem(text=text, place=Place.QUEUE, about=one.name)
+
+
+def _waiting_for_a_person(figures: Figures, ambiguous: Mapping[str, _Ambiguous]) -> Iterator[Problem]:
     """Queues whose messages no application got: the dead-letter queue, and backout queues."""
     for one in figures.queues:
         messages = counted(one.depth, "message", spec=",")
@@ -207,8 +265,19 @@ def _waiting_for_a_person(figures: Figures) -> Iterator[Problem]:
             text = f"{one.name}, the dead-letter queue, has {messages}"
             yield Problem(text=text, place=Place.DEAD_LETTERS, about=one.name)
         elif one.depth and one.is_backout:
-            text = f"{one.name}, a backout queue, has {messages}"
-            yield Problem(text=text, place=Place.BACKOUT, about=one.name)
+            left = ambiguous.get(one.name)
+            yield _on_backout_queue(one, left if left and left.messages <= one.depth else None)
+
+
+def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
+    text = f"{queue.name}, a backout queue, has {counted(queue.depth, 'message', spec=',')}"
+    if left is None:
+        return Problem(text=text, place=Place.BACKOUT, about=queue.name)
+    text += (
+        f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known. "
+        "The form of mq_recover moves them where you say"
+    )
+    return Problem(text=text, place=Place.RUN, about=left.run)
 
 
 def _is_wrong(run: RunLine) -> bool:
@@ -224,14 +293,15 @@ def _undone(folder: Path, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
 
 
 def _queue(
-    one: QueueFigures, scans: Mapping[str, Any], expiring: Expiring | None, today: Mapping[str, Sequence[int]]
+    one: QueueFigures, scans: Mapping[str, Known], expiring: Expiring | None, today: Mapping[str, Sequence[int]]
 ) -> QueueNow:
-    counted_last = expiring or Expiring()
+    counted_last, scan = expiring or Expiring(), scans.get(one.name)
+    scanned = scan is not None and scan.still_holds(depth=one.depth, last_put=one.last_put)
     return QueueNow(
         now=one,
-        next_expiry=scans[one.name].next_expiry if one.name in scans else "",
+        next_expiry=scan.next_expiry if scan and scanned else "",
         expiring=min(counted_last.queues.get(one.name, 0), one.depth),  # applications have read some since
-        looked_at=one.name in scans or one.name in counted_last.queues or expiring is None or bool(expiring.problem),
+        looked_at=scanned or one.name in counted_last.queues or expiring is None or bool(expiring.problem),
         earlier=(*today.get(one.name, ()), one.depth),
     )
 

@@ -21,7 +21,7 @@ from mqops.errors import LakeError, MqopsError
 from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import folder_of
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import command, dead_letter_queue, inquire_queues
+from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put
 from mqops.mq.session import Session
 from mqwire import constants as c
 
@@ -45,7 +45,8 @@ class QueueFigures:
     Parameters: `depth` and `max_depth` in messages; `oldest` age of the oldest message in seconds, None where the
     queue manager does not monitor it; `uncommitted` messages of open units of work, None where it does not say;
     `readers` and `writers` handles; `open_by` the programs that have it open, with their users and what they do;
-    `threshold` BOTHRESH; `is_backout` whether another queue names it as BOQNAME.
+    `threshold` BOTHRESH; `is_backout` whether another queue names it as BOQNAME; `last_put` as the queue manager tells
+    it, blank where it does not.
     """
 
     name: str
@@ -60,6 +61,7 @@ class QueueFigures:
     open_by: tuple[str, ...] = ()
     threshold: int = 0
     is_backout: bool = False
+    last_put: str = ""
 
     @property
     def nearly_full(self) -> bool:
@@ -148,10 +150,11 @@ def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[Queue
             oldest=_monitored(row.get(c.MQIACF_OLDEST_MSG_AGE)),
             uncommitted=_monitored(row.get(c.MQIACF_UNCOMMITTED_MSGS)),
             open_by=_named(users.get(one.name, ())),
+            last_put=last_put(row),
         )
 
 
-_OF_QUEUE = (c.MQIACF_OLDEST_MSG_AGE, c.MQIACF_UNCOMMITTED_MSGS)
+_OF_QUEUE = (c.MQIACF_OLDEST_MSG_AGE, c.MQIACF_UNCOMMITTED_MSGS, *LAST_PUT)
 _OF_HANDLE = (
     *(c.MQCACF_APPL_TAG, c.MQCACF_USER_IDENTIFIER),
     *(c.MQIACF_OPEN_INPUT_TYPE, c.MQIACF_OPEN_OUTPUT, c.MQIACF_OPEN_BROWSE),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -299,17 +299,23 @@ def inquire_queues(
     return [row for row in rows if c.MQCA_Q_NAME in row]
 
 
+LAST_PUT = (c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME)
+
+
 def last_puts(session: Session) -> dict[str, str]:
     """Queue → date and time of its last put, as the queue manager tells them; without those it does not monitor."""
-    wanted = [c.MQCA_Q_NAME, c.MQCACF_LAST_PUT_DATE, c.MQCACF_LAST_PUT_TIME]
+    wanted = [c.MQCA_Q_NAME, *LAST_PUT]
     arguments: dict[int, Any] = {c.MQCA_Q_NAME: b"*", c.MQIACF_Q_STATUS_ATTRS: wanted}
     try:
         rows = command(session, "MQCMD_INQUIRE_Q_STATUS", arguments)
     except MQError:
         return {}  # knowing less, a scan looks at more
-    named = [row for row in rows if c.MQCA_Q_NAME in row]
-    put = {row[c.MQCA_Q_NAME]: [row.get(selector, "") for selector in wanted[1:]] for row in named}
-    return {name: " ".join(texts).strip() for name, texts in put.items()}
+    return {row[c.MQCA_Q_NAME]: last_put(row) for row in rows if c.MQCA_Q_NAME in row}
+
+
+def last_put(status: Mapping[int, Any]) -> str:
+    """Date and time of the last put on a queue by its status, blank where the queue manager does not monitor it."""
+    return " ".join(status.get(selector, "") for selector in LAST_PUT).strip()
 
 
 def command(session: Session, name: str, arguments: dict[int, Any], *, object_name: str = "") -> list[dict[int, Any]]:

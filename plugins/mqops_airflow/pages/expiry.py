@@ -10,9 +10,11 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.estate_sections import dag_prefix
+from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
 from mqops.lake.run import folder_of
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
+from mqops.look.figures import QueueFigures
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
@@ -44,6 +46,8 @@ def router(page: Page) -> APIRouter:
         recorded = {one.queue for one in found.queues}
         unrecorded = [one for one in figures.queues if one.depth and one.name not in recorded]
         scans = known(folder_of(lake(who.estate), name)) if unrecorded else {}
+        holds = {one.name: scan for one in unrecorded if (scan := scans.get(one.name)) and _holds(scan, one)}
+        unknown = [one for one in unrecorded if one.name not in holds or _expires(holds[one.name], limit)]
         section = who.estate.estate.queue_managers[name].expiry_scan
         dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
         return render_page(
@@ -55,15 +59,29 @@ def router(page: Page) -> APIRouter:
             seen_at=figures.seen_at,
             unrecorded=unrecorded,
             scans=scans,
+            holds=holds,
+            unknown=unknown,
+            unknown_messages=sum(one.depth for one in unknown),
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
             limit=f"{limit:%H:%M}",
+            until=f"{limit:%Y-%m-%d %H:%M} UTC",
             total=sum(one.before for one in found.queues),
+            past=sum(one.past for one in found.queues),
             expires=any(one.past or one.before or one.later for one in found.queues),
             chart=_chart(found),
         )
 
     return routes
+
+
+def _holds(scan: Known, queue: QueueFigures) -> bool:
+    return scan.still_holds(depth=queue.depth, last_put=queue.last_put)
+
+
+def _expires(scan: Known, limit: datetime) -> bool:
+    """Whether a scan tells that a message expires before the limit, and so not how many do."""
+    return bool(scan.next_expiry) and datetime.fromisoformat(scan.next_expiry) < limit
 
 
 @shared

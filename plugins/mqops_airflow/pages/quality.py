@@ -16,6 +16,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
+from mqops_airflow.pages.which_run import newest_at_work
 from mqops_airflow.workplace import lake
 
 MOST = 100
@@ -45,6 +46,7 @@ def router(page: Page) -> APIRouter:
             all_failures=all_failures,
             docs=_docs(who, chosen) if chosen else "",
             dag_id=(dag_id := _dag(who, name)),
+            at_work=newest_at_work(who, dag_id) if dag_id else None,
             may_start=bool(dag_id) and who.may_start(dag_id),
         )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
@@ -24,7 +24,7 @@ from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops_airflow.pages.not_yet import NotYet
-from mqops_airflow.pages.security import Reader, reader
+from mqops_airflow.pages.security import Reader, may, reader
 from mqops_airflow.pages.table import Right
 from mqops_airflow.run_folder import folders, run_key
 from mqops_airflow.workplace import lake
@@ -134,6 +134,25 @@ def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]
         )
         working = {tuple(row) for row in session.execute(chosen)}
     return {run for run, place in places.items() if place in working}
+
+
+class AtWork(NamedTuple):
+    """A DAG run that has not ended. Parameters: `since` when it began, None while it is queued."""
+
+    run_id: str
+    since: datetime | None
+
+
+def newest_at_work(who: Reader, dag_id: str) -> AtWork | None:
+    """The newest run of a DAG that has not ended; None where there is none, or the person may not read the DAG."""
+    if not may(who.user, dag_id, entity=who.right):
+        return None
+    with create_session() as session:
+        chosen = select(DagRun.run_id, DagRun.start_date).where(
+            DagRun.dag_id == dag_id, DagRun.state.in_(State.unfinished_dr_states)
+        )
+        row = session.execute(chosen.order_by(DagRun.id.desc()).limit(1)).first()
+    return AtWork(*row) if row else None
 
 
 def _with_place(run: RunFolder) -> Asked:

@@ -44,6 +44,20 @@ def test_E16_worth_a_scan(queue, taught, why):
 
 
 @pytest.mark.parametrize(
+    ("now", "yes"),
+    [
+        ({"depth": 5, "last_put": "x"}, True),
+        ({"depth": 5, "last_put": ""}, True),  # MONQ(OFF): nothing is known besides the depth
+        ({"depth": 5, "last_put": "y"}, False),
+        ({"depth": 6, "last_put": "x"}, False),
+        ({"depth": 4, "last_put": "x"}, False),
+    ],
+)
+def test_a_scan_holds_while_no_message_came_or_went(now, yes):
+    assert known().still_holds(**now) is yes
+
+
+@pytest.mark.parametrize(
     ("name", "patterns", "yes"),
     [
         ("PAY.IN", ["*"], True),

@@ -48,6 +48,13 @@ class Known:
     next_expiry: str = ""
     last_put: str = ""
 
+    def still_holds(self, *, depth: int, last_put: str) -> bool:
+        """Whether no message has come or gone since, as far as is known.
+
+        Parameters: `depth` and `last_put` of now, `last_put` blank where the queue manager does not tell it.
+        """
+        return depth == self.depth and last_put in ("", self.last_put)
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
         return asdict(self)
