@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from mq_support import DLQ, create, dead_letter
+from mq_support import DLQ, create, dead_letter, until
 
 from mqops.act.in_process import act
 from mqops.clock import utc_now, utc_text
@@ -498,6 +498,21 @@ def test_a_scan_says_nothing_of_messages_that_came_after_it(manager, lake, page)
     assert "not looked at" not in page()
 
 
+def test_a_scan_says_nothing_of_another_message_where_the_queue_manager_tells_of_its_last_put(manager, lake, page):
+    manager.mqsc("ALTER QLOCAL(OFFERS) MONQ(LOW)")
+    manager.put("OFFERS", [({}, b"x")])
+    run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1))
+    assert "nothing expires" in page("/expiry")
+
+    def exchanged() -> bool:
+        """Whether the page knows that a message went and another one came: the last put is told to the second."""
+        manager.mqsc("CLEAR QLOCAL(OFFERS)")
+        manager.put("OFFERS", [({}, b"x")])
+        return "Messages came or went since the last scan" in page("/expiry")
+
+    until(exchanged)
+
+
 def test_the_headline_of_expiry_has_its_date_and_what_is_not_known(manager, lake, page):
     limit = datetime.now(UTC) + timedelta(hours=3)
     at = f"{limit:%H:%M}"
@@ -509,10 +524,10 @@ def test_the_headline_of_expiry_has_its_date_and_what_is_not_known(manager, lake
         (found,) = re.findall(r'<ul class="cards">(.*?)</ul>', page("/expiry", before=at), re.DOTALL)
         return " ".join(re.sub("<[^>]*>", " ", found).split())
 
-    until = f"{limit.replace(minute=limit.minute // 15 * 15):%Y-%m-%d %H:%M} UTC"
-    assert headline() == f"0 messages expire before {until}; of 3 messages on 2 queues it is not known"
+    moment = f"{limit.replace(minute=limit.minute // 15 * 15):%Y-%m-%d %H:%M} UTC"
+    assert headline() == f"0 messages expire before {moment}; of 3 messages on 2 queues it is not known"
     run_scan(manager.connection, lake, ["OFFERS", "C"], recheck=timedelta(hours=1))
-    assert headline() == f"0 messages expire before {until}"
+    assert headline() == f"0 messages expire before {moment}"
     manager.put("A", [({"Expiry": 36000}, b"x")])
     run_scan(manager.connection, lake, ["A"], recheck=timedelta(hours=1))
     assert headline().endswith("; of 1 message on 1 queue it is not known")  # one expires, others may, too
