@@ -94,9 +94,10 @@ class UndoPort(SetContextPort):
         if row.action == Action.RESTORE:
             return self._copy(row)
         got = super().take(row, careful=careful)
-        if got is None or got.key != row.msg_key or row.action == Action.WITHDRAW:
+        if got is None or row.action == Action.WITHDRAW:
             return got
-        return Taken(md=_with_expiry(self._whole(row).md, *_expiry(got.md)), body=self._whole(row).body, key=got.key)
+        original = self._whole(row)
+        return Taken(md=_with_expiry(original.md, *_expiry(got.md)), body=original.body, key=got.key)
 
     def _copy(self, row: Row) -> Taken | None:
         original = self._whole(row)

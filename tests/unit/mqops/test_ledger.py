@@ -89,7 +89,9 @@ def test_a_unit_of_work_is_recorded_once(tmp_path):
     file = ledger(tmp_path)
     assert add(file, marker(0), marker(0)) == 1
     assert add(file, marker(0), marker(1)) == 1
-    assert len(list(file.entries())) == 2
+    with file.writer() as writer:  # a drain adds batch after batch
+        assert [writer.add([marker(number)]) for number in (2, 3, 2, 1)] == [1, 1, 0, 0]
+    assert len(list(file.entries())) == 4
 
 
 @pytest.mark.parametrize("cut", [1, 20, 300])

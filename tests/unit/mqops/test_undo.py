@@ -364,6 +364,16 @@ def test_a_put_that_fails_leaves_the_message_where_it_is(manager, bench):
     assert [body[172:] for body in manager.bodies(DLQ)] == [b"x", b"y"]
 
 
+def test_the_preflight_of_an_undo_counts_the_mqdlh_that_is_put_back(manager, bench):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run = bench.run("ACTION(RETRY)")
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXMSGL(100)")
+    folder, plan = bench.plan(run)
+    (found,) = read_preflight(folder).findings
+    assert (found.destination, "MAXMSGL" in found.what) == (DLQ, True)
+    assert act_undo(manager.connection, folder, approved=plan.digest).failed == 1
+
+
 def test_law2_only_the_approved_plan_is_acted_on(manager, bench):
     manager.put(DLQ, [dead_letter("A", b"x")])
     folder, _plan = bench.plan(bench.run("ACTION(DISCARD)"))
@@ -500,12 +510,13 @@ def test_equal_messages_may_be_there_as_often_as_the_run_left_them():
         place = {"queue": "Q", "msg_key": "k", "there": "", "key_there": ""}
         return Done(row=row, discarded=True, expiry=-1, seen_at=NOW, report=0, together=row, **place)
 
-    found = undo_choices([done(row) for row in range(4)], undone={3}, on_queues={("Q", "k"): 1}, now=NOW)
+    found = undo_choices([done(row) for row in range(5)], undone={4}, on_queues={("Q", "k"): 2}, now=NOW)
     assert [choice for _one, choice in found] == [
         *(
             UndoChoice(Action.PRESENT),
-            UndoChoice(Action.RESTORE, 1),
+            UndoChoice(Action.PRESENT),
             UndoChoice(Action.RESTORE, 2),
+            UndoChoice(Action.RESTORE, 3),
             UndoChoice(Action.UNDONE),
         ),
     ]
