@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import re
 import stat
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 
 from mqops.errors import LakeError, LedgerBroken
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import LaneToken, Marker, unpack
+from mqops.ledger.core.marker import LaneToken, Marker, MarkerRow, unpack
+from mqops.ledger.core.replays import CAPPED, put_in_runs
 from mqops.ledger.file import LedgerFile
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
@@ -57,10 +59,33 @@ def test_lines_are_chained_and_read_back(tmp_path):
     assert add(file, marker(2, "failed")) == 1
     entries = list(file.entries())
     assert [entry["seq"] for entry in entries] == [1, 2, 3]
+    assert list(file.about("Ä.Q")) == entries
     assert [entry["prev"] for entry in entries[1:]] == [entry["hash"] for entry in entries[:-1]]
     assert list(file.markers(plan=PLAN)) == [marker(0), marker(1), marker(2, "failed")]
     assert [found.first for found in file.markers(kind="failed")] == [2]
     assert list(file.markers(plan=PlanIdentity(run="run 2", digest=PLAN.digest))) == []
+
+
+def test_an_outcome_is_read_back(tmp_path):
+    file = ledger(tmp_path)
+    seen = Marker(unit="00", run=PLAN.run, plan=PLAN.digest, kind="outcome", at="now", outcome="consumed")
+    add(file, seen)
+    assert list(file.markers(plan=PLAN)) == [seen]
+
+
+@pytest.mark.parametrize(
+    ("action", "rule_key", "msg_id", "runs"),
+    [
+        ("FWD", "rule-1", "ab" * 24, 2),
+        ("DISCARD", "rule-1", "ab" * 24, 0),  # nothing is put
+        ("FWD", CAPPED, "ab" * 24, 0),  # quarantine is no replay
+        ("FWD", "rule-1", "00" * 24, 0),  # no identifier
+    ],
+)
+def test_MAXREPLAY_counts_the_runs_that_put_a_message_with_its_id(action, rule_key, msg_id, runs):
+    row = MarkerRow(0, "key", msg_id, action, rule_key, "Q", "QM")
+    acted = [replace(marker(0), run=run, rows=(row,)) for run in ("r1", "r1", "r2")]
+    assert put_in_runs(acted) == ({msg_id: runs} if runs else {})
 
 
 def test_file_and_folder_are_private(tmp_path):

@@ -121,6 +121,9 @@ def test_each_message_is_looked_for_and_only_changes_are_recorded(manager, bench
     second = bench.look(run)
     assert (second.outcomes, second.changed, second.open) == ({"consumed": 1, "there": 2}, 1, 2)
     assert [(line["outcome"], len(line["rows"])) for line in bench.lines()] == [("there", 3), ("consumed", 1)]
+    entries = LedgerFile(bench.lake / "QM1", str).entries()
+    moved = {row[0]: row for entry in entries if entry["kind"] == "acted" for row in entry["rows"]}
+    assert all(row == moved[row[0]] for line in bench.lines() for row in line["rows"])
     take(manager, "A")
     take(manager, "PARKED")
     assert bench.look(run).outcomes == {"consumed": 3}
