@@ -7,7 +7,6 @@ from act_support import planned, taken
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.act.in_process import act
-from mqops.decide.core import PlanSummary
 from mqops.errors import InProgress, Unbalanced
 from mqops.lake.files import read_json, write_json
 from mqops.ledger.keys import KeyRing
@@ -54,7 +53,7 @@ def test_a_plan_of_a_version_that_made_no_remarks_is_proved(manager, lake):
     write_json(run.plan_json, document)
     act(manager.connection, run)
     proof = prove(manager.connection, run)
-    assert (proof.moved, proof.remarks, PlanSummary.from_json(document).remarks) == (1, (), ())
+    assert (proof.moved, proof.remarks) == (1, ())
 
 
 def test_law5_records_that_a_unit_of_work_hides_are_not_gone(manager, lake):

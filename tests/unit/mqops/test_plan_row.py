@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from mqops.act.approved_plan import plan_rows, read_approved_plan
 from mqops.actions import Action, Effect
 from mqops.decide.arrow import PLAN
+from mqops.decide.core import PlanSummary
 from mqops.decide.core.canonical import canonical_row
 from mqops.decide.in_process import decide
 from mqops.errors import PlanChanged
@@ -76,6 +78,14 @@ def test_bytes_of_a_table_that_are_not_utf_8_are_shown_as_such_and_the_digest_is
     decide(run, parse(text).table, text=text, source="<rules>")
     kept = read_json(run.plan_json)
     assert (kept["table_text"], kept["table_digest"]) == (raw.decode("utf-8", "replace"), sha256(raw).hexdigest())
+
+
+def test_a_plan_of_a_version_that_made_no_remarks_is_read(tmp_path):
+    run, plan = planned(tmp_path)
+    document = read_json(run.plan_json)
+    assert PlanSummary.from_json(document) == plan
+    del document["remarks"], document["message_ids"]
+    assert PlanSummary.from_json(document) == replace(plan, remarks=())
 
 
 def test_rows_are_read_as_they_were_written(tmp_path):

@@ -75,7 +75,10 @@ def sent(*states: str, **changes: object) -> Destination:
         ),
         (here(depth=101), ["problem: A: room for 0 of 10 messages"]),  # MAXDEPTH was lowered below CURDEPTH
         (here(max_msg_length=200), []),
-        (here(max_msg_length=199), ["problem: A: the longest message has 200 bytes, MAXMSGL is 199. Raise MAXMSGL to 200;"]),
+        (
+            here(max_msg_length=199),
+            ["problem: A: the longest message has 200 bytes, MAXMSGL is 199. Raise MAXMSGL to 200;"],
+        ),
         (here(open_input=0), ["warning: A: no program has it open for input. Check that the application runs"]),
         (here(open_input=0, name="B"), ["warning: A: B: no program has it open for input"]),  # A is an alias of B
         (here(transmission=True), ["problem: A: it is a transmission queue"]),
@@ -90,8 +93,10 @@ def sent(*states: str, **changes: object) -> Destination:
         (sent("RUNNING", queue=replace(XMIT, max_msg_length=4200)), []),
         (
             sent("RUNNING", queue=replace(XMIT, max_msg_length=4199)),
-            ["problem: A: QM2: the longest message has 200 bytes, MAXMSGL is 4199 (4000 of them for the transmission header). "
-            "Raise MAXMSGL to 4200;"],
+            [
+                "problem: A: QM2: the longest message has 200 bytes, MAXMSGL is 4199 "
+                "(4000 of them for the transmission header). Raise MAXMSGL to 4200;"
+            ],
         ),
         (
             sent("RUNNING", queue=replace(XMIT, put_allowed=False)),

@@ -402,7 +402,8 @@ def test_an_undo_that_was_begun_is_finished_before_another_is_planned(manager, b
     with pytest.raises(Exception, match="MQRC_Q_FULL"):
         act_undo(manager.connection, folder, approved=plan.digest, unit_size=1)
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(9999)")
-    with pytest.raises(InProgress, match=f"Undo {folder.run} of run {run.run} was begun and is not finished"):
+    begun = f"Undo {folder.run} of run {run.run} was begun and is not finished: .*`mqops undo {run.run}`"
+    with pytest.raises(InProgress, match=begun):
         bench.plan(run)
     (summary,) = finish_undos(manager.connection, run, who="carol@host")
     assert (summary.run, summary.moved, summary.finished) == (folder.run, 3, True)
