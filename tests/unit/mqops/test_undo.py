@@ -523,6 +523,16 @@ def test_equal_messages_may_be_there_as_often_as_the_run_left_them():
     ]
 
 
+@pytest.mark.parametrize(("copies", "originals", "last"), [(3, 4, Action.CONSUMED), (4, 3, Action.LAST)])
+def test_of_equal_copies_as_many_are_taken_as_have_their_original(copies, originals, last):
+    """Rule 12: the only message of its kind stays where it is."""
+    place = {"queue": "Q", "msg_key": "k", "there": "COPIES", "key_there": "c", "discarded": False, "copied": True}
+    done = [Done(row=row, expiry=-1, seen_at=NOW, report=0, together=row, **place) for row in range(4)]
+    on_queues = {("COPIES", "c"): copies, ("Q", "k"): originals}
+    found = [choice for _one, choice in undo_choices(done, undone=set(), on_queues=on_queues, now=NOW)]
+    assert found == [*(UndoChoice(Action.WITHDRAW, before) for before in range(3)), UndoChoice(last)]
+
+
 def test_what_a_queue_may_have_that_nobody_can_look_at_is_hidden():
     def done(row: int, *, home: str = "SHUT", there: str = "", discarded: bool = False, expiry: int = -1) -> Done:
         keys = {"queue": home, "msg_key": f"k{row}", "there": there, "key_there": f"t{row}"}
