@@ -88,6 +88,15 @@ def test_MAXREPLAY_counts_the_runs_that_put_a_message_with_its_id(action, rule_k
     assert put_in_runs(acted) == ({msg_id: runs} if runs else {})
 
 
+def test_MAXREPLAY_does_not_count_what_an_undo_took_back():
+    def acted(run: str, action: str) -> Marker:
+        return replace(marker(0), run=run, rows=(MarkerRow(0, "key", "ab" * 24, action, "rule-1", "Q", "QM"),))
+
+    done = [acted("r1", "FWD"), acted("r2", "FWD"), acted("undo of r2", "RETURN")]
+    assert put_in_runs(done) == {"ab" * 24: 1}
+    assert put_in_runs([*done, acted("undo of r1", "RETURN")]) == {}
+
+
 def test_file_and_folder_are_private(tmp_path):
     file = ledger(tmp_path)
     add(file, marker(0))

@@ -7,6 +7,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter, let_expire
@@ -30,6 +32,7 @@ from mqops.prove.undone_rules import undone_rules
 from mqops.rules import parse
 from mqops.undo.core.decision import Done, UndoChoice, undo_choices
 from mqops.undo.in_process import act_undo, plan_undo
+from mqwire.structures import MQMD_LAYOUT
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -443,6 +446,23 @@ def test_law4_nothing_is_put_from_a_copy_that_was_changed(manager, bench):
     with pytest.raises(LakeError, match="has lost part-00000"):
         act_undo(manager.connection, first)
     assert manager.depth(DLQ) == 0
+
+
+@pytest.mark.parametrize(("column", "at"), [("md", MQMD_LAYOUT.offset("msg_id")), ("body", -1)])
+def test_law4_nothing_is_put_back_from_a_copy_of_which_one_byte_was_changed(manager, bench, column, at):
+    manager.put(DLQ, [dead_letter("A", b"x", MsgId=b"M" * 24)])
+    folder, _plan = bench.plan(bench.run("ACTION(RETRY)"))
+    (part,) = folder.snapshot.glob("*.parquet")
+    table = pq.read_table(part)
+    (copy,) = map(bytearray, table[column].to_pylist())
+    copy[at] ^= 1
+    number = table.schema.get_field_index(column)
+    field = table.schema.field(number)
+    pq.write_table(table.set_column(number, field, pa.array([bytes(copy)], type=field.type)), part)
+    write_json(folder.observe_json, read_json(folder.observe_json) | {"files": {part.name: part.stat().st_size}})
+    with pytest.raises(PlanChanged, match="The copy of row 0 is not the message of the plan"):
+        act_undo(manager.connection, folder)
+    assert (manager.bodies("A"), manager.depth(DLQ)) == ([b"x"], 0)
 
 
 def test_a_run_that_did_nothing_has_nothing_to_undo_and_leaves_no_trace(manager, bench, tmp_path):
