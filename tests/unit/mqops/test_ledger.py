@@ -176,12 +176,14 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
         whole_write(descriptor, bytes(content)[:10])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(LakeError, match="No space left on device; make room on the disk, no message was lost"):
-        add(file, marker(1))
-    monkeypatch.undo()
-    assert file.path.read_bytes() == before
-    assert add(file, marker(1)) == 1
+    with file.writer() as writer:
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(LakeError, match="No space left on device; make room on the disk, no message was lost"):
+            writer.add([marker(1)])
+        monkeypatch.undo()
+        assert file.path.read_bytes() == before
+        assert writer.add([marker(1)]) == 1
+    assert [entry["first"] for entry in file.entries()] == [0, 1]
 
 
 def _add_many(folder, start):

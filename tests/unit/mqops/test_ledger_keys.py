@@ -84,6 +84,15 @@ def test_a_key_that_was_read_verifies_on_and_another_key_file_in_its_place_is_re
         mine.keys.newest()
 
 
+def test_nothing_is_signed_where_the_last_key_is_revoked(tmp_path):
+    ledger = LedgerFile(tmp_path / "QM1", str)
+    ledger.make_key()
+    file = read_json(ledger.keys.path)
+    write_json(ledger.keys.path, file | {"keys": [file["keys"][0] | {"revoked": True}]})
+    with pytest.raises(SettingsError, match=r"There is no key to sign with in .*`mqops ledger rekey` makes a new key"):
+        ledger.keys.newest()
+
+
 @pytest.mark.parametrize("step", [act, prove])
 def test_a_key_file_without_the_key_that_began_the_run_is_refused(manager, lake, tmp_path, monkeypatch, step):
     """Both files are there, and the note is that of the wrong one: the run says which key began it."""

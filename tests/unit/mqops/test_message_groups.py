@@ -13,7 +13,7 @@ from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE
 from mqops.act.in_process import act
 from mqops.actions import Action
 from mqops.decide.core.message_groups import remarks
-from mqops.errors import Stopped
+from mqops.errors import MQError, Stopped
 from mqops.lake.stop import Stop, lift, stop
 from mqops.prove.prove import prove
 from mqwire.constants import MQENC_NATIVE
@@ -187,6 +187,15 @@ def test_what_stands_before_a_group_that_fits_only_alone_is_not_left_with_it(man
     run, _plan = planned(manager, lake)
     assert act(manager.connection, run).units == 2
     assert proved(manager, run) == {"planned": 9, "moved": 9}
+
+
+def test_where_not_even_one_message_fits_into_a_unit_of_work_act_ends_with_the_reason(manager, lake):
+    manager.mqsc("ALTER QMGR MAXUMSGS(3)")
+    manager.put(DLQ, [dead_letter("A", b"1"), dead_letter("A", b"2")])
+    run, _plan = planned(manager, lake)
+    with pytest.raises(MQError, match="MQRC_SYNCPOINT_LIMIT_REACHED"):
+        act(manager.connection, run)
+    assert (manager.depth(DLQ), manager.depth("A")) == (2, 0)
 
 
 def test_P05_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key_and_says_so(manager, lake):
