@@ -190,8 +190,9 @@ def test_what_a_consumer_requeued_without_a_header_has_returned(manager, bench):
     assert bench.look(run).outcomes == {"returned": 1}
 
 
-def test_what_was_forwarded_to_the_queue_it_came_from_is_there(manager, bench):
-    bench.letters("A", "A")
+@pytest.mark.parametrize("same", [{}, {"MsgId": b"M" * 24, "PutDate": "20250203", "PutTime": "04050607"}])
+def test_what_was_forwarded_to_the_queue_it_came_from_is_there(manager, bench, same):
+    manager.put(DLQ, [dead_letter("A", b"for A", **same)] * 2, options=PASSED_ON if same else 0)
     run = bench.run(f"ACTION(FWD) FWDQ({DLQ}) HEADER(YES)")
     take(manager, DLQ)
     assert bench.look(run).outcomes == {"consumed": 1, "there": 1}
