@@ -71,7 +71,8 @@ ROOMS = {
             "unit/expiry/test_age_out.py",
             *_of_operations("canary", "cli_care", "dlq_pass", "earlier_runs", "extended_pass", "failures"),
             *_of_operations("forged_ledger", "full_destination", "hidden", "message_groups", "other_queue_manager"),
-            *_of_operations("progress", "proof_refuses", "stop", "rate_limiter"),
+            *_of_operations("least_authority", "progress", "proof_refuses", "protected", "rate_limiter", "recover"),
+            *_of_operations("stop"),
         ),
     ),
     "decide": Room(
@@ -95,7 +96,9 @@ ROOMS = {
         ("mqops/prove/*",),
         (
             *_of_operations("balance", "earlier_runs", "forged_ledger", "ledger_keys", "outcomes", "proof_refuses"),
-            *_of_operations("missing_records", "set_aside", "stop", "transmitted", "undo", "untold", "whereabouts"),
+            *_of_operations(
+                "hidden", "missing_records", "set_aside", "stop", "transmitted", "undo", "untold", "whereabouts"
+            ),
         ),
     ),
     "undo": Room(

@@ -37,7 +37,7 @@ from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
 from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
-from mqops_airflow.pages import estate, shared
+from mqops_airflow.pages import answers, estate, shared
 from mqwire import constants as c
 
 MQSC = """\
@@ -63,7 +63,7 @@ TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(DROP) ACTION(DISCARD)\n"
 
 @pytest.fixture
 def manager(estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """QM1 of the estate. Its pages keep no answer."""
+    """QM1 of the estate. Its pages keep no answer, and wait for each one, however busy the machine is."""
     (estate_folder / "estate.yaml").write_text(ESTATE)
     (estate_folder / "back.rules").write_text("ACTION(IGNORE)\n")
     made = create(estate_folder / "home", "QM1", MQSC)
@@ -73,6 +73,7 @@ def manager(estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(estate.LEDGERS, "kept", 0.001)
     monkeypatch.setattr(estate.EXPIRING, "kept", 0.001)
     monkeypatch.setattr(shared, "KEPT", 0.0)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
     return made
 
 

@@ -7,13 +7,14 @@ import pickle
 import re
 import sqlite3
 import uuid
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pymqi
 import pytest
-from mq_support import DLQ, create, dead_letter
+from mq_support import DLQ, create, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqops.act.core.progress import Tally
@@ -24,6 +25,8 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.expiry.queue_manager import scan_queue
+from mqops.expiry.scan import write_summary
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
@@ -31,6 +34,7 @@ from mqops.look.core.run_state import RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
+from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.rules import parse
@@ -553,3 +557,20 @@ def test_no_undo_is_offered_for_a_load(manager, estate_folder, client):
     page = client("/run", "operator", queue_manager="QM1", run=run.run).text
     assert "it balances" in page
     assert "Undo this run" not in page
+
+
+def test_a_scan_for_expired_messages_tells_what_the_queue_manager_discarded(manager, estate_folder, client):
+    manager.put("A", [({"Expiry": 1}, b"short")] * 3 + [({}, b"stays")] * 2)
+    let_expire(1)
+    run = RunFolder.at(estate_folder / "lake", "QM1", "scan")
+    run.path.mkdir(parents=True)
+    with connect(manager.connection) as session:
+        write_summary(run, "QM1", [scan_queue(session, "A", now=lambda: datetime.now(UTC))])
+    page = client("/run", queue_manager="QM1", run="scan").text
+    assert "5 found = 3 discarded by the queue manager, because they had expired + 2 left." in page
+    cells = ['<td class="name">A</td>', *(f'<td class="number">{number}</td>' for number in (5, 3, 2, 0))]
+    assert "".join([*cells, "<td>none expires</td>"]) in page
+    assert "Nothing was planned" not in page
+    (row,) = re.findall(r"<tr>.*?scanned.*?</tr>", client("/estate", queue_manager="QM1").text, re.DOTALL)
+    figures = re.findall(r'<td class="number">(.*?)</td>', row)
+    assert figures == ["–", "–", "3", "2", "–"]

@@ -197,6 +197,28 @@ def check_order_and_groups(rows, sums):
     assert all(len(fates) == 1 for fates in groups.values())
 
 
+@pytest.mark.parametrize("kind", ["broken", "unmade", "made"])
+def test_a_visit_that_loses_its_connection_once_whenever_goes_on_to_the_end_of_the_lane(kind):
+    clock = {"now": lambda: "now", "clock": Clock()}
+    number, disturbed = 0, True
+    while disturbed:
+        rows, manager = build(plain("A", [""] * 4), absent=set())
+        trouble = memory.Trouble({number: kind}, itertools.count())
+        ports = []
+
+        def connect(trouble=trouble, manager=manager, ports=ports):
+            ports.append(memory.MemoryPort(manager, trouble))
+            return ports[-1]
+
+        quiet = memory.MemoryPort(manager, memory.Trouble({}, itertools.count()))
+        issue_tokens(quiet, PLAN, [len(rows)], about={}, now=lambda: "now")
+        Mover(connect, PLAN, lane=0, length=len(rows), unit_size=2, **clock).run(rows)
+        assert [message.key for message in manager.targets["A"].messages] == ["0.0", "1.0", "2.0", "3.0"]
+        assert not any(message.key == "ticket" for message in manager.ledger)
+        number, disturbed = number + 1, not trouble.at
+    assert number > 10
+
+
 def plain(dest, order_keys, *, size=1):
     """Messages for one destination, with these order keys."""
     return [(number, 0, "RETRY", dest, size, key, False, DLQ) for number, key in enumerate(order_keys)]

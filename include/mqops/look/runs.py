@@ -28,7 +28,7 @@ from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunStat
 from mqops.single_flight import single_flight
 
 INDEX = "runs_index.json"
-_VERSION = 3
+_VERSION = 4
 
 
 def list_runs(

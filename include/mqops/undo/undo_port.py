@@ -59,7 +59,7 @@ class UndoPort(SetContextPort):
 
     def take(self, row: Row, *, careful: bool) -> Taken | None:
         """The original as it is to be put, its message got from where it went (RETURN); for RESTORE nothing is got.
-        For WITHDRAW the copy, got from where it was put.
+        For WITHDRAW the copy is got from where it was put, and nothing is put.
 
         None where the message is no longer where it went, or is on its queue again, or has no lifetime left; for
         WITHDRAW also where the original is not on its queue.
@@ -94,9 +94,10 @@ class UndoPort(SetContextPort):
         if row.action == Action.RESTORE:
             return self._copy(row)
         got = super().take(row, careful=careful)
-        if got is None or got.key != row.msg_key or row.action == Action.WITHDRAW:
-            return got
-        return Taken(md=_with_expiry(self._whole(row).md, *_expiry(got.md)), body=self._whole(row).body, key=got.key)
+        if got is None:
+            return None
+        original = self._whole(row)
+        return Taken(md=_with_expiry(original.md, *_expiry(got.md)), body=original.body, key=got.key)
 
     def _copy(self, row: Row) -> Taken | None:
         original = self._whole(row)

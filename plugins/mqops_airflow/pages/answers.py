@@ -61,14 +61,14 @@ class Answers(Generic[T]):
         self._changed = threading.Condition()
 
     def of(
-        self, questions: Mapping[str, Callable[[], T]], *, scope: str = "", kept: float = 0.0, wait: float = WAIT
+        self, questions: Mapping[str, Callable[[], T]], *, scope: str = "", kept: float = 0.0, wait: float | None = None
     ) -> dict[str, Answer[T]]:
         """What is known of each key.
 
         Parameters: `questions` key → what asks; it runs in another thread and tells its errors in what it returns;
         `scope` in which the keys are unique; `kept` and `wait` in place of the usual seconds.
         """
-        kept, end = kept or self.kept, time.monotonic() + wait
+        kept, end = kept or self.kept, time.monotonic() + (WAIT if wait is None else wait)
         with self._changed:
             entries = {key: self._entries.setdefault((scope, key), _Entry()) for key in questions}
             for key, question in questions.items():

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from mqops.actions import Action
 from mqops.counted import counted
+from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import MEANING, RunState
@@ -61,6 +62,7 @@ def router(page: Page) -> APIRouter:
             "view": view,
             "story": view.story,
             "line": view.story.line,
+            "scan": scan_of(asked.run),
             "kinds": KIND,
         }
         tasks = tasks_of(asked)
@@ -83,6 +85,11 @@ def router(page: Page) -> APIRouter:
     of("/live", "run_live")
     of("/actions", "run_actions")
     return routes
+
+
+def scan_of(run: RunFolder) -> ExpirySummary | None:
+    """What a scan for expired messages found, None for any other run. Raises `LakeError`."""
+    return ExpirySummary.from_json(read_json(run.expiry_json)) if run.expiry_json.exists() else None
 
 
 def state_in_words(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str]:

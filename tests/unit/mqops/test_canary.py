@@ -233,6 +233,14 @@ def test_a_canary_overtakes_no_message_with_its_order_key(manager, lake):
     assert proved(manager, run) == {"planned": 5, "moved": 5}
 
 
+def test_canaries_with_one_order_key_and_rule_go_ahead_in_their_order(manager, lake):
+    manager.put(DLQ, [keyed(b"K", b"%d" % n, full=True) for n in range(3)])
+    run, _plan = planned(manager, lake, TWO_RULES.replace("CANARY(1)", "CANARY(2)"), canary_wait=0)
+    ahead = []
+    act(manager.connection, run, port=after_commits(lambda _number: ahead.append(manager.bodies("A"))))
+    assert ahead == [[b"0", b"1"], [b"0", b"1", b"2"]]
+
+
 def test_a_group_goes_ahead_only_where_none_of_it_overtakes(manager, lake):
     group = {"GroupId": b"g".ljust(24, b"\0"), "MsgFlags": CMQC.MQMF_MSG_IN_GROUP}
     messages = [keyed(b"X", b"0", full=True), keyed(b"K", b"1", full=True)]

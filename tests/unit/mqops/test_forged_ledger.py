@@ -186,6 +186,7 @@ def test_forged_markers_do_not_keep_a_plan_from_being_acted_on(manager, lake):
     assert (summary.moved, summary.balanced, summary.finished) == (5, True, True)
     assert any(f"that claim run {run.run} did not come from mqops" in remark for remark in summary.remarks)
     assert sorted(manager.bodies("A")) == [b"%d" % n for n in range(5)]
+    assert on_ledger_queue(manager, plan.markers()) == []
 
 
 HOSTILE = (

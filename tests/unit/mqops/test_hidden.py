@@ -85,6 +85,33 @@ def test_law5_a_proof_looks_again_until_nothing_is_hidden(manager, lake, monkeyp
     assert (counts(proof), proof.remarks) == ({"planned": 2, "moved": 1, "left": 1}, ())
 
 
+def test_law5_a_proof_says_that_its_second_look_may_have_missed_some(manager, lake, monkeypatch):
+    """A unit of work ends before that look, another begins, and it ends when the look is over."""
+    manager.put(DLQ, [dead_letter("A", b"1"), dead_letter("B", b"2")])
+    run, _plan = planned(manager, lake)
+    with manager.connected() as connection:
+        handle = pymqi.Queue(connection, DLQ, CMQC.MQOO_INPUT_SHARED)
+
+        def hide() -> None:
+            handle.get(None, pymqi.MD(), pymqi.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+
+        hide()
+        act(manager.connection, run)
+        others = iter((connection.backout, hide, connection.backout, hide))
+        has_uncommitted = proving.has_uncommitted
+
+        def asked(session, queue: str) -> bool:
+            answer = has_uncommitted(session, queue)
+            next(others)()
+            return answer
+
+        monkeypatch.setattr(proving, "has_uncommitted", asked)
+        proof = prove(manager.connection, run)
+        handle.close()
+    assert counts(proof) == {"planned": 2, "moved": 1, "gone": 1}
+    assert proof.remarks[0].startswith(f"{DLQ}: 1 gone, but some of them may be hidden by units of work of others")
+
+
 def test_law5_what_a_committed_unit_of_work_took_is_gone_and_no_more_is_said(manager, lake):
     manager.put(DLQ, [dead_letter("A", b"1"), dead_letter("B", b"2")])
     run, _plan = planned(manager, lake)

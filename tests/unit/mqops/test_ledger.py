@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import re
 import stat
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 
 from mqops.errors import LakeError, LedgerBroken
 from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.core.marker import LaneToken, Marker, unpack
+from mqops.ledger.core.marker import LaneToken, Marker, MarkerRow, unpack
+from mqops.ledger.core.replays import CAPPED, put_in_runs
 from mqops.ledger.file import LedgerFile
 
 PLAN = PlanIdentity(run="run 1", digest="ab" * 32)
@@ -57,10 +59,42 @@ def test_lines_are_chained_and_read_back(tmp_path):
     assert add(file, marker(2, "failed")) == 1
     entries = list(file.entries())
     assert [entry["seq"] for entry in entries] == [1, 2, 3]
+    assert list(file.about("Ä.Q")) == entries
     assert [entry["prev"] for entry in entries[1:]] == [entry["hash"] for entry in entries[:-1]]
     assert list(file.markers(plan=PLAN)) == [marker(0), marker(1), marker(2, "failed")]
     assert [found.first for found in file.markers(kind="failed")] == [2]
     assert list(file.markers(plan=PlanIdentity(run="run 2", digest=PLAN.digest))) == []
+
+
+def test_an_outcome_is_read_back(tmp_path):
+    file = ledger(tmp_path)
+    seen = Marker(unit="00", run=PLAN.run, plan=PLAN.digest, kind="outcome", at="now", outcome="consumed")
+    add(file, seen)
+    assert list(file.markers(plan=PLAN)) == [seen]
+
+
+@pytest.mark.parametrize(
+    ("action", "rule_key", "msg_id", "runs"),
+    [
+        ("FWD", "rule-1", "ab" * 24, 2),
+        ("DISCARD", "rule-1", "ab" * 24, 0),  # nothing is put
+        ("FWD", CAPPED, "ab" * 24, 0),  # quarantine is no replay
+        ("FWD", "rule-1", "00" * 24, 0),  # no identifier
+    ],
+)
+def test_MAXREPLAY_counts_the_runs_that_put_a_message_with_its_id(action, rule_key, msg_id, runs):
+    row = MarkerRow(0, "key", msg_id, action, rule_key, "Q", "QM")
+    acted = [replace(marker(0), run=run, rows=(row,)) for run in ("r1", "r1", "r2")]
+    assert put_in_runs(acted) == ({msg_id: runs} if runs else {})
+
+
+def test_MAXREPLAY_does_not_count_what_an_undo_took_back():
+    def acted(run: str, action: str) -> Marker:
+        return replace(marker(0), run=run, rows=(MarkerRow(0, "key", "ab" * 24, action, "rule-1", "Q", "QM"),))
+
+    done = [acted("r1", "FWD"), acted("r2", "FWD"), acted("undo of r2", "RETURN")]
+    assert put_in_runs(done) == {"ab" * 24: 1}
+    assert put_in_runs([*done, acted("undo of r1", "RETURN")]) == {}
 
 
 def test_file_and_folder_are_private(tmp_path):
@@ -89,7 +123,9 @@ def test_a_unit_of_work_is_recorded_once(tmp_path):
     file = ledger(tmp_path)
     assert add(file, marker(0), marker(0)) == 1
     assert add(file, marker(0), marker(1)) == 1
-    assert len(list(file.entries())) == 2
+    with file.writer() as writer:  # a drain adds batch after batch
+        assert [writer.add([marker(number)]) for number in (2, 3, 2, 1)] == [1, 1, 0, 0]
+    assert len(list(file.entries())) == 4
 
 
 @pytest.mark.parametrize("cut", [1, 20, 300])
@@ -140,12 +176,14 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
         whole_write(descriptor, bytes(content)[:10])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(os, "write", full)
-    with pytest.raises(LakeError, match="No space left on device; make room on the disk, no message was lost"):
-        add(file, marker(1))
-    monkeypatch.undo()
-    assert file.path.read_bytes() == before
-    assert add(file, marker(1)) == 1
+    with file.writer() as writer:
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(LakeError, match="No space left on device; make room on the disk, no message was lost"):
+            writer.add([marker(1)])
+        monkeypatch.undo()
+        assert file.path.read_bytes() == before
+        assert writer.add([marker(1)]) == 1
+    assert [entry["first"] for entry in file.entries()] == [0, 1]
 
 
 def _add_many(folder, start):

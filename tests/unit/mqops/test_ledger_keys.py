@@ -63,13 +63,34 @@ def test_law1_nothing_is_moved_with_a_second_key(manager, lake, tmp_path, monkey
     run = run_of(manager, lake, 3)
     own = lake / "QM1" / "ledger" / "keys.json"
     for with_note in (True, False):  # an earlier version did not write the note; then the ledger tells
-        with pytest.raises(SettingsError, match=f"the key file {own} is gone"):
+        with pytest.raises(SettingsError, match=f"the key file {own} is gone.*`mqops ledger rekey"):
             act(manager.connection, run)
         assert not own.exists()
         if with_note:
             (lake / "QM1" / "ledger" / "signed_by.json").unlink()
     assert manager.depth(DLQ) == 3
     assert manager.depth("A") == 1
+
+
+def test_a_key_that_was_read_verifies_on_and_another_key_file_in_its_place_is_refused(tmp_path):
+    mine, other = (LedgerFile(tmp_path / name / "QM1", str) for name in ("mine", "other"))
+    for ledger in (mine, other):
+        ledger.make_key()
+    key = mine.keys.newest()
+    mine.keys.path.unlink()
+    assert mine.keys.find(key.id) == key
+    other.keys.path.rename(mine.keys.path)
+    with pytest.raises(SettingsError, match=f"signed with key {key.id}, and the key file .* does not have it: put"):
+        mine.keys.newest()
+
+
+def test_nothing_is_signed_where_the_last_key_is_revoked(tmp_path):
+    ledger = LedgerFile(tmp_path / "QM1", str)
+    ledger.make_key()
+    file = read_json(ledger.keys.path)
+    write_json(ledger.keys.path, file | {"keys": [file["keys"][0] | {"revoked": True}]})
+    with pytest.raises(SettingsError, match=r"There is no key to sign with in .*`mqops ledger rekey` makes a new key"):
+        ledger.keys.newest()
 
 
 @pytest.mark.parametrize("step", [act, prove])

@@ -13,7 +13,7 @@ from mqops.act.core.unit_attempt import GROUP_GONE, GROUP_TOO_LARGE
 from mqops.act.in_process import act
 from mqops.actions import Action
 from mqops.decide.core.message_groups import remarks
-from mqops.errors import Stopped
+from mqops.errors import MQError, Stopped
 from mqops.lake.stop import Stop, lift, stop
 from mqops.prove.prove import prove
 from mqwire.constants import MQENC_NATIVE
@@ -181,6 +181,23 @@ def test_a_group_larger_than_MAXUMSGS_is_left_and_others_go(manager, lake):
     assert proof.left_because == {GROUP_TOO_LARGE: 30}
 
 
+def test_what_stands_before_a_group_that_fits_only_alone_is_not_left_with_it(manager, lake):
+    manager.mqsc("ALTER QMGR MAXUMSGS(19)")
+    manager.put(DLQ, [dead_letter("A", b"single"), *group("A", b"large", 8)])
+    run, _plan = planned(manager, lake)
+    assert act(manager.connection, run).units == 2
+    assert proved(manager, run) == {"planned": 9, "moved": 9}
+
+
+def test_where_not_even_one_message_fits_into_a_unit_of_work_act_ends_with_the_reason(manager, lake):
+    manager.mqsc("ALTER QMGR MAXUMSGS(3)")
+    manager.put(DLQ, [dead_letter("A", b"1"), dead_letter("A", b"2")])
+    run, _plan = planned(manager, lake)
+    with pytest.raises(MQError, match="MQRC_SYNCPOINT_LIMIT_REACHED"):
+        act(manager.connection, run)
+    assert (manager.depth(DLQ), manager.depth("A")) == (2, 0)
+
+
 def test_P05_ORDER_keeps_what_is_behind_a_failed_message_of_the_same_key_and_says_so(manager, lake):
     def keyed(key: bytes, body: bytes):
         return dead_letter("SHORT", body, CorrelId=key.ljust(24, b"\0") if key else bytes(24))
@@ -304,6 +321,23 @@ def test_ORDER_is_remembered_by_whoever_goes_on(manager, lake, key):
         assert proof.left == 6
     else:
         assert bodies[2:] == list(range(8 - proof.moved + 2, 8))
+
+
+def test_ORDER_behind_a_destination_that_was_blocked_to_the_end_holds_for_all_its_keys(manager, lake):
+    """Its queue is defined before the next process goes on (rule 9 of `mqops.act`)."""
+    manager.put(DLQ, [of_key("LATER", b"%d" % n, b"%d" % n) for n in range(4)])
+    run, _plan = planned(manager, lake, EXTENDED + "ACTION(RETRY) ORDER(CORRELID)\n")
+    hold = after_commits(lambda number: stop(run.path, Stop(by="carol", at="now")) if number == 1 else None)
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=2, port=hold)
+    manager.mqsc("DEFINE QLOCAL(LATER)")
+    lift(run.path)
+    act(manager.connection, run, unit_size=2)
+    proof = prove(manager.connection, run)
+    failed = proof.failed
+    assert proof.left_because == {BEHIND_FAILED: 4 - failed}
+    assert 0 < failed < 4
+    assert manager.depth("LATER") == 0
 
 
 def of_customer(dest: str):

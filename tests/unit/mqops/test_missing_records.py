@@ -8,7 +8,7 @@ from mq_support import DLQ, Manager, dead_letter
 
 from mqops.act.in_process import act
 from mqops.errors import InProgress, Unbalanced
-from mqops.lake.files import read_json
+from mqops.lake.files import read_json, write_json
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import connect
@@ -45,8 +45,18 @@ def test_law5_a_run_whose_records_were_taken_away_does_not_balance(manager, lake
         pass
 
 
-def test_law5_records_that_a_unit_of_work_hides_are_not_gone(manager, lake):
+def test_a_plan_of_a_version_that_made_no_remarks_is_proved(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run, _plan = planned(manager, lake)
+    document = read_json(run.plan_json)
+    del document["remarks"]
+    write_json(run.plan_json, document)
+    act(manager.connection, run)
+    proof = prove(manager.connection, run)
+    assert (proof.moved, proof.remarks) == (1, ())
 
+
+def test_law5_records_that_a_unit_of_work_hides_are_not_gone(manager, lake):
     manager.put(DLQ, [dead_letter("A", b"x")])
     run, _plan = planned(manager, lake)
     act(manager.connection, run)

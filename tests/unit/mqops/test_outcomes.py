@@ -121,6 +121,9 @@ def test_each_message_is_looked_for_and_only_changes_are_recorded(manager, bench
     second = bench.look(run)
     assert (second.outcomes, second.changed, second.open) == ({"consumed": 1, "there": 2}, 1, 2)
     assert [(line["outcome"], len(line["rows"])) for line in bench.lines()] == [("there", 3), ("consumed", 1)]
+    entries = LedgerFile(bench.lake / "QM1", str).entries()
+    moved = {row[0]: row for entry in entries if entry["kind"] == "acted" for row in entry["rows"]}
+    assert all(row == moved[row[0]] for line in bench.lines() for row in line["rows"])
     take(manager, "A")
     take(manager, "PARKED")
     assert bench.look(run).outcomes == {"consumed": 3}
@@ -187,8 +190,9 @@ def test_what_a_consumer_requeued_without_a_header_has_returned(manager, bench):
     assert bench.look(run).outcomes == {"returned": 1}
 
 
-def test_what_was_forwarded_to_the_queue_it_came_from_is_there(manager, bench):
-    bench.letters("A", "A")
+@pytest.mark.parametrize("same", [{}, {"MsgId": b"M" * 24, "PutDate": "20250203", "PutTime": "04050607"}])
+def test_what_was_forwarded_to_the_queue_it_came_from_is_there(manager, bench, same):
+    manager.put(DLQ, [dead_letter("A", b"for A", **same)] * 2, options=PASSED_ON if same else 0)
     run = bench.run(f"ACTION(FWD) FWDQ({DLQ}) HEADER(YES)")
     take(manager, DLQ)
     assert bench.look(run).outcomes == {"consumed": 1, "there": 1}

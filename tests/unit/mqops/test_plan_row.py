@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,8 +15,11 @@ import pytest
 from mqops.act.approved_plan import plan_rows, read_approved_plan
 from mqops.actions import Action, Effect
 from mqops.decide.arrow import PLAN
+from mqops.decide.core import PlanSummary
+from mqops.decide.core.canonical import canonical_row
 from mqops.decide.in_process import decide
 from mqops.errors import PlanChanged
+from mqops.lake.files import read_json
 from mqops.lake.parquet import write_parquet
 from mqops.rules import parse
 
@@ -57,6 +61,31 @@ def test_a_plan_has_the_digest_and_the_columns_of_the_versions_before(tmp_path):
     assert sha256(repr([list(row.items()) for row in rows]).encode()).hexdigest() == ROWS
     assert ", ".join(f"{field.name} {field.type}{'' if field.nullable else '!'}" for field in PLAN) == SCHEMA
     assert pq.read_schema(run.plan / "part-00000.parquet").equals(PLAN)
+
+
+def test_a_name_that_is_not_ascii_stands_with_its_length_in_utf_8(tmp_path):
+    """Rule 1 of the digest: Spark counts bytes."""
+    run, _plan = planned(tmp_path)
+    row = next(plan_rows(run, read_approved_plan(run)))
+    assert ",6:Müller," not in canonical_row(row)
+    assert ",7:Müller," in canonical_row(row._replace(put_appl_name="Müller"))
+
+
+def test_bytes_of_a_table_that_are_not_utf_8_are_shown_as_such_and_the_digest_is_of_the_true_ones(tmp_path):
+    raw = TABLE.encode() + b"* caf\xe9\n"
+    text = raw.decode("utf-8", "surrogateescape")
+    run = recorded(tmp_path, [dead_letter("RETRY", b"body")])
+    decide(run, parse(text).table, text=text, source="<rules>")
+    kept = read_json(run.plan_json)
+    assert (kept["table_text"], kept["table_digest"]) == (raw.decode("utf-8", "replace"), sha256(raw).hexdigest())
+
+
+def test_a_plan_of_a_version_that_made_no_remarks_is_read(tmp_path):
+    run, plan = planned(tmp_path)
+    document = read_json(run.plan_json)
+    assert PlanSummary.from_json(document) == plan
+    del document["remarks"], document["message_ids"]
+    assert PlanSummary.from_json(document) == replace(plan, remarks=())
 
 
 def test_rows_are_read_as_they_were_written(tmp_path):

@@ -20,6 +20,7 @@ from mqops.decide.core.preflight import (
     Looked,
     Preflight,
     judge,
+    same_said,
     shown,
 )
 from mqops.decide.preflight import preflight
@@ -74,7 +75,10 @@ def sent(*states: str, **changes: object) -> Destination:
         ),
         (here(depth=101), ["problem: A: room for 0 of 10 messages"]),  # MAXDEPTH was lowered below CURDEPTH
         (here(max_msg_length=200), []),
-        (here(max_msg_length=199), ["problem: A: the longest message has 200 bytes, MAXMSGL is 199. Raise MAXMSGL to"]),
+        (
+            here(max_msg_length=199),
+            ["problem: A: the longest message has 200 bytes, MAXMSGL is 199. Raise MAXMSGL to 200;"],
+        ),
         (here(open_input=0), ["warning: A: no program has it open for input. Check that the application runs"]),
         (here(open_input=0, name="B"), ["warning: A: B: no program has it open for input"]),  # A is an alias of B
         (here(transmission=True), ["problem: A: it is a transmission queue"]),
@@ -89,7 +93,10 @@ def sent(*states: str, **changes: object) -> Destination:
         (sent("RUNNING", queue=replace(XMIT, max_msg_length=4200)), []),
         (
             sent("RUNNING", queue=replace(XMIT, max_msg_length=4199)),
-            ["problem: A: QM2: the longest message has 200 bytes, MAXMSGL is 4199 (4000 of them"],
+            [
+                "problem: A: QM2: the longest message has 200 bytes, MAXMSGL is 4199 "
+                "(4000 of them for the transmission header). Raise MAXMSGL to 4200;"
+            ],
         ),
         (
             sent("RUNNING", queue=replace(XMIT, put_allowed=False)),
@@ -115,6 +122,12 @@ def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> 
     back = replace(DEMAND, put_back=True)
     # What is put back there came from there.
     assert not judge([Looked(demand=back, there=here(depth=100))], taken_from=["A"])
+
+
+def test_what_is_said_of_several_destinations_stands_once() -> None:
+    looked = [Looked(demand=replace(DEMAND, queue=name), there=here(open_input=0, name=name)) for name in ("A", "B")]
+    why = ("warning", "no program has it open for input", "Check that the application runs")
+    assert same_said(judge(looked)) == {why: ["A", "B"]}
 
 
 def test_thirty_findings_are_shown_and_the_others_counted() -> None:

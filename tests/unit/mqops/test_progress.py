@@ -19,6 +19,7 @@ from pymqi import CMQC
 from mqops.act.core.progress import Tally, UnitDone
 from mqops.act.in_process import act
 from mqops.act.progress import Progress, ProgressFile, heard_from_tasks
+from mqops.errors import MQError, mq_error
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 
@@ -133,6 +134,21 @@ def test_an_error_in_the_middle_names_the_run_what_moved_and_the_command_that_go
     assert sorted(body[-1:] for body in manager.bodies(DLQ)) == bodies
 
 
+@pytest.mark.parametrize(
+    ("verb", "reason", "stands"),
+    [
+        ("MQPUT", CMQC.MQRC_Q_FULL, "0 of 1 message had moved"),
+        # a unit of work may have been committed that nobody told of
+        ("MQPUT", CMQC.MQRC_CONNECTION_BROKEN, "at least 0 of 1 message had moved"),
+        ("MQCMIT", CMQC.MQRC_CONNECTION_BROKEN, "at least 0 of 1 message had moved"),
+    ],
+)
+def test_an_error_says_what_had_moved_at_least_where_the_connection_was_lost(tmp_path, verb, reason, stands):
+    run = RunFolder(tmp_path / "QM1" / "runs" / "r")
+    with pytest.raises(MQError, match=rf"\. Run r: {stands}\. To go on: "), Progress(run, [1], {}, {}):
+        raise mq_error(2, reason, verb=verb)
+
+
 def test_each_unit_of_work_is_a_line_at_debug_level(manager, lake, caplog):
     fill(manager, 5)
     run, _plan = planned(manager, lake)
@@ -203,4 +219,6 @@ def test_what_tasks_write_is_heard_and_nothing_of_it_stays(tmp_path):
         assert found == [Tally(moved=3, failed=2, reached={0: 5}), Tally(moved=4, reached={1: 4})]
         assert {path.suffix for path in run.progress.iterdir()} == {".json"}
         assert {stat.S_IMODE(path.stat().st_mode) for path in run.progress.iterdir()} == {0o600}
+        for number, odd in enumerate(("", "[]", '{"reached": 1}')):  # a file that cannot be read stops nothing
+            (run.progress / f"{number}.json").write_text(odd)
     assert not run.progress.exists()

@@ -141,6 +141,24 @@ def test_what_a_destination_has_no_room_for_is_left_and_others_go_on(manager, la
     assert act(manager.connection, run).units == 0
 
 
+def test_what_is_left_for_lack_of_room_costs_no_pace():
+    clock = Clock()
+    pacing = Pacing(pace=2, in_flight=3, patience=0)
+    limiter = RunRateLimiter(RunFolder(None), pacing, now=clock.now, sleep=clock.sleep)
+    depth = {"A": 3, "B": 0}
+    waiting = [*rows(5, queue="A"), *rows(2, queue="B")]
+    while not (admitted := limiter.admit(waiting, lambda target: depth[target.queue])):
+        limiter.pause()
+    assert admitted == len(waiting)
+
+
+def test_what_is_not_tried_for_a_destination_that_does_not_exist_costs_no_pace(manager, lake):
+    manager.put(DLQ, [dead_letter("NOWHERE", b"%d" % number) for number in range(20)])
+    run, _plan = planned(manager, lake, pace=4)
+    summary = act(manager.connection, run)
+    assert (summary.failed, summary.units) == (20, 2)
+
+
 PLAIN_RULES = {"r1": OfRule(), "r2": OfRule()}
 
 

@@ -7,6 +7,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pymqi
 import pytest
 from mq_support import DLQ, Manager, dead_letter, let_expire
@@ -30,6 +32,7 @@ from mqops.prove.undone_rules import undone_rules
 from mqops.rules import parse
 from mqops.undo.core.decision import Done, UndoChoice, undo_choices
 from mqops.undo.in_process import act_undo, plan_undo
+from mqwire.structures import MQMD_LAYOUT
 
 QUEUES = """\
 DEFINE QLOCAL(A)
@@ -366,6 +369,16 @@ def test_a_put_that_fails_leaves_the_message_where_it_is(manager, bench):
     assert [body[172:] for body in manager.bodies(DLQ)] == [b"x", b"y"]
 
 
+def test_the_preflight_of_an_undo_counts_the_mqdlh_that_is_put_back(manager, bench):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run = bench.run("ACTION(RETRY)")
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXMSGL(100)")
+    folder, plan = bench.plan(run)
+    (found,) = read_preflight(folder).findings
+    assert (found.destination, "MAXMSGL" in found.what) == (DLQ, True)
+    assert act_undo(manager.connection, folder, approved=plan.digest).failed == 1
+
+
 def test_law2_only_the_approved_plan_is_acted_on(manager, bench):
     manager.put(DLQ, [dead_letter("A", b"x")])
     folder, _plan = bench.plan(bench.run("ACTION(DISCARD)"))
@@ -394,7 +407,8 @@ def test_an_undo_that_was_begun_is_finished_before_another_is_planned(manager, b
     with pytest.raises(Exception, match="MQRC_Q_FULL"):
         act_undo(manager.connection, folder, approved=plan.digest, unit_size=1)
     manager.mqsc("ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(9999)")
-    with pytest.raises(InProgress, match=f"Undo {folder.run} of run {run.run} was begun and is not finished"):
+    begun = f"Undo {folder.run} of run {run.run} was begun and is not finished: .*`mqops undo {run.run}`"
+    with pytest.raises(InProgress, match=begun):
         bench.plan(run)
     (summary,) = finish_undos(manager.connection, run, who="carol@host")
     assert (summary.run, summary.moved, summary.finished) == (folder.run, 3, True)
@@ -434,6 +448,23 @@ def test_law4_nothing_is_put_from_a_copy_that_was_changed(manager, bench):
     with pytest.raises(LakeError, match="has lost part-00000"):
         act_undo(manager.connection, first)
     assert manager.depth(DLQ) == 0
+
+
+@pytest.mark.parametrize(("column", "at"), [("md", MQMD_LAYOUT.offset("msg_id")), ("body", -1)])
+def test_law4_nothing_is_put_back_from_a_copy_of_which_one_byte_was_changed(manager, bench, column, at):
+    manager.put(DLQ, [dead_letter("A", b"x", MsgId=b"M" * 24)])
+    folder, _plan = bench.plan(bench.run("ACTION(RETRY)"))
+    (part,) = folder.snapshot.glob("*.parquet")
+    table = pq.read_table(part)
+    (copy,) = map(bytearray, table[column].to_pylist())
+    copy[at] ^= 1
+    number = table.schema.get_field_index(column)
+    field = table.schema.field(number)
+    pq.write_table(table.set_column(number, field, pa.array([bytes(copy)], type=field.type)), part)
+    write_json(folder.observe_json, read_json(folder.observe_json) | {"files": {part.name: part.stat().st_size}})
+    with pytest.raises(PlanChanged, match="The copy of row 0 is not the message of the plan"):
+        act_undo(manager.connection, folder)
+    assert (manager.bodies("A"), manager.depth(DLQ)) == ([b"x"], 0)
 
 
 def test_a_run_that_did_nothing_has_nothing_to_undo_and_leaves_no_trace(manager, bench, tmp_path):
@@ -502,15 +533,26 @@ def test_equal_messages_may_be_there_as_often_as_the_run_left_them():
         place = {"queue": "Q", "msg_key": "k", "there": "", "key_there": ""}
         return Done(row=row, discarded=True, expiry=-1, seen_at=NOW, report=0, together=row, **place)
 
-    found = undo_choices([done(row) for row in range(4)], undone={3}, on_queues={("Q", "k"): 1}, now=NOW)
+    found = undo_choices([done(row) for row in range(5)], undone={4}, on_queues={("Q", "k"): 2}, now=NOW)
     assert [choice for _one, choice in found] == [
         *(
             UndoChoice(Action.PRESENT),
-            UndoChoice(Action.RESTORE, 1),
+            UndoChoice(Action.PRESENT),
             UndoChoice(Action.RESTORE, 2),
+            UndoChoice(Action.RESTORE, 3),
             UndoChoice(Action.UNDONE),
         ),
     ]
+
+
+@pytest.mark.parametrize(("copies", "originals", "last"), [(3, 4, Action.CONSUMED), (4, 3, Action.LAST)])
+def test_of_equal_copies_as_many_are_taken_as_have_their_original(copies, originals, last):
+    """Rule 12: the only message of its kind stays where it is."""
+    place = {"queue": "Q", "msg_key": "k", "there": "COPIES", "key_there": "c", "discarded": False, "copied": True}
+    done = [Done(row=row, expiry=-1, seen_at=NOW, report=0, together=row, **place) for row in range(4)]
+    on_queues = {("COPIES", "c"): copies, ("Q", "k"): originals}
+    found = [choice for _one, choice in undo_choices(done, undone=set(), on_queues=on_queues, now=NOW)]
+    assert found == [*(UndoChoice(Action.WITHDRAW, before) for before in range(3)), UndoChoice(last)]
 
 
 def test_what_a_queue_may_have_that_nobody_can_look_at_is_hidden():

@@ -133,6 +133,16 @@ def test_a_message_that_only_a_plan_knows_is_not_denied(manager, lake, mqops):
     assert "knows a message" in mqops("ledger", "show", msg_id.hex(), expect=1).stdout
 
 
+@pytest.mark.parametrize("lacking", ["plan", "plan.json"])
+def test_a_run_whose_plan_is_not_whole_is_told_by_its_snapshot(manager, lake, mqops, lacking):
+    """It was killed while it planned, or only its plan was removed from the lake."""
+    (msg_id,) = manager.put(DLQ, [dead_letter("A", b"1")])
+    run, _plan = planned(manager, lake, text=TABLE)
+    (run.path / lacking).rename(run.path / "elsewhere")
+    (seen,) = known(mqops, msg_id)["seen"]
+    assert (seen["became"], seen["action"], seen["run"]) == ("seen", "", run.run)
+
+
 def test_a_damaged_snapshot_hides_no_message(manager, lake, mqops):
     (msg_id,) = manager.put(DLQ, [dead_letter("B", b"1")])
     first, _plan = planned(manager, lake, text=TABLE)

@@ -124,5 +124,5 @@ def covered(rows_digest: str, pacing: Mapping[str, Any]) -> str:
     """Rule 2: the digest of a plan. Parameters: `pacing` as `Pacing.to_json` gives it."""
     if not pacing:
         return rows_digest
-    text = json.dumps(pacing, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(pacing, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(f"{rows_digest} {text}".encode()).hexdigest()

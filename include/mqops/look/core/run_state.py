@@ -88,7 +88,8 @@ class RunLine:
     `acted_at` when act last said how far it is, ISO 8601 UTC, blank where it was not; `queue` names, with commas
     between them; `messages` of its snapshot, `partial` whether it may have others of the queue too, and left them out;
     `planned` rows of its plan; `begun` whether it has begun to act. The other counts are those of the proof. A run that
-    was begun and not proved has those of the last execution of act.
+    was begun and not proved has those of the last execution of act. A scan for expired messages has what the queue
+    manager discarded, and what was left.
     """
 
     run: str
@@ -158,13 +159,16 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
     """A run in a line. Raises `KeyError` or `TypeError` where a file is not what mqops wrote."""
     plan, observed, counts = files.plan, files.observe, files.summary or (files.act if files.issued else {})
     queues = plan["queue"] if plan else ",".join(one["queue"] for one in observed["queues"]) if observed else ""
+    state = state_of(files)
+    if state is RunState.SCANNED:
+        queues, counts = files.expiry["queue"], {"discarded": files.expiry["done"], "left": files.expiry["left"]}
     answer = (files.approval or {}).get("answer") or {}
     return RunLine(
         run=run,
         queue_manager=queue_manager,
         queue=queues,
         workflow=plan["workflow"] if plan else "expiry_scan" if files.expiry else "snapshot" if observed else "",
-        state=state_of(files),
+        state=state,
         at=observed["observed_at"] if observed and not files.undoes else files.planned_at,
         proved_at=files.summary["proved_at"] if files.summary else "",
         acted_at=files.acted_at,
