@@ -548,7 +548,7 @@ def test_what_has_expired_by_now_stands_in_the_headline(manager, lake, page):
 def test_the_estate_says_until_when_it_counts_what_expires(manager, page):
     manager.put("OFFERS", [({}, b"x")])
     morning = next_time(datetime.now(UTC), MORNING)
-    assert f">Expires next; before {morning:%Y-%m-%d} 08:00 UTC</th>" in page()
+    assert f">Expires next;<br>before {morning:%Y-%m-%d}<br>08:00 UTC</th>" in page()
 
 
 def test_a_queue_that_has_all_messages_that_it_may_have_is_full(manager, page):
