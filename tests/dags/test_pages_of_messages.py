@@ -285,7 +285,9 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
         "xxxx xx99",
         "By its MQDLH, where it was to go, and why it is here: queue <",
         f'UTC</time> on <span class="name">{DLQ}</span> by run',
-        ": it was there, and nobody has looked since.",
+        ": it was there, and still at <time",
+        "</time>, when a try to move it failed.",
+        "<td>failed MQRC_PUT_INHIBITED</td>",
     ):
         assert part in shown.replace("<wbr>", ""), part
     assert "DE89" not in shown

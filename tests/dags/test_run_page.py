@@ -232,12 +232,19 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     """A plan of it, which is all that a dry run makes, puts nothing back."""
     run, undo = undo_planned(manager, estate_folder / "lake")
     assert run_view(run).undos == ()
-    assert "Undo this run" in client("/run", "operator", queue_manager="QM1", run=run.run).text
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "Undo this run" in page
+    assert f'not begun: <a class="name" href="/run?queue_manager=QM1&amp;run={undo.run}"' in page
+    assert "(planned only: nothing was moved)" in page
+    page = client("/run", queue_manager="QM1", run=undo.run).text.replace("<wbr>", "")
+    assert f"<title>Undo of run {run.run}" in page
+    assert f"QM1: undo of run {run.run}</h1>" in page
     UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
     assert run_view(run).undos == (undo.run,)
     prove(manager.connection, undo)
     page = client("/run", "operator", queue_manager="QM1", run=run.run).text
     assert "It is undone by" in page
+    assert "not begun" not in page
     assert "Undo this run" not in page
 
 
@@ -289,7 +296,8 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     assert view.over
     page = client("/run", "operator", queue_manager="QM1", run=run.run)
     assert page.status_code == 200, page.text
-    assert page.text.index("4 planned = ") < page.text.index("<h2>Steps</h2>")
+    parts = ("it balances", "4 planned = ", "Undo this run", "<h2>Steps</h2>")
+    assert sorted(parts, key=page.text.index) == list(parts)
     assert "4 planned = 2 moved + 0 discarded + 2 left + 0 gone" in page.text
     assert '<td>left: its try failed</td><td class="text">MQRC_Q_FULL</td>' in page.text
     assert "<svg" in page.text
@@ -315,7 +323,7 @@ def test_who_may_see_a_run(manager, estate_folder, client):
     letters(manager, "A")
     run = planned(manager, estate_folder / "lake", key=run_key(DAG, "manual__1"))
     write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "manual__1", "found": {}})
-    for path in ("/run", "/run/live", "/run/actions", "/plan"):
+    for path in ("/run", "/run/live", "/plan"):
         for query in ({"queue_manager": "QM1", "run": run.run}, {"dag_id": DAG, "run_id": "manual__1"}):
             assert client(path, "", **query).status_code == 401
             assert client(path, "stranger", **query).status_code == 403
@@ -344,7 +352,7 @@ def test_a_run_of_a_dag_that_a_person_may_not_read_is_refused(manager, estate_fo
     ]
     assert [client("/run", **query).status_code for query in queries] == [200, 200]
     monkeypatch.setattr(RolesAuthManager, "is_authorized_dag", but_undo)
-    for path in ("/run", "/run/live", "/run/actions", "/plan"):
+    for path in ("/run", "/run/live", "/plan"):
         assert [client(path, **query).status_code for query in queries] == [403, 403]
 
 
@@ -356,7 +364,7 @@ def test_text_of_others_never_becomes_markup(manager, estate_folder, client):
     plan["table_source"] = plan["counts"][0]["dest_q"] = plan["counts"][0]["origin_q"] = HOSTILE
     plan["table_text"] = plan["table_text"].replace("DESTQ(A)", f"USERID('{HOSTILE}')")
     write_json(run.plan_json, plan)
-    for path in ("/plan", "/run", "/run/live", "/run/actions"):
+    for path in ("/plan", "/run", "/run/live"):
         page = client(path, "admin", queue_manager="QM1", run=run.run)
         assert page.status_code == 200, page.text
         assert HOSTILE not in page.text
@@ -402,7 +410,7 @@ def runs_of_airflow(airflow_database):
 
     yield change
     for table in ("task_instance", "dag_run", "dag"):
-        change(f"DELETE FROM {table} WHERE dag_id = '{DAG}'")
+        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo')")
 
 
 def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, client, runs_of_airflow):
@@ -433,6 +441,47 @@ def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
     return RunFolder(key)
 
 
+def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs_of_airflow):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
+    runs_of_airflow("UPDATE task_instance SET state = NULL WHERE run_id = 'first'")
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'olga' WHERE run_id = 'first'")
+
+    def said() -> str:
+        page = client("/run/live", dag_id=DAG, run_id="first").text
+        assert "asked by olga" in page
+        return re.sub(r"<[^>]*>", "", page)
+
+    assert "at work in Airflow the run goes on to its next task: nothing was moved." in said()
+    act(manager.connection, run)
+    assert "at work in Airflow the run goes on to its next task." in said()
+    runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
+    assert "begun begun and not proved: a process is at work on it, or ended too early." in said()
+
+
+def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
+    manager, estate_folder, client, runs_of_airflow
+):
+    letters(manager, "A")
+    run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first"))
+    observe(manager.connection, run, [DLQ])
+    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
+    runs_of_airflow(task_of("first", "quality", "running"))
+    page = client("/run", dag_id=DAG, run_id="first").text
+    assert "This workflow makes no plan." in page
+    assert "Not planned yet" not in page
+
+
+def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate_folder, client, runs_of_airflow):
+    _run, undo = undo_planned(manager, estate_folder / "lake")
+    write_json(undo.handed_on_json, {"dag_id": "mq_undo", "run_id": "ended", "found": {}})
+    prove(manager.connection, undo)
+    runs_of_airflow("UPDATE dag_run SET dag_id = 'mq_undo' WHERE run_id = 'ended'")
+    page = client("/run", "operator", queue_manager="QM1", run=undo.run).text
+    assert "Start the real undo" in page
+
+
 def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder, client, runs_of_airflow):
     letters(manager, "A")
     run = of_dag(planned(manager, estate_folder / "lake"), "ended", requested_by="olga")
@@ -440,7 +489,7 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     runs_of_airflow(f"UPDATE dag_run SET conf = '{form}' WHERE run_id = 'ended'")
     prove(manager.connection, RunFolder(run.path))
     fixed = 'data-fixed="{&#34;dry_run&#34;: false, &#34;limit&#34;: 7, &#34;queue&#34;: null}"'
-    for path in ("/run", "/run/actions", "/plan"):
+    for path in ("/run", "/run/live", "/plan"):
         page = client(path, "operator", dag_id=DAG, run_id="ended").text
         assert f'data-starts="{DAG}" {fixed}' in page.replace("&amp;#34;", "&#34;"), path
         assert "nothing is moved before somebody approves the plan" in page, path
