@@ -291,6 +291,7 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     ):
         assert part in shown.replace("<wbr>", ""), part
     assert "DE89" not in shown
+    assert "Text and hexadecimal are of the first" not in shown
     assert shown.index("Last seen") > shown.index("<h2>History</h2>")
     assert "acted" not in shown
     assert "--reveal" in shown
@@ -302,6 +303,15 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     assert "viewer" not in refused  # whom it names
     assert os.environ["MQOPS_ESTATE"] not in refused
     assert "--reveal</pre>" not in refused
+
+
+def test_masked_data_that_is_cut_says_so(site: Any) -> None:
+    manager, lake = Manager("QM2", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
+    manager.mqsc("DEFINE QLOCAL(LONG)\n")
+    manager.put("LONG", [({}, b"x" * 600)])
+    observe(manager.connection, RunFolder.at(lake, "QM2", "long"), ["LONG"])
+    (link,) = re.findall('href="(/messages/one[^"]*)"', site("/messages?queue_manager=QM2&run=long").text)
+    assert "Text and hexadecimal are of the first 48 of 600 bytes." in site(unescape(link)).text
 
 
 def test_a_message_that_no_table_judges_says_why(site: Any) -> None:

@@ -20,6 +20,7 @@ from mqops.act.core.progress import Tally
 from mqops.act.in_process import act
 from mqops.clock import utc_now
 from mqops.decide.core.pacing import Pacing
+from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -108,7 +109,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert page.status_code == 200, page.text
     assert "room for 1 of 2 messages" in page.text
     assert THIS_PLAN_ONLY in page.text
-    assert "no room" in page.text
+    assert ">room for 1 of 2</span>" in page.text
     assert "1 new group, 0 groups gone" in page.text
     assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
     assert "secret" not in page.text
@@ -121,6 +122,42 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "Nothing was moved or discarded: the run leaves the 4 messages of its plan as they are." in waits
     assert "still on its queue" not in waits  # once for all, not once a message
+
+
+def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, client):
+    """As the pre-flight has it, which does not warn of it."""
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(100)\nDEFINE QLOCAL(PARKED)\n")
+    manager.put("PARKED", [dead_letter("A", b"x")])
+    text = f"ACTION(FWD) FWDQ({DLQ})\n"
+    table = parse(text).table
+    assert table
+    lake = estate_folder / "lake"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text=text, queue="PARKED")
+    run, _plan = plan_run(DEAD_LETTERS, request)
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "storage: a person reads it" in page
+    assert "no reader" not in page
+    assert "no program has it open" not in page
+
+
+def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estate_folder, client):
+    manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(BACK)\nDEFINE QLOCAL(A) BOQNAME(BACK)\n")
+    manager.mqsc("DEFINE QLOCAL(B) BOQNAME(BACK)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+    manager.put("BACK", [({}, b"whence")])
+    text = "ACTION(RETRY)\n"
+    table = parse(text, origins=True).table
+    assert table
+    request = BackoutRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text)
+    run, plan = plan_run(BACKOUT, request)
+    assert plan.actions == {"AMBIGUOUS": 1}
+    said = "Nothing says from which queue a message came to BACK: it can be A or B, which name it as BOQNAME. A rule"
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert said in page
+    assert "or mq_recover, where a person names the destination" in page
+    assert '<td class="name">ambiguous</td>' in page
+    link = re.search(r'href="(/messages/one\?[^"]*)"', page)
+    assert link
+    assert f"Its origin is ambiguous. {said}" in client(unescape(link[1])).text
 
 
 def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
