@@ -242,6 +242,20 @@ def test_dead_letters_are_those_of_the_dead_letter_queue_though_another_is_fulle
     assert f'name="queue" value="{DLQ}"' in page
 
 
+def test_growth_is_written_as_all_numbers_are(client: Any, fuller: Manager, estate_folder: Path) -> None:
+    manager, text = fuller, (estate_folder / "qm1.rules").read_text()
+    manager.put(DLQ, [dead_letter("A", b"x")] * 1200)
+    table = parse(text).table
+    assert table
+    plan_run(
+        DEAD_LETTERS,
+        DeadLetterRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text),
+    )
+    page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+    assert "<strong>+1,200</strong> since run" in page
+    assert '<td class="number">+1,200</td>' in page
+
+
 def test_a_rule_that_moves_to_the_queue_it_takes_from_says_so(client: Any, fuller: Manager) -> None:
     said = "messages come back to the queue they are taken from. Name another queue (FWDQ) in a rule for them"
     assert said in client("/dead_letters", queue_manager="QM1", queue="REALLY.DEAD.QUEUE").text
