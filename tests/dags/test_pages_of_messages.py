@@ -202,6 +202,66 @@ def test_dead_letters_come_in_as_soon_as_a_run_has_looked(site: Any) -> None:
     assert "<html" not in text
 
 
+@pytest.fixture
+def fuller(tmp_path: Path, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Manager:
+    """A queue manager whose REALLY.DEAD.QUEUE, as a quality run saw it last, is fuller than its dead-letter queue. The
+    rules table moves all to it."""
+    manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(REALLY.DEAD.QUEUE)\n")
+    monkeypatch.setenv("MQLITE_HOME", str(tmp_path / "home"))
+    connection = {"conn_type": "mq", "extra": {"queue_manager": "QM1"}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(connection))
+    text = (estate_folder / "qm1.rules").read_text()
+    table = parse(text).table
+    assert table
+    request = DeadLetterRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text)
+    for queue, number in (("REALLY.DEAD.QUEUE", 2), (DLQ, 1)):
+        manager.put(queue, [dead_letter("A", b"x")] * number)
+        plan_run(DEAD_LETTERS, replace(request, queue=queue))
+    return manager
+
+
+def test_dead_letters_are_those_of_the_dead_letter_queue_though_another_is_fuller(
+    client: Any, fuller: Manager, estate_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def preset(**query: str) -> str:
+        page = client("/dead_letters", "operator", queue_manager="QM1", **query).text
+        (field,) = re.findall('name="queue" value="([^"]*)"', page)
+        assert f'<p>Queue <strong class="name">{field}</strong>' in page
+        return str(field)
+
+    until(lambda: preset() == DLQ)
+    assert preset(queue="REALLY.DEAD.QUEUE") == "REALLY.DEAD.QUEUE"
+    with monkeypatch.context() as patch:  # nothing has ever answered: the queue of the newest dead-letter run
+        patch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
+        patch.setattr(estate.ANSWERS, "kept", 0.0)
+        (estate_folder / "lake" / "QM1" / "last_seen.json").unlink(missing_ok=True)
+        assert preset() == DLQ
+    (estate_folder / "lake" / "QM1" / "anatomy").rename(estate_folder / "away")
+    until(lambda: "No run has looked" in client("/dead_letters", queue_manager="QM1").text)
+    page = client("/dead_letters", "operator", queue_manager="QM1").text
+    assert f'name="queue" value="{DLQ}"' in page
+
+
+def test_growth_is_written_as_all_numbers_are(client: Any, fuller: Manager, estate_folder: Path) -> None:
+    manager, text = fuller, (estate_folder / "qm1.rules").read_text()
+    manager.put(DLQ, [dead_letter("A", b"x")] * 1200)
+    table = parse(text).table
+    assert table
+    plan_run(
+        DEAD_LETTERS,
+        DeadLetterRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text),
+    )
+    page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+    assert "<strong>+1,200</strong> since run" in page
+    assert '<td class="number">+1,200</td>' in page
+
+
+def test_a_rule_that_moves_to_the_queue_it_takes_from_says_so(client: Any, fuller: Manager) -> None:
+    said = "messages come back to the queue they are taken from. Name another queue (FWDQ) in a rule for them"
+    assert said in client("/dead_letters", queue_manager="QM1", queue="REALLY.DEAD.QUEUE").text
+    assert said not in client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+
+
 def test_text_of_messages_never_becomes_markup(site: Any) -> None:
     (link,) = [
         unescape(one.split('"')[0])
@@ -239,10 +299,13 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
         "xxxx xx99",
         "By its MQDLH, where it was to go, and why it is here: queue <",
         f'UTC</time> on <span class="name">{DLQ}</span> by run',
-        ": it was there, and nobody has looked since.",
+        ": it was there, and still at <time",
+        "</time>, when a try to move it failed.",
+        "<td>failed MQRC_PUT_INHIBITED</td>",
     ):
         assert part in shown.replace("<wbr>", ""), part
     assert "DE89" not in shown
+    assert "Text and hexadecimal are of the first" not in shown
     assert shown.index("Last seen") > shown.index("<h2>History</h2>")
     assert "acted" not in shown
     assert "--reveal" in shown
@@ -254,6 +317,15 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     assert "viewer" not in refused  # whom it names
     assert os.environ["MQOPS_ESTATE"] not in refused
     assert "--reveal</pre>" not in refused
+
+
+def test_masked_data_that_is_cut_says_so(site: Any) -> None:
+    manager, lake = Manager("QM2", Path(os.environ["MQLITE_HOME"])), Path(os.environ["MQOPS_LAKE"])
+    manager.mqsc("DEFINE QLOCAL(LONG)\n")
+    manager.put("LONG", [({}, b"x" * 600)])
+    observe(manager.connection, RunFolder.at(lake, "QM2", "long"), ["LONG"])
+    (link,) = re.findall('href="(/messages/one[^"]*)"', site("/messages?queue_manager=QM2&run=long").text)
+    assert "Text and hexadecimal are of the first 48 of 600 bytes." in site(unescape(link)).text
 
 
 def test_a_message_that_no_table_judges_says_why(site: Any) -> None:

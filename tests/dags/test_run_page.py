@@ -21,6 +21,7 @@ from mqops.act.core.progress import Tally
 from mqops.act.in_process import act
 from mqops.clock import utc_now
 from mqops.decide.core.pacing import Pacing
+from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -112,7 +113,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert page.status_code == 200, page.text
     assert "room for 1 of 2 messages" in page.text
     assert THIS_PLAN_ONLY in page.text
-    assert "no room" in page.text
+    assert ">room for 1 of 2</span>" in page.text
     assert "1 new group, 0 groups gone" in page.text
     assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
     assert "secret" not in page.text
@@ -125,6 +126,42 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "Nothing was moved or discarded: the run leaves the 4 messages of its plan as they are." in waits
     assert "still on its queue" not in waits  # once for all, not once a message
+
+
+def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, client):
+    """As the pre-flight has it, which does not warn of it."""
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) MAXDEPTH(100)\nDEFINE QLOCAL(PARKED)\n")
+    manager.put("PARKED", [dead_letter("A", b"x")])
+    text = f"ACTION(FWD) FWDQ({DLQ})\n"
+    table = parse(text).table
+    assert table
+    lake = estate_folder / "lake"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text=text, queue="PARKED")
+    run, _plan = plan_run(DEAD_LETTERS, request)
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "storage: a person reads it" in page
+    assert "no reader" not in page
+    assert "no program has it open" not in page
+
+
+def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estate_folder, client):
+    manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(BACK)\nDEFINE QLOCAL(A) BOQNAME(BACK)\n")
+    manager.mqsc("DEFINE QLOCAL(B) BOQNAME(BACK)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+    manager.put("BACK", [({}, b"whence")])
+    text = "ACTION(RETRY)\n"
+    table = parse(text, origins=True).table
+    assert table
+    request = BackoutRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text)
+    run, plan = plan_run(BACKOUT, request)
+    assert plan.actions == {"AMBIGUOUS": 1}
+    said = "Nothing says from which queue a message came to BACK: it can be A or B, which name it as BOQNAME. A rule"
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert said in page
+    assert "or mq_recover, where a person names the destination" in page
+    assert '<td class="name">ambiguous</td>' in page
+    link = re.search(r'href="(/messages/one\?[^"]*)"', page)
+    assert link
+    assert f"Its origin is ambiguous. {said}" in client(unescape(link[1])).text
 
 
 def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
@@ -236,12 +273,19 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     """A plan of it, which is all that a dry run makes, puts nothing back."""
     run, undo = undo_planned(manager, estate_folder / "lake")
     assert run_view(run).undos == ()
-    assert "Undo this run" in client("/run", "operator", queue_manager="QM1", run=run.run).text
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "Undo this run" in page
+    assert f'not begun: <a class="name" href="/run?queue_manager=QM1&amp;run={undo.run}"' in page
+    assert "(planned only: nothing was moved)" in page
+    page = client("/run", queue_manager="QM1", run=undo.run).text.replace("<wbr>", "")
+    assert f"<title>Undo of run {run.run}" in page
+    assert f"QM1: undo of run {run.run}</h1>" in page
     UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
     assert run_view(run).undos == (undo.run,)
     prove(manager.connection, undo)
     page = client("/run", "operator", queue_manager="QM1", run=run.run).text
     assert "It is undone by" in page
+    assert "not begun" not in page
     assert "Undo this run" not in page
 
 
@@ -293,7 +337,8 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     assert view.over
     page = client("/run", "operator", queue_manager="QM1", run=run.run)
     assert page.status_code == 200, page.text
-    assert page.text.index("4 planned = ") < page.text.index("<h2>Steps</h2>")
+    parts = ("it balances", "4 planned = ", "Undo this run", "<h2>Steps</h2>")
+    assert sorted(parts, key=page.text.index) == list(parts)
     assert "4 planned = 2 moved + 0 discarded + 2 left + 0 gone" in page.text
     assert '<td>left: its try failed</td><td class="text">MQRC_Q_FULL</td>' in page.text
     assert "<svg" in page.text
@@ -319,7 +364,7 @@ def test_who_may_see_a_run(manager, estate_folder, client):
     letters(manager, "A")
     run = planned(manager, estate_folder / "lake", key=run_key(DAG, "manual__1"))
     write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "manual__1", "found": {}})
-    for path in ("/run", "/run/live", "/run/actions", "/plan"):
+    for path in ("/run", "/run/live", "/plan"):
         for query in ({"queue_manager": "QM1", "run": run.run}, {"dag_id": DAG, "run_id": "manual__1"}):
             assert client(path, "", **query).status_code == 401
             assert client(path, "stranger", **query).status_code == 403
@@ -348,7 +393,7 @@ def test_a_run_of_a_dag_that_a_person_may_not_read_is_refused(manager, estate_fo
     ]
     assert [client("/run", **query).status_code for query in queries] == [200, 200]
     monkeypatch.setattr(RolesAuthManager, "is_authorized_dag", but_undo)
-    for path in ("/run", "/run/live", "/run/actions", "/plan"):
+    for path in ("/run", "/run/live", "/plan"):
         assert [client(path, **query).status_code for query in queries] == [403, 403]
 
 
@@ -360,7 +405,7 @@ def test_text_of_others_never_becomes_markup(manager, estate_folder, client):
     plan["table_source"] = plan["counts"][0]["dest_q"] = plan["counts"][0]["origin_q"] = HOSTILE
     plan["table_text"] = plan["table_text"].replace("DESTQ(A)", f"USERID('{HOSTILE}')")
     write_json(run.plan_json, plan)
-    for path in ("/plan", "/run", "/run/live", "/run/actions"):
+    for path in ("/plan", "/run", "/run/live"):
         page = client(path, "admin", queue_manager="QM1", run=run.run)
         assert page.status_code == 200, page.text
         assert HOSTILE not in page.text
@@ -406,7 +451,7 @@ def runs_of_airflow(airflow_database):
 
     yield change
     for table in ("task_instance", "dag_run", "dag"):
-        change(f"DELETE FROM {table} WHERE dag_id = '{DAG}'")
+        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo')")
 
 
 def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, client, runs_of_airflow):
@@ -437,6 +482,47 @@ def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
     return RunFolder(key)
 
 
+def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs_of_airflow):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
+    runs_of_airflow("UPDATE task_instance SET state = NULL WHERE run_id = 'first'")
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'olga' WHERE run_id = 'first'")
+
+    def said() -> str:
+        page = client("/run/live", dag_id=DAG, run_id="first").text
+        assert "asked by olga" in page
+        return re.sub(r"<[^>]*>", "", page)
+
+    assert "at work in Airflow the run goes on to its next task: nothing was moved." in said()
+    act(manager.connection, run)
+    assert "at work in Airflow the run goes on to its next task." in said()
+    runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
+    assert "begun begun and not proved: a process is at work on it, or ended too early." in said()
+
+
+def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
+    manager, estate_folder, client, runs_of_airflow
+):
+    letters(manager, "A")
+    run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first"))
+    observe(manager.connection, run, [DLQ])
+    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
+    runs_of_airflow(task_of("first", "quality", "running"))
+    page = client("/run", dag_id=DAG, run_id="first").text
+    assert "This workflow makes no plan." in page
+    assert "Not planned yet" not in page
+
+
+def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate_folder, client, runs_of_airflow):
+    _run, undo = undo_planned(manager, estate_folder / "lake")
+    write_json(undo.handed_on_json, {"dag_id": "mq_undo", "run_id": "ended", "found": {}})
+    prove(manager.connection, undo)
+    runs_of_airflow("UPDATE dag_run SET dag_id = 'mq_undo' WHERE run_id = 'ended'")
+    page = client("/run", "operator", queue_manager="QM1", run=undo.run).text
+    assert "Start the real undo" in page
+
+
 def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder, client, runs_of_airflow):
     letters(manager, "A")
     run = of_dag(planned(manager, estate_folder / "lake"), "ended", requested_by="olga")
@@ -444,7 +530,7 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     runs_of_airflow(f"UPDATE dag_run SET conf = '{form}' WHERE run_id = 'ended'")
     prove(manager.connection, RunFolder(run.path))
     fixed = 'data-fixed="{&#34;dry_run&#34;: false, &#34;limit&#34;: 7, &#34;queue&#34;: null}"'
-    for path in ("/run", "/run/actions", "/plan"):
+    for path in ("/run", "/run/live", "/plan"):
         page = client(path, "operator", dag_id=DAG, run_id="ended").text
         assert f'data-starts="{DAG}" {fixed}' in page.replace("&amp;#34;", "&#34;"), path
         assert "nothing is moved before somebody approves the plan" in page, path

@@ -91,6 +91,20 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.until(lambda: "All runs are stopped" not in browser.text())
 
 
+def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any) -> None:
+    site.in_trouble(NAME, 1)
+    dag_id = f"{NAME.lower()}_dlq_rules"
+    site.client.wait_for_dag(dag_id)
+    site.client.unpause(dag_id)
+    form = f"//form[@data-starts='{dag_id}']"
+    browser.open(f"/mqops/dead_letters?queue_manager={NAME}")
+    browser.click(f"{form}//button")
+    started(browser, dag_id)
+    assert not browser.find(f"{form}//button").is_enabled()
+    browser.until(lambda: browser.find(f"{form}//button").is_enabled())
+    assert browser.find(f"{form}//p[@class='answer']").text.endswith(", success")
+
+
 def test_the_menu_entry_leads_back_to_the_estate(site: Any, browser: Any) -> None:
     """Airflow itself would leave its frame on the page where it is."""
     site.manager(NAME)

@@ -35,6 +35,7 @@ MOST_JUDGED = 50_000
 """Messages that are read one by one where a table asks for what is in them (AGE, PROP, BODY ...)."""
 TREND = 30
 """Runs that the trend has."""
+WORKFLOW = "dlq_rules"
 
 
 class Decided(NamedTuple):
@@ -140,6 +141,17 @@ def dead_letter_queues(lake: Path, queue_manager: str = "") -> list[QueueAnatomy
         (record for name in names for record in _records(folder_of(lake, name))),
         key=lambda one: (-one.messages, one.queue_manager, one.queue),
     )
+
+
+def queue_of_last_run(lake: Path, queue_manager: str) -> str:
+    """The queue of the newest run of the dead-letter workflow, "" where there is none. Raises `LakeError`."""
+    return next((one.queue for one in list_runs(lake, queue_manager=queue_manager, workflow=WORKFLOW)), "")
+
+
+def comes_back(decision: SnapshotDecision, anatomy: QueueAnatomy) -> bool:
+    """Whether a decision puts a message on the queue that it is taken from. An alias is not followed: the pre-flight of
+    a plan does."""
+    return decision.dest_q == anatomy.queue and decision.dest_q_mgr in {"", anatomy.queue_manager}
 
 
 def _records(folder: Path) -> Iterator[QueueAnatomy]:

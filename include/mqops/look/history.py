@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,17 @@ def history(lake: Path, msg_id: str) -> History:
             (event.run, event.msg_key) for event in mine if event.outcome == "acted" and event.action != Action.COPY
         }
         try:
-            seen += seen_in_snapshots(lake, name, msg_id, done)
+            seen += (_with_try(one, mine) for one in seen_in_snapshots(lake, name, msg_id, done))
         except (LakeError, LedgerBroken) as error:
             errors.append(f"{name}: {error}")
     return History(events=tuple(found), seen=tuple(seen), errors=tuple(errors))
+
+
+def _with_try(one: Whereabouts, mine: Iterable[Event]) -> Whereabouts:
+    """With the last try after it was seen that failed. Parameters: `mine` what the ledger has of its queue manager."""
+    tries = (event.at for event in mine if event.msg_key == one.msg_key and event.outcome == "failed")
+    since = datetime.fromisoformat(one.seen_at)
+    return replace(one, tried_at=max((at for at in tries if datetime.fromisoformat(at) >= since), default=""))
 
 
 def with_runs(lake: Path) -> list[str]:

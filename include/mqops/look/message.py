@@ -61,7 +61,8 @@ class MessageStory:
     """A message.
 
     Parameters: `found` its place and main fields; `run` whose snapshot has it, "" on a live queue; `message` it taken
-    apart; `rules_source` the table of `rules`, "" where no table judges it; `past` what the lake knows of it.
+    apart; `rules_source` the table of `rules`, "" where no table judges it; `past` what the lake knows of it;
+    `ambiguous` what it means that its origin is ambiguous, "" where it is not.
     """
 
     found: FoundMessage
@@ -70,6 +71,7 @@ class MessageStory:
     rules_source: str = ""
     rules: tuple[RuleVerdict, ...] = ()
     past: History = field(default_factory=History)
+    ambiguous: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object (DESIGN, section 8)."""
@@ -265,4 +267,5 @@ def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to:
         rules_source=judge.table.source if judge.table and rules else "",
         rules=rules,
         past=history(lake, msg_id).of(message["queue_manager"], message["msg_key"], msg_id),
+        ambiguous=judge.where.ambiguous(message["queue"]) if judge.where and not judged["dlh_dest_q"] else "",
     )

@@ -11,7 +11,9 @@ from typing import NamedTuple, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mqops.actions import Action
 from mqops.clock import utc_now
+from mqops.decide.backout_setting import read_setting
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import Looked, Preflight
 from mqops.decide.destination import DestinationInquiry
@@ -45,7 +47,8 @@ class DestinationLine:
     """A destination of a plan, as it was at a look.
 
     Parameters: `room` MAXDEPTH - CURDEPTH in messages, and `readers` handles that are open for input, of the local
-    queue `queue`; None where that is not known, and `unknown` says why.
+    queue `queue`; None where that is not known, and `unknown` says why; `storage` whether messages lie there until a
+    person looks, so that no reader is missed (`mqops.storage`).
     """
 
     name: str
@@ -56,6 +59,7 @@ class DestinationLine:
     room: int | None = None
     readers: int | None = None
     put_allowed: bool = True
+    storage: bool = False
     unknown: str = ""
 
     @property
@@ -70,7 +74,8 @@ class PlanView:
 
     Parameters: `found` its pre-flight, None where nobody has looked at this plan's destinations; `groups` the largest
     first; `gone` those that the last plan of the same queue, `last`, has and this one has not; `comparable` whether
-    both plans list all of their groups; `stops` in force, in words.
+    both plans list all of their groups; `stops` in force, in words; `ambiguous` what is said of each backout queue with
+    messages of ambiguous origin.
     """
 
     line: RunLine
@@ -81,6 +86,7 @@ class PlanView:
     last: RunLine | None = None
     comparable: bool = True
     stops: tuple[str, ...] = ()
+    ambiguous: tuple[str, ...] = ()
 
     @property
     def new(self) -> int:
@@ -121,7 +127,20 @@ def plan_view(run: RunFolder) -> PlanView:
         last=last,
         comparable=comparable,
         stops=tuple(stops_of(run)),
+        ambiguous=_ambiguous(run, plan.digest) if Action.AMBIGUOUS in plan.actions else (),
     )
+
+
+@single_flight
+@lru_cache(maxsize=32)
+def _ambiguous(run: RunFolder, _digest: str) -> tuple[str, ...]:
+    """As of `PlanView`. Parameters: `_digest` of the plan: a decide that is tried again makes another one."""
+    where = read_setting(run)
+    found: set[str] = set()
+    for batch in read_parquet(run.plan, ["queue", "action"]):
+        chosen = batch.filter(pc.equal(batch.column("action"), Action.AMBIGUOUS))
+        found.update(pc.unique(chosen.column("queue")).to_pylist())
+    return tuple(where.ambiguous(queue) for queue in sorted(found)) if where else ()
 
 
 class Planned(NamedTuple):
@@ -205,5 +224,6 @@ def _destination(one: Looked) -> DestinationLine:
         depth=queue.depth,
         room=max(0, queue.max_depth - queue.depth),
         readers=queue.open_input,
+        storage=queue.storage,
         put_allowed=queue.put_allowed and not there.inhibited,
     )

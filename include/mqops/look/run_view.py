@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from mqops.act.progress import read_live_progress
 from mqops.clock import utc_now
@@ -15,6 +15,7 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import LIFTED
 from mqops.lake.stop import NAME as STOP
 from mqops.ledger.file import LedgerFile
+from mqops.look.core.run_state import MEANING as MEANING_OF_STATE
 from mqops.look.core.run_state import RunState
 from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import list_runs
@@ -34,7 +35,8 @@ class RunView:
 
     Parameters: `rules` the proved balance by queue and rule; `outcomes` (what, messages, meaning) that was seen
     later of the messages that it moved, at `outcomes_at`, ISO 8601 UTC; `untold` messages of which nothing is known;
-    `undos` runs that have begun to undo it, the newest first.
+    `undos` runs that have begun to undo it, and `undos_not_begun` those that were planned (run, its state in words),
+    the newest first.
     """
 
     story: RunStory
@@ -43,6 +45,7 @@ class RunView:
     outcomes_at: str = ""
     untold: int = 0
     undos: tuple[str, ...] = ()
+    undos_not_begun: tuple[tuple[str, str], ...] = ()
 
     @property
     def over(self) -> bool:
@@ -65,7 +68,7 @@ def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
             outcomes=outcomes,
             outcomes_at=str(later.get("looked_at", "")),
             untold=int(later.get("untold", 0)),
-            undos=tuple(_undos(run)) if story.begun_at else (),
+            **(_undos(run) if story.begun_at else _Undos(undos=(), undos_not_begun=())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LakeError(f"A file of run {run.run} is not what mqops wrote: {error!r}") from error
@@ -95,7 +98,8 @@ def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
             _made.clear()
         _made[key] = made
     progress = read_live_progress(run)
-    return replace(made.view, story=replace(made.view.story, progress=progress))
+    view = replace(made.view, story=replace(made.view.story, progress=progress))
+    return replace(view, **_undos(run)) if view.over and view.story.begun_at else view  # files of other runs
 
 
 REST, SLOW = 10, 0.2
@@ -129,9 +133,23 @@ def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     return frozenset(found)
 
 
-def _undos(run: RunFolder) -> list[str]:
-    """The undos of the run that were begun: a plan, or a dry run, puts nothing back."""
-    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=UNDO)
-    folders = [RunFolder(run.path.parent / line.run) for line in lines]
-    found = ((one.run, read_undo_record(one)) for one in folders if one.issued_json.exists())
-    return [key for key, record in found if record is not None and record.plan.run == run.run]
+class _Undos(TypedDict):
+    """As of `RunView`."""
+
+    undos: tuple[str, ...]
+    undos_not_begun: tuple[tuple[str, str], ...]
+
+
+def _undos(run: RunFolder) -> _Undos:
+    """The undos of the run. A plan of one, or a dry run, puts nothing back."""
+    begun, planned = list[str](), list[tuple[str, str]]()
+    for line in list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=UNDO):
+        folder = RunFolder(run.path.parent / line.run)
+        record = read_undo_record(folder)
+        if record is None or record.plan.run != run.run:
+            continue
+        if folder.issued_json.exists():
+            begun.append(line.run)
+        else:
+            planned.append((line.run, MEANING_OF_STATE[line.state]))
+    return _Undos(undos=tuple(begun), undos_not_begun=tuple(planned))

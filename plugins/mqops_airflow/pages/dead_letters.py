@@ -7,9 +7,18 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.decide.core.preflight import ANOTHER_QUEUE, COMES_BACK
+from mqops.decide.on_snapshot import SnapshotDecision
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
-from mqops.look.dead_letters import MOST_JUDGED, DeadLetters, dead_letter_queues, dead_letters
+from mqops.look.dead_letters import (
+    MOST_JUDGED,
+    DeadLetters,
+    comes_back,
+    dead_letter_queues,
+    dead_letters,
+    queue_of_last_run,
+)
 from mqops.look.figures import Figures
 from mqops.look.message import of_estate
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
@@ -33,10 +42,11 @@ def router(page: Page) -> APIRouter:
     routes, sees = APIRouter(), reader(page.right)
 
     def shown(template: str, request: Request, queue_manager: str, queue: str, who: Reader) -> HTMLResponse:
-        name = who.queue_manager(queue_manager)
-        records, found = _known(lake(who.estate), name, queue)
+        name, place = who.queue_manager(queue_manager), lake(who.estate)
         figures = figures_now(who.estate, [name])[name]
         section = who.estate.estate.queue_managers[name].dlq_rules
+        own = (section.queue if section else "") or figures.dead_letter_queue or _of_last_run(place, name)
+        records, found = _known(place, name, queue or own)
         dag_id = f"{dag_prefix(name)}_dlq_rules" if section else ""
         return render_page(
             request,
@@ -46,10 +56,12 @@ def router(page: Page) -> APIRouter:
             template=template,
             every=EVERY,
             queue=queue,
+            own=own,
             records=records,
             found=found,
             figures=figures,
-            depth=_depth(figures, found.anatomy.queue if found else figures.dead_letter_queue),
+            depth=_depth(figures, found.anatomy.queue if found else own),
+            comes_back=_comes_back,
             since=growth_since(*found.anatomy.since) if found else "",
             ages=(*AGES, OLDER, UNKNOWN),
             chart=_chart(found) if found else "",
@@ -75,14 +87,22 @@ def _depth(figures: Figures, queue: str) -> int | None:
     return next((one.depth for one in figures.queues if one.name == queue), 0) if figures.seen_at else None
 
 
+_of_last_run = shared(queue_of_last_run)
+
+
+def _comes_back(decision: SnapshotDecision, queue: QueueAnatomy) -> str:
+    """What the pre-flight says of a rule that puts messages back on this queue, "" of any other."""
+    return f"{COMES_BACK}. {ANOTHER_QUEUE}" if comes_back(decision, queue) else ""
+
+
 @shared
 def _known(place: Path, name: str, queue: str) -> tuple[list[QueueAnatomy], DeadLetters | None]:
     """The queues of a queue manager that have been looked at, and one of them, judged where its table can be read.
 
-    Parameters: `place` the lake; `queue` "" for the first.
+    Parameters: `place` the lake; `queue` "" for the fullest.
     """
     records = dead_letter_queues(place, name)
-    chosen = next((one for one in records if one.queue == queue), records[0] if records and not queue else None)
+    chosen = next((one for one in records if queue in {"", one.queue}), None)
     if chosen is None:
         return records, None
     table, problem = None, ""

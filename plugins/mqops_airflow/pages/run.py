@@ -1,6 +1,6 @@
 """The page `run`: what a run has done and does, who decided, and what can be done with it.
 
-Two parts of it are live: what has happened, and what can be done. Both are asked for again until the run is over.
+All of it is live: it is asked for again until the run is over.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import Asked, Task, asked_by, form_of_dry_run, tasks_of
+from mqops_airflow.pages.which_run import Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
 
 STOP, UNDO = "mq_stop", "mq_undo"
 MESSAGES = 50
@@ -38,6 +38,8 @@ ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 """States that a task of Airflow does not leave by itself."""
 WORKING = ("scheduled", "queued", "running", "restarting", "up_for_retry")
 """States of a task that Airflow is at work on."""
+PLANNERS = ("decide", "plan")
+"""Tasks that make a plan: a workflow with none of them makes none."""
 EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)
 """States of a run whose first tasks have not all ended, or that stays as it is."""
 KIND = {
@@ -50,7 +52,7 @@ KIND = {
 
 
 def router(page: Page) -> APIRouter:
-    """The routes of the page: whole, and its live parts."""
+    """The routes of the page: whole, and its live part."""
     routes, asked_for = APIRouter(), asked_by(page.right)
 
     def shown(template: str, request: Request, who: Reader, asked: Asked, after: int) -> HTMLResponse:
@@ -65,9 +67,10 @@ def router(page: Page) -> APIRouter:
             "scan": scan_of(asked.run),
             "kinds": KIND,
         }
-        tasks = tasks_of(asked)
+        tasks, started = tasks_of(asked), started_of(asked)
         over = view.over and all(task.state in ENDED for task in tasks.values())
-        state, meaning = state_in_words(view.story.line.state, tasks)
+        state, meaning = state_in_words(view.story.line.state, tasks, goes_on=started.goes_on)
+        values |= {"started": started, "plans": not tasks or not tasks.keys().isdisjoint(PLANNERS)}
         values |= {"state": state, "meaning": meaning, "tasks": tasks, "after": after, "over": over}
         begun = view.story.line.state not in _NOT_BEGUN
         form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
@@ -83,7 +86,6 @@ def router(page: Page) -> APIRouter:
 
     of("", "run")
     of("/live", "run_live")
-    of("/actions", "run_actions")
     return routes
 
 
@@ -92,14 +94,15 @@ def scan_of(run: RunFolder) -> ExpirySummary | None:
     return ExpirySummary.from_json(read_json(run.expiry_json)) if run.expiry_json.exists() else None
 
 
-def state_in_words(state: RunState, tasks: Mapping[str, Task]) -> tuple[str, str]:
+def state_in_words(state: RunState, tasks: Mapping[str, Task], *, goes_on: bool = False) -> tuple[str, str]:
     """The state of a run and what it means. By its files a run that has just begun is like one that ended too early:
-    Airflow knows better."""
+    Airflow knows better. Parameters: `goes_on` whether its DAG run has not ended: between two tasks none is at work."""
     working = [one.name for one in tasks.values() if one.state in WORKING]
-    if state in EARLY and working:
-        return "at work", f"in Airflow the task {working[-1]} is on its way: nothing was moved"
-    if state is RunState.BEGUN and working:
-        return "at work", f"in Airflow the task {working[-1]} is on its way"
+    what = f"the task {working[-1]} is on its way" if working else "the run goes on to its next task" if goes_on else ""
+    if state in EARLY and what:
+        return "at work", f"in Airflow {what}: nothing was moved"
+    if state is RunState.BEGUN and what:
+        return "at work", f"in Airflow {what}"
     return state.value, MEANING[state]
 
 

@@ -59,6 +59,15 @@ class Task:
     until: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A DAG run. Parameters: `by` the person who started it, else the kind of run, "" where Airflow does not know it;
+    `goes_on` whether it has not ended."""
+
+    by: str = ""
+    goes_on: bool = False
+
+
 def asked_by(right: Right) -> Any:
     """The dependency of a route about a run: the reader and the run that the query names. Raises as `asked_run`."""
 
@@ -185,6 +194,18 @@ def tasks_of(asked: Asked) -> Mapping[str, Task]:
             for row in rows
         ]
     return {one.name: one for one in sorted(found, key=_begins)}
+
+
+def started_of(asked: Asked) -> Started:
+    """What Airflow knows of the run as a whole."""
+    if not asked.dag_id:
+        return Started()
+    with create_session() as session:
+        run = session.scalar(select(DagRun).where(DagRun.dag_id == asked.dag_id, DagRun.run_id == asked.run_id))
+        if run is None:
+            return Started()
+        by = run.triggering_user_name or str(run.run_type)
+        return Started(by=by, goes_on=run.state in State.unfinished_dr_states)
 
 
 def _begins(task: Task) -> tuple[bool, str, int, str]:

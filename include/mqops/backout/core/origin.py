@@ -72,6 +72,17 @@ class Setting:
         changed = {"named_by": named_by, "local": tuple(value["local"]), "misconfigured": misconfigured}
         return cls(**{**value, **changed})
 
+    def ambiguous(self, queue: str) -> str:
+        """What it means that the origin of a message on a backout queue is ambiguous, and what moves such a message."""
+        named = self.named_by.get(queue, ())
+        could = "no queue names it as BOQNAME"
+        if len(named) == 1:
+            could = f"{named[0]} names it as BOQNAME, but what has an MQDLH need not be from there"
+        elif named:
+            could = f"it can be {' or '.join(named)}, which name it as BOQNAME"
+        what = f"Nothing says from which queue a message came to {queue}: {could}"
+        return f"{what}. A rule that names a queue (FWDQ) moves it, or mq_recover, where a person names the destination"
+
     def remarks(self) -> tuple[str, ...]:
         """What a run's summary says of the definitions."""
         shown = [f"misconfigured: {one}" for one in self.misconfigured[:MOST_SHOWN]]

@@ -29,6 +29,10 @@ Severity: TypeAlias = Literal["problem", "unknown", "warning"]
 SEVERITIES: tuple[Severity, ...] = ("problem", "unknown", "warning")
 """Worst first. Only a warning leaves a plan to the policy of the estate."""
 
+COMES_BACK = "messages come back to the queue they are taken from"
+ANOTHER_QUEUE = "Name another queue (FWDQ) in a rule for them"
+"""What is wrong with a rule that moves to the queue that the plan takes from, and what to do."""
+
 MOST_SHOWN = 30
 """Findings that are shown; RUN/preflight.json has all."""
 
@@ -295,8 +299,8 @@ def _of_coming_back(looked: Iterable[Looked], taken_from: Collection[str]) -> It
             yield Finding(
                 severity="problem",
                 destination=demand.name,
-                what=f"{_where(demand, there.queue)}messages come back to the queue they are taken from",
-                remedy="Name another queue (FWDQ) in a rule for them",
+                what=f"{_where(demand, there.queue)}{COMES_BACK}",
+                remedy=ANOTHER_QUEUE,
             )
 
 

@@ -61,8 +61,8 @@ class Missed(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts:
     """What is known of a message. Parameters: `became` one of `WORDS`; `missed_at` when it was first found to be gone,
-    and `missed_by` which run found it; `ends_at` when its lifetime ends or ended; times are ISO 8601 UTC, blank where
-    there is none."""
+    and `missed_by` which run found it; `tried_at` when a run last tried to move it after it was seen, and could not;
+    `ends_at` when its lifetime ends or ended; times are ISO 8601 UTC, blank where there is none."""
 
     msg_id: str
     msg_key: str
@@ -75,12 +75,15 @@ class Whereabouts:
     rule_line: int | None
     missed_at: str = ""
     missed_by: str = ""
+    tried_at: str = ""
     ends_at: str = ""
     lifetime: int | None = None
 
     @property
     def since(self) -> str:
         """What became of it since it was last seen, in words."""
+        if self.became == SEEN and self.tried_at:
+            return f"it was there, and still at {self.tried_at}, when a try to move it failed"
         if self.became != EXPIRED or self.lifetime is None:
             return WORDS[self.became]
         moves = self.action in ACTED and self.action != Action.COPY

@@ -79,6 +79,18 @@
     form.dataset.started = run.dag_run_id;
   };
 
+  // A form can be sent once more when its run has ended.
+  const again = (form, answer, buttons) => {
+    const path = segments("dags", form.dataset.starts, "dagRuns", form.dataset.started);
+    const timer = setInterval(async () => {
+      const run = await call("GET", path).catch(() => ({}));
+      if (!["success", "failed"].includes(run.state)) return;
+      clearInterval(timer);
+      answer.append(`, ${run.state}`);
+      buttons.forEach((button) => { button.disabled = false; });
+    }, 3000);
+  };
+
   const answers = async (form, answer, option) => {
     const { dag_id, run_id, task_id } = JSON.parse(form.dataset.answers);
     const path = segments("dags", dag_id, "dagRuns", run_id, "taskInstances", task_id, "-1", "hitlDetails");
@@ -95,8 +107,10 @@
     const buttons = [...form.querySelectorAll("button")];
     buttons.forEach((button) => { button.disabled = true; });
     try {
-      if (form.dataset.starts) await starts(form, answer);
-      else await answers(form, answer, event.submitter.value);
+      if (form.dataset.starts) {
+        await starts(form, answer);
+        again(form, answer, buttons);
+      } else await answers(form, answer, event.submitter.value);
     } catch (error) {
       said(answer, error.message, true);
       buttons.forEach((button) => { button.disabled = false; });
