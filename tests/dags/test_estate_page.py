@@ -584,7 +584,8 @@ def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatc
     acted(manager, lake, "A")
     manager.put(DLQ, [dead_letter("A", b"x")])
     go_on, asked = threading.Event(), estate_now.forecast
-    monkeypatch.setattr(estate_now, "forecast", lambda *what, **more: go_on.wait(60) and asked(*what, **more))
+    monkeypatch.setattr(estate_now, "forecast", lambda *what, **more: go_on.wait() and asked(*what, **more))
+    monkeypatch.setattr(answers, "WAIT", 4.0)
     try:
         text = page()
         assert f'<tr id="queue-QM1-{DLQ}">' in text

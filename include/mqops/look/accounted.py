@@ -17,6 +17,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.set_aside import path_in, remark
 from mqops.ledger.verified import Verified, proofs_of, verified
 from mqops.look.core.run_state import RunLine, RunState
+from mqops.printable import printable
 
 AGAIN = 600.0
 """Seconds after which a ledger is verified again though nothing was written to it."""
@@ -83,7 +84,7 @@ def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     except MqopsError as error:
         return LedgerNow(at=utc_now(), found=Verified(error=str(error)))
     except Exception as error:
-        _log.exception("The ledger of %s cannot be verified", queue_manager)
+        _log.exception("The ledger of %s cannot be verified", printable(queue_manager))
         why = f"it cannot be read: {type(error).__name__}: {error}"
         return LedgerNow(at=utc_now(), found=Verified(error=why))
 
