@@ -627,7 +627,22 @@ def test_what_has_expired_by_now_stands_in_the_headline(manager, lake, page):
 def test_the_estate_says_until_when_it_counts_what_expires(manager, page):
     manager.put("OFFERS", [({}, b"x")])
     morning = next_time(datetime.now(UTC), MORNING)
-    assert f">Expires before<br>{morning:%Y-%m-%d} 08:00 UTC</th>" in page()
+    assert f">Expires before <br>{morning:%Y-%m-%d} 08:00 UTC</th>" in page()
+
+
+def test_the_state_of_a_queue_stands_beside_its_name_and_who_has_it_open_in_one_column(manager, page):
+    """So that it is in sight, however wide the window is."""
+    manager.put("OFFERS", [({}, b"x")])
+    heads = re.findall(r"<th scope=\"col\"[^>]*>([A-Za-z ]+)", page())
+    assert heads[:3] == ["Queue", "State", "Messages"]
+    (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', page(), re.DOTALL)
+    assert '<td><div class="quiet">no reader</div></td>' in row
+    with connect(manager.connection) as session:
+        handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
+        (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', page(), re.DOTALL)
+        session.close(handle)
+    assert re.search(r'<td><div>1 reader, 0 writers</div><div class="quiet">.* reads</div></td>', row)
+    assert "no reader" not in row
 
 
 def test_a_queue_that_has_all_messages_that_it_may_have_is_full(manager, page):
