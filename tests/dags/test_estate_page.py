@@ -336,17 +336,52 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatc
     assert f'href="/dead_letters?queue_manager=QM1&queue={DLQ}"' in problem(
         text, "the dead-letter queue, has 1 message"
     )
-    assert 'href="/dags/qm1_backout_reprocess" data-airflow-page' in problem(text, "a backout queue, has 1 message")
+    assert "</a>" not in problem(text, "a backout queue, has 1 message")
     assert 'href="#queue-QM1-OFFERS"' in problem(text, "OFFERS is 100 % full")
     assert '<tr id="queue-QM1-OFFERS">' in text
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
 
 
-def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form_of_mq_recover(manager, lake, page):
+def handling(text: str, queue: str) -> tuple[str, dict[str, Any], str]:
+    """What the estate offers for the messages of a backout queue: DAG, fixed fields, the form."""
+    (form,) = re.findall(rf'<details id="handle-QM1-{re.escape(queue)}" data-keeps>(.*?)</details>', text, re.DOTALL)
+    ((dag_id, fixed),) = re.findall(r'data-starts="([^"]*)" data-fixed="(.*?)">', form)
+    return dag_id, json.loads(fixed), form
+
+
+@pytest.mark.parametrize(("module", "typed"), [("backout_reprocess", {"limit": 1}), ("recover", {"destination": "B"})])
+def test_the_form_for_a_backout_queue_has_fields_of_its_dag(manager, page, dag_file, module, typed):
+    if module == "recover":
+        without_workflow()
+    manager.put("B.BACK", [({}, b"x")])
+    dag_id, fixed, form = handling(page("/estate", "operator"), "B.BACK")
+    assert set(re.findall(r'<input [^>]*name="([a-z_]+)"', form)) == {*typed, "dry_run"}
+    (dag,) = [one for one in vars(dag_file(module)).values() if getattr(one, "dag_id", "") == dag_id]
+    for field, value in {**fixed, **typed, "dry_run": True}.items():
+        assert dag.params.get_param(field).resolve(value) == value
+
+
+def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run_first(manager, lake, page):
+    manager.put("B.BACK", [({}, b"x")])
+    manager.put("C.BACK", [({}, b"x")])
+    text = page("/estate", "operator")
+    for queue in ("B.BACK", "C.BACK"):
+        dag_id, fixed, form = handling(text, queue)
+        assert (dag_id, fixed) == ("qm1_backout_reprocess", {"queues": [queue]})
+        assert f"<summary>Put the messages of {queue} back</summary>" in form
+        assert '<input type="checkbox" name="dry_run" checked>' in form
+        assert 'name="limit"' in form
+        assert '<span class="when-dry">Start the dry run</span>' in form
+    text = page("/estate", "viewer")
+    assert "You may not start qm1_backout_reprocess" in text
+    assert "data-starts" not in text
+
+
+def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_a_form_that_moves_them(manager, lake, page):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
     manager.put("B.BACK", [({}, b"x")] * 3)
-    assert "Put them back by a run of qm1_backout_reprocess" in problem(page(), "a backout queue, has 3 messages")
+    assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
     text = "ACTION(RETRY)\n"
     request = BackoutRequest(
         connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK",)
@@ -355,18 +390,30 @@ def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form
     prove(manager.connection, run)
     said = problem(page(), "a backout queue, has 3 messages")
     assert "the last run for it left 3 (AMBIGUOUS): where they came from is not known" in said
-    assert "The form of mq_recover moves them where you say" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
+    dag_id, fixed, form = handling(page("/estate", "operator"), "B.BACK")
+    assert (dag_id, fixed) == (
+        "mq_recover",
+        {"queue_manager": "QM1", "queue": "B.BACK", "action": "move", "all_messages": True},
+    )
+    assert "<summary>Move the messages of B.BACK to another queue</summary>" in form
+    assert '<input name="destination" maxlength="48" size="34" required>' in form
+    assert '<input type="checkbox" name="dry_run" checked>' in form
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])
     assert "AMBIGUOUS" not in problem(page(), "a backout queue, has 1 message")
 
 
-def test_a_backout_queue_leads_to_mq_recover_where_the_estate_has_no_workflow_for_it(manager, estate_folder, page):
+def without_workflow() -> None:
+    """The estate without a workflow for backout queues."""
     lines = [line for line in ESTATE.splitlines() if "backout_reprocess" not in line]
-    (estate_folder / "estate.yaml").write_text("\n".join(lines))
+    Path(os.environ["MQOPS_ESTATE"]).write_text("\n".join(lines))
+
+
+def test_a_form_moves_the_messages_of_a_backout_queue_where_the_estate_has_no_workflow(manager, page):
+    without_workflow()
     manager.put("B.BACK", [({}, b"x")])
-    assert 'href="/dags/mq_recover" data-airflow-page' in problem(page(), "a backout queue, has 1 message")
+    assert handling(page("/estate", "operator"), "B.BACK")[0] == "mq_recover"
 
 
 def test_messages_that_rules_have_moved_where_no_program_reads_are_a_note(manager, estate_folder, page):

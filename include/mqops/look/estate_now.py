@@ -52,7 +52,6 @@ class Place(StrEnum):
     """Where a problem is seen or mended."""
 
     ACCOUNTED = "accounted"
-    BACKOUT = "backout"
     CONNECTION = "connection"
     DEAD_LETTERS = "dead_letters"
     MESSAGES = "messages"
@@ -65,11 +64,12 @@ class Place(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """What is wrong, in words. Parameters: `place` where it is seen or mended, None where no page helps; `about` the
-    queue or the run that is meant there."""
+    queue or the run that is meant there; `backout_queue` whose messages wait for a person, blank for none."""
 
     text: str
     place: Place | None = None
     about: str = ""
+    backout_queue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,12 +270,9 @@ def _waiting_for_a_person(figures: Figures, ambiguous: Mapping[str, _Ambiguous])
 def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
     text = f"{queue.name}, a backout queue, has {counted(queue.depth, 'message', spec=',')}"
     if left is None:
-        return Problem(text=text, place=Place.BACKOUT, about=queue.name)
-    text += (
-        f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known. "
-        "The form of mq_recover moves them where you say"
-    )
-    return Problem(text=text, place=Place.RUN, about=left.run)
+        return Problem(text=text, backout_queue=queue.name)
+    text += f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known"
+    return Problem(text=text, place=Place.RUN, about=left.run, backout_queue=queue.name)
 
 
 def _is_wrong(run: RunLine) -> bool:
