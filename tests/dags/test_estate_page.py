@@ -431,10 +431,17 @@ def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
     assert re.search("a quality run is at work since <time [^>]*>[^<]*</time>: ", text)
     assert link in text
     assert "data-starts" not in text
+    assert 'data-live="/quality/live?queue_manager=QM1" data-every="5"' in page("/quality")
+    assert "No quality run has checked messages" in page("/quality/live", "operator")
     checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
-    assert link in page("/quality", "operator")
+    live = page("/quality/live", "operator")
+    assert link in live
+    assert '<strong class="name">two</strong>' in live
+    assert "<html" not in live
     dag_run_of("qm1_snapshot_quality", "one", "success")
-    assert link not in page("/quality", "operator")
+    assert link not in page("/quality/live", "operator")
+    address = 'data-live="/quality/live?queue_manager=QM1&run=two"'
+    assert address in page("/quality", run="two")
 
 
 def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lake, page):

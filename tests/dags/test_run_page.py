@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import sqlite3
@@ -31,14 +32,16 @@ from mqops.expiry.scan import write_summary
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
-from mqops.look.core.run_state import RunState
+from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
+from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
+from mqops_airflow.pages import shared
 from mqops_airflow.pages.run import state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.permission import POLICY
@@ -307,13 +310,15 @@ def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder
 @pytest.mark.parametrize("state", ["incomplete", "observed", "planned"])
 def test_a_run_that_has_just_begun_is_at_work(state):
     """Its files are those of a run that ended too early."""
-    running = {"observe": Task(name="observe", state="running", began=None, ended=None, tries=1)}
-    assert state_in_words(RunState(state), running)[0] == "at work"
-    ended = {"observe": Task(name="observe", state="failed", began=None, ended=None, tries=1)}
-    assert state_in_words(RunState(state), ended)[0] == state
-    acting = {"act": Task(name="act", state="running", began=None, ended=None, tries=1)}
-    assert state_in_words(RunState.BEGUN, acting) == ("at work", "in Airflow the task act is on its way")
-    assert state_in_words(RunState.BEGUN, ended)[0] == "begun"
+
+    def said(of: str, task: str, its_state: str) -> tuple[str, str, str]:
+        line = RunLine(run="r", queue_manager="QM1", state=RunState(of))
+        return state_in_words(line, {task: Task(name=task, state=its_state, began=None, ended=None, tries=1)})
+
+    assert said(state, "observe", "running")[0] == "at work"
+    assert said(state, "observe", "failed")[0] == state
+    assert said("begun", "act", "running") == ("at work", "in Airflow the task act is on its way", "note")
+    assert said("begun", "observe", "failed")[0] == "begun"
 
 
 def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estate_folder, client):
@@ -508,10 +513,60 @@ def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
     run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first"))
     observe(manager.connection, run, [DLQ])
     write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
-    runs_of_airflow(task_of("first", "quality", "running"))
+    runs_of_airflow(task_of("first", "scan", "running"))
     page = client("/run", dag_id=DAG, run_id="first").text
     assert "This workflow makes no plan." in page
     assert "Not planned yet" not in page
+
+
+def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client, runs_of_airflow, monkeypatch):
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    letters(manager, "A")
+    manager.put("A", [({}, b"x")])
+    run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "ended"))
+    observe(manager.connection, run, [DLQ, "A"])
+    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "ended", "found": {}})
+
+    def said(path: str = "/run/live", **query: str) -> str:
+        return client(path, queue_manager="QM1", **query).text.replace("<wbr>", "")
+
+    runs_of_airflow(task_of("ended", "quality", "running"))
+    page = said(run=run.run)
+    assert "QM1: quality checks of 2 queues</h1>" in page
+    assert f'<summary>2 queues</summary><div class="name">{DLQ}</div><div class="name">A</div></details>' in page
+    assert "the task quality is on its way" in page
+    assert "Nothing was moved: quality checks only read." in page
+    runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE task_id = 'quality'")
+    assert 'bad">not checked</span> the task quality has not checked the messages: its log' in said(run=run.run)
+    runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE task_id = 'quality'")
+    check = CheckResult(suite="s", expectation="e", expect="x", columns=(), severity="critical", met=True)
+    link = f'<a href="/quality?queue_manager=QM1&amp;run={run.run}">'
+    for critical, warning, state, words in (
+        (1, 0, 'bad">failed', "1 critical check is not met, in 60 messages"),
+        (
+            2,
+            1,
+            'bad">failed',
+            "2 critical checks are not met, in 120 messages; 1 warning check is not met, in 1 message",
+        ),
+        (0, 2, 'good">checked', "2 warning checks are not met, in 2 messages"),
+        (0, 0, 'good">checked', "1 check is met, in 1,234 messages"),
+    ):
+        failed = {"critical": critical, "warning": warning, "info": 0}
+        found = QualitySummary(run=run.run, queue_manager="QM1", queue="", found=1234, failed=failed, checks=(check,))
+        messages = {"critical": 60 * critical, "warning": warning, "info": 0}
+        run.quality_json.parent.mkdir(exist_ok=True)
+        write_json(run.quality_json, found.to_json() | {"messages": messages})
+        os.utime(run.path)  # as a check does
+        page = said(run=run.run)
+        assert f'<span class="badge {state}</span> {words}.' in page
+        assert f"{link}Look at the checks</a>" in page
+        assert "nothing was planned" not in page.lower()
+        (row,) = re.findall(r"<tr>.*?snapshot_quality.*?</tr>", said("/estate/live"), re.DOTALL)
+        assert f"badge {state}</span>" in row
+        assert f'<td colspan="5">{link}{words}</a></td>' in row
+    write_json(run.quality_json, found.to_json() | {"balanced": False})
+    assert '<span class="badge bad">failed</span> the counts of the checks do not add up.' in said(run=run.run)
 
 
 def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate_folder, client, runs_of_airflow):

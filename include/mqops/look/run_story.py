@@ -141,7 +141,7 @@ class RunStory:
         """A JSON object: that of the line, and what is known besides."""
         return {
             **self.line.to_json(),
-            "meaning": MEANING[self.line.state],
+            "meaning": self.line.meaning,
             "folder": self.folder,
             "plan": dict(self.plan),
             "approval": dict(self.approval),

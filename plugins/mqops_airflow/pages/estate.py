@@ -23,7 +23,6 @@ from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.estate_sections import RulesWorkflow
 from mqops.look.accounted import LedgerNow, ledger_now
-from mqops.look.core.run_state import MEANING
 from mqops.look.estate_now import Expiring, ManagerNow, Place, Problem, expiring_now, manager_now
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, figures, last_figures
@@ -82,7 +81,6 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         every=int(ANSWERS.kept),
         managers=managers,
         few=FEW_RUNS,
-        meaning=MEANING,
         link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
         morning=next_time(datetime.now(UTC), MORNING),
         until=answer_until(who, waiting),

@@ -13,7 +13,6 @@ from fastapi.responses import HTMLResponse
 from mqops.actions import ACTED, Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge, same_said
 from mqops.errors import MqopsError
-from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_story import RunStory
 from mqops.look.run_view import latest_view
@@ -63,7 +62,7 @@ def router(page: Page) -> APIRouter:
             "view": view,
             "plan": view.plan,
             "kinds": KIND,
-            "meaning": MEANING[view.line.state],
+            "meaning": view.line.meaning,
         }
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
         values |= {"this_plan_only": THIS_PLAN_ONLY}
