@@ -44,10 +44,12 @@ from mqops.rules import parse
 from mqops_airflow.pages import shared
 from mqops_airflow.pages.run import state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
+from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.permission import POLICY
 from mqops_airflow.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.roles import ROLES
 from mqops_airflow.run_folder import run_key
+from mqops_airflow.workplace import estate_file
 
 HOSTILE = "<script>alert(1)</script>"
 TABLE = """\
@@ -648,6 +650,52 @@ def test_a_plan_that_needs_no_answer_says_why(manager, estate_folder, client, ru
     prove(manager.connection, other)
     page = client("/plan", queue_manager="QM1", run=other.run).text
     assert f"Nobody was asked about this plan: {POLICY} approved it." in page
+
+
+def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, client, runs_of_airflow, monkeypatch):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
+    runs_of_airflow("UPDATE task_instance SET trigger_timeout = '2026-11-24 20:00:00' WHERE run_id = 'first'")
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Operator' WHERE run_id = 'first'")
+    link = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan and answer</a>'
+
+    def said(role: str) -> str:
+        found = []
+        for path in ("/run/live", "/plan/answer"):
+            page = client(path, role, queue_manager="QM1", run=run.run).text
+            assert (link in page) == (path == "/run/live")
+            question = page.split("A person with")[1].split("</p>")[0].replace(link, "")
+            found.append(" ".join(re.sub(r"<[^>]*>", "", f"A person with{question}").split()))
+        assert found[0] == found[1]
+        buttons = re.findall(r'<button type="submit" value="(\w+)"', page)
+        return f"{found[0]} {'|'.join(buttons)}".strip()
+
+    anybody = (
+        "the role approver or admin in Airflow can answer until 2026-11-24 20:00:00 UTC; no answer is a rejection."
+    )
+    assert said("approver") == f"A person with {anybody} Approve|Reject"
+    assert said("viewer") == f"A person with {anybody} You may not answer."
+    eyes = "    dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}\n"
+    (estate_folder / "estate.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{eyes}")
+    not_he = "The estate asks for four eyes: Operator started the run and may not approve"
+    assert said("approver") == f"A person with {anybody} {not_he} it. Approve|Reject"
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Approver' WHERE run_id = 'first'")
+    assert said("approver").endswith("That is you: you may reject it, and another person must approve it. Reject")
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL WHERE run_id = 'first'")
+    assert said("approver") == f"A person with {anybody} Approve|Reject"  # a schedule started it
+    runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
+    assert link not in client("/run/live", queue_manager="QM1", run=run.run).text
+
+
+@pytest.mark.parametrize(
+    ("dag_id", "asks"), [(DAG, False), ("qm1_backout_reprocess", True), ("mq_undo", True), ("mq_recover", True)]
+)
+def test_four_eyes_are_those_of_the_workflow_and_of_all_for_a_dag_of_all(estate_folder, dag_id, asks):
+    workflows = "    dlq_rules: {rules: qm1.rules}\n    backout_reprocess: {rules: qm1.rules, quarantine: Q, approval: {four_eyes: true}}\n"
+    text = f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{workflows}"
+    (estate_folder / "estate.yaml").write_text(text)
+    assert asks_for_four_eyes(estate_file(), dag_id) == asks
 
 
 def test_tasks_to_come_stand_in_the_order_in_which_they_run(manager, estate_folder, client, runs_of_airflow):

@@ -23,12 +23,12 @@ from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, tasks_of
+from mqops_airflow.pages.who_answers import who_answers
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
 GROUPS = 200
 """Groups that the page shows, the largest."""
-WAITS = "awaiting_input"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +92,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "story": story,
         "line": story.line,
         "task": task,
-        "waiting": task if task is not None and task.state == WAITS else None,
-        "may_answer": bool(asked.dag_id) and who.may_answer(asked.dag_id),
+        "waits": who_answers(who, asked, task),
         "settled": bool(story.approval.get("answer")) or task is None or task.state in ENDED,
         "unanswered": _unanswered(task, story),
     }

@@ -30,7 +30,8 @@ from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.who_answers import who_answers
 
 STOP, UNDO = "mq_stop", "mq_undo"
 MESSAGES = 50
@@ -74,6 +75,7 @@ def router(page: Page) -> APIRouter:
         state = state_in_words(view.story.line, tasks, goes_on=started.goes_on)
         values |= {"started": started, "plans": not tasks or not tasks.keys().isdisjoint(PLANNERS)}
         values |= {"state": state, "tasks": tasks, "after": after, "over": over}
+        values |= {"waits": who_answers(who, asked, tasks.get(APPROVE))}
         checks = view.story.line.workflow == QUALITY or CHECK in tasks
         values |= {
             "what": what(view.story, checks=checks),
