@@ -179,6 +179,32 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
 
 
+def test_the_messages_of_a_run_are_counted_by_reason_and_folded(manager, estate_folder, client):
+    letters(manager, "A", *["FULL"] * 2, *["NO.RULE"] * 60)
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\n")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+
+    def said(**query: str) -> str:
+        return client("/run", queue_manager="QM1", run=run.run, **query).text
+
+    page = said()
+    assert "<h3>61 messages were not moved or discarded</h3>" in page
+    reasons = page.split("not moved or discarded</h3>")[1].split("</ul>")[0]
+    assert re.findall("<li>(.*?)</li>", reasons) == [
+        "60: left (the table leaves it: ACTION(IGNORE), no rule matches, or all tries have failed)",
+        "1: left: its try failed (MQRC_Q_FULL)",
+    ]
+    folded = '<details id="unmoved" data-keeps="open"'
+    assert f'{folded}><summary id="unmoved-summary">50 of them, by row of the plan</summary>' in page
+    more = re.search(r'<a href="([^"]*)">11 more messages</a>', page)
+    assert more
+    assert more[1].endswith("#unmoved")
+    rest = said(after=re.findall(r"after=(\d+)", more[1])[0])
+    assert f'{folded} open><summary id="unmoved-summary">11 of them' in rest
+    assert "<h3>61 messages were not moved or discarded</h3>" in rest
+
+
 def test_a_dry_run_names_the_messages_that_its_proof_found_gone(manager, estate_folder, client):
     letters(manager, "A", "A", "A")
     run = planned(manager, estate_folder / "lake")
@@ -692,7 +718,10 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     ("dag_id", "asks"), [(DAG, False), ("qm1_backout_reprocess", True), ("mq_undo", True), ("mq_recover", True)]
 )
 def test_four_eyes_are_those_of_the_workflow_and_of_all_for_a_dag_of_all(estate_folder, dag_id, asks):
-    workflows = "    dlq_rules: {rules: qm1.rules}\n    backout_reprocess: {rules: qm1.rules, quarantine: Q, approval: {four_eyes: true}}\n"
+    workflows = (
+        "    dlq_rules: {rules: qm1.rules}\n"
+        "    backout_reprocess: {rules: qm1.rules, quarantine: Q, approval: {four_eyes: true}}\n"
+    )
     text = f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{workflows}"
     (estate_folder / "estate.yaml").write_text(text)
     assert asks_for_four_eyes(estate_file(), dag_id) == asks

@@ -20,7 +20,7 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import planned_actions
-from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, UnmovedMessage
+from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
@@ -34,6 +34,8 @@ from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_o
 from mqops_airflow.pages.who_answers import who_answers
 
 STOP, UNDO = "mq_stop", "mq_undo"
+FEW = 10
+"""Messages that the page names without being asked to."""
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
@@ -74,7 +76,7 @@ def router(page: Page) -> APIRouter:
         over = view.over and all(task.state in ENDED for task in tasks.values())
         state = state_in_words(view.story.line, tasks, goes_on=started.goes_on)
         values |= {"started": started, "plans": not tasks or not tasks.keys().isdisjoint(PLANNERS)}
-        values |= {"state": state, "tasks": tasks, "after": after, "over": over}
+        values |= {"state": state, "tasks": tasks, "after": after, "few": FEW, "over": over}
         values |= {"waits": who_answers(who, asked, tasks.get(APPROVE))}
         checks = view.story.line.workflow == QUALITY or CHECK in tasks
         values |= {
@@ -139,7 +141,7 @@ def what(story: RunStory, *, checks: bool) -> str:
     return f"{'quality checks' if checks else 'run'} of {of}"
 
 
-def became(one: UnmovedMessage) -> str:
+def became(one: UnmovedMessage | Unmoved) -> str:
     """What became of a message, for people: what no run has reached is not said to be left by one."""
     if one.became == FAILED:
         return "left: its try failed"
