@@ -21,9 +21,8 @@ from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
-from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About, Marker
-from mqops.ledger.file import LedgerFile
+from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import MEANING, RunLine, RunState
 from mqops.look.runs import run_line
 from mqops.prove.core.balance import ABSENT
@@ -192,7 +191,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     handed_on = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
     undone = read_undo_record(run)
     stops = {"this run": stop_in(run.path), f"all runs of {run.queue_manager}": stop_in(run.lake_folder)}
-    markers = _markers(run, plan) if plan else ()
+    markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
     unmoved, shown, more = _page(_unmoved(run, line, sums) if plan else (), limit, after)
     return RunStory(
@@ -233,11 +232,6 @@ def _stopped(run: RunFolder, line: RunLine) -> Iterator[str]:
 def _planned_at(run: RunFolder) -> str:
     with lake_errors(run.plan_json):
         return utc_text(datetime.fromtimestamp(run.plan_json.stat().st_mtime, UTC))
-
-
-def _markers(run: RunFolder, plan: Mapping[str, Any]) -> Sequence[Marker]:
-    identity = PlanIdentity(run=run.run, digest=str(plan["digest"]))
-    return tuple(LedgerFile(run.lake_folder, utc_now).markers(plan=identity))
 
 
 def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:

@@ -20,10 +20,10 @@ from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import list_runs
 from mqops.model import RuleBalance, RunSummary
 from mqops.prove.core.outcome import MEANING
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
-UNDO = "undo"
 OVER = frozenset(RunState) - OPEN - {RunState.STOPPED}
 """States that a run does not leave by itself."""
 
