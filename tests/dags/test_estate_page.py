@@ -355,7 +355,7 @@ def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form
     prove(manager.connection, run)
     said = problem(page(), "a backout queue, has 3 messages")
     assert "the last run for it left 3 (AMBIGUOUS): where they came from is not known" in said
-    assert "The form of mq_recover moves them where you say" in said
+    assert "The page of that run has the form of mq_recover, which moves them where you say" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])

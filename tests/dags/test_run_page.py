@@ -167,6 +167,16 @@ def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estat
     link = re.search(r'href="(/messages/one\?[^"]*)"', page)
     assert link
     assert f"Its origin is ambiguous. {said}" in client(unescape(link[1])).text
+    (msg_id,) = re.findall(r"msg_id=([0-9a-f]{48})", link[1])
+    fixed = {"queue_manager": "QM1", "action": "move", "queue": "BACK", "message_ids": [msg_id]}
+    for address in (f"/run?queue_manager=QM1&run={run.run}", unescape(link[1])):
+        form = re.findall(r'data-starts="mq_recover" data-fixed="([^"]*)"', client(address, "operator").text)
+        assert [json.loads(unescape(one)) for one in form] == [fixed]
+        assert 'name="destination"' in client(address, "operator").text
+        assert "data-starts" not in client(address, "viewer").text
+    there = f'<a href="/run?queue_manager=QM1&run={run.run}#actions">The form of mq_recover for these messages</a>'
+    assert there in unescape(client("/plan", "operator", queue_manager="QM1", run=run.run).text)
+    assert "#actions" not in page
 
 
 def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):

@@ -18,7 +18,7 @@ from mqops.look.run_story import RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, KIND, MESSAGES
+from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -65,6 +65,7 @@ def router(page: Page) -> APIRouter:
             "meaning": view.line.meaning,
         }
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
+        values |= {"may_move": who.may_start(RECOVER)}
         values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}

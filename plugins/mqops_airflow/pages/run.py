@@ -33,7 +33,7 @@ from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
 from mqops_airflow.pages.who_answers import who_answers
 
-STOP, UNDO = "mq_stop", "mq_undo"
+STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
 FEW = 10
 """Messages that the page names without being asked to."""
 MESSAGES = 50
@@ -87,6 +87,7 @@ def router(page: Page) -> APIRouter:
         begun = view.story.line.state not in _NOT_BEGUN
         form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
         values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view), "gone": gone(view)}
+        values |= {"ambiguous": ambiguous(view.story)}
         values |= {"rule_name": partial(rule_name, undo=bool(view.story.undoes))}
         values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
@@ -218,9 +219,19 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     return {
         "real": form is not None and who.may_start(asked.dag_id),
         "undo": undoable and who.may_start(UNDO),
+        "move": bool(ambiguous(story)) and who.may_start(RECOVER),
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),
     }
+
+
+def ambiguous(story: RunStory) -> Mapping[str, list[str]]:
+    """Queue → MsgIds of the messages that the page names and whose origin is ambiguous."""
+    found: dict[str, list[str]] = {}
+    for one in story.messages:
+        if one.action == Action.AMBIGUOUS and one.became == LEFT:
+            found.setdefault(one.queue, []).append(one.msg_id)
+    return found
 
 
 def _undone(asked: Asked, view: RunView) -> bool:
