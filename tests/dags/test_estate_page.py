@@ -476,19 +476,19 @@ def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manage
     assert row_of(page(), undo)[5:] == ["3", "0", "0", "3", "0"]
 
 
-def test_a_queue_that_no_run_has_looked_at_says_so_and_leads_to_a_scan(manager, lake, page):
+def test_what_expires_on_a_queue_that_no_run_has_looked_at_is_not_known_and_leads_to_a_scan(manager, lake, page):
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
     text = page()
     (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', text, re.DOTALL)
-    title = "No run has looked at all messages that it has now"
-    assert f'<a href="/expiry?queue_manager=QM1#unrecorded" title="{title}">not looked at</a>' in row
+    title = "No run has looked at it, or messages came or went since"
+    assert f'<a href="/expiry?queue_manager=QM1#unrecorded" title="{title}">not known</a>' in row
     text = page("/expiry", "operator")
     assert 'OFFERS</th><td class="number">1</td><td>No run has looked at all of it yet.</td>' in text
     (form,) = re.findall(r'<form class="starts" data-starts="qm1_expiry_scan" data-fixed="(.*?)">', text)
     assert json.loads(form) == {"queues": ["OFFERS"], "all_filled": True}
     assert "You may not start qm1_expiry_scan" in page("/expiry", "viewer")
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1), all_filled=True)
-    assert "not looked at" not in page()
+    assert "not known" not in page()
     assert re.search("A scan [0-9]+ s ago: the next message expires at <time", page("/expiry"))
 
 
@@ -500,10 +500,10 @@ def test_a_scan_says_nothing_of_messages_that_came_after_it(manager, lake, page)
     text = page("/expiry")
     assert re.search("Messages came or went since the last scan, [0-9]+ s ago: what expires is not known", text)
     assert "nothing expires" not in text
-    assert "not looked at" in page()
+    assert "not known" in page()
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1))
     assert "the next message expires at" in page("/expiry")
-    assert "not looked at" not in page()
+    assert "not known" not in page()
 
 
 def test_a_scan_says_nothing_of_another_message_where_the_queue_manager_tells_of_its_last_put(manager, lake, page):
@@ -583,7 +583,7 @@ def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, monkeypat
 def test_a_snapshot_with_a_limit_is_no_figure_of_its_queue(manager, lake, page):
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")] * 2)
     observe(manager.connection, RunFolder.at(lake, "QM1", "limited"), ["OFFERS"], limit=1)
-    assert "not looked at" in page()
+    assert "not known" in page()
     assert 'OFFERS</th><td class="number">2</td><td>No run has looked at all of it yet.</td>' in page("/expiry")
 
 
@@ -596,7 +596,7 @@ def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatc
     try:
         text = page()
         assert f'<tr id="queue-QM1-{DLQ}">' in text
-        assert "not looked at" not in text
+        assert "not known" not in text
     finally:
         go_on.set()
 
