@@ -378,7 +378,7 @@ def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run
     assert "data-starts" not in text
 
 
-def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_a_form_that_moves_them(manager, lake, page):
+def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form_of_mq_recover(manager, lake, page):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
     manager.put("B.BACK", [({}, b"x")] * 3)
     assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
@@ -390,15 +390,9 @@ def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_a_form_t
     prove(manager.connection, run)
     said = problem(page(), "a backout queue, has 3 messages")
     assert "the last run for it left 3 (AMBIGUOUS): where they came from is not known" in said
+    assert "The page of that run has the form of mq_recover, which moves them where you say" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
-    dag_id, fixed, form = handling(page("/estate", "operator"), "B.BACK")
-    assert (dag_id, fixed) == (
-        "mq_recover",
-        {"queue_manager": "QM1", "queue": "B.BACK", "action": "move", "all_messages": True},
-    )
-    assert "<summary>Move the messages of B.BACK to another queue</summary>" in form
-    assert '<input name="destination" maxlength="48" size="34" required>' in form
-    assert '<input type="checkbox" name="dry_run" checked>' in form
+    assert "handle-QM1-B.BACK" not in page("/estate", "operator")
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])
     assert "AMBIGUOUS" not in problem(page(), "a backout queue, has 1 message")
@@ -413,7 +407,12 @@ def without_workflow() -> None:
 def test_a_form_moves_the_messages_of_a_backout_queue_where_the_estate_has_no_workflow(manager, page):
     without_workflow()
     manager.put("B.BACK", [({}, b"x")])
-    assert handling(page("/estate", "operator"), "B.BACK")[0] == "mq_recover"
+    dag_id, fixed, form = handling(page("/estate", "operator"), "B.BACK")
+    assert dag_id == "mq_recover"
+    assert fixed == {"queue_manager": "QM1", "queue": "B.BACK", "action": "move", "all_messages": True}
+    assert "<summary>Move the messages of B.BACK to another queue</summary>" in form
+    assert '<input name="destination" maxlength="48" size="34" required>' in form
+    assert '<input type="checkbox" name="dry_run" checked>' in form
 
 
 def test_messages_that_rules_have_moved_where_no_program_reads_are_a_note(manager, estate_folder, page):
@@ -478,10 +477,17 @@ def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
     assert re.search("a quality run is at work since <time [^>]*>[^<]*</time>: ", text)
     assert link in text
     assert "data-starts" not in text
+    assert 'data-live="/quality/live?queue_manager=QM1" data-every="5"' in page("/quality")
+    assert "No quality run has checked messages" in page("/quality/live", "operator")
     checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
-    assert link in page("/quality", "operator")
+    live = page("/quality/live", "operator")
+    assert link in live
+    assert '<strong class="name">two</strong>' in live
+    assert "<html" not in live
     dag_run_of("qm1_snapshot_quality", "one", "success")
-    assert link not in page("/quality", "operator")
+    assert link not in page("/quality/live", "operator")
+    address = 'data-live="/quality/live?queue_manager=QM1&run=two"'
+    assert address in page("/quality", run="two")
 
 
 def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lake, page):

@@ -64,7 +64,8 @@ class Place(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """What is wrong, in words. Parameters: `place` where it is seen or mended, None where no page helps; `about` the
-    queue or the run that is meant there; `backout_queue` whose messages wait for a person, blank for none."""
+    queue or the run that is meant there; `backout_queue` whose messages a form handles, blank for
+    none."""
 
     text: str
     place: Place | None = None
@@ -271,8 +272,11 @@ def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
     text = f"{queue.name}, a backout queue, has {counted(queue.depth, 'message', spec=',')}"
     if left is None:
         return Problem(text=text, backout_queue=queue.name)
-    text += f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known"
-    return Problem(text=text, place=Place.RUN, about=left.run, backout_queue=queue.name)
+    text += (
+        f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known. "
+        "The page of that run has the form of mq_recover, which moves them where you say"
+    )
+    return Problem(text=text, place=Place.RUN, about=left.run)
 
 
 def _is_wrong(run: RunLine) -> bool:

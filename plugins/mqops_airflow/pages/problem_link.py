@@ -54,12 +54,12 @@ class Form(NamedTuple):
 
 
 def form_of(estate: EstateFile, name: str, problem: Problem) -> Form | None:
-    """What handles the messages of a backout queue: the workflow of the estate, or mq_recover where there is none, or
-    where the workflow does not know their origin. None for another problem."""
+    """What handles the messages of a backout queue: the workflow of the estate, or mq_recover where there is none. None
+    for another problem."""
     queue = problem.backout_queue
     if not queue:
         return None
-    if estate.estate.queue_managers[name].backout_reprocess and problem.place is not Place.RUN:
+    if estate.estate.queue_managers[name].backout_reprocess:
         return Form(
             f"{dag_prefix(name)}_backout_reprocess", {"queues": [queue]}, f"Put the messages of {queue} back", False
         )

@@ -19,16 +19,17 @@ from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import newest_at_work
 from mqops_airflow.workplace import lake
 
+EVERY = 5
+"""Seconds until the page asks again whether a run has checked messages."""
 MOST = 100
 """Failures that the page lists."""
 
 
 def router(page: Page) -> APIRouter:
-    """The routes of the page."""
+    """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
+    def shown(template: str, request: Request, queue_manager: str, run: str, who: Reader) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         runs, chosen, failures, all_failures = _known(lake(who.estate), name, run)
         if run and chosen is None:
@@ -38,6 +39,8 @@ def router(page: Page) -> APIRouter:
             page,
             who,
             name,
+            template=template,
+            every=EVERY,
             runs=runs,
             run=run,
             chosen=chosen,
@@ -49,6 +52,14 @@ def router(page: Page) -> APIRouter:
             at_work=newest_at_work(who, dag_id) if dag_id else None,
             may_start=bool(dag_id) and who.may_start(dag_id),
         )
+
+    @routes.get(page.path)
+    def whole(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
+        return shown("quality", request, queue_manager, run, who)
+
+    @routes.get(f"{page.path}/live")
+    def live(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
+        return shown("quality_live", request, queue_manager, run, who)
 
     return routes
 
