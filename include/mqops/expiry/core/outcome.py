@@ -52,7 +52,7 @@ class QueueScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetterQueue:
-    """The queue manager's dead-letter queue, to which reports go that cannot be put on their reply-to queue.
+    """The queue manager's dead-letter queue, to which persistent reports go that no reply-to queue takes.
 
     Parameters: `before` and `after` its depth before the scan began and after it ended.
     """
