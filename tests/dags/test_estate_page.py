@@ -409,7 +409,7 @@ def checked(lake: Path, run: str, at: str, critical: int) -> None:
 def test_a_quality_run_that_failed_is_a_problem_until_the_next_one(manager, lake, page):
     checked(lake, "one", "2026-01-01T00:00:00+00:00", 2)
     said = problem(page(), "The last quality run, of ")
-    assert "found 2 critical expectations that are not met, for 10 messages on A." in said
+    assert "found 2 critical checks that are not met, in 10 messages on A." in said
     assert 'href="/quality?queue_manager=QM1&run=one">Look at the checks</a>' in said
     checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
     assert "quality run" not in page()

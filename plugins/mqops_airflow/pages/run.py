@@ -146,7 +146,7 @@ def became(one: UnmovedMessage | Unmoved) -> str:
     """What became of a message, for people: what no run has reached is not said to be left by one."""
     if one.became == FAILED:
         return "left: its try failed"
-    return "still on its queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
+    return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
 
 
 def untouched(view: RunView) -> str:
