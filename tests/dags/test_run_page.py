@@ -292,12 +292,12 @@ def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, cli
     stop(run.lake_folder, Stop(by="eve", at="2020-01-01T00:00:00Z"))
     lift(run.lake_folder, by="eve", at="2020-01-02T00:00:00Z")  # before this run
     stop(run.lake_folder, Stop(by="carol", at=utc_now(), why="the site is down"))
-    assert "all runs of QM1 is stopped by carol" in client("/run/live", queue_manager="QM1", run=run.run).text
+    assert "all runs of QM1 are stopped by carol" in client("/run/live", queue_manager="QM1", run=run.run).text
     lift(run.lake_folder, by="dave", at=utc_now())
     act(manager.connection, run)
     prove(manager.connection, run)
     page = client("/run/live", queue_manager="QM1", run=run.run).text
-    assert "all runs of QM1 was stopped by carol at <time" in page
+    assert "all runs of QM1 were stopped by carol at <time" in page
     assert "(the site is down); taken back by dave at <time" in page
     assert "stopped by eve" not in page
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.estate_sections import dag_prefix
+from mqops.look.core.run_state import checks_in_words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.summary import QualitySummary
 from mqops.quality.trend import dag_run, quality_runs, trends
@@ -44,6 +45,7 @@ def router(page: Page) -> APIRouter:
             runs=runs,
             run=run,
             chosen=chosen,
+            found_words=checks_in_words(chosen.to_json()) if chosen else "",
             trends=trends(runs),
             failures=failures,
             all_failures=all_failures,
