@@ -542,6 +542,8 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     assert "at work in Airflow the run goes on to its next task." in said()
     runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
     assert "begun begun and not proved: a process is at work on it, or ended too early." in said()
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL, run_type = 'scheduled' WHERE run_id = 'first'")
+    assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
 
 
 def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
