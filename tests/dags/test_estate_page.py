@@ -35,6 +35,7 @@ from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
+from mqops.quality import trend
 from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
@@ -455,12 +456,25 @@ def checked(lake: Path, run: str, at: str, critical: int) -> None:
 def test_a_quality_run_that_failed_is_a_problem_until_the_next_one(manager, lake, page):
     checked(lake, "one", "2026-01-01T00:00:00+00:00", 2)
     said = problem(page(), "The last quality run, of ")
-    assert "found 2 critical expectations that are not met, for 10 messages on A." in said
+    assert "found 2 critical checks that are not met, in 10 messages on A." in said
     assert 'href="/quality?queue_manager=QM1&run=one">Look at the checks</a>' in said
     checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
     assert "quality run" not in page()
     (lake / "QM1" / "runs" / "two" / "quality" / "quality.json").write_text("[]")
     assert "is not what mqops wrote" in problem(page(), "The quality runs cannot be read")
+
+
+def test_the_page_quality_shows_a_run_however_old(manager, lake, page, client, monkeypatch):
+    monkeypatch.setattr(trend, "MOST_RUNS", 1)
+    checked(lake, "old", "2026-01-01T00:00:00+00:00", 2)
+    os.utime(lake / "QM1" / "runs" / "old" / "quality" / "quality.json", (0, 1))
+    checked(lake, "new", "2026-01-02T00:00:00+00:00", 0)
+    assert '<strong class="name">new</strong>' in page("/quality")
+    text = page("/quality", run="old")
+    assert '<strong class="name">old</strong>' in text
+    assert re.findall('<option value="([^"]*)"( selected)?>', text) == [("old", " selected"), ("new", "")]
+    for run in ("none", "../../etc"):
+        assert client("/quality", queue_manager="QM1", run=run).status_code == 404
 
 
 def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(

@@ -130,7 +130,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     lift(made.lake_folder)
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "Nothing was moved or discarded: the run leaves the 4 messages of its plan as they are." in waits
-    assert "still on its queue" not in waits  # once for all, not once a message
+    assert "still on the queue" not in waits  # once for all, not once a message
 
 
 def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, client):
@@ -202,8 +202,8 @@ def test_the_messages_of_a_run_are_counted_by_reason_and_folded(manager, estate_
     assert "<h3>61 messages were not moved or discarded</h3>" in page
     reasons = page.split("not moved or discarded</h3>")[1].split("</ul>")[0]
     assert re.findall("<li>(.*?)</li>", reasons) == [
-        "60: left (the table leaves it: ACTION(IGNORE), no rule matches, or all tries have failed)",
-        "1: left: its try failed (MQRC_Q_FULL)",
+        "60 left (the table leaves it: ACTION(IGNORE), no rule matches, or all tries have failed)",
+        "1 left: its try failed (MQRC_Q_FULL)",
     ]
     folded = '<details id="unmoved" data-keeps="open"'
     assert f'{folded}><summary id="unmoved-summary">50 of them, by row of the plan</summary>' in page
@@ -292,12 +292,12 @@ def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, cli
     stop(run.lake_folder, Stop(by="eve", at="2020-01-01T00:00:00Z"))
     lift(run.lake_folder, by="eve", at="2020-01-02T00:00:00Z")  # before this run
     stop(run.lake_folder, Stop(by="carol", at=utc_now(), why="the site is down"))
-    assert "all runs of QM1 is stopped by carol" in client("/run/live", queue_manager="QM1", run=run.run).text
+    assert "all runs of QM1 are stopped by carol" in client("/run/live", queue_manager="QM1", run=run.run).text
     lift(run.lake_folder, by="dave", at=utc_now())
     act(manager.connection, run)
     prove(manager.connection, run)
     page = client("/run/live", queue_manager="QM1", run=run.run).text
-    assert "all runs of QM1 was stopped by carol at <time" in page
+    assert "all runs of QM1 were stopped by carol at <time" in page
     assert "(the site is down); taken back by dave at <time" in page
     assert "stopped by eve" not in page
 
@@ -341,7 +341,7 @@ def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder
     assert f"Nothing was put back. The undo has planned: {planned} from where the run put them (RETURN)" in page
     assert "<td>undo: RETURN</td>" in page
     assert "no rule" not in page
-    assert "still on its queue" not in page
+    assert "still on the queue" not in page
     assert "no rule" not in client("/plan", queue_manager="QM1", run=undo.run).text
 
 
@@ -542,6 +542,8 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     assert "at work in Airflow the run goes on to its next task." in said()
     runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
     assert "begun begun and not proved: a process is at work on it, or ended too early." in said()
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL, run_type = 'scheduled' WHERE run_id = 'first'")
+    assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
 
 
 def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
@@ -600,6 +602,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         assert f'<span class="badge {state}</span> {words}.' in page
         assert f"{link}Look at the checks</a>" in page
         assert "nothing was planned" not in page.lower()
+        assert '<th scope="row">prove</th>' not in page  # it has none of these steps
         (row,) = re.findall(r"<tr>.*?snapshot_quality.*?</tr>", said("/estate/live"), re.DOTALL)
         assert f"badge {state}</span>" in row
         assert f'<td colspan="5">{link}{words}</a></td>' in row

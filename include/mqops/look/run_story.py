@@ -190,7 +190,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     asked = read_json(run.approval_json) if run.approval_json.exists() else {}
     handed_on = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
     undone = read_undo_record(run)
-    stops = {"this run": stop_in(run.path), f"all runs of {run.queue_manager}": stop_in(run.lake_folder)}
+    stops = {"this run is": stop_in(run.path), f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
     unmoved, shown, more = _page(_unmoved(run, line, sums) if plan else (), limit, after)
@@ -202,7 +202,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         dag={name: str(handed_on[name]) for name in ("dag_id", "run_id") if name in handed_on},
         people=_people(str(handed_on.get("found", {}).get("requested_by", "")), plan, markers),
         recorded=_recorded(sums),
-        stops=tuple(f"{what} is stopped {found}" for what, found in stops.items() if found),
+        stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
         stopped=tuple(_stopped(run, line)),
         summary=read_json(run.summary_json) if run.summary_json.exists() else {},
         undoes=undone.plan.run if undone else "",
@@ -221,12 +221,12 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
 def _stopped(run: RunFolder, line: RunLine) -> Iterator[str]:
     """The stops that were taken back between a run's snapshot and its proof, or now."""
     begin, end = (datetime.fromisoformat(one) for one in (line.at or utc_now(), line.proved_at or utc_now()))
-    for what, folder in (("this run", run.path), (f"all runs of {run.queue_manager}", run.lake_folder)):
+    for what, folder in (("this run was", run.path), (f"all runs of {run.queue_manager} were", run.lake_folder)):
         for one in lifted_in(folder):
             with suppress(ValueError, TypeError):  # somebody wrote the file by hand
                 over = datetime.fromisoformat(one.lifted_at) if one.lifted_at else end
                 if datetime.fromisoformat(one.at) <= end and over >= begin:
-                    yield f"{what} was stopped {one}"
+                    yield f"{what} stopped {one}"
 
 
 def _planned_at(run: RunFolder) -> str:

@@ -48,6 +48,8 @@ FEW_RUNS = 5
 ANSWERS: Answers[Figures] = Answers(5.0)
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
 EXPIRING: Answers[Expiring] = Answers(5.0)
+MOST_NAMED = 5
+"""Queues that a problem names; of more it says how many they are."""
 QUIET = timedelta(minutes=10)
 """Act says several times a minute how far it is, and its proof takes minutes at most: after this time a run that is
 not proved has ended too early, unless Airflow has it at work."""
@@ -184,9 +186,10 @@ def _not_in_order(place: Path, name: str) -> Iterator[Problem]:
         return
     failed = [one.queue for one in last.queues if one.failed["critical"]]
     number = last.failed["critical"]
+    where = ", ".join(failed) if 0 < len(failed) <= MOST_NAMED else counted(len(failed or last.queues), "queue")
     found = (
-        f"found {counted(number, 'critical expectation')} that {'is' if number == 1 else 'are'} not met, for "
-        f"{counted(last.messages['critical'], 'message', spec=',')} on {', '.join(failed) or last.queue}"
+        f"found {counted(number, 'critical check')} that {'is' if number == 1 else 'are'} not met, in "
+        f"{counted(last.messages['critical'], 'message', spec=',')} on {where}"
         if number
         else "does not add up"
     )

@@ -8,9 +8,10 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.estate_sections import dag_prefix
+from mqops.look.core.run_state import checks_in_words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.summary import QualitySummary
-from mqops.quality.trend import dag_run, quality_runs, trends
+from mqops.quality.trend import dag_run, quality_run, quality_runs, trends
 from mqops_airflow import data_docs
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -33,7 +34,7 @@ def router(page: Page) -> APIRouter:
         name = who.queue_manager(queue_manager)
         runs, chosen, failures, all_failures = _known(lake(who.estate), name, run)
         if run and chosen is None:
-            raise HTTPException(404, "None of the newest quality runs has this key.")
+            raise HTTPException(404, "No quality run has this key: it has checked nothing, or it was removed.")
         return render_page(
             request,
             page,
@@ -44,6 +45,7 @@ def router(page: Page) -> APIRouter:
             runs=runs,
             run=run,
             chosen=chosen,
+            found_words=checks_in_words(chosen.to_json()) if chosen else "",
             trends=trends(runs),
             failures=failures,
             all_failures=all_failures,
@@ -70,7 +72,7 @@ def _known(
 ) -> tuple[list[QualitySummary], QualitySummary | None, list[FailedMessage], int]:
     """The newest runs, the one that is shown, the first of the messages that fail in it, and how many do."""
     runs = quality_runs(place, name)
-    chosen = next((one for one in runs if run in ("", one.run)), None)
+    chosen = quality_run(place, name, run) if run else next(iter(runs), None)
     return runs, chosen, *(failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from airflow.utils.types import DagRunType
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
@@ -48,6 +49,14 @@ PLANNERS = ("decide", "plan")
 """Tasks that make a plan: a workflow with none of them makes none."""
 EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)
 """States of a run whose first tasks have not all ended, or that stays as it is."""
+ASKERS: Mapping[str, str] = {
+    DagRunType.SCHEDULED: "its schedule",
+    DagRunType.MANUAL: "a person whom Airflow does not name",
+    DagRunType.BACKFILL_JOB: "a backfill",
+    DagRunType.ASSET_TRIGGERED: "the event of an asset",
+    DagRunType.OPERATOR_TRIGGERED: "a task of another DAG",
+}
+"""Kind of run, which stands for a person where none started it (`mqops_airflow.four_eyes.requester`) → words."""
 KIND = {
     **dict.fromkeys((RunState.DONE, RunState.APPROVED, RunState.CHECKED), "good"),
     **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED, RunState.FAILED), "bad"),
@@ -78,6 +87,8 @@ def router(page: Page) -> APIRouter:
         values |= {"started": started, "plans": not tasks or not tasks.keys().isdisjoint(PLANNERS)}
         values |= {"state": state, "tasks": tasks, "after": after, "few": FEW, "over": over}
         values |= {"waits": who_answers(who, asked, tasks.get(APPROVE))}
+        by = view.story.people.get("requested_by") or started.by
+        values |= {"asker": ASKERS.get(by, by)}
         checks = view.story.line.workflow == QUALITY or CHECK in tasks
         values |= {
             "what": what(view.story, checks=checks),
@@ -146,7 +157,7 @@ def became(one: UnmovedMessage | Unmoved) -> str:
     """What became of a message, for people: what no run has reached is not said to be left by one."""
     if one.became == FAILED:
         return "left: its try failed"
-    return "still on its queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
+    return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
 
 
 def untouched(view: RunView) -> str:
