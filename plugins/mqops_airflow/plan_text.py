@@ -13,6 +13,7 @@ from mqops.counted import counted
 from mqops.decide.core import PlanCount, PlanSummary
 from mqops.decide.core.preflight import MOST_SHOWN, SEVERITIES, Preflight, same_said
 from mqops.printable import printable
+from mqops.prove.undo_record import WORKFLOW
 from mqops.rules.lines import rule_texts
 from mqops_airflow.four_eyes import requester
 from mqops_airflow.pages.table import PREFIX
@@ -59,7 +60,7 @@ def subject(plan: PlanSummary) -> str:
 
 def undone_run(plan: PlanSummary) -> str:
     """The run that the plan of an undo undoes, "" for other plans."""
-    return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == undo.WORKFLOW else ""
+    return plan.table_source.removeprefix(undo.UNDOES) if plan.workflow == WORKFLOW else ""
 
 
 def body(plan: PlanSummary, found: Preflight | None = None) -> str:

@@ -35,6 +35,7 @@ from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.prove.recovery import drain_earlier_runs
+from mqops.quality import trend
 from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
@@ -355,7 +356,7 @@ def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form
     prove(manager.connection, run)
     said = problem(page(), "a backout queue, has 3 messages")
     assert "the last run for it left 3 (AMBIGUOUS): where they came from is not known" in said
-    assert "The form of mq_recover moves them where you say" in said
+    assert "The page of that run has the form of mq_recover, which moves them where you say" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])
@@ -409,12 +410,25 @@ def checked(lake: Path, run: str, at: str, critical: int) -> None:
 def test_a_quality_run_that_failed_is_a_problem_until_the_next_one(manager, lake, page):
     checked(lake, "one", "2026-01-01T00:00:00+00:00", 2)
     said = problem(page(), "The last quality run, of ")
-    assert "found 2 critical expectations that are not met, for 10 messages on A." in said
+    assert "found 2 critical checks that are not met, in 10 messages on A." in said
     assert 'href="/quality?queue_manager=QM1&run=one">Look at the checks</a>' in said
     checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
     assert "quality run" not in page()
     (lake / "QM1" / "runs" / "two" / "quality" / "quality.json").write_text("[]")
     assert "is not what mqops wrote" in problem(page(), "The quality runs cannot be read")
+
+
+def test_the_page_quality_shows_a_run_however_old(manager, lake, page, client, monkeypatch):
+    monkeypatch.setattr(trend, "MOST_RUNS", 1)
+    checked(lake, "old", "2026-01-01T00:00:00+00:00", 2)
+    os.utime(lake / "QM1" / "runs" / "old" / "quality" / "quality.json", (0, 1))
+    checked(lake, "new", "2026-01-02T00:00:00+00:00", 0)
+    assert '<strong class="name">new</strong>' in page("/quality")
+    text = page("/quality", run="old")
+    assert '<strong class="name">old</strong>' in text
+    assert re.findall('<option value="([^"]*)"( selected)?>', text) == [("old", " selected"), ("new", "")]
+    for run in ("none", "../../etc"):
+        assert client("/quality", queue_manager="QM1", run=run).status_code == 404
 
 
 def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
@@ -431,10 +445,17 @@ def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
     assert re.search("a quality run is at work since <time [^>]*>[^<]*</time>: ", text)
     assert link in text
     assert "data-starts" not in text
+    assert 'data-live="/quality/live?queue_manager=QM1" data-every="5"' in page("/quality")
+    assert "No quality run has checked messages" in page("/quality/live", "operator")
     checked(lake, "two", "2026-01-02T00:00:00+00:00", 0)
-    assert link in page("/quality", "operator")
+    live = page("/quality/live", "operator")
+    assert link in live
+    assert '<strong class="name">two</strong>' in live
+    assert "<html" not in live
     dag_run_of("qm1_snapshot_quality", "one", "success")
-    assert link not in page("/quality", "operator")
+    assert link not in page("/quality/live", "operator")
+    address = 'data-live="/quality/live?queue_manager=QM1&run=two"'
+    assert address in page("/quality", run="two")
 
 
 def test_a_run_has_its_state_first_and_no_figure_before_it_is_known(manager, lake, page):
@@ -469,19 +490,19 @@ def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manage
     assert row_of(page(), undo)[5:] == ["3", "0", "0", "3", "0"]
 
 
-def test_a_queue_that_no_run_has_looked_at_says_so_and_leads_to_a_scan(manager, lake, page):
+def test_what_expires_on_a_queue_that_no_run_has_looked_at_is_not_known_and_leads_to_a_scan(manager, lake, page):
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
     text = page()
     (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', text, re.DOTALL)
-    title = "No run has looked at all messages that it has now"
-    assert f'<a href="/expiry?queue_manager=QM1#unrecorded" title="{title}">not looked at</a>' in row
+    title = "No run has looked at it, or messages came or went since"
+    assert f'<a href="/expiry?queue_manager=QM1#unrecorded" title="{title}">not known</a>' in row
     text = page("/expiry", "operator")
     assert 'OFFERS</th><td class="number">1</td><td>No run has looked at all of it yet.</td>' in text
     (form,) = re.findall(r'<form class="starts" data-starts="qm1_expiry_scan" data-fixed="(.*?)">', text)
     assert json.loads(form) == {"queues": ["OFFERS"], "all_filled": True}
     assert "You may not start qm1_expiry_scan" in page("/expiry", "viewer")
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1), all_filled=True)
-    assert "not looked at" not in page()
+    assert "not known" not in page()
     assert re.search("A scan [0-9]+ s ago: the next message expires at <time", page("/expiry"))
 
 
@@ -493,10 +514,10 @@ def test_a_scan_says_nothing_of_messages_that_came_after_it(manager, lake, page)
     text = page("/expiry")
     assert re.search("Messages came or went since the last scan, [0-9]+ s ago: what expires is not known", text)
     assert "nothing expires" not in text
-    assert "not looked at" in page()
+    assert "not known" in page()
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1))
     assert "the next message expires at" in page("/expiry")
-    assert "not looked at" not in page()
+    assert "not known" not in page()
 
 
 def test_a_scan_says_nothing_of_another_message_where_the_queue_manager_tells_of_its_last_put(manager, lake, page):
@@ -576,7 +597,7 @@ def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, monkeypat
 def test_a_snapshot_with_a_limit_is_no_figure_of_its_queue(manager, lake, page):
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")] * 2)
     observe(manager.connection, RunFolder.at(lake, "QM1", "limited"), ["OFFERS"], limit=1)
-    assert "not looked at" in page()
+    assert "not known" in page()
     assert 'OFFERS</th><td class="number">2</td><td>No run has looked at all of it yet.</td>' in page("/expiry")
 
 
@@ -589,7 +610,7 @@ def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatc
     try:
         text = page()
         assert f'<tr id="queue-QM1-{DLQ}">' in text
-        assert "not looked at" not in text
+        assert "not known" not in text
     finally:
         go_on.set()
 

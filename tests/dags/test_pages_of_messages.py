@@ -172,7 +172,7 @@ def test_dead_letters_of_a_run_stand_beside_those_of_now(site: Any) -> None:
 def test_dead_letters_of_before_a_run_are_not_those_of_now(site: Any) -> None:
     """The run that took the snapshot has moved 1 of the 4 messages since."""
     text = re.sub(r"<[^>]*>", "", site("/dead_letters").text)
-    assert re.search(r"Since then: run cli-\S+ moved 1, discarded 0 and left 3\.", text)
+    assert re.search(r"Since then: run cli-\S+ moved 1 message, discarded 0 and left 3\.", text)
     assert "Below is what these runs have left. What came to the queue since" in text
     assert "What it is made of" in text
     assert "3 of them left by runs" in text
@@ -252,7 +252,7 @@ def test_growth_is_written_as_all_numbers_are(client: Any, fuller: Manager, esta
         DeadLetterRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text),
     )
     page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
-    assert "<strong>+1,200</strong> since run" in page
+    assert "<strong>+1,200</strong> messages since run" in page
     assert '<td class="number">+1,200</td>' in page
 
 
@@ -408,9 +408,9 @@ def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) ->
     finally:
         for path in (lake / "QM2" / "anatomy").glob("*"):
             path.unlink()
-    assert f"run {run.run} moved 1, discarded 0 and left " in texts[DLQ]
-    assert f"run {undo.run} put back 1 (an undo)." in texts[DLQ]
-    assert f"run {undo.run} took back 1 (an undo)." in texts["TARGET"]
+    assert f"run {run.run} moved 1 message, discarded 0 and left " in texts[DLQ]
+    assert f"run {undo.run} put back 1 message (an undo)." in texts[DLQ]
+    assert f"run {undo.run} took back 1 message (an undo)." in texts["TARGET"]
     assert '<option value="RETURN" selected>RETURN: 1</option>' in page
     assert len(re.findall('href="/messages/one[^"]*"', page)) == 1
 
@@ -533,4 +533,5 @@ def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> Non
     assert f"msg_id={'00' * 24}" in text
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert" in text
+    assert 'bad">not in order</span> 1 critical check is not met.' in text
     assert site("/quality?run=nothing").status_code == 404

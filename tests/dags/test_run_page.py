@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import sqlite3
@@ -31,20 +32,24 @@ from mqops.expiry.scan import write_summary
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
-from mqops.look.core.run_state import RunState
+from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
+from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
+from mqops_airflow.pages import shared
 from mqops_airflow.pages.run import state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
+from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.permission import POLICY
 from mqops_airflow.plan_text import THIS_PLAN_ONLY
 from mqops_airflow.roles import ROLES
 from mqops_airflow.run_folder import run_key
+from mqops_airflow.workplace import estate_file
 
 HOSTILE = "<script>alert(1)</script>"
 TABLE = """\
@@ -125,7 +130,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     lift(made.lake_folder)
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "Nothing was moved or discarded: the run leaves the 4 messages of its plan as they are." in waits
-    assert "still on its queue" not in waits  # once for all, not once a message
+    assert "still on the queue" not in waits  # once for all, not once a message
 
 
 def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, client):
@@ -162,6 +167,16 @@ def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estat
     link = re.search(r'href="(/messages/one\?[^"]*)"', page)
     assert link
     assert f"Its origin is ambiguous. {said}" in client(unescape(link[1])).text
+    (msg_id,) = re.findall(r"msg_id=([0-9a-f]{48})", link[1])
+    fixed = {"queue_manager": "QM1", "action": "move", "queue": "BACK", "message_ids": [msg_id]}
+    for address in (f"/run?queue_manager=QM1&run={run.run}", unescape(link[1])):
+        form = re.findall(r'data-starts="mq_recover" data-fixed="([^"]*)"', client(address, "operator").text)
+        assert [json.loads(unescape(one)) for one in form] == [fixed]
+        assert 'name="destination"' in client(address, "operator").text
+        assert "data-starts" not in client(address, "viewer").text
+    there = f'<a href="/run?queue_manager=QM1&run={run.run}#actions">The form of mq_recover for these messages</a>'
+    assert there in unescape(client("/plan", "operator", queue_manager="QM1", run=run.run).text)
+    assert "#actions" not in page
 
 
 def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
@@ -172,6 +187,32 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     assert "the table leaves it" not in page
     act(manager.connection, run)
     assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
+
+
+def test_the_messages_of_a_run_are_counted_by_reason_and_folded(manager, estate_folder, client):
+    letters(manager, "A", *["FULL"] * 2, *["NO.RULE"] * 60)
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\n")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+
+    def said(**query: str) -> str:
+        return client("/run", queue_manager="QM1", run=run.run, **query).text
+
+    page = said()
+    assert "<h3>61 messages were not moved or discarded</h3>" in page
+    reasons = page.split("not moved or discarded</h3>")[1].split("</ul>")[0]
+    assert re.findall("<li>(.*?)</li>", reasons) == [
+        "60 left (the table leaves it: ACTION(IGNORE), no rule matches, or all tries have failed)",
+        "1 left: its try failed (MQRC_Q_FULL)",
+    ]
+    folded = '<details id="unmoved" data-keeps="open"'
+    assert f'{folded}><summary id="unmoved-summary">50 of them, by row of the plan</summary>' in page
+    more = re.search(r'<a href="([^"]*)">11 more messages</a>', page)
+    assert more
+    assert more[1].endswith("#unmoved")
+    rest = said(after=re.findall(r"after=(\d+)", more[1])[0])
+    assert f'{folded} open><summary id="unmoved-summary">11 of them' in rest
+    assert "<h3>61 messages were not moved or discarded</h3>" in rest
 
 
 def test_a_dry_run_names_the_messages_that_its_proof_found_gone(manager, estate_folder, client):
@@ -251,12 +292,12 @@ def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, cli
     stop(run.lake_folder, Stop(by="eve", at="2020-01-01T00:00:00Z"))
     lift(run.lake_folder, by="eve", at="2020-01-02T00:00:00Z")  # before this run
     stop(run.lake_folder, Stop(by="carol", at=utc_now(), why="the site is down"))
-    assert "all runs of QM1 is stopped by carol" in client("/run/live", queue_manager="QM1", run=run.run).text
+    assert "all runs of QM1 are stopped by carol" in client("/run/live", queue_manager="QM1", run=run.run).text
     lift(run.lake_folder, by="dave", at=utc_now())
     act(manager.connection, run)
     prove(manager.connection, run)
     page = client("/run/live", queue_manager="QM1", run=run.run).text
-    assert "all runs of QM1 was stopped by carol at <time" in page
+    assert "all runs of QM1 were stopped by carol at <time" in page
     assert "(the site is down); taken back by dave at <time" in page
     assert "stopped by eve" not in page
 
@@ -300,20 +341,22 @@ def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder
     assert f"Nothing was put back. The undo has planned: {planned} from where the run put them (RETURN)" in page
     assert "<td>undo: RETURN</td>" in page
     assert "no rule" not in page
-    assert "still on its queue" not in page
+    assert "still on the queue" not in page
     assert "no rule" not in client("/plan", queue_manager="QM1", run=undo.run).text
 
 
 @pytest.mark.parametrize("state", ["incomplete", "observed", "planned"])
 def test_a_run_that_has_just_begun_is_at_work(state):
     """Its files are those of a run that ended too early."""
-    running = {"observe": Task(name="observe", state="running", began=None, ended=None, tries=1)}
-    assert state_in_words(RunState(state), running)[0] == "at work"
-    ended = {"observe": Task(name="observe", state="failed", began=None, ended=None, tries=1)}
-    assert state_in_words(RunState(state), ended)[0] == state
-    acting = {"act": Task(name="act", state="running", began=None, ended=None, tries=1)}
-    assert state_in_words(RunState.BEGUN, acting) == ("at work", "in Airflow the task act is on its way")
-    assert state_in_words(RunState.BEGUN, ended)[0] == "begun"
+
+    def said(of: str, task: str, its_state: str) -> tuple[str, str, str]:
+        line = RunLine(run="r", queue_manager="QM1", state=RunState(of))
+        return state_in_words(line, {task: Task(name=task, state=its_state, began=None, ended=None, tries=1)})
+
+    assert said(state, "observe", "running")[0] == "at work"
+    assert said(state, "observe", "failed")[0] == state
+    assert said("begun", "act", "running") == ("at work", "in Airflow the task act is on its way", "note")
+    assert said("begun", "observe", "failed")[0] == "begun"
 
 
 def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estate_folder, client):
@@ -499,6 +542,8 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     assert "at work in Airflow the run goes on to its next task." in said()
     runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
     assert "begun begun and not proved: a process is at work on it, or ended too early." in said()
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL, run_type = 'scheduled' WHERE run_id = 'first'")
+    assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
 
 
 def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
@@ -508,10 +553,61 @@ def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
     run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "first"))
     observe(manager.connection, run, [DLQ])
     write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "first", "found": {}})
-    runs_of_airflow(task_of("first", "quality", "running"))
+    runs_of_airflow(task_of("first", "scan", "running"))
     page = client("/run", dag_id=DAG, run_id="first").text
     assert "This workflow makes no plan." in page
     assert "Not planned yet" not in page
+
+
+def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client, runs_of_airflow, monkeypatch):
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    letters(manager, "A")
+    manager.put("A", [({}, b"x")])
+    run = RunFolder(estate_folder / "lake" / "QM1" / "runs" / run_key(DAG, "ended"))
+    observe(manager.connection, run, [DLQ, "A"])
+    write_json(run.handed_on_json, {"dag_id": DAG, "run_id": "ended", "found": {}})
+
+    def said(path: str = "/run/live", **query: str) -> str:
+        return client(path, queue_manager="QM1", **query).text.replace("<wbr>", "")
+
+    runs_of_airflow(task_of("ended", "quality", "running"))
+    page = said(run=run.run)
+    assert "QM1: quality checks of 2 queues</h1>" in page
+    assert f'<summary>2 queues</summary><div class="name">{DLQ}</div><div class="name">A</div></details>' in page
+    assert "the task quality is on its way" in page
+    assert "Nothing was moved: quality checks only read." in page
+    runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE task_id = 'quality'")
+    assert 'bad">not checked</span> the task quality has not checked the messages: its log' in said(run=run.run)
+    runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE task_id = 'quality'")
+    check = CheckResult(suite="s", expectation="e", expect="x", columns=(), severity="critical", met=True)
+    link = f'<a href="/quality?queue_manager=QM1&amp;run={run.run}">'
+    for critical, warning, state, words in (
+        (1, 0, 'bad">failed', "1 critical check is not met, in 60 messages"),
+        (
+            2,
+            1,
+            'bad">failed',
+            "2 critical checks are not met, in 120 messages; 1 warning check is not met, in 1 message",
+        ),
+        (0, 2, 'good">checked', "2 warning checks are not met, in 2 messages"),
+        (0, 0, 'good">checked', "1 check is met, in 1,234 messages"),
+    ):
+        failed = {"critical": critical, "warning": warning, "info": 0}
+        found = QualitySummary(run=run.run, queue_manager="QM1", queue="", found=1234, failed=failed, checks=(check,))
+        messages = {"critical": 60 * critical, "warning": warning, "info": 0}
+        run.quality_json.parent.mkdir(exist_ok=True)
+        write_json(run.quality_json, found.to_json() | {"messages": messages})
+        os.utime(run.path)  # as a check does
+        page = said(run=run.run)
+        assert f'<span class="badge {state}</span> {words}.' in page
+        assert f"{link}Look at the checks</a>" in page
+        assert "nothing was planned" not in page.lower()
+        assert '<th scope="row">prove</th>' not in page  # it has none of these steps
+        (row,) = re.findall(r"<tr>.*?snapshot_quality.*?</tr>", said("/estate/live"), re.DOTALL)
+        assert f"badge {state}</span>" in row
+        assert f'<td colspan="5">{link}{words}</a></td>' in row
+    write_json(run.quality_json, found.to_json() | {"balanced": False})
+    assert '<span class="badge bad">failed</span> the counts of the checks do not add up.' in said(run=run.run)
 
 
 def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate_folder, client, runs_of_airflow):
@@ -593,6 +689,55 @@ def test_a_plan_that_needs_no_answer_says_why(manager, estate_folder, client, ru
     prove(manager.connection, other)
     page = client("/plan", queue_manager="QM1", run=other.run).text
     assert f"Nobody was asked about this plan: {POLICY} approved it." in page
+
+
+def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, client, runs_of_airflow, monkeypatch):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
+    runs_of_airflow("UPDATE task_instance SET trigger_timeout = '2026-11-24 20:00:00' WHERE run_id = 'first'")
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Operator' WHERE run_id = 'first'")
+    link = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan and answer</a>'
+
+    def said(role: str) -> str:
+        found = []
+        for path in ("/run/live", "/plan/answer"):
+            page = client(path, role, queue_manager="QM1", run=run.run).text
+            assert (link in page) == (path == "/run/live")
+            question = page.split("A person with")[1].split("</p>")[0].replace(link, "")
+            found.append(" ".join(re.sub(r"<[^>]*>", "", f"A person with{question}").split()))
+        assert found[0] == found[1]
+        buttons = re.findall(r'<button type="submit" value="(\w+)"', page)
+        return f"{found[0]} {'|'.join(buttons)}".strip()
+
+    anybody = (
+        "the role approver or admin in Airflow can answer until 2026-11-24 20:00:00 UTC; no answer is a rejection."
+    )
+    assert said("approver") == f"A person with {anybody} Approve|Reject"
+    assert said("viewer") == f"A person with {anybody} You may not answer."
+    eyes = "    dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}\n"
+    (estate_folder / "estate.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{eyes}")
+    not_he = "The estate asks for four eyes: Operator started the run and may not approve"
+    assert said("approver") == f"A person with {anybody} {not_he} it. Approve|Reject"
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Approver' WHERE run_id = 'first'")
+    assert said("approver").endswith("That is you: you may reject it, and another person must approve it. Reject")
+    runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL WHERE run_id = 'first'")
+    assert said("approver") == f"A person with {anybody} Approve|Reject"  # a schedule started it
+    runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
+    assert link not in client("/run/live", queue_manager="QM1", run=run.run).text
+
+
+@pytest.mark.parametrize(
+    ("dag_id", "asks"), [(DAG, False), ("qm1_backout_reprocess", True), ("mq_undo", True), ("mq_recover", True)]
+)
+def test_four_eyes_are_those_of_the_workflow_and_of_all_for_a_dag_of_all(estate_folder, dag_id, asks):
+    workflows = (
+        "    dlq_rules: {rules: qm1.rules}\n"
+        "    backout_reprocess: {rules: qm1.rules, quarantine: Q, approval: {four_eyes: true}}\n"
+    )
+    text = f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{workflows}"
+    (estate_folder / "estate.yaml").write_text(text)
+    assert asks_for_four_eyes(estate_file(), dag_id) == asks
 
 
 def test_tasks_to_come_stand_in_the_order_in_which_they_run(manager, estate_folder, client, runs_of_airflow):

@@ -18,6 +18,7 @@ from snapshot_support import snapshot_of_rows
 from mqops.cli import main
 from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.run import RunFolder
+from mqops.look.runs import list_runs
 from mqops.observe.core.decode import Browsed, snapshot_row
 from mqops.quality.check import QualityFiles, check
 from mqops.quality.failures import FAILURES, read_failures
@@ -345,9 +346,21 @@ def test_docs_and_tables_are_private(spark: Any, make_run: MakeRun, tmp_path: Pa
 
 def test_a_second_run_replaces_the_first(spark: Any, make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run([message(1, b"")])
+
+    def listed() -> tuple[str, str, str]:
+        (line,) = list_runs(tmp_path / "lake")
+        return line.state, line.workflow, line.checks
+
+    assert listed() == ("observed", "snapshot", "")
+    os.utime(run.path, (0, 0))  # so long ago that the index of the runs keeps its line
+    assert listed() == ("observed", "snapshot", "")
     assert checked(spark, run, QUICK).left == 1
+    assert listed() == ("failed", "snapshot_quality", "1 critical check is not met, in 1 message")
+    os.utime(run.path, (0, 0))
+    assert listed()[0] == "failed"
     path = suite(tmp_path, "{id: any, expect: column_values_to_not_be_null, column: format}")
     summary = checked(spark, run, path)
+    assert listed() == ("checked", "snapshot_quality", "1 check is met, in 1 message")
     assert failures(spark, summary) == []
     stored = json.loads((run.path / "quality" / "quality.json").read_text())
     assert QualitySummary.from_json(stored) == summary

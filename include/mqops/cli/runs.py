@@ -16,7 +16,7 @@ from mqops.cli.outcome import json_option, known_errors, lake_option, show_json
 from mqops.cli.run_argument import completed_queue_managers, manager_of_run_option, run_argument
 from mqops.cli.times import since_option
 from mqops.counted import counted
-from mqops.look.core.run_state import MEANING, RunLine, RunState
+from mqops.look.core.run_state import RunLine, RunState
 
 if TYPE_CHECKING:
     from mqops.look.run_story import RunStory, UnmovedMessage
@@ -85,7 +85,7 @@ def runs(
 def _line(line: RunLine) -> str:
     counts = [(line.moved, "moved"), (line.discarded, "discarded"), (line.left, "left"), (line.gone, "gone")]
     counts += [(line.failed, "failed"), (line.unexplained, "unexplained")]
-    became = ", ".join(f"{number} {word}" for number, word in counts if number)
+    became = ", ".join(f"{number} {word}" for number, word in counts if number) or line.checks
     number = counted(line.planned or line.messages, "message")
     return (
         f"{line.at[:19] or '-':19}  {line.state:10}  {line.run}  {line.workflow or '-'}  "
@@ -132,7 +132,7 @@ def show(*, run: str, queue_manager: str, limit: int, after: int, lake: Path, as
 def _story(found: RunStory) -> Iterator[str]:
     line = found.line
     yield f"run {line.run}: {line.state}"
-    yield f"    state     {MEANING[line.state]}"
+    yield f"    state     {line.meaning}"
     yield f"    queue     {line.queue or '-'} of {line.queue_manager}"
     yield f"    workflow  {line.workflow or '-'}{f', it undoes run {found.undoes}' if found.undoes else ''}"
     times = f"snapshot {line.at}" + (f", proved {line.proved_at}" if line.proved_at else ", not proved")

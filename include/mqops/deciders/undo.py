@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mqops.act.core.lanes import DEFAULT_UNIT_SIZE
 from mqops.deciders.decider import Decider, RunRequest, Selection
 from mqops.ledger.core.marker import About
-from mqops.undo import WORKFLOW
+from mqops.prove.undo_record import WORKFLOW
 
 if TYPE_CHECKING:
     from mqops.decide.core import PlanSummary

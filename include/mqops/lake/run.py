@@ -197,6 +197,11 @@ class RunFolder:
         return self.path / "expiry.json"
 
     @property
+    def quality_json(self) -> Path:
+        """What quality checks found in the snapshot. Its folder has the failures and the Data Docs, too."""
+        return self.path / "quality" / "quality.json"
+
+    @property
     def backout_json(self) -> Path:
         """Backout reprocessing: which queue names which backout queue, replay cap and quarantine."""
         return self.path / "backout.json"

@@ -15,10 +15,11 @@ from typing import Any
 
 import filelock
 
+from mqops.clock import utc_now
 from mqops.command import command
 from mqops.errors import LedgerBroken, SettingsError
 from mqops.lake.files import FILE_MODE, lake_errors, make_folder, read_json, refuse_foreign
-from mqops.lake.run import queue_manager_of
+from mqops.lake.run import RunFolder, queue_manager_of
 from mqops.ledger.core.chain import (
     Head,
     Proof,
@@ -318,6 +319,12 @@ class LedgerWriter:
 def all_ledgers(lake: Path) -> list[str]:
     """The queue managers that have a ledger in the lake."""
     return sorted(queue_manager_of(path.parent.parent) for path in lake.glob("*/ledger/ledger.jsonl"))
+
+
+def markers_of(run: RunFolder, kind: MarkerKind | None = None) -> Iterator[Marker]:
+    """The markers of a run's plan, all or those of one kind. Raises `LakeError`, `LedgerBroken`."""
+    identity = PlanIdentity(run=run.run, digest=str(read_json(run.plan_json)["digest"]))
+    return LedgerFile(run.lake_folder, utc_now).markers(plan=identity, kind=kind)
 
 
 def _proof(path: Path) -> Proof | None:

@@ -11,23 +11,21 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from mqops.clock import utc_now
 from mqops.decide.on_snapshot import Recorded, SnapshotDecision
 from mqops.errors import LakeError
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
-from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.file import LedgerFile
 from mqops.look.core.run_state import RunLine
 from mqops.look.history import with_runs
 from mqops.look.message import TableFrom
 from mqops.look.runs import list_runs
-from mqops.look.taken_since import PUTS_BACK, TAKES, UNDO, Proved, Taker, taken, takers, without
+from mqops.look.taken_since import PUTS_BACK, TAKES, Proved, Taker, acted, taken, takers, without
 from mqops.model import RuleBalance, RunSummary
 from mqops.observe.anatomy import COLUMNS, AnatomyCounter
 from mqops.observe.core.anatomy import NO_DLH, OTHERS, Group, QueueAnatomy
 from mqops.observe.core.reasons import reason_symbol
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.rules import Table
 from mqops.single_flight import single_flight
 
@@ -236,8 +234,8 @@ def _change(proved: Proved, queue: str) -> Change:
     rules = [one for one in _rules(run) if one.queue == queue]
     takes = [one for one in rules if one.action in TAKES]
     change = Change(run=run.run, moved=sum(one.moved for one in takes), discarded=sum(one.discarded for one in takes))
-    if run.undo_json.exists():
-        return replace(change, undo=True, put_back=_put_back(run, queue))
+    if run.undo_json.exists():  # its balance is by the queues that it took messages from
+        return replace(change, undo=True, put_back=sum(row.dest_q == queue for row in acted(run, PUTS_BACK)))
     return replace(change, left=sum(one.left for one in rules), gone=sum(one.gone for one in rules))
 
 
@@ -246,13 +244,6 @@ def _rules(run: RunFolder) -> tuple[RuleBalance, ...]:
         return RunSummary.from_json(read_json(run.summary_json)).rules
     except (KeyError, TypeError) as error:
         raise LakeError(f"{run.summary_json} is not what mqops wrote: {error!r}") from error
-
-
-def _put_back(undo: RunFolder, queue: str) -> int:
-    """The messages that an undo has put on a queue. Its balance is by the queues that it took them from."""
-    identity = PlanIdentity(run=undo.run, digest=str(read_json(undo.plan_json)["digest"]))
-    markers = LedgerFile(undo.lake_folder, utc_now).markers(plan=identity, kind="acted")
-    return sum(row.action in PUTS_BACK and row.dest_q == queue for marker in markers for row in marker.rows)
 
 
 @single_flight

@@ -275,7 +275,7 @@ def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
         return Problem(text=text, place=Place.BACKOUT, about=queue.name)
     text += (
         f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known. "
-        "The form of mq_recover moves them where you say"
+        "The page of that run has the form of mq_recover, which moves them where you say"
     )
     return Problem(text=text, place=Place.RUN, about=left.run)
 

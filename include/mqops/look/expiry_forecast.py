@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.runs import list_runs
-from mqops.look.taken_since import UNDO, Taker, takers, without
+from mqops.look.taken_since import Taker, takers, without
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.single_flight import single_flight
 from mqwire.constants import MQEI_UNLIMITED
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -21,9 +21,8 @@ from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
-from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import About, Marker
-from mqops.ledger.file import LedgerFile
+from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import MEANING, RunLine, RunState
 from mqops.look.runs import run_line
 from mqops.prove.core.balance import ABSENT
@@ -93,6 +92,14 @@ class UnmovedMessage:
     found_at: str = ""
 
 
+class Unmoved(NamedTuple):
+    """Messages of a plan that were not moved or discarded, of which the same became for the same reason."""
+
+    became: str
+    why: str
+    messages: int
+
+
 class Failure(NamedTuple):
     """Tries of a run that failed for the same reason at the same destination."""
 
@@ -110,11 +117,10 @@ class RunStory:
     Airflow, empty where no person was asked; `dag` DAG id and run id in Airflow; `people` who asked, approved and
     finished it, and `recorded` what was moved, discarded and failed, both as the ledger has it now; `stops` in
     force, and `stopped` those that were taken back while the run was not over; `summary` the proof; `undoes` the run
-    that an undo is of; `planned_at` when the plan was written,
-    `begun_at` when act began and `acted_at` when its last unit of work was done, ISO 8601 UTC, by the ledger;
-    `failures` by reason and destination, most first; `progress` how far act said it had come, None where it said
-    nothing;
-    `messages` those that were left, gone or failed, `more` how many there are besides; `next` what to go on after.
+    that an undo is of; `planned_at` when the plan was written, `begun_at` when act began and `acted_at` when its last
+    unit of work was done, ISO 8601 UTC, by the ledger; `failures` by reason and destination, most first; `progress` how
+    far act said it had come, None where it said nothing; `unmoved` how many messages were left, gone or failed, by
+    reason, most first; `messages` these messages, `more` how many there are besides; `next` what to go on after.
     """
 
     line: RunLine
@@ -133,6 +139,7 @@ class RunStory:
     acted_at: str = ""
     failures: tuple[Failure, ...] = ()
     progress: LiveProgress | None = None
+    unmoved: tuple[Unmoved, ...] = ()
     messages: tuple[UnmovedMessage, ...] = ()
     more: int = 0
     next: int | None = None
@@ -141,7 +148,7 @@ class RunStory:
         """A JSON object: that of the line, and what is known besides."""
         return {
             **self.line.to_json(),
-            "meaning": MEANING[self.line.state],
+            "meaning": self.line.meaning,
             "folder": self.folder,
             "plan": dict(self.plan),
             "approval": dict(self.approval),
@@ -157,6 +164,7 @@ class RunStory:
             "acted_at": self.acted_at,
             "failures": [one._asdict() for one in self.failures],
             "progress": self.progress.to_json() if self.progress else None,
+            "unmoved": [one._asdict() for one in self.unmoved],
             "messages": [asdict(one) for one in self.messages],
             "more": self.more,
             "next": self.next,
@@ -182,10 +190,10 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     asked = read_json(run.approval_json) if run.approval_json.exists() else {}
     handed_on = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
     undone = read_undo_record(run)
-    stops = {"this run": stop_in(run.path), f"all runs of {run.queue_manager}": stop_in(run.lake_folder)}
-    markers = _markers(run, plan) if plan else ()
+    stops = {"this run is": stop_in(run.path), f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
+    markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
-    shown, more = _page(_unmoved(run, line, sums), limit, after) if plan else ((), 0)
+    unmoved, shown, more = _page(_unmoved(run, line, sums) if plan else (), limit, after)
     return RunStory(
         line=line,
         folder=str(run.path),
@@ -194,7 +202,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         dag={name: str(handed_on[name]) for name in ("dag_id", "run_id") if name in handed_on},
         people=_people(str(handed_on.get("found", {}).get("requested_by", "")), plan, markers),
         recorded=_recorded(sums),
-        stops=tuple(f"{what} is stopped {found}" for what, found in stops.items() if found),
+        stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
         stopped=tuple(_stopped(run, line)),
         summary=read_json(run.summary_json) if run.summary_json.exists() else {},
         undoes=undone.plan.run if undone else "",
@@ -203,6 +211,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         acted_at=max((one.at for one in markers if one.kind == "acted"), default=""),
         failures=_failures(markers),
         progress=read_live_progress(run),
+        unmoved=unmoved,
         messages=shown,
         more=more,
         next=shown[-1].row if more else None,
@@ -212,22 +221,17 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
 def _stopped(run: RunFolder, line: RunLine) -> Iterator[str]:
     """The stops that were taken back between a run's snapshot and its proof, or now."""
     begin, end = (datetime.fromisoformat(one) for one in (line.at or utc_now(), line.proved_at or utc_now()))
-    for what, folder in (("this run", run.path), (f"all runs of {run.queue_manager}", run.lake_folder)):
+    for what, folder in (("this run was", run.path), (f"all runs of {run.queue_manager} were", run.lake_folder)):
         for one in lifted_in(folder):
             with suppress(ValueError, TypeError):  # somebody wrote the file by hand
                 over = datetime.fromisoformat(one.lifted_at) if one.lifted_at else end
                 if datetime.fromisoformat(one.at) <= end and over >= begin:
-                    yield f"{what} was stopped {one}"
+                    yield f"{what} stopped {one}"
 
 
 def _planned_at(run: RunFolder) -> str:
     with lake_errors(run.plan_json):
         return utc_text(datetime.fromtimestamp(run.plan_json.stat().st_mtime, UTC))
-
-
-def _markers(run: RunFolder, plan: Mapping[str, Any]) -> Sequence[Marker]:
-    identity = PlanIdentity(run=run.run, digest=str(plan["digest"]))
-    return tuple(LedgerFile(run.lake_folder, utc_now).markers(plan=identity))
 
 
 def _failures(markers: Sequence[Marker]) -> tuple[Failure, ...]:
@@ -254,20 +258,24 @@ def _recorded(sums: Account) -> dict[str, int]:
     return {"moved": len(sums.acted) - discarded, "discarded": discarded, "failed": len(sums.failed)}
 
 
-def _page(messages: Iterator[UnmovedMessage], limit: int, after: int) -> tuple[tuple[UnmovedMessage, ...], int]:
-    """The messages behind row `after`, by row, and how many more there are. Spark writes plans in another order."""
-    behind = 0
+def _page(
+    messages: Iterable[UnmovedMessage], limit: int, after: int
+) -> tuple[tuple[Unmoved, ...], tuple[UnmovedMessage, ...], int]:
+    """All messages by reason; those behind row `after`, by row; and how many more there are. Spark writes plans in
+    another order."""
+    behind, reasons = 0, Counter[tuple[str, str]]()
 
     def counting() -> Iterator[UnmovedMessage]:
         nonlocal behind
         for message in messages:
+            reasons[message.became, message.why] += 1
             if message.row > after:
                 behind += 1
                 yield message
 
     by_row = attrgetter("row")
     shown = nsmallest(limit, counting(), key=by_row) if limit else sorted(counting(), key=by_row)
-    return tuple(shown), behind - len(shown)
+    return tuple(Unmoved(*why, number) for why, number in reasons.most_common()), tuple(shown), behind - len(shown)
 
 
 def _unmoved(run: RunFolder, line: RunLine, sums: Account) -> Iterator[UnmovedMessage]:

@@ -15,17 +15,16 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import LIFTED
 from mqops.lake.stop import NAME as STOP
 from mqops.ledger.file import LedgerFile
-from mqops.look.core.run_state import MEANING as MEANING_OF_STATE
-from mqops.look.core.run_state import RunState
+from mqops.look.core.run_state import OPEN, RunState
 from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import list_runs
 from mqops.model import RuleBalance, RunSummary
 from mqops.prove.core.outcome import MEANING
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
-UNDO = "undo"
-OVER = frozenset({RunState.DONE, RunState.UNBALANCED, RunState.REJECTED, RunState.OBSERVED, RunState.SCANNED})
+OVER = frozenset(RunState) - OPEN - {RunState.STOPPED}
 """States that a run does not leave by itself."""
 
 
@@ -123,9 +122,8 @@ _made: dict[tuple[RunFolder, int, int], _Made] = {}
 
 def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
     """The files that a view is made of: name, when it was written, bytes. Progress and ledger are not among them."""
-    found = {
-        (path.name, *state_of(path)) for path in (run.lake_folder / STOP, run.lake_folder / LIFTED, run.path.parent)
-    }
+    beside = (run.lake_folder / STOP, run.lake_folder / LIFTED, run.path.parent, run.quality_json)
+    found = {(path.name, *state_of(path)) for path in beside}
     with lake_errors(run.path), os.scandir(run.path) as entries:
         for one in entries:
             if one.name.endswith(".json") and one.name != run.progress_json.name:
@@ -151,5 +149,5 @@ def _undos(run: RunFolder) -> _Undos:
         if folder.issued_json.exists():
             begun.append(line.run)
         else:
-            planned.append((line.run, MEANING_OF_STATE[line.state]))
+            planned.append((line.run, line.meaning))
     return _Undos(undos=tuple(begun), undos_not_begun=tuple(planned))

@@ -2,8 +2,9 @@
 
 LAKE/<queue manager>/runs_index.json keeps the line of each run with the time of its folder. Every file of a run is
 written beside its place and renamed, so each change gives the folder another time (`mqops.lake.files.write_bytes`), and
-a line holds while the time is the same. The index may be deleted: it is made again from the runs. A process reads the
-index again only where its file is another one.
+a line holds while the time is the same. Quality checks write into a folder of their own, and then give the run's folder
+another time. The index may be deleted: it is made again from the runs. A process reads the index again only where its
+file is another one.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from mqops.look.core.run_state import BEGUN_AND_OPEN, RunFiles, RunLine, RunStat
 from mqops.single_flight import single_flight
 
 INDEX = "runs_index.json"
-_VERSION = 4
+_VERSION = 5
 
 
 def list_runs(
@@ -167,6 +168,8 @@ def _read(run: RunFolder) -> RunLine | None:
 
 def _files(run: RunFolder) -> RunFiles:
     there = set(os.listdir(run.path))
+    if run.quality_json.parent.name in there and run.quality_json.exists():
+        there.add(run.quality_json.name)
 
     def content(path: Path) -> Mapping[str, Any]:
         found = read_json(path) if path.name in there else {}
@@ -182,6 +185,7 @@ def _files(run: RunFolder) -> RunFiles:
         act=content(run.act_json),
         summary=content(run.summary_json),
         expiry=content(run.expiry_json),
+        quality=content(run.quality_json),
         issued=run.issued_json.name in there,
         stopped=STOP in there,
         undoes=run.undo_json.name in there,

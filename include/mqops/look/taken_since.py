@@ -3,7 +3,9 @@
 1. A run has taken what the ledger says that it moved or discarded, and its proof has found what is gone besides.
 2. What an undo has put back is on its queue again. What it took from where the run had put it is there no longer.
 3. A run says so when it is proved, not before: until then its markers are on the ledger queue.
-4. Messages that are equal in everything are one here: if one of them was taken, none is counted.
+4. Messages that are equal in everything are one here: if one of them was taken, none is counted. To subtract numbers
+   would be wrong: two proofs can find the same message gone, and a run can have moved one before the snapshot was taken
+   and be proved after it.
 """
 
 from __future__ import annotations
@@ -19,19 +21,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.actions import Action
-from mqops.clock import utc_now
 from mqops.errors import LakeError
-from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
-from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.file import LedgerFile
+from mqops.ledger.core.marker import MarkerRow
+from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
 from mqops.prove.gone_record import read_gone
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
-UNDO = "undo"
 TAKES = frozenset(
     action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}
 )
@@ -105,19 +105,22 @@ def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
     if not run.plan.is_dir():
         raise LakeError(f"The plan of run {run.run} was removed: which messages it has taken is not known any more")
     plan = pa.Table.from_batches(list(read_parquet(run.plan, ("row", "queue", "msg_key"))))
-    rows = np.fromiter(chain(_rows(run, TAKES), read_gone(run).because), np.int64)
+    rows = np.fromiter(chain(_numbers(run, TAKES), read_gone(run).because), np.int64)
     for undo in one.undos:
-        rows = np.setdiff1d(rows, np.fromiter(_rows(RunFolder(undo.run), PUTS_BACK), np.int64))
+        rows = np.setdiff1d(rows, np.fromiter(_numbers(RunFolder(undo.run), PUTS_BACK), np.int64))
     plan = plan.filter(pa.array(np.isin(plan["row"].to_numpy(), rows)))
     queues = plan["queue"].unique().to_pylist()
     return {queue: plan.filter(pc.equal(plan["queue"], queue))["msg_key"] for queue in queues}
 
 
-def _rows(run: RunFolder, actions: Collection[str]) -> Iterator[int]:
-    """The rows of a run's plan that the ledger names with one of these actions."""
-    identity = PlanIdentity(run=run.run, digest=str(read_json(run.plan_json)["digest"]))
-    for marker in LedgerFile(run.lake_folder, utc_now).markers(plan=identity, kind="acted"):
-        yield from (row.row for row in marker.rows if row.action in actions)
+def acted(run: RunFolder, actions: Collection[str]) -> Iterator[MarkerRow]:
+    """What a run did with one of these actions, by the ledger. Raises `LakeError`, `LedgerBroken`."""
+    for marker in markers_of(run, kind="acted"):
+        yield from (row for row in marker.rows if row.action in actions)
+
+
+def _numbers(run: RunFolder, actions: Collection[str]) -> Iterator[int]:
+    return (one.row for one in acted(run, actions))
 
 
 @lru_cache(maxsize=4096)

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.clock import utc, utc_now
+from mqops.clock import utc
 from mqops.errors import LakeError
 from mqops.lake.files import SETTLED_NS, read_json
 from mqops.lake.parquet import bounds, chunks_with, read_chunks
 from mqops.lake.run import RunFolder, folder_of, run_folders
-from mqops.ledger.core.identity import PlanIdentity
-from mqops.ledger.file import LedgerFile
+from mqops.ledger.file import markers_of
 from mqops.prove.core.whereabouts import Missed, Sighting, Whereabouts, whereabouts
 from mqops.prove.gone_record import read_gone
 from mqwire.constants import MQ_MSG_ID_LENGTH
@@ -175,8 +174,7 @@ def _absent_at(run: RunFolder, planned: Collection[int]) -> datetime | None:
     """
     if not planned:
         return None
-    plan = PlanIdentity(run=run.run, digest=read_json(run.plan_json)["digest"])
-    for marker in LedgerFile(run.lake_folder, utc_now).markers(plan=plan):
+    for marker in markers_of(run):
         if not set(marker.absent).isdisjoint(planned):
             return datetime.fromisoformat(marker.at)
     gone = read_gone(run)

@@ -9,6 +9,8 @@ from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.identity import PlanIdentity
 
+WORKFLOW = "undo"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undoes:

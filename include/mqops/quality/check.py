@@ -6,6 +6,7 @@ Everything is written below one folder, `quality.json` last, so that a run that 
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import make_durable, make_folder, read_json, write_json
+from mqops.lake.files import lake_errors, make_durable, make_folder, read_json, write_json
 from mqops.printable import printable
 from mqops.quality.suite import Suite, columns_of
 from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
@@ -90,6 +91,7 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     make_folder(files.folder)
     files.quality_json.unlink(missing_ok=True)
+    _tell(files)
     frame = frame_of(read_snapshot(spark, files.snapshot), columns_of(suites)).persist()
     try:
         with _unreadable(files.snapshot):
@@ -125,7 +127,15 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
         checked_at=now,
     )
     write_json(files.quality_json, summary.to_json())
+    _tell(files)
     return summary
+
+
+def _tell(files: QualityFiles) -> None:
+    """Give the run's folder another time, by which the list of runs sees that it has changed (`mqops.look.runs`)."""
+    if files.folder.parent == files.snapshot.parent:
+        with lake_errors(files.folder.parent):
+            os.utime(files.folder.parent)
 
 
 def _validated(

@@ -12,6 +12,7 @@ from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder, folder_of
 from mqops.quality.summary import CheckResult, QualitySummary
+from mqops.run_key import is_run_key
 from mqops.single_flight import single_flight
 
 MOST_RUNS = 30
@@ -30,6 +31,15 @@ def quality_runs(lake: Path, queue_manager: str) -> list[QualitySummary]:
     """The newest runs, the newest first. Raises `LakeError`."""
     found = [_summary(*one) for one in _files(folder_of(lake, queue_manager) / "runs")]
     return sorted(found, key=lambda one: one.checked_at, reverse=True)
+
+
+def quality_run(lake: Path, queue_manager: str, run: str) -> QualitySummary | None:
+    """One run, however old; None where it has checked nothing. Raises `LakeError`."""
+    if not is_run_key(run):
+        return None
+    path = RunFolder.at(lake, queue_manager, run).quality_json
+    when = _written(str(path))
+    return _summary(path, when) if when else None
 
 
 def trends(runs: list[QualitySummary]) -> list[CheckTrend]:

@@ -40,6 +40,5 @@ messages back, with lane tokens, markers and a proof as in every run.
     only browsed: a program may have it for itself, and the user needs no GET on it.
 """
 
-WORKFLOW = "undo"
 UNDOES = "undo of run "
 """What the plan of an undo has in place of a rules table: these words and the run that it undoes."""

@@ -41,8 +41,8 @@ from mqops.prove import undo_record as undo
 from mqops.prove.begun_plans import begun_plans
 from mqops.prove.load_record import read_load_record
 from mqops.prove.prove import reopened
-from mqops.prove.undo_record import Undoes
-from mqops.undo import UNDOES, WORKFLOW
+from mqops.prove.undo_record import WORKFLOW, Undoes
+from mqops.undo import UNDOES
 from mqops.undo.core.decision import Done, UndoChoice, undo_choices
 from mqops.undo.sources import judge_sources
 from mqops.undo.undo_port import UndoPort

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
@@ -23,7 +24,6 @@ from mqops.errors import MqopsError
 from mqops.estate import EstateFile
 from mqops.estate_sections import RulesWorkflow
 from mqops.look.accounted import LedgerNow, ledger_now
-from mqops.look.core.run_state import MEANING
 from mqops.look.estate_now import Expiring, ManagerNow, Place, Problem, expiring_now, manager_now
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, figures, last_figures
@@ -48,6 +48,8 @@ FEW_RUNS = 5
 ANSWERS: Answers[Figures] = Answers(5.0)
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
 EXPIRING: Answers[Expiring] = Answers(5.0)
+MOST_NAMED = 5
+"""Queues that a problem names; of more it says how many they are."""
 QUIET = timedelta(minutes=10)
 """Act says several times a minute how far it is, and its proof takes minutes at most: after this time a run that is
 not proved has ended too early, unless Airflow has it at work."""
@@ -82,7 +84,6 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         every=int(ANSWERS.kept),
         managers=managers,
         few=FEW_RUNS,
-        meaning=MEANING,
         link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
         morning=next_time(datetime.now(UTC), MORNING),
         until=answer_until(who, waiting),
@@ -126,23 +127,39 @@ def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
     return {name: _answered_or_last(answer, place, name) for name, answer in found.items()}
 
 
+class _Moments(NamedTuple):
+    """When each was seen: ISO 8601 UTC, the audit in seconds since 1970. Parameters: `unreachable` why there are no
+    later figures."""
+
+    figures: str
+    unreachable: str
+    audit: float
+    ledger: str
+    expiring: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Said:
     """What a queue manager says. Two of the same moments are equal: to compare all that they have would take as long as
-    to show it. Parameters: `moments` of figures, audit, ledger and expiry, and why there are no later figures."""
+    to show it."""
 
     figures: Figures = field(compare=False)
     looked: triggers.Looked | None = field(compare=False)
     ledger: LedgerNow | None = field(compare=False)
     expiring: Expiring | None = field(compare=False)
-    moments: tuple[str, str, float, str, str]
+    moments: _Moments
 
     @classmethod
     def of(
         cls, figures: Figures, looked: triggers.Looked | None, ledger: LedgerNow | None, expiring: Expiring | None
     ) -> _Said:
-        later = ledger.at if ledger else "", expiring.at if expiring else ""
-        moments = figures.seen_at, figures.unreachable, looked.at if looked else 0.0, *later
+        moments = _Moments(
+            figures=figures.seen_at,
+            unreachable=figures.unreachable,
+            audit=looked.at if looked else 0.0,
+            ledger=ledger.at if ledger else "",
+            expiring=expiring.at if expiring else "",
+        )
         return cls(figures=figures, looked=looked, ledger=ledger, expiring=expiring, moments=moments)
 
 
@@ -167,9 +184,10 @@ def _not_in_order(place: Path, name: str) -> Iterator[Problem]:
         return
     failed = [one.queue for one in last.queues if one.failed["critical"]]
     number = last.failed["critical"]
+    where = ", ".join(failed) if 0 < len(failed) <= MOST_NAMED else counted(len(failed or last.queues), "queue")
     found = (
-        f"found {counted(number, 'critical expectation')} that {'is' if number == 1 else 'are'} not met, for "
-        f"{counted(last.messages['critical'], 'message', spec=',')} on {', '.join(failed) or last.queue}"
+        f"found {counted(number, 'critical check')} that {'is' if number == 1 else 'are'} not met, in "
+        f"{counted(last.messages['critical'], 'message', spec=',')} on {where}"
         if number
         else "does not add up"
     )

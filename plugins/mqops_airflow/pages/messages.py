@@ -29,6 +29,7 @@ from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.run import RECOVER
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -129,6 +130,7 @@ def router(page: Page) -> APIRouter:
             outcome=outcome,
             unjudged=_unjudged(story),
             refusal=_refusal(who, name),
+            may_move=who.may_start(RECOVER),
         )
 
     return routes

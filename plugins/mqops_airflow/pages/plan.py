@@ -13,23 +13,22 @@ from fastapi.responses import HTMLResponse
 from mqops.actions import ACTED, Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge, same_said
 from mqops.errors import MqopsError
-from mqops.look.core.run_state import MEANING
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_story import RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, KIND, MESSAGES
+from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, tasks_of
+from mqops_airflow.pages.who_answers import who_answers
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
 GROUPS = 200
 """Groups that the page shows, the largest."""
-WAITS = "awaiting_input"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +62,10 @@ def router(page: Page) -> APIRouter:
             "view": view,
             "plan": view.plan,
             "kinds": KIND,
-            "meaning": MEANING[view.line.state],
+            "meaning": view.line.meaning,
         }
         values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
+        values |= {"may_move": who.may_start(RECOVER)}
         values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}
@@ -93,8 +93,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "story": story,
         "line": story.line,
         "task": task,
-        "waiting": task if task is not None and task.state == WAITS else None,
-        "may_answer": bool(asked.dag_id) and who.may_answer(asked.dag_id),
+        "waits": who_answers(who, asked, task),
         "settled": bool(story.approval.get("answer")) or task is None or task.state in ENDED,
         "unanswered": _unanswered(task, story),
     }

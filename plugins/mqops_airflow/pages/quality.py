@@ -8,9 +8,10 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.estate_sections import dag_prefix
+from mqops.look.core.run_state import checks_in_words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
 from mqops.quality.summary import QualitySummary
-from mqops.quality.trend import dag_run, quality_runs, trends
+from mqops.quality.trend import dag_run, quality_run, quality_runs, trends
 from mqops_airflow import data_docs
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -19,28 +20,32 @@ from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import newest_at_work
 from mqops_airflow.workplace import lake
 
+EVERY = 5
+"""Seconds until the page asks again whether a run has checked messages."""
 MOST = 100
 """Failures that the page lists."""
 
 
 def router(page: Page) -> APIRouter:
-    """The routes of the page."""
+    """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    @routes.get(page.path)
-    def whole(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
+    def shown(template: str, request: Request, queue_manager: str, run: str, who: Reader) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         runs, chosen, failures, all_failures = _known(lake(who.estate), name, run)
         if run and chosen is None:
-            raise HTTPException(404, "None of the newest quality runs has this key.")
+            raise HTTPException(404, "No quality run has this key: it has checked nothing, or it was removed.")
         return render_page(
             request,
             page,
             who,
             name,
+            template=template,
+            every=EVERY,
             runs=runs,
             run=run,
             chosen=chosen,
+            found_words=checks_in_words(chosen.to_json()) if chosen else "",
             trends=trends(runs),
             failures=failures,
             all_failures=all_failures,
@@ -49,6 +54,14 @@ def router(page: Page) -> APIRouter:
             at_work=newest_at_work(who, dag_id) if dag_id else None,
             may_start=bool(dag_id) and who.may_start(dag_id),
         )
+
+    @routes.get(page.path)
+    def whole(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
+        return shown("quality", request, queue_manager, run, who)
+
+    @routes.get(f"{page.path}/live")
+    def live(request: Request, queue_manager: str = "", run: str = "", who: Reader = sees) -> HTMLResponse:
+        return shown("quality_live", request, queue_manager, run, who)
 
     return routes
 
@@ -59,7 +72,7 @@ def _known(
 ) -> tuple[list[QualitySummary], QualitySummary | None, list[FailedMessage], int]:
     """The newest runs, the one that is shown, the first of the messages that fail in it, and how many do."""
     runs = quality_runs(place, name)
-    chosen = next((one for one in runs if run in ("", one.run)), None)
+    chosen = quality_run(place, name, run) if run else next(iter(runs), None)
     return runs, chosen, *(failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0))
 
 

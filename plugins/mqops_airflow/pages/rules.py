@@ -73,7 +73,11 @@ def _used(
 def _text(who: Reader, section: RulesWorkflow | None) -> tuple[str, str, str]:
     """The table of the estate: its text, its path as the estate has it, and why it cannot be read."""
     if section is None:
-        return "", "", "The estate has no rules table for this queue manager"
+        return (
+            "",
+            "",
+            "The estate has no rules table for this queue manager: dlq_rules and backout_reprocess of it name one",
+        )
     path = who.estate.rules(section.rules)
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape"), section.rules, ""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+from airflow.utils.types import DagRunType
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
@@ -18,33 +19,47 @@ from mqops.counted import counted
 from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import MEANING, RunState
+from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import planned_actions
-from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, UnmovedMessage
+from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import RuleBalance
+from mqops.quality.summary import WORKFLOW as QUALITY
 from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.who_answers import who_answers
 
-STOP, UNDO = "mq_stop", "mq_undo"
+STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
+FEW = 10
+"""Messages that the page names without being asked to."""
 MESSAGES = 50
 """Messages that the page names; a link goes on."""
 ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 """States that a task of Airflow does not leave by itself."""
 WORKING = ("scheduled", "queued", "running", "restarting", "up_for_retry")
 """States of a task that Airflow is at work on."""
+CHECK = "quality"
+"""The task that checks messages."""
 PLANNERS = ("decide", "plan")
 """Tasks that make a plan: a workflow with none of them makes none."""
 EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)
 """States of a run whose first tasks have not all ended, or that stays as it is."""
+ASKERS: Mapping[str, str] = {
+    DagRunType.SCHEDULED: "its schedule",
+    DagRunType.MANUAL: "a person whom Airflow does not name",
+    DagRunType.BACKFILL_JOB: "a backfill",
+    DagRunType.ASSET_TRIGGERED: "the event of an asset",
+    DagRunType.OPERATOR_TRIGGERED: "a task of another DAG",
+}
+"""Kind of run, which stands for a person where none started it (`mqops_airflow.four_eyes.requester`) → words."""
 KIND = {
-    **dict.fromkeys((RunState.DONE, RunState.APPROVED), "good"),
-    **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED), "bad"),
+    **dict.fromkeys((RunState.DONE, RunState.APPROVED, RunState.CHECKED), "good"),
+    **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED, RunState.FAILED), "bad"),
     **dict.fromkeys((RunState.UNFINISHED, RunState.WAITING, RunState.INCOMPLETE), "warn"),
     RunState.BEGUN: "note",
 }
@@ -65,16 +80,25 @@ def router(page: Page) -> APIRouter:
             "story": view.story,
             "line": view.story.line,
             "scan": scan_of(asked.run),
-            "kinds": KIND,
         }
         tasks, started = tasks_of(asked), started_of(asked)
         over = view.over and all(task.state in ENDED for task in tasks.values())
-        state, meaning = state_in_words(view.story.line.state, tasks, goes_on=started.goes_on)
+        state = state_in_words(view.story.line, tasks, goes_on=started.goes_on)
         values |= {"started": started, "plans": not tasks or not tasks.keys().isdisjoint(PLANNERS)}
-        values |= {"state": state, "meaning": meaning, "tasks": tasks, "after": after, "over": over}
+        values |= {"state": state, "tasks": tasks, "after": after, "few": FEW, "over": over}
+        values |= {"waits": who_answers(who, asked, tasks.get(APPROVE))}
+        by = view.story.people.get("requested_by") or started.by
+        values |= {"asker": ASKERS.get(by, by)}
+        checks = view.story.line.workflow == QUALITY or CHECK in tasks
+        values |= {
+            "what": what(view.story, checks=checks),
+            "queues": view.story.line.queue.split(","),
+            "checks": checks,
+        }
         begun = view.story.line.state not in _NOT_BEGUN
         form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
         values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view), "gone": gone(view)}
+        values |= {"ambiguous": ambiguous(view.story)}
         values |= {"rule_name": partial(rule_name, undo=bool(view.story.undoes))}
         values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
@@ -94,23 +118,46 @@ def scan_of(run: RunFolder) -> ExpirySummary | None:
     return ExpirySummary.from_json(read_json(run.expiry_json)) if run.expiry_json.exists() else None
 
 
-def state_in_words(state: RunState, tasks: Mapping[str, Task], *, goes_on: bool = False) -> tuple[str, str]:
+class Shown(NamedTuple):
+    """A state for people. Parameters: `kind` the colour of its word."""
+
+    word: str
+    meaning: str
+    kind: str
+
+
+def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = False) -> Shown:
     """The state of a run and what it means. By its files a run that has just begun is like one that ended too early:
     Airflow knows better. Parameters: `goes_on` whether its DAG run has not ended: between two tasks none is at work."""
     working = [one.name for one in tasks.values() if one.state in WORKING]
     what = f"the task {working[-1]} is on its way" if working else "the run goes on to its next task" if goes_on else ""
-    if state in EARLY and what:
-        return "at work", f"in Airflow {what}: nothing was moved"
-    if state is RunState.BEGUN and what:
-        return "at work", f"in Airflow {what}"
-    return state.value, MEANING[state]
+    if line.state in EARLY and what:
+        return Shown("at work", f"in Airflow {what}: nothing was moved", "note")
+    if line.state is RunState.BEGUN and what:
+        return Shown("at work", f"in Airflow {what}", "note")
+    if line.state is RunState.OBSERVED and CHECK in tasks and tasks[CHECK].state != "success":
+        return Shown(
+            "not checked", f"the task {CHECK} has not checked the messages: its log in Airflow says why", "bad"
+        )
+    return Shown(line.state.value, line.meaning, KIND.get(line.state, "quiet"))
 
 
-def became(one: UnmovedMessage) -> str:
+def what(story: RunStory, *, checks: bool) -> str:
+    """What a run is, for its title. Parameters: `checks` whether it checks messages."""
+    line, queues = story.line, story.line.queue.split(",")
+    if story.undoes:
+        return f"undo of run {story.undoes}"
+    if not line.queue:
+        return f"run {line.run}"
+    of = line.queue if len(queues) == 1 else counted(len(queues), "queue")
+    return f"{'quality checks' if checks else 'run'} of {of}"
+
+
+def became(one: UnmovedMessage | Unmoved) -> str:
     """What became of a message, for people: what no run has reached is not said to be left by one."""
     if one.became == FAILED:
         return "left: its try failed"
-    return "still on its queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
+    return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
 
 
 def untouched(view: RunView) -> str:
@@ -183,9 +230,19 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     return {
         "real": form is not None and who.may_start(asked.dag_id),
         "undo": undoable and who.may_start(UNDO),
+        "move": bool(ambiguous(story)) and who.may_start(RECOVER),
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),
     }
+
+
+def ambiguous(story: RunStory) -> Mapping[str, list[str]]:
+    """Queue → MsgIds of the messages that the page names and whose origin is ambiguous."""
+    found: dict[str, list[str]] = {}
+    for one in story.messages:
+        if one.action == Action.AMBIGUOUS and one.became == LEFT:
+            found.setdefault(one.queue, []).append(one.msg_id)
+    return found
 
 
 def _undone(asked: Asked, view: RunView) -> bool:

@@ -74,7 +74,7 @@ class Reader:
 
     def may_answer(self, dag_id: str) -> bool:
         """Whether he may answer the questions of a DAG."""
-        return may(self.user, dag_id, method="PUT", entity="HITL_DETAIL")
+        return may_answer(self.user, dag_id)
 
 
 def reader(right: Right) -> Any:
@@ -100,6 +100,11 @@ def _reader(right: Right) -> Callable[..., Reader]:
 def own_dags(queue_manager: str, settings: Any) -> tuple[str, ...]:
     """The ids of the DAGs that are of one queue manager alone."""
     return tuple(f"{dag_prefix(queue_manager)}_{workflow}" for workflow, _ in settings.workflows(Section))
+
+
+def may_answer(user: Any, dag_id: str) -> bool:
+    """Whether a person may answer the questions of a DAG."""
+    return may(user, dag_id, method="PUT", entity="HITL_DETAIL")
 
 
 def may(user: Any, dag_id: str, *, method: ResourceMethod = "GET", entity: str = "") -> bool:

@@ -61,11 +61,17 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A DAG run. Parameters: `by` the person who started it, else the kind of run, "" where Airflow does not know it;
-    `goes_on` whether it has not ended."""
+    """A DAG run. Parameters: `person` who started it, "" where none did; `kind` of run, "" where Airflow does not know
+    it; `goes_on` whether it has not ended."""
 
-    by: str = ""
+    person: str = ""
+    kind: str = ""
     goes_on: bool = False
+
+    @property
+    def by(self) -> str:
+        """The person who started it, else the kind of run."""
+        return self.person or self.kind
 
 
 def asked_by(right: Right) -> Any:
@@ -204,8 +210,8 @@ def started_of(asked: Asked) -> Started:
         run = session.scalar(select(DagRun).where(DagRun.dag_id == asked.dag_id, DagRun.run_id == asked.run_id))
         if run is None:
             return Started()
-        by = run.triggering_user_name or str(run.run_type)
-        return Started(by=by, goes_on=run.state in State.unfinished_dr_states)
+        goes_on = run.state in State.unfinished_dr_states
+        return Started(person=run.triggering_user_name or "", kind=str(run.run_type), goes_on=goes_on)
 
 
 def _begins(task: Task) -> tuple[bool, str, int, str]:

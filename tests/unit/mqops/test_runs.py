@@ -172,6 +172,26 @@ def test_filters_choose_runs(manager, mqops, lake):
     assert mqops("run", "show", "no", expect=1).stderr.startswith("mqops: ")
 
 
+def test_a_quality_run_says_what_its_checks_found(manager, mqops, lake):
+    manager.put("A", [({}, b"1")])
+    run = find_run(lake, key=json.loads(mqops("snapshot", "A", "-m", "QM1", "--json").stdout)["run"])
+    run.quality_json.parent.mkdir()
+    found = {"workflow": "snapshot_quality", "balanced": True, "found": 1, "checks": [{}, {}]}
+    figures = {"failed": {"critical": 1, "warning": 0}, "messages": {"critical": 1, "warning": 0}}
+    write_json(run.quality_json, found | figures)
+    os.utime(run.path)  # as a check does
+    assert [one["run"] for one in listed(mqops, "--state", "failed", "--workflow", "snapshot_quality")] == [run.run]
+    words = "1 critical check is not met, in 1 message"
+    assert f"A of QM1: 1 message: {words}" in " ".join(mqops("runs").stdout.split())
+    assert f"run {run.run}: failed\n    state     {words}\n" in mqops("run", "show", run.run).stdout
+    write_json(run.quality_json, found | {"failed": {"critical": 0}, "messages": {"critical": 0}})
+    os.utime(run.path)
+    assert [(one["state"], one["checks"]) for one in listed(mqops)] == [("checked", "2 checks are met, in 1 message")]
+    write_json(run.quality_json, {"nothing": 1})
+    os.utime(run.path)
+    assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr
+
+
 def test_the_index_keeps_what_did_not_change_and_is_never_wrong(manager, mqops, lake):
     manager.put(DLQ, [dead_letter("A", b"1")])
     key = run_of(mqops, "--once")

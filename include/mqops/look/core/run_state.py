@@ -6,7 +6,8 @@
 3. A run that was not begun has moved nothing, also if it was proved. It is REJECTED or APPROVED if a person answered
    (no answer in time is a rejection), WAITING while nobody has, and else PLANNED: a dry run, or one that needs no
    approval.
-4. Without a plan it is a snapshot (OBSERVED), a scan for expired messages (SCANNED), or INCOMPLETE.
+4. Without a plan it is a snapshot (OBSERVED), one whose messages were checked (CHECKED, or FAILED where a critical
+   check is not met or the counts do not add up), a scan for expired messages (SCANNED), or INCOMPLETE.
 5. A run that is not over, by these rules, is STOPPED while a stop is in force for it.
 """
 
@@ -16,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from mqops.counted import counted
 
 
 class RunState(StrEnum):
@@ -31,6 +34,8 @@ class RunState(StrEnum):
     REJECTED = "rejected"
     PLANNED = "planned"
     OBSERVED = "observed"
+    CHECKED = "checked"
+    FAILED = "failed"
     SCANNED = "scanned"
     INCOMPLETE = "incomplete"
 
@@ -46,6 +51,8 @@ MEANING: Mapping[RunState, str] = {
     RunState.REJECTED: "rejected: nothing was moved",
     RunState.PLANNED: "planned only: nothing was moved",
     RunState.OBSERVED: "a snapshot only: nothing was planned",
+    RunState.CHECKED: "the messages of its snapshot were checked",
+    RunState.FAILED: "the messages of its snapshot do not pass the critical checks",
     RunState.SCANNED: "a scan for expired messages",
     RunState.INCOMPLETE: "no snapshot was finished: the run ended too early, or it has just begun",
 }
@@ -73,6 +80,7 @@ class RunFiles:
     act: Mapping[str, Any] = field(default_factory=dict)
     summary: Mapping[str, Any] = field(default_factory=dict)
     expiry: Mapping[str, Any] = field(default_factory=dict)
+    quality: Mapping[str, Any] = field(default_factory=dict)
     issued: bool = False
     stopped: bool = False
     undoes: bool = False
@@ -89,7 +97,7 @@ class RunLine:
     between them; `messages` of its snapshot, `partial` whether it may have others of the queue too, and left them out;
     `planned` rows of its plan; `begun` whether it has begun to act. The other counts are those of the proof. A run that
     was begun and not proved has those of the last execution of act. A scan for expired messages has what the queue
-    manager discarded, and what was left.
+    manager discarded, and what was left. `checks` what quality checks found, in words, blank where there were none.
     """
 
     run: str
@@ -112,6 +120,12 @@ class RunLine:
     unexplained: int = 0
     requested_by: str = ""
     approved_by: str = ""
+    checks: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """What its state means, in words."""
+        return self.checks if self.state in {RunState.CHECKED, RunState.FAILED} else MEANING[self.state]
 
     @property
     def proved_since(self) -> bool:
@@ -134,6 +148,8 @@ def _unstopped(files: RunFiles) -> RunState:
         return _begun(files.summary)
     if files.plan:
         return _planned(files.approval)
+    if files.quality:
+        return RunState.CHECKED if _passes(files.quality) else RunState.FAILED
     if files.observe:
         return RunState.OBSERVED
     return RunState.SCANNED if files.expiry else RunState.INCOMPLETE
@@ -155,6 +171,26 @@ def _planned(approval: Mapping[str, Any]) -> RunState:
     return RunState.APPROVED if approval["answer"]["approved"] else RunState.REJECTED
 
 
+def _passes(quality: Mapping[str, Any]) -> bool:
+    return bool(quality["balanced"] and not quality["failed"]["critical"])
+
+
+def checks_in_words(quality: Mapping[str, Any]) -> str:
+    """What quality checks found, from RUN/quality/quality.json."""
+    found = [
+        counted(number, f"{severity} check is not met", f"{severity} checks are not met")
+        + (f", in {counted(messages, 'message', spec=',')}" if (messages := quality["messages"][severity]) else "")
+        for severity, number in quality["failed"].items()
+        if number
+    ]
+    if not quality["balanced"]:
+        found.insert(0, "the counts of the checks do not add up")
+    if found:
+        return "; ".join(found)
+    met = counted(len(quality["checks"]), "check is met", "checks are met", spec=",")
+    return f"{met}, in {counted(quality['found'], 'message', spec=',')}"
+
+
 def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
     """A run in a line. Raises `KeyError` or `TypeError` where a file is not what mqops wrote."""
     plan, observed, counts = files.plan, files.observe, files.summary or (files.act if files.issued else {})
@@ -167,7 +203,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         run=run,
         queue_manager=queue_manager,
         queue=queues,
-        workflow=plan["workflow"] if plan else "expiry_scan" if files.expiry else "snapshot" if observed else "",
+        workflow=plan["workflow"] if plan else _workflow(files),
         state=state,
         at=observed["observed_at"] if observed and not files.undoes else files.planned_at,
         proved_at=files.summary["proved_at"] if files.summary else "",
@@ -179,4 +215,14 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         **{name: int(counts.get(name, 0)) for name in ("moved", "discarded", "left", "gone", "failed", "unexplained")},
         requested_by=plan.get("requested_by", ""),
         approved_by=answer.get("by", "") if answer.get("approved") else "",
+        checks=checks_in_words(files.quality) if files.quality else "",
     )
+
+
+def _workflow(files: RunFiles) -> str:
+    """The workflow of a run without a plan."""
+    if files.expiry:
+        return "expiry_scan"
+    if files.quality:
+        return str(files.quality["workflow"])
+    return "snapshot" if files.observe else ""

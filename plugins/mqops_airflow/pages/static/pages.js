@@ -1,6 +1,7 @@
 // The live parts of the pages. Each is asked for by an attribute of an element; nothing is fetched from elsewhere.
 //   data-live="URL" data-every="seconds"   the element's content is replaced by what URL answers
-//   data-keeps (with an id, in such an element) stays as the person left it, as long as the answer has it, too
+//   data-keeps (with an id, in such an element) stays as the person left it, as long as the answer has it, too;
+//              data-keeps="open": only whether it is open
 //   data-awaited                           the page is loaded again as soon as the server has it
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
@@ -175,7 +176,11 @@
     const scrolled = [...element.querySelectorAll(".scrolls")].map((one) => [one, one.scrollLeft]);
     const kept = [...element.querySelectorAll("[data-keeps]")];
     element.innerHTML = text; // made and escaped by our own server; no script in it would run
-    for (const old of kept) element.querySelector("#" + CSS.escape(old.id))?.replaceWith(old);
+    for (const old of kept) {
+      const now = element.querySelector("#" + CSS.escape(old.id));
+      if (now && old.dataset.keeps === "open") now.open = old.open;
+      else now?.replaceWith(old);
+    }
     for (const [old, left] of scrolled) {
       const now = left && same(element, old);
       if (now) now.scrollLeft = left;

@@ -1,0 +1,69 @@
+"""Who may answer the question of a run: Airflow's rights say who may answer, and the estate's four eyes who may not
+approve (`mqops_airflow.permission`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+
+from mqops.estate import EstateFile
+from mqops.estate_sections import MovingWorkflow, dag_prefix, four_eyes
+from mqops_airflow.four_eyes import same_person
+from mqops_airflow.pages.security import Reader, may_answer
+from mqops_airflow.pages.which_run import APPROVE, Asked, Task, started_of
+from mqops_airflow.roles import ROLES, RolesAuthManager
+
+WAITS = "awaiting_input"
+"""The state of a task whose question is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhoAnswers:
+    """Who may answer an open question.
+
+    Parameters: `until` when no answer becomes a rejection, None where that is not known; `roles` that may answer, empty
+    where Airflow has another auth manager than ours; `may` whether the reader may; `not_by` the person who may not
+    approve because of four eyes, blank for nobody; `own` whether that is the reader.
+    """
+
+    dag_id: str
+    until: datetime | None
+    roles: tuple[str, ...]
+    may: bool
+    not_by: str
+    own: bool
+
+
+def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | None:
+    """Who may answer, None where no question is open. Parameters: `task` the run's task `approve`, None without one."""
+    if task is None or task.state != WAITS or task.name != APPROVE:
+        return None
+    person = started_of(asked).person if asks_for_four_eyes(who.estate, asked.dag_id) else ""
+    return WhoAnswers(
+        dag_id=asked.dag_id,
+        until=task.until,
+        roles=_roles(asked.dag_id),
+        may=who.may_answer(asked.dag_id),
+        not_by=person,
+        own=bool(person) and any(same_person(person, name) for name in (who.user.get_name(), who.user.get_id())),
+    )
+
+
+def asks_for_four_eyes(estate: EstateFile, dag_id: str) -> bool:
+    """Whether the estate asks for four eyes on the runs of a DAG that moves messages, as the DAG files have it."""
+    managers = estate.estate.queue_managers
+    own = {
+        f"{dag_prefix(name)}_{workflow}": section.approval.four_eyes
+        for name, settings in managers.items()
+        for workflow, section in settings.workflows(MovingWorkflow)
+    }
+    return own[dag_id] if dag_id in own else four_eyes(managers.values())
+
+
+def _roles(dag_id: str) -> tuple[str, ...]:
+    if not isinstance(get_auth_manager(), RolesAuthManager):
+        return ()
+    return tuple(role for role in ROLES if may_answer(SimpleAuthManagerUser(username="", role=role), dag_id))
