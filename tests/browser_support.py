@@ -40,11 +40,12 @@ PATIENCE = 240
 PASSING = (NoSuchElementException, StaleElementReferenceException, ElementNotInteractableException)
 """What an element says that the page is about to make or to replace."""
 WIDER = """
-const wide = document.documentElement.scrollWidth > document.documentElement.clientWidth;
-if (!wide) return [];
-return [...document.querySelectorAll("body *")].filter((one) => !one.closest(".scrolls, .chart, pre")
-  && one.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
-  .map((one) => one.outerHTML.slice(0, 120)).concat("the document");
+const cut = [...document.querySelectorAll(".scrolls")].filter((one) => one.scrollWidth > one.clientWidth + 1);
+const wide = document.documentElement.clientWidth + 1;
+return [...document.querySelectorAll("body *")]
+  .filter((one) => cut.includes(one) || (!one.closest(".scrolls, pre") && one.getBoundingClientRect().right > wide))
+  .map((one) => one.outerHTML.slice(0, 120))
+  .concat(document.documentElement.scrollWidth > wide ? ["the document"] : []);
 """
 LEVELS = ("SEVERE", "WARNING")
 """Of the browser's log: the others are hints, as Airflow's login form gets one."""

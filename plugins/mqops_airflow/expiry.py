@@ -132,6 +132,8 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
             "" if scan.exact else " (others were at work meanwhile: about)",
         )
     operator.log.info("All: there %d = discarded %d + left %d", summary.found, summary.done, summary.left)
+    if dead := summary.dead_letters:
+        operator.log.info("%s: %d before the scan, %d after it", printable(dead.name), dead.before, dead.after)
     value = summary.to_json()
     context["ti"].xcom_push(key="return_value", value=value)
     if not summary.balanced:

@@ -111,12 +111,12 @@ def serve(port: int) -> None:
     from airflow.api_fastapi.app import create_auth_manager, get_auth_manager  # noqa: PLC0415
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415
 
-    from mqops_airflow.pages.routes import application  # noqa: PLC0415
+    from mqops_airflow.pages.app import app  # noqa: PLC0415
 
     create_auth_manager()
     token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username="admin", role="admin"))
     print(f"\n{LOGIN}{token}", flush=True)
-    uvicorn.run(application(), host="127.0.0.1", port=port, log_level="error")
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
 
 
 def environment(base: Path) -> dict[str, str]:

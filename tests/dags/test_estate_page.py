@@ -337,17 +337,52 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatc
     assert f'href="/dead_letters?queue_manager=QM1&queue={DLQ}"' in problem(
         text, "the dead-letter queue, has 1 message"
     )
-    assert 'href="/dags/qm1_backout_reprocess" data-airflow-page' in problem(text, "a backout queue, has 1 message")
+    assert "</a>" not in problem(text, "a backout queue, has 1 message")
     assert 'href="#queue-QM1-OFFERS"' in problem(text, "OFFERS is 100 % full")
     assert '<tr id="queue-QM1-OFFERS">' in text
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
 
 
+def handling(text: str, queue: str) -> tuple[str, dict[str, Any], str]:
+    """What the estate offers for the messages of a backout queue: DAG, fixed fields, the form."""
+    (form,) = re.findall(rf'<details id="handle-QM1-{re.escape(queue)}" data-keeps>(.*?)</details>', text, re.DOTALL)
+    ((dag_id, fixed),) = re.findall(r'data-starts="([^"]*)" data-fixed="(.*?)">', form)
+    return dag_id, json.loads(fixed), form
+
+
+@pytest.mark.parametrize(("module", "typed"), [("backout_reprocess", {"limit": 1}), ("recover", {"destination": "B"})])
+def test_the_form_for_a_backout_queue_has_fields_of_its_dag(manager, page, dag_file, module, typed):
+    if module == "recover":
+        without_workflow()
+    manager.put("B.BACK", [({}, b"x")])
+    dag_id, fixed, form = handling(page("/estate", "operator"), "B.BACK")
+    assert set(re.findall(r'<input [^>]*name="([a-z_]+)"', form)) == {*typed, "dry_run"}
+    (dag,) = [one for one in vars(dag_file(module)).values() if getattr(one, "dag_id", "") == dag_id]
+    for field, value in {**fixed, **typed, "dry_run": True}.items():
+        assert dag.params.get_param(field).resolve(value) == value
+
+
+def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run_first(manager, lake, page):
+    manager.put("B.BACK", [({}, b"x")])
+    manager.put("C.BACK", [({}, b"x")])
+    text = page("/estate", "operator")
+    for queue in ("B.BACK", "C.BACK"):
+        dag_id, fixed, form = handling(text, queue)
+        assert (dag_id, fixed) == ("qm1_backout_reprocess", {"queues": [queue]})
+        assert f"<summary>Put the messages of {queue} back</summary>" in form
+        assert '<input type="checkbox" name="dry_run" checked>' in form
+        assert 'name="limit"' in form
+        assert '<span class="when-dry">Start the dry run</span>' in form
+    text = page("/estate", "viewer")
+    assert "You may not start qm1_backout_reprocess" in text
+    assert "data-starts" not in text
+
+
 def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form_of_mq_recover(manager, lake, page):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
     manager.put("B.BACK", [({}, b"x")] * 3)
-    assert "Put them back by a run of qm1_backout_reprocess" in problem(page(), "a backout queue, has 3 messages")
+    assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
     text = "ACTION(RETRY)\n"
     request = BackoutRequest(
         connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK",)
@@ -358,16 +393,27 @@ def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form
     assert "the last run for it left 3 (AMBIGUOUS): where they came from is not known" in said
     assert "The page of that run has the form of mq_recover, which moves them where you say" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
+    assert "handle-QM1-B.BACK" not in page("/estate", "operator")
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])
     assert "AMBIGUOUS" not in problem(page(), "a backout queue, has 1 message")
 
 
-def test_a_backout_queue_leads_to_mq_recover_where_the_estate_has_no_workflow_for_it(manager, estate_folder, page):
+def without_workflow() -> None:
+    """The estate without a workflow for backout queues."""
     lines = [line for line in ESTATE.splitlines() if "backout_reprocess" not in line]
-    (estate_folder / "estate.yaml").write_text("\n".join(lines))
+    Path(os.environ["MQOPS_ESTATE"]).write_text("\n".join(lines))
+
+
+def test_a_form_moves_the_messages_of_a_backout_queue_where_the_estate_has_no_workflow(manager, page):
+    without_workflow()
     manager.put("B.BACK", [({}, b"x")])
-    assert 'href="/dags/mq_recover" data-airflow-page' in problem(page(), "a backout queue, has 1 message")
+    dag_id, fixed, form = handling(page("/estate", "operator"), "B.BACK")
+    assert dag_id == "mq_recover"
+    assert fixed == {"queue_manager": "QM1", "queue": "B.BACK", "action": "move", "all_messages": True}
+    assert "<summary>Move the messages of B.BACK to another queue</summary>" in form
+    assert '<input name="destination" maxlength="48" size="34" required>' in form
+    assert '<input type="checkbox" name="dry_run" checked>' in form
 
 
 def test_messages_that_rules_have_moved_where_no_program_reads_are_a_note(manager, estate_folder, page):
@@ -490,23 +536,109 @@ def test_what_the_dry_run_of_an_undo_would_put_back_from_the_lake_is_left(manage
     assert row_of(page(), undo)[5:] == ["3", "0", "0", "3", "0"]
 
 
-def test_what_expires_on_a_queue_that_no_run_has_looked_at_is_not_known_and_leads_to_a_scan(manager, lake, page):
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> datetime:
+    """The time that the estate looks forward to: two hours from now, to the quarter of an hour."""
+    at = datetime.now(UTC) + timedelta(hours=2)
+    at = at.replace(minute=at.minute // 15 * 15, second=0, microsecond=0)
+    for module in (estate, estate_now):
+        monkeypatch.setattr(module, "MORNING", at.time())
+    return at
+
+
+def expiring(text: str, queue: str) -> str:
+    """What the estate says of the messages of a queue that expire."""
+    (row,) = re.findall(rf'<tr id="queue-QM1-{re.escape(queue)}">.*?</tr>', text, re.DOTALL)
+    (found,) = re.findall(r'<a href="/expiry\?[^>]*>(.*?)</a>', row)
+    return str(found)
+
+
+def headline(page: Any, limit: datetime) -> str:
+    """The figures on top of the page of what expires before a time."""
+    (found,) = re.findall(r'<ul class="cards">(.*?)</ul>', page("/expiry", before=f"{limit:%H:%M}"), re.DOTALL)
+    return " ".join(re.sub("<[^>]*>", " ", found).split())
+
+
+def test_a_queue_that_no_run_has_looked_at_says_so_and_leads_to_a_scan(manager, lake, page, limit):
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
-    text = page()
-    (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', text, re.DOTALL)
-    title = "No run has looked at it, or messages came or went since"
-    assert f'<a href="/expiry?queue_manager=QM1#unrecorded" title="{title}">not known</a>' in row
+    assert expiring(page(), "OFFERS") == "not known: no scan"
+    assert 'href="/expiry?queue_manager=QM1#unrecorded">not known' in page()
     text = page("/expiry", "operator")
     assert 'OFFERS</th><td class="number">1</td><td>No run has looked at all of it yet.</td>' in text
     (form,) = re.findall(r'<form class="starts" data-starts="qm1_expiry_scan" data-fixed="(.*?)">', text)
     assert json.loads(form) == {"queues": ["OFFERS"], "all_filled": True}
+    assert 'data-airflow-page>qm1_expiry_scan</a> for <span class="name">OFFERS</span>:' in text
     assert "You may not start qm1_expiry_scan" in page("/expiry", "viewer")
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1), all_filled=True)
-    assert "not known" not in page()
+    assert expiring(page(), "OFFERS") == f"some before {limit:%H:%M}"
     assert re.search("A scan [0-9]+ s ago: the next message expires at <time", page("/expiry"))
 
 
-def test_a_scan_says_nothing_of_messages_that_came_after_it(manager, lake, page):
+def test_the_form_of_a_scan_names_all_its_queues(manager, page):
+    for name in ("A", "C", "OFFERS"):
+        manager.put(name, [({}, b"x")])
+    said = " ".join(re.sub("<[^>]*>", " ", page("/expiry", "operator")).split())
+    assert "This starts qm1_expiry_scan for A , C and OFFERS : Scan for expired messages" in said
+
+
+def test_messages_beyond_those_of_the_newest_snapshot_are_not_known(manager, lake, page, limit):
+    at = f"{limit:%H:%M}"
+    manager.put(DLQ, [dead_letter("A", b"x", Expiry=36000)] * 3)
+    planned(manager, lake, "A")
+    assert expiring(page(), DLQ) == f"3 before {at}"
+    assert headline(page, limit) == f"3 messages expire before {limit:%Y-%m-%d %H:%M} UTC"
+    manager.put(DLQ, [dead_letter("A", b"x")] * 5)
+    assert expiring(page(), DLQ) == f"3 before {at}; 5 not looked at"
+    assert headline(page, limit).endswith(" UTC; of 5 messages on 1 queue it is not known")
+    text = page("/expiry", "operator", before=at)
+    (row,) = re.findall(rf"<tr><th[^>]*>{DLQ}</th><td>[^<]* ago</td>(.*?)</tr>", text)
+    assert re.findall(r">(\d+)<", row) == ["9", "0", "3", "0", "1", "5"]
+    said = "The queue has 9 messages now, and its newest snapshot does not have these. When they expire is not known."
+    assert f'{DLQ}</th><td class="number">5</td><td>{said}</td>' in text
+    assert f'for <span class="name">{DLQ}</span>:' in text
+    run_scan(manager.connection, lake, [DLQ], recheck=timedelta(hours=1))
+    assert expiring(page(), DLQ) == f"3 before {at}; 5 not counted"
+    assert "the next message expires at" in page("/expiry", before=at)
+
+
+def test_messages_beyond_the_snapshot_do_not_expire_if_a_later_scan_says_so(manager, lake, page, limit):
+    planned(manager, lake, "A")
+    manager.put(DLQ, [dead_letter("A", b"x")] * 5)
+    assert expiring(page(), DLQ) == f"none before {limit:%H:%M}; 5 not looked at"
+    run_scan(manager.connection, lake, [DLQ], recheck=timedelta(hours=1))
+    assert expiring(page(), DLQ) == f"none before {limit:%H:%M}"
+    assert headline(page, limit) == f"0 messages expire before {limit:%Y-%m-%d %H:%M} UTC"
+    assert "Messages that no snapshot has" not in page("/expiry")
+    planned(manager, lake, "A")  # now the snapshot is the later one
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})")
+    manager.put(DLQ, [dead_letter("A", b"x")] * 6)
+    assert expiring(page(), DLQ) == f"none before {limit:%H:%M}"
+    manager.put(DLQ, [dead_letter("A", b"x")] * 2)
+    assert expiring(page(), DLQ) == f"none before {limit:%H:%M}; 1 not looked at"
+
+
+def test_what_has_been_read_since_a_snapshot_makes_its_figure_the_most_that_can_expire(manager, lake, page, limit):
+    manager.put("OFFERS", [({"Expiry": 36000}, b"x")] * 2)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "snapshot"), ["OFFERS"])
+    assert expiring(page(), "OFFERS") == f"2 before {limit:%H:%M}"
+    manager.mqsc("CLEAR QLOCAL(OFFERS)")
+    manager.put("OFFERS", [({}, b"x")])
+    assert expiring(page(), "OFFERS") == f"at most 1 before {limit:%H:%M}"
+    assert headline(page, limit) == f"at most 1 message expires before {limit:%Y-%m-%d %H:%M} UTC"
+    manager.mqsc("CLEAR QLOCAL(OFFERS)")
+    assert headline(page, limit) == f"0 messages expire before {limit:%Y-%m-%d %H:%M} UTC"
+
+
+def test_what_expires_later_is_none_of_those_before_the_time(manager, lake, page, limit):
+    """Whatever has told of it: a scan, or a snapshot."""
+    manager.put("OFFERS", [({"Expiry": 864000}, b"x")])
+    run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1))
+    assert expiring(page(), "OFFERS") == f"none before {limit:%H:%M}"
+    observe(manager.connection, RunFolder.at(lake, "QM1", "snapshot"), ["OFFERS"])
+    assert expiring(page(), "OFFERS") == f"none before {limit:%H:%M}"
+
+
+def test_a_scan_says_nothing_of_messages_that_came_after_it(manager, lake, page, limit):
     manager.put("OFFERS", [({}, b"x")])
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1))
     assert re.search("A scan [0-9]+ s ago: nothing expires", page("/expiry"))
@@ -514,10 +646,10 @@ def test_a_scan_says_nothing_of_messages_that_came_after_it(manager, lake, page)
     text = page("/expiry")
     assert re.search("Messages came or went since the last scan, [0-9]+ s ago: what expires is not known", text)
     assert "nothing expires" not in text
-    assert "not known" in page()
+    assert expiring(page(), "OFFERS") == "not known: the last scan is too old"
     run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1))
     assert "the next message expires at" in page("/expiry")
-    assert "not known" not in page()
+    assert expiring(page(), "OFFERS") == f"some before {limit:%H:%M}"
 
 
 def test_a_scan_says_nothing_of_another_message_where_the_queue_manager_tells_of_its_last_put(manager, lake, page):
@@ -535,24 +667,17 @@ def test_a_scan_says_nothing_of_another_message_where_the_queue_manager_tells_of
     until(exchanged)
 
 
-def test_the_headline_of_expiry_has_its_date_and_what_is_not_known(manager, lake, page):
-    limit = datetime.now(UTC) + timedelta(hours=3)
-    at = f"{limit:%H:%M}"
+def test_the_headline_of_expiry_has_its_date_and_what_is_not_known(manager, lake, page, limit):
     planned(manager, lake, "A")
     manager.put("OFFERS", [({}, b"x")] * 2)
     manager.put("C", [({}, b"x")])
-
-    def headline() -> str:
-        (found,) = re.findall(r'<ul class="cards">(.*?)</ul>', page("/expiry", before=at), re.DOTALL)
-        return " ".join(re.sub("<[^>]*>", " ", found).split())
-
-    moment = f"{limit.replace(minute=limit.minute // 15 * 15):%Y-%m-%d %H:%M} UTC"
-    assert headline() == f"0 messages expire before {moment}; of 3 messages on 2 queues it is not known"
+    moment = f"{limit:%Y-%m-%d %H:%M} UTC"
+    assert headline(page, limit) == f"0 messages expire before {moment}; of 3 messages on 2 queues it is not known"
     run_scan(manager.connection, lake, ["OFFERS", "C"], recheck=timedelta(hours=1))
-    assert headline() == f"0 messages expire before {moment}"
+    assert headline(page, limit) == f"0 messages expire before {moment}"
     manager.put("A", [({"Expiry": 36000}, b"x")])
     run_scan(manager.connection, lake, ["A"], recheck=timedelta(hours=1))
-    assert headline().endswith("; of 1 message on 1 queue it is not known")  # one expires, others may, too
+    assert headline(page, limit).endswith("; of 1 message on 1 queue it is not known")  # one expires, others may, too
 
 
 def test_what_has_expired_by_now_stands_in_the_headline(manager, lake, page):
@@ -569,7 +694,22 @@ def test_what_has_expired_by_now_stands_in_the_headline(manager, lake, page):
 def test_the_estate_says_until_when_it_counts_what_expires(manager, page):
     manager.put("OFFERS", [({}, b"x")])
     morning = next_time(datetime.now(UTC), MORNING)
-    assert f">Expires next;<br>before {morning:%Y-%m-%d}<br>08:00 UTC</th>" in page()
+    assert f">Expires before <br>{morning:%Y-%m-%d} 08:00 UTC</th>" in page()
+
+
+def test_the_state_of_a_queue_stands_beside_its_name_and_who_has_it_open_in_one_column(manager, page):
+    """So that it is in sight, however wide the window is."""
+    manager.put("OFFERS", [({}, b"x")])
+    heads = re.findall(r"<th scope=\"col\"[^>]*>([A-Za-z ]+)", page())
+    assert heads[:3] == ["Queue", "State", "Messages"]
+    (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', page(), re.DOTALL)
+    assert '<td><div class="quiet">no reader</div></td>' in row
+    with connect(manager.connection) as session:
+        handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
+        (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', page(), re.DOTALL)
+        session.close(handle)
+    assert re.search(r'<td><div>1 reader, 0 writers</div><div class="quiet">.* reads</div></td>', row)
+    assert "no reader" not in row
 
 
 def test_a_queue_that_has_all_messages_that_it_may_have_is_full(manager, page):
@@ -578,26 +718,22 @@ def test_a_queue_that_has_all_messages_that_it_may_have_is_full(manager, page):
     assert ">full</span>" in row
 
 
-def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, monkeypatch):
-    later = (datetime.now(UTC) + timedelta(hours=3)).time()
-    for module in (estate, estate_now):
-        monkeypatch.setattr(module, "MORNING", later)
-    at = f"{later:%H:%M}"
+def test_messages_that_a_run_moved_expire_no_more(manager, lake, page, limit):
     manager.put(DLQ, [dead_letter(name, b"x", Expiry=36000) for name in ("A", "A", "ELSE")])
     request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(TABLE).table, text=TABLE)
     run, plan = plan_run(DEAD_LETTERS, request)
-    assert f">3 before {at} UTC</a>" in page()
-    assert "<strong>3</strong> messages expire before" in page("/expiry", before=at)
+    assert expiring(page(), DLQ) == f"3 before {limit:%H:%M}"
+    assert headline(page, limit).startswith("3 messages expire before")
     carry_out(DEAD_LETTERS, request, run, plan)
     manager.put(DLQ, [dead_letter("ELSE", b"later")] * 5)
-    assert f">1 before {at} UTC</a>" in page()
-    assert "<strong>1</strong> message expires before" in page("/expiry", before=at)
+    assert expiring(page(), DLQ) == f"1 before {limit:%H:%M}; 5 not looked at"
+    assert headline(page, limit).startswith("1 message expires before")
 
 
 def test_a_snapshot_with_a_limit_is_no_figure_of_its_queue(manager, lake, page):
     manager.put("OFFERS", [({"Expiry": 36000}, b"x")] * 2)
     observe(manager.connection, RunFolder.at(lake, "QM1", "limited"), ["OFFERS"], limit=1)
-    assert "not known" in page()
+    assert expiring(page(), "OFFERS") == "not known: no scan"
     assert 'OFFERS</th><td class="number">2</td><td>No run has looked at all of it yet.</td>' in page("/expiry")
 
 
@@ -610,7 +746,7 @@ def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatc
     try:
         text = page()
         assert f'<tr id="queue-QM1-{DLQ}">' in text
-        assert "not known" not in text
+        assert expiring(text, DLQ) == "not known: it is being counted"
     finally:
         go_on.set()
 
@@ -618,7 +754,9 @@ def test_a_reader_does_not_wait_for_what_expires(manager, lake, page, monkeypatc
 def test_a_plan_that_was_removed_is_a_problem_of_what_expires(manager, lake, client, page):
     run = acted(manager, lake, "A")
     shutil.rmtree(run.plan)
+    manager.put(DLQ, [dead_letter("A", b"x")])
     assert problem(page(), f"What expires cannot be told: The plan of run {run.run} was removed")
+    assert expiring(page(), DLQ) == "not known: see the problem"
     answer = client("/expiry", queue_manager="QM1")
     assert (answer.status_code, f"The plan of run {run.run} was removed" in answer.text) == (503, True)
 

@@ -499,7 +499,9 @@ def test_the_estate_tells_of_poison_that_comes_back_and_who_has_a_queue_open(sit
         text = site("/estate?queue_manager=QM2").text.replace("<wbr>", "")
         handle.close()
     assert "Poison on POISONED: 1 message came back up to 3 times, and BOTHRESH is 0" in text
-    opened_by = re.search(r"<td><div>(.*?) reads</div></td>", text.split("POISONED</th>")[1].split("</tr>")[0])
+    opened_by = re.search(
+        r'<div class="quiet">([^<]*) reads</div></td>', text.split("POISONED</th>")[1].split("</tr>")[0]
+    )
     assert opened_by
     assert " of " in opened_by[1]  # the program, and its user
 
@@ -522,7 +524,7 @@ def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch
     monkeypatch.setattr(estate, "MORNING", later)
     monkeypatch.setattr(shared, "KEPT", 0.0)
     text = site("/estate?queue_manager=QM1").text
-    assert f'<a href="/expiry?queue_manager=QM1">1 before {later:%H:%M} UTC</a>' in text
+    assert f'<a href="/expiry?queue_manager=QM1#unrecorded">1 before {later:%H:%M}; 2 not looked at</a>' in text
 
 
 def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:

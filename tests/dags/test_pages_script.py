@@ -1,4 +1,5 @@
-"""The script of the pages, in Chromium: what a person has opened stays open when a live part is replaced."""
+"""Script and style sheet of the pages, in Chromium: what a person has opened stays open when a live part is replaced;
+on a telephone nothing is cut."""
 
 from __future__ import annotations
 
@@ -13,31 +14,48 @@ import pytest
 from browser_support import Browser, chromium
 
 import mqops_airflow.pages
+from mqops_airflow.pages.charts import bars
 
-SCRIPT = Path(mqops_airflow.pages.__file__).parent / "static" / "pages.js"
+STATIC = Path(mqops_airflow.pages.__file__).parent / "static"
 LIVE = """\
 <details id="rows" data-keeps="open"><summary id="fold">some rows</summary><p>row {0}</p></details>
 <details id="names" data-keeps><summary>some names</summary><p>name {0}</p></details>
 """
 PAGE = """\
-<!doctype html><html lang="en"><head><title>a page</title><script src="/pages.js"></script></head>
+<!doctype html><html lang="en"><head><title>a page</title><link rel="stylesheet" href="/pages.css">
+<script src="/pages.js"></script></head>
 <body data-root="" data-airflow=""><div data-live="/live" data-every="1">{}</div><p id="said"></p></body></html>
 """
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+WIDE = f"""\
+<main><h1>a page</h1>
+<div class="scrolls" role="region" aria-label="a table" tabindex="0"><table><caption><span>a table</span></caption>
+<thead><tr>{"".join(f'<th scope="col" class="number">Heading {n}</th>' for n in range(12))}</tr></thead>
+<tbody><tr>{"".join(f'<td class="number">{1000 + n}</td>' for n in range(12))}</tr></tbody></table></div>
+{bars([{"a": "A" * 48, "n": 350}, {"a": "B" * 48, "n": 300}], of="a", count="n", title="messages", label="a chart")}
+</main>
+"""
+"""A page that is as wide as 1,400 pixels."""
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    """A browser at a server whose live part says something new each time."""
+    """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart."""
     numbers = count(2)
 
     class Pages(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            script = self.path == "/pages.js"
-            live = LIVE.format(next(numbers)) if self.path == "/live" else PAGE.format(LIVE.format(1))
+            file = STATIC / self.path[1:]
+            found = file.suffix in TYPES and file.exists()
             self.send_response(200)
-            self.send_header("Content-Type", "text/javascript" if script else "text/html; charset=utf-8")
+            self.send_header("Content-Type", TYPES.get(file.suffix, "text/html; charset=utf-8"))
             self.end_headers()
-            self.wfile.write(SCRIPT.read_bytes() if script else live.encode())
+            self.wfile.write(file.read_bytes() if found else self.page().encode())
+
+        def page(self) -> str:
+            if self.path == "/wide":
+                return PAGE.replace('data-live="/live"', "").format(WIDE)
+            return LIVE.format(next(numbers)) if self.path == "/live" else PAGE.format(LIVE.format(1))
 
         def log_message(self, *_arguments: object) -> None:
             """Say nothing."""
@@ -63,3 +81,24 @@ def test_what_was_opened_stays_open_and_shows_what_is_new(browser: Browser) -> N
     browser.until(lambda: "row 5" in browser.find("//details[@id='rows']/p").get_attribute("textContent"))
     assert "row" not in browser.text().replace("some rows", "")
     assert browser.driver.switch_to.active_element.get_attribute("id") == "fold"
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_telephone_rows_are_lists_with_headings_and_a_chart_is_as_narrow_as_the_page(browser, width) -> None:
+    """320: as in Airflow's frame, beside its menu."""
+    browser.open("/wide")
+    browser.look(width=1400, dark=False)
+    assert browser.faults() == []
+    broad = browser.find("//td").rect["y"]
+    assert browser.find("//td[12]").rect["y"] == broad
+    browser.look(width=width, dark=False)
+    assert browser.faults() == []
+    cells = [browser.find(f"//td[{number}]") for number in (1, 12)]
+    assert cells[0].rect["y"] < cells[1].rect["y"]
+    heading = "return getComputedStyle(arguments[0], '::before').content"
+    assert browser.driver.execute_script(heading, cells[1]) == '"Heading 11: "'
+    drawn = browser.find("//figure[contains(@class, 'narrow')]//*[name()='svg']").rect
+    assert drawn["x"] + drawn["width"] <= width
+    bar = "//figure[contains(@class, 'narrow')]//*[@aria-roledescription='bar']"
+    wide, less = (browser.find(f"({bar})[{number}]").rect["width"] for number in (1, 2))
+    assert 300 / 350 - 0.02 < less / wide < 300 / 350 + 0.02

@@ -27,7 +27,7 @@ from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
-from mqops.expiry.queue_manager import scan_queue
+from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
 from mqops.expiry.scan import write_summary
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
@@ -805,3 +805,50 @@ def test_a_scan_for_expired_messages_tells_what_the_queue_manager_discarded(mana
     (row,) = re.findall(r"<tr>.*?scanned.*?</tr>", client("/estate", queue_manager="QM1").text, re.DOTALL)
     figures = re.findall(r'<td class="number">(.*?)</td>', row)
     assert figures == ["–", "–", "3", "2", "–"]
+
+
+def test_a_scan_tells_how_much_the_dead_letter_queue_grew_and_about_only_where_it_says_so(
+    manager, estate_folder, client
+):
+    """A report whose reply-to queue is not there is put on the dead-letter queue."""
+    report = {"Expiry": 1, "Report": CMQC.MQRO_EXPIRATION, "ReplyToQ": "NO.SUCH"}
+    dead = manager.depth(DLQ)
+
+    def scanned(run: str, *queues: str) -> str:
+        folder = RunFolder.at(estate_folder / "lake", "QM1", run)
+        folder.path.mkdir(parents=True)
+        with connect(manager.connection) as session:
+            before = dead_letters_now(session)
+            scans = [scan_queue(session, queue, now=lambda: datetime.now(UTC)) for queue in queues]
+            write_summary(folder, "QM1", scans, dead_letters_since(session, before))
+        text = unescape(client("/run", queue_manager="QM1", run=run).text.replace("<wbr>", ""))
+        return " ".join(re.sub("<[^>]*>", "", text).split())
+
+    manager.put("A", [(report, b"x")] * 3)
+    let_expire(1)
+    said = scanned("reports", "A")
+    assert "goes to the dead-letter queue, and any other is dropped. " in said
+    grew = f"{DLQ} grew by 3 messages during the scan: {dead} before, {dead + 3} after. "
+    assert f"{grew}Whether these are reports was not looked at." in said
+    assert "About" not in said
+    assert "reply-to queue" not in scanned("nothing", "A")
+    manager.put(DLQ, [({"Expiry": 1}, b"x")] * 2)
+    manager.put("A", [(report, b"x"), ({"Expiry": 1}, b"x")])
+    let_expire(1)
+    with connect(manager.connection) as session:
+        handle = session.open("A", CMQC.MQOO_OUTPUT)
+        said = scanned("both", "A", DLQ)
+        session.close(handle)
+    both = (
+        f"grew by 1 message during the scan, besides what was discarded from it: {dead + 5} before, {dead + 4} after."
+    )
+    assert both in said
+    assert '"About": other programs had the queue open meanwhile' in said
+    manager.put("A", [({"Expiry": 1}, b"x")])
+    let_expire(1)
+    after = dead + 4
+    assert f"{DLQ} did not grow during the scan: {after} before, {after} after." in scanned("none", "A")
+    manager.mqsc("ALTER QMGR DEADQ(' ')")
+    manager.put("A", [({"Expiry": 1}, b"x")])
+    let_expire(1)
+    assert "How many went there is not known." in scanned("unknown", "A")

@@ -1,10 +1,13 @@
-"""What pages look up is looked up once a second for all readers."""
+"""What pages look up is looked up once a second for all readers; no reader waits for a full garbage collection."""
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 
-from mqops_airflow.pages import shared
+from mqops_airflow.pages import app, shared
 
 
 def test_who_asks_within_a_second_gets_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,3 +28,16 @@ def test_who_asks_within_a_second_gets_the_same_answer(monkeypatch: pytest.Monke
     assert asked == ["a", "b", "none", "none"]
     monkeypatch.setattr(shared, "KEPT", 0.0)
     assert (answer("a"), asked[4:]) == (5, ["a"])
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    yield
+    gc.unfreeze()
+
+
+def test_a_full_garbage_collection_does_not_look_through_what_was_loaded(thawed: None) -> None:
+    """It would hold all readers for 0.2 s (`tests/bench/bench_pages.py`)."""
+    loaded = len(gc.get_objects())
+    app._made()
+    assert len(gc.get_objects()) < loaded / 10

@@ -108,6 +108,24 @@ def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any
     assert browser.find(f"{form}//p[@class='answer']").text.endswith(", success")
 
 
+def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, browser: Any) -> None:
+    manager = site.manager(NAME)
+    manager.mqsc("DEFINE QLOCAL(WORK.BACK)\nDEFINE QLOCAL(WORK) BOQNAME(WORK.BACK) BOTHRESH(1)\n")
+    manager.put("WORK.BACK", [({}, b"x")] * 2)
+    site.client.wait_for_dag("mq_recover")
+    site.client.unpause("mq_recover")
+    form = f"//details[@id='handle-{NAME}-WORK.BACK']"
+    browser.open(f"/mqops/estate?queue_manager={NAME}")
+    browser.click(f"{form}/summary")
+    browser.find(f"{form}//input[@name='destination']").send_keys("WORK")
+    browser.click(f"{form}//button")
+    started(browser, "mq_recover")
+    browser.until(lambda: browser.find(f"{form}//p[@class='answer']").text.endswith(", success"))
+    browser.click(f"{form}//p[@class='answer']/a")
+    browser.until(lambda: "2 messages of the plan were left" in browser.text())
+    assert (manager.depth("WORK.BACK"), manager.depth("WORK")) == (2, 0)
+
+
 def test_the_menu_entry_leads_back_to_the_estate(site: Any, browser: Any) -> None:
     """Airflow itself would leave its frame on the page where it is."""
     site.manager(NAME)

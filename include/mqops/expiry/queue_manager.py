@@ -6,14 +6,22 @@ manager decides what has expired and sends the reports that were asked for (law 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from mqops.errors import MQError, mq_error
+from mqops.errors import MQError, SettingsError, mq_error
 from mqops.expiry.core.candidates import QueueNow, selected
-from mqops.expiry.core.outcome import QueueScan, Remaining
+from mqops.expiry.core.outcome import DeadLetterQueue, QueueScan, Remaining
 from mqops.mq.browse import OPEN_OPTIONS, SLACK
-from mqops.mq.inquire import command, inquire_queues, is_zos, last_puts, queue_manager_attribute
+from mqops.mq.inquire import (
+    command,
+    dead_letter_queue,
+    depth,
+    inquire_queues,
+    is_zos,
+    last_puts,
+    queue_manager_attribute,
+)
 from mqops.mq.session import Session
 from mqwire import constants as c
 from mqwire.structures import MQMD_LAYOUT
@@ -88,11 +96,27 @@ def scan_queue(session: Session, queue: str, *, now: Callable[[], datetime], las
 
 
 def _depth_and_users(session: Session, handle: int) -> tuple[int, bool]:
-    depth, *users = (
+    messages, *users = (
         int(session.inquire(handle, selector))
         for selector in (c.MQIA_CURRENT_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT)
     )
-    return depth, any(users)
+    return messages, any(users)
+
+
+def dead_letters_now(session: Session) -> Mapping[str, int]:
+    """The dead-letter queue → its depth; empty where there is none, or where it may not be inquired."""
+    try:
+        name = dead_letter_queue(session)
+        return {name: depth(session, name)}
+    except (MQError, SettingsError):
+        return {}
+
+
+def dead_letters_since(session: Session, before: Mapping[str, int]) -> DeadLetterQueue | None:
+    """The dead-letter queue before a scan and now, None where that is not known. Parameters: `before` as
+    `dead_letters_now` gave it."""
+    same = ((name, now) for name, now in dead_letters_now(session).items() if name in before)
+    return next((DeadLetterQueue(name=name, before=before[name], after=now) for name, now in same), None)
 
 
 def group_of(session: Session) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mqops.expiry.core.candidates import worth_scanning
-from mqops.expiry.core.outcome import ExpirySummary, QueueScan, summarise
+from mqops.expiry.core.outcome import DeadLetterQueue, ExpirySummary, QueueScan, summarise
 from mqops.expiry.group import known_by_all, members, note_group
 from mqops.expiry.queue_manager import group_of, has_refresh, queues_now, refresh_expiry, scan_queue
 from mqops.expiry.record import known, learn
@@ -127,10 +127,12 @@ def lake_folder(lake: Path, queue_manager: str) -> Path:
     return RunFolder.at(lake, queue_manager, "any").lake_folder
 
 
-def write_summary(run: RunFolder, queue_manager: str, scans: Iterable[QueueScan]) -> ExpirySummary:
+def write_summary(
+    run: RunFolder, queue_manager: str, scans: Iterable[QueueScan], dead_letters: DeadLetterQueue | None = None
+) -> ExpirySummary:
     """Keep what scans of a run taught and write RUN/expiry.json. Raises `LakeError`."""
     done = tuple(scans)
     learn(run.lake_folder, done)
-    summary = summarise(done, run=run.run, queue_manager=queue_manager)
+    summary = summarise(done, run=run.run, queue_manager=queue_manager, dead_letters=dead_letters)
     write_json(run.expiry_json, summary.to_json())
     return summary

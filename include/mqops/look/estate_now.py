@@ -31,6 +31,7 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.ledger.core.replays import WORKFLOW as BACKOUT
 from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted
+from mqops.look.core.expires import Expires, QueueForecast, expires
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures, QueueFigures
@@ -51,7 +52,6 @@ class Place(StrEnum):
     """Where a problem is seen or mended."""
 
     ACCOUNTED = "accounted"
-    BACKOUT = "backout"
     CONNECTION = "connection"
     DEAD_LETTERS = "dead_letters"
     MESSAGES = "messages"
@@ -64,20 +64,22 @@ class Place(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """What is wrong, in words. Parameters: `place` where it is seen or mended, None where no page helps; `about` the
-    queue or the run that is meant there."""
+    queue or the run that is meant there; `backout_queue` whose messages a form handles, blank for
+    none."""
 
     text: str
     place: Place | None = None
     about: str = ""
+    backout_queue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expiring:
     """What expires before the morning. Parameters: `at` when it was counted, ISO 8601 UTC; `queues` that a run has
-    recorded → messages; `problem` why it cannot be told, in words."""
+    recorded → as its snapshot has them; `problem` why it cannot be told, in words."""
 
     at: str = ""
-    queues: Mapping[str, int] = field(default_factory=dict)
+    queues: Mapping[str, QueueForecast] = field(default_factory=dict)
     problem: str = ""
 
 
@@ -85,16 +87,13 @@ class Expiring:
 class QueueNow:
     """A local queue.
 
-    Parameters: `next_expiry` by the last scan, ISO 8601 UTC, blank where messages came or went since; `expiring`
-    messages of the newest snapshot that expire before the morning (`mqops.look.expiry_forecast.MORNING`); `looked_at`
-    whether any run has recorded its messages, or scanned those that it has now; `earlier` what the runs of the last day
-    found, oldest first, and the depth of now.
+    Parameters: `expires` what is known of its messages that expire before the morning
+    (`mqops.look.expiry_forecast.MORNING`); `earlier` what the runs of the last day found, oldest first, and the depth
+    of now.
     """
 
     now: QueueFigures
-    next_expiry: str = ""
-    expiring: int = 0
-    looked_at: bool = True
+    expires: Expires = field(default_factory=Expires)
     earlier: tuple[int, ...] = ()
 
 
@@ -272,7 +271,7 @@ def _waiting_for_a_person(figures: Figures, ambiguous: Mapping[str, _Ambiguous])
 def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
     text = f"{queue.name}, a backout queue, has {counted(queue.depth, 'message', spec=',')}"
     if left is None:
-        return Problem(text=text, place=Place.BACKOUT, about=queue.name)
+        return Problem(text=text, backout_queue=queue.name)
     text += (
         f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known. "
         "The page of that run has the form of mq_recover, which moves them where you say"
@@ -295,15 +294,12 @@ def _undone(folder: Path, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
 def _queue(
     one: QueueFigures, scans: Mapping[str, Known], expiring: Expiring | None, today: Mapping[str, Sequence[int]]
 ) -> QueueNow:
-    counted_last, scan = expiring or Expiring(), scans.get(one.name)
-    scanned = scan is not None and scan.still_holds(depth=one.depth, last_put=one.last_put)
-    return QueueNow(
-        now=one,
-        next_expiry=scan.next_expiry if scan and scanned else "",
-        expiring=min(counted_last.queues.get(one.name, 0), one.depth),  # applications have read some since
-        looked_at=scanned or one.name in counted_last.queues or expiring is None or bool(expiring.problem),
-        earlier=(*today.get(one.name, ()), one.depth),
-    )
+    if expiring is None or expiring.problem:
+        found = Expires(why="see the problem" if expiring else "it is being counted")
+    else:
+        recorded, limit = expiring.queues.get(one.name), next_time(utc(), MORNING)
+        found = expires(one.depth, recorded, scans.get(one.name), one.last_put, limit=limit)
+    return QueueNow(now=one, expires=found, earlier=(*today.get(one.name, ()), one.depth))
 
 
 def expiring_now(lake: Path, name: str) -> Expiring:
@@ -319,7 +315,7 @@ def expiring_now(lake: Path, name: str) -> Expiring:
     )
     return Expiring(
         at=utc_now(),
-        queues={one.queue: one.before for one in found.queues} if found else {},
+        queues={one.queue: one for one in found.queues} if found else {},
         problem=problems[0].text if problems else "",
     )
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
+from mqops.look.core.expires import QueueForecast
 from mqops.look.runs import list_runs
 from mqops.look.taken_since import Taker, takers, without
 from mqops.prove.undo_record import WORKFLOW as UNDO
@@ -35,20 +36,6 @@ class Slots(NamedTuple):
     `never` messages without expiry."""
 
     by_slot: Mapping[int, int]
-    never: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueForecast:
-    """A queue as its newest snapshot has it. Parameters: `at` of the snapshot; `past` messages that have expired by
-    now; `before` those that expire before the limit, `later` those behind it."""
-
-    queue: str
-    run: str
-    at: str
-    past: int
-    before: int
-    later: int
     never: int
 
 

@@ -84,6 +84,12 @@ class Figures:
     queues: tuple[QueueFigures, ...] = ()
     others: int = 0
 
+    def depth_of(self, queue: str) -> int | None:
+        """Messages on a queue; None where that is not known. A queue of applications that is not listed has none."""
+        listed = next((one.depth for one in self.queues if one.name == queue), None)
+        known = bool(self.seen_at) and not queue.startswith(_NOT_OF_APPLICATIONS)
+        return 0 if listed is None and known else listed
+
 
 def figures(connection: MqConnection, lake: Path, name: str) -> Figures:
     """What a queue manager answers now, or what it answered last, with the reason why it does not answer."""

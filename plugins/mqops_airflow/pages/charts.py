@@ -52,18 +52,17 @@ FATES = {
 
 
 def chart(spec: Mapping[str, Any], *, label: str) -> Markup:
-    """A chart, drawn twice: the style sheet shows the narrow one on a narrow page.
+    """A chart, drawn twice: the style sheet shows the narrow one on a narrow page, and makes it as narrow as the page.
 
     Parameters: `spec` a Vega-Lite specification without its data's origin: all values stand in it; `label` what it
     shows, for people who do not see it.
     """
     figure = '<figure class="chart {}" role="img" aria-label="{}">{}</figure>'
-    element = '<div class="scrolls" role="region" aria-label="Chart: {}" tabindex="0">{}</div>'
     figures = [
         Markup(figure).format(name, label, Markup(_drawn(json.dumps(one, sort_keys=True, default=str))))  # noqa: S704 - Vega escapes what it draws
         for name, one in (("broad", _whole(spec, LOOK)), ("narrow", _whole({**spec, **NARROW}, LOOK_NARROW)))
     ]
-    return Markup(element).format(label, Markup("").join(figures))  # noqa: S704 - a constant
+    return Markup("").join(figures)
 
 
 def _whole(spec: Mapping[str, Any], look: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,7 +145,7 @@ def whole(largest: int) -> dict[str, Any]:
     return axis | ({"values": list(range(largest + 1))} if largest <= 10 else {})
 
 
-def sparkline(values: Sequence[int | None], *, label: str, width: int = 96, height: int = 24) -> Markup:
+def sparkline(values: Sequence[int | None], *, label: str, width: int = 80, height: int = 24) -> Markup:
     """A small line without axes, drawn without Vega: a page has hundreds. Fewer than two values make none."""
     known = [(place, value) for place, value in enumerate(values) if value is not None]
     if len(known) < 2:

@@ -31,7 +31,7 @@ from mqops.quality.trend import quality_runs
 from mqops.rules import parse
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
-from mqops_airflow.pages.problem_link import link_of
+from mqops_airflow.pages.problem_link import form_of, link_of
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
@@ -85,6 +85,8 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         managers=managers,
         few=FEW_RUNS,
         link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
+        form=partial(form_of, who.estate),
+        may_start=who.may_start,
         morning=next_time(datetime.now(UTC), MORNING),
         until=answer_until(who, waiting),
         ended_early=_ended_early(who, managers),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, time
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from mqops.estate_sections import dag_prefix
 from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
 from mqops.lake.run import folder_of
+from mqops.look.core.expires import NO_SCAN, Expires, expires
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
-from mqops.look.figures import QueueFigures
+from mqops.look.figures import Figures
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
@@ -44,10 +46,11 @@ def router(page: Page) -> APIRouter:
         found = _forecast(lake(who.estate), name, limit)
         figures = figures_now(who.estate, [name])[name]
         recorded = {one.queue for one in found.queues}
-        unrecorded = [one for one in figures.queues if one.depth and one.name not in recorded]
-        scans = known(folder_of(lake(who.estate), name)) if unrecorded else {}
-        holds = {one.name: scan for one in unrecorded if (scan := scans.get(one.name)) and _holds(scan, one)}
-        unknown = [one for one in unrecorded if one.name not in holds or _expires(holds[one.name], limit)]
+        scans = known(folder_of(lake(who.estate), name))
+        told = _told(found, figures, scans)
+        uncounted = [
+            one for one in figures.queues if one.depth and (one.name not in recorded or told[one.name].unknown)
+        ]
         section = who.estate.estate.queue_managers[name].expiry_scan
         dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
         return render_page(
@@ -57,16 +60,19 @@ def router(page: Page) -> APIRouter:
             name,
             found=found,
             seen_at=figures.seen_at,
-            unrecorded=unrecorded,
+            told=told,
+            recorded=recorded,
+            uncounted=uncounted,
             scans=scans,
-            holds=holds,
-            unknown=unknown,
-            unknown_messages=sum(one.depth for one in unknown),
+            no_scan=NO_SCAN,
+            depth_of=figures.depth_of,
+            unknown=[one.unknown for one in told.values() if one.unknown],
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
             limit=f"{limit:%H:%M}",
             until=f"{limit:%Y-%m-%d %H:%M} UTC",
-            total=sum(one.before for one in found.queues),
+            total=sum(one.before or 0 for one in told.values()),
+            at_most=any(one.at_most and one.before for one in told.values()),
             past=sum(one.past for one in found.queues),
             expires=any(one.past or one.before or one.later for one in found.queues),
             chart=_chart(found),
@@ -75,13 +81,20 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
-def _holds(scan: Known, queue: QueueFigures) -> bool:
-    return scan.still_holds(depth=queue.depth, last_put=queue.last_put)
-
-
-def _expires(scan: Known, limit: datetime) -> bool:
-    """Whether a scan tells that a message expires before the limit, and so not how many do."""
-    return bool(scan.next_expiry) and datetime.fromisoformat(scan.next_expiry) < limit
+def _told(found: Forecast, figures: Figures, scans: Mapping[str, Known]) -> dict[str, Expires]:
+    """Queue → what is known of its messages, of those that a run has recorded and those that have messages now."""
+    recorded = {one.queue: one for one in found.queues}
+    last_put = {one.name: one.last_put for one in figures.queues}
+    return {
+        queue: expires(
+            figures.depth_of(queue),
+            recorded.get(queue),
+            scans.get(queue),
+            last_put.get(queue, ""),
+            limit=found.limit,
+        )
+        for queue in {*recorded, *(one.name for one in figures.queues if one.depth)}
+    }
 
 
 @shared

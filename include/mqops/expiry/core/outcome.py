@@ -51,8 +51,21 @@ class QueueScan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetterQueue:
+    """The queue manager's dead-letter queue, to which persistent reports go that no reply-to queue takes.
+
+    Parameters: `before` and `after` its depth before the scan began and after it ended.
+    """
+
+    name: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExpirySummary:
-    """A run: `found`, `done` (discarded) and `left` (in flight included) in messages."""
+    """A run: `found`, `done` (discarded) and `left` (in flight included) in messages; `dead_letters` None where the
+    depth is not known."""
 
     run: str
     queue_manager: str
@@ -65,6 +78,16 @@ class ExpirySummary:
     next_expiry: str = ""
     balanced: bool = True
     queues: tuple[QueueScan, ...] = ()
+    dead_letters: DeadLetterQueue | None = None
+
+    @property
+    def came(self) -> int:
+        """Messages by which the dead-letter queue grew, besides those that the scan discarded from it; below zero where
+        it has fewer."""
+        if self.dead_letters is None:
+            return 0
+        discarded = sum(one.discarded for one in self.queues if one.queue == self.dead_letters.name)
+        return self.dead_letters.after - self.dead_letters.before + discarded
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""
@@ -73,10 +96,24 @@ class ExpirySummary:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ExpirySummary:
         """The summary that `to_json` made."""
-        return cls(**{**value, "queues": tuple(QueueScan(**queue) for queue in value["queues"])})
+        dead = value.get("dead_letters")
+        return cls(
+            **{
+                **value,
+                "queues": tuple(QueueScan(**queue) for queue in value["queues"]),
+                "dead_letters": DeadLetterQueue(**dead) if dead else None,
+            }
+        )
 
 
-def summarise(scans: Iterable[QueueScan], *, run: str, queue_manager: str, by: str = "scan") -> ExpirySummary:
+def summarise(
+    scans: Iterable[QueueScan],
+    *,
+    run: str,
+    queue_manager: str,
+    by: str = "scan",
+    dead_letters: DeadLetterQueue | None = None,
+) -> ExpirySummary:
     """The summary of a run over these queues."""
     queues = tuple(sorted(scans, key=lambda scan: scan.queue))
     return ExpirySummary(
@@ -90,6 +127,7 @@ def summarise(scans: Iterable[QueueScan], *, run: str, queue_manager: str, by: s
         next_expiry=min((scan.next_expiry for scan in queues if scan.next_expiry), default=""),
         balanced=all(scan.balanced for scan in queues if scan.exact),
         queues=queues,
+        dead_letters=dead_letters,
     )
 
 

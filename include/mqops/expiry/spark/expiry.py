@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mqops.expiry.core.outcome import ExpirySummary, QueueScan
-from mqops.expiry.queue_manager import scan_queue
+from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
 from mqops.expiry.scan import write_summary
 from mqops.lake.run import RunFolder
 from mqops.mq.browse import OPEN_OPTIONS
@@ -51,8 +51,10 @@ def scan(spark: SparkSession, connection: MqConnection, run: RunFolder, queues: 
         name = queue_manager_name(session)
         for queue in queues:  # an error here is one line, an executor's is a page
             session.close(session.open(queue, OPEN_OPTIONS))
-        puts = last_puts(session)
+        puts, before = last_puts(session), dead_letters_now(session)
     rows = [(queue, puts.get(queue, "")) for queue in queues]
     frame = spark.createDataFrame(rows, "queue string, last_put string").repartition(len(rows), "queue")
     reports = frame.mapInArrow(ScanTask(connection=connection), "scan string").collect()
-    return write_summary(run, name, [QueueScan(**json.loads(report["scan"])) for report in reports])
+    with connect(connection) as session:
+        dead = dead_letters_since(session, before)
+    return write_summary(run, name, [QueueScan(**json.loads(report["scan"])) for report in reports], dead)

@@ -176,6 +176,7 @@
     const scrolled = [...element.querySelectorAll(".scrolls")].map((one) => [one, one.scrollLeft]);
     const kept = [...element.querySelectorAll("[data-keeps]")];
     element.innerHTML = text; // made and escaped by our own server; no script in it would run
+    label(element);
     for (const old of kept) {
       const now = element.querySelector("#" + CSS.escape(old.id));
       if (now && old.dataset.keeps === "open") now.open = old.open;
@@ -186,6 +187,16 @@
       if (now) now.scrollLeft = left;
     }
     if (focused) (focused.isConnected ? focused : same(element, focused))?.focus({ preventScroll: true });
+  };
+
+  // A narrow page shows each row of a table as a list of its cells, each with the heading of its column.
+  const label = (element) => {
+    for (const table of element.querySelectorAll("table")) {
+      const heads = [...table.tHead.rows[0].cells].map((one) => one.textContent.trim().replace(/\s+/g, " "));
+      for (const row of table.tBodies[0].rows) {
+        [...row.cells].forEach((cell, place) => { cell.dataset.label = heads[place]; });
+      }
+    }
   };
 
   // One request at a time for each part: a slow server is not asked again before it has answered. It answers 304 where
@@ -229,6 +240,7 @@
         if (answer.ok) location.reload();
       }, 2000);
     }
+    label(document);
     document.documentElement.dataset.ready = "yes";
   });
 })();
