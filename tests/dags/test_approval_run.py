@@ -23,6 +23,7 @@ from mq_support import DLQ, Manager, create, dead_letter, until
 from pymqi import CMQC
 
 from mqops.decide.core import PlanSummary
+from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
@@ -119,6 +120,13 @@ class Airflow:
             for _message in range(self.manager.depth("A")):
                 handle.get()
             handle.close()
+
+    def tells_nothing_of(self, payload: bytes) -> None:
+        """No payload in a log, Airflow's database, the lake but its snapshots, or a mail (law 9)."""
+        for path in self.folder.rglob("*"):
+            if path.is_file() and not {"snapshot", self.manager.home.name} & set(path.parts):
+                assert payload not in path.read_bytes(), path
+        assert not [letter for letter in Mail.kept if payload in letter]
 
     def about(self, undone: str) -> list[dict[str, Any]]:
         """What the ledger says about the undos of a run."""
@@ -606,6 +614,48 @@ def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airf
         assert again.xcom("check")["folder"]
 
 
+def test_a_recovery_acts_only_with_an_answer(airflow: Airflow) -> None:
+    airflow.manager.mqsc("DEFINE QLOCAL(RECOVERED)")
+    airflow.manager.put("RECOVERED", [dead_letter("A", b"recovered-x"), ({}, b"recovered-y")])
+    form = {"queue_manager": "QM1", "queue": "RECOVERED", "all_messages": True}
+    dry = airflow.run("mq_recover", "alice", **form, action="replay")
+    assert dry.tasks("plan", "route") == ["success"] * 2
+    assert dry.states("approve") == ["skipped"]
+    assert "NotAllowed: this run must not move anything (dry run: " in dry.task("act")
+    wrong = airflow.run("mq_recover", "alice", **form, action="move", destination=None)
+    assert "Destination: move needs the queue that the messages are put on" in wrong.task("plan")
+    run = airflow.run("mq_recover", "alice", **form, action="move", destination="A", dry_run=False)
+    assert run.tasks("plan", "route", "approve") == ["success", "success", "awaiting_input"]
+    run.mark("alice", "approve")
+    assert "NotAllowed: nobody has approved plan" in run.task("act")
+    assert airflow.manager.depth("RECOVERED") == 2
+    airflow.tells_nothing_of(b"recovered-")
+
+
+def test_the_preflight_is_made_told_and_kept(airflow: Airflow) -> None:
+    """The task in front of the approval makes it, and fails for nothing that it finds."""
+    planned, _plan = airflow.planned()
+    (planned.path / "preflight.json").unlink()
+    airflow.manager.mqsc("ALTER QLOCAL(A) PUT(DISABLED)")
+    run, blind = (airflow.run("qm1_dlq_rules", "alice", dry_run=False) for _number in range(2))
+    folder, written = run.has(planned), len(airflow.written())
+    assert run.tasks("route", "approve") == ["success", "awaiting_input"]
+    assert "problem: A@QM1: PUT(DISABLED). ALTER QLOCAL(A) PUT(ENABLED)" in airflow.written()[written:]
+    found = read_preflight(folder)
+    assert found is not None
+    assert [one.severity for one in found.findings] == ["problem", "warning"]
+    assert "| problem | `A@QM1` | `PUT(DISABLED)` | `ALTER QLOCAL(A) PUT(ENABLED)` |" in run.question()["body"]
+    airflow.manager.mqsc("ALTER QLOCAL(A) PUT(ENABLED)")
+    # a queue manager that does not answer: unknown, and a person is asked
+    folder, name = blind.has(planned), "AIRFLOW_CONN_MQ_TEST"
+    airflow.say("setting", name, airflow.environment[name].replace("QM1", "NOBODY"))
+    assert blind.tasks("route", "approve") == ["success", "awaiting_input"]
+    airflow.say("setting", name, airflow.environment[name])
+    unknown = read_preflight(folder)
+    assert unknown is not None
+    assert [one.severity for one in unknown.doubts] == ["unknown"]
+
+
 def test_law1_law9_a_killed_replay_of_hostile_messages_goes_on_tells_no_payload_and_forges_nothing(
     airflow: Airflow,
 ) -> None:
@@ -649,10 +699,7 @@ def test_law1_law9_a_killed_replay_of_hostile_messages_goes_on_tells_no_payload_
     assert [line for line in log if "img" in line]
     assert all(line.isprintable() for line in log)
     assert not [line for line in log if "::group::" in line and "img" in line]
-    for path in airflow.folder.rglob("*"):  # logs, Airflow's database, the lake
-        if path.is_file() and not {"snapshot", manager.home.name} & set(path.parts):
-            assert b"by-hand-secret" not in path.read_bytes(), path
-    assert not [letter for letter in Mail.kept if b"by-hand-secret" in letter]
+    airflow.tells_nothing_of(b"by-hand-secret")
 
 
 def test_law2_a_run_that_a_person_has_materialize_an_asset_is_dry_by_default(airflow: Airflow) -> None:
