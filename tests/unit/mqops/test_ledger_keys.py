@@ -80,8 +80,9 @@ def test_a_key_that_was_read_verifies_on_and_another_key_file_in_its_place_is_re
     mine.keys.path.unlink()
     assert mine.keys.find(key.id) == key
     other.keys.path.rename(mine.keys.path)
-    with pytest.raises(SettingsError, match=f"signed with key {key.id}, and the key file .* does not have it: put"):
-        mine.keys.newest()
+    for _again in range(2):
+        with pytest.raises(SettingsError, match=f"signed with key {key.id}, and the key file .* does not have it: put"):
+            mine.keys.newest()
 
 
 def test_nothing_is_signed_where_the_last_key_is_revoked(tmp_path):

@@ -220,6 +220,18 @@ def test_what_a_later_run_moved_again_is_not_called_consumed(manager, bench):
     assert bench.look(second).outcomes == {"there": 1}
 
 
+def test_what_a_later_run_tried_to_move_in_vain_is_not_called_moved_again(manager, bench):
+    bench.letters("A")
+    first = bench.run()
+    ((md, body),) = take(manager, "A")
+    first.summary_json.unlink()  # so that the next run does not look back
+    manager.put(DLQ, [dead_letter("NOWHERE", body, MsgId=md.MsgId)])
+    second = bench.run()
+    assert read_json(second.summary_json)["failed"] == 1
+    take(manager, DLQ)
+    assert bench.look(first).outcomes == {"consumed": 1}
+
+
 def test_what_came_back_with_another_header_and_was_moved_again_is_known(manager, bench):
     bench.letters("A", "A")
     first = bench.run()

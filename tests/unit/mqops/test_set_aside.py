@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
+import os
 import re
 
 import pytest
@@ -73,3 +75,22 @@ def test_what_cannot_be_kept_is_an_error_that_names_the_file(tmp_path):
     message = SetAside(md=bytes(364), body=b"x", stranger=Stranger(StrangerKind.NOT_A_MARKER, "why"))
     with pytest.raises(LakeError, match=re.escape(str(path_in(tmp_path)))):
         set_aside(tmp_path, [message], "now")
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    message = SetAside(md=bytes(364), body=b"x", stranger=Stranger(StrangerKind.NOT_A_MARKER, "why"))
+    set_aside(tmp_path, [message], "now")
+    before = path_in(tmp_path).read_bytes()
+    whole_write = os.write
+
+    def full(descriptor, content):
+        whole_write(descriptor, bytes(content)[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(LakeError, match="No space left on device"):
+        set_aside(tmp_path, [message], "now")
+    monkeypatch.undo()
+    assert path_in(tmp_path).read_bytes() == before
+    set_aside(tmp_path, [message], "now")
+    assert len(read_lines(path_in(tmp_path))) == 2
