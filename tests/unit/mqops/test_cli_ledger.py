@@ -359,6 +359,11 @@ def test_the_newest_key_signs_and_those_before_it_verify(lake):
     assert ledger(lake, "rekey", "QM1", "--revoke").exit_code == 0
     with pytest.raises(BadSignature, match=f"signed with key {first}, which is revoked"):
         read_message(LedgerFile(lake / "QM1", str).keys, body)
+    body = sign_message(file.keys, b'{"a":1}')
+    assert read_message(file.keys, body) == b'{"a":1}'
+    file.rekey(revoke=True)
+    with pytest.raises(BadSignature, match="which is revoked"):
+        read_message(file.keys, body)
     assert ledger(lake, "verify", "QM1").output == "QM1: 6 lines, unbroken\n"
     assert ledger(lake, "rekey", "QM9").output.startswith(f"mqops: {lake} has no ledger of QM9")
 

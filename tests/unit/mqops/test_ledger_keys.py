@@ -85,6 +85,15 @@ def test_a_key_that_was_read_verifies_on_and_another_key_file_in_its_place_is_re
             mine.keys.newest()
 
 
+def test_a_key_file_that_others_may_read_by_now_is_refused_though_its_key_was_read(tmp_path):
+    ledger = LedgerFile(tmp_path / "QM1", str)
+    ledger.make_key()
+    ledger.keys.newest()
+    ledger.keys.path.chmod(0o644)
+    with pytest.raises(SettingsError, match=r"Others may read or write the key file .*: chmod 600"):
+        ledger.head()
+
+
 def test_nothing_is_signed_where_the_last_key_is_revoked(tmp_path):
     ledger = LedgerFile(tmp_path / "QM1", str)
     ledger.make_key()
