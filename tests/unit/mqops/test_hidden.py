@@ -112,6 +112,27 @@ def test_law5_a_proof_says_that_its_second_look_may_have_missed_some(manager, la
     assert proof.remarks[0].startswith(f"{DLQ}: 1 gone, but some of them may be hidden by units of work of others")
 
 
+def test_law5_a_proof_says_that_its_second_look_may_have_missed_what_comes_back_after_it(manager, lake, monkeypatch):
+    manager.put(DLQ, [dead_letter("A", b"1"), dead_letter("B", b"2")])
+    run, _plan = planned(manager, lake)
+    with held(manager, DLQ) as connection:
+        act(manager.connection, run)
+        asked = []
+        has_uncommitted = proving.has_uncommitted
+
+        def at_last_it_backs_out(session, queue: str) -> bool:
+            if len(asked) == proving.LOOKS:
+                connection.backout()
+            asked.append(has_uncommitted(session, queue))
+            return asked[-1]
+
+        monkeypatch.setattr(proving, "has_uncommitted", at_last_it_backs_out)
+        proof = prove(manager.connection, run)
+    assert asked == [*[True] * proving.LOOKS, False]
+    assert counts(proof) == {"planned": 2, "moved": 1, "gone": 1}
+    assert proof.remarks[0].startswith(f"{DLQ}: 1 gone, but some of them may be hidden by units of work of others")
+
+
 def test_law5_what_a_committed_unit_of_work_took_is_gone_and_no_more_is_said(manager, lake):
     manager.put(DLQ, [dead_letter("A", b"1"), dead_letter("B", b"2")])
     run, _plan = planned(manager, lake)

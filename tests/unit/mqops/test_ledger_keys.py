@@ -119,6 +119,16 @@ def test_a_key_file_without_the_key_that_began_the_run_is_refused(manager, lake,
     assert manager.depth(LEDGER) == 3
 
 
+def test_a_run_that_the_ledger_has_to_its_end_is_proved_without_the_key_that_began_it(manager, lake):
+    run = run_of(manager, lake, 3)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    ledger = LedgerFile(run.lake_folder, str)
+    ledger.keys.path.unlink()
+    assert ledger.rekey() != read_json(run.issued_json)["key"]
+    assert proved(manager, run) == {"planned": 3, "moved": 3}
+
+
 def halted(manager: Manager, run: RunFolder) -> None:
     """Acts on a run until its first unit of work is committed."""
     halt = after_commits(lambda number: stop(run.path, Stop(by="carol", at="now")) if number == 1 else None)
