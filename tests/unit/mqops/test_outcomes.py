@@ -207,6 +207,14 @@ def test_what_was_forwarded_to_the_queue_it_came_from_is_there(manager, bench, s
     assert bench.look(run).outcomes == {"consumed": 1, "there": 1}
 
 
+def test_what_returned_to_a_queue_that_the_run_put_others_on_has_returned(manager, bench):
+    bench.letters("A", "B")
+    run = bench.run(f"DESTQ(B) ACTION(FWD) FWDQ({DLQ}) HEADER(YES)\nACTION(RETRY)\n")
+    ((md, body),) = take(manager, "A")
+    manager.put(DLQ, [dead_letter("A", body, reason=2030, MsgId=md.MsgId)])
+    assert bench.look(run).outcomes == {"returned": 1, "there": 1}
+
+
 def test_what_an_undo_put_back_has_returned(manager, bench, caplog):
     bench.letters("A", "B")
     run = bench.run()
