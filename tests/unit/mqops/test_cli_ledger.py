@@ -327,6 +327,8 @@ def test_a_ledger_of_an_earlier_version_goes_on_and_its_lines_are_counted(lake):
     lines = file.path.read_bytes().splitlines(keepends=True)
     file.path.write_bytes(b"".join([*lines[:5], lines[5][: lines[5].index(b',"key":"')] + b"}\n"]))
     assert "QM1: 5 lines, Line 6 of the ledger was not written by a holder" in ledger(lake, "verify", "QM1").output
+    file.path.write_bytes(b"".join(lines[:3]))  # no proof of a run says that there were more
+    assert "QM1: 3 lines are older than" in ledger(lake, "verify", "QM1").output
 
 
 def test_a_key_that_is_gone_is_told_and_a_new_one_begins_behind_the_last_line(lake):
