@@ -19,6 +19,7 @@ from mqops.act.in_process import act
 from mqops.cli import main
 from mqops.lake.run import RunFolder
 from mqops.prove import prove as proving
+from mqops.prove.gone_record import read_gone
 from mqops.prove.prove import prove
 from mqops.undo.in_process import plan_undo
 
@@ -62,8 +63,10 @@ def test_law5_a_proof_says_that_what_seems_gone_may_be_hidden(manager, lake, que
         f"{queue or DLQ}: 1 gone, but some of them may be hidden by units of work of others: prove again when these "
         "have ended",
     )
+    assert len(read_gone(run).because) == 1
     again = prove(manager.connection, run)
     assert (counts(again), again.remarks) == ({"planned": 2, "moved": 1, "left": 1}, ())
+    assert read_gone(run).because == {}
 
 
 def test_law5_a_proof_looks_again_until_nothing_is_hidden(manager, lake, monkeypatch):
