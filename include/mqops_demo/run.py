@@ -22,7 +22,6 @@ from rich.table import Table
 from rich.text import Text
 
 from mqops.actions import Action
-from mqops.clock import utc_now
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
@@ -84,7 +83,7 @@ def causes(lake: Path, summary: RunSummary) -> Causes:
     """Why each rule's messages stayed, as plan and ledger of the run have it: line of the rule → cause → messages."""
     run = RunFolder.at(lake, summary.queue_manager, summary.run)
     plan = PlanIdentity(run=run.run, digest=summary.plan)
-    ledger = account(LedgerFile(run.lake_folder, utc_now).markers(plan=plan))
+    ledger = account(LedgerFile(run.lake_folder).markers(plan=plan))
     because = {row: f"failed with {reason_name(code)}" for row, code in ledger.failed.items()}
     because |= {row: f"not tried: {why}" for row, why in ledger.left.items()}
     found: defaultdict[int | None, Counter[str]] = defaultdict(Counter)

@@ -327,7 +327,7 @@ def _like(canaries: Sequence[Canary], messages: Iterator[tuple[str, RawMessage]]
 
 def _account(session: Session, approved_plan: ApprovedPlan) -> Account:
     """What the plan's markers say, on the ledger queue and in the ledger."""
-    ledger = LedgerFile(approved_plan.folder.lake_folder, utc_now)
+    ledger = LedgerFile(approved_plan.folder.lake_folder)
     queue = LedgerQueue(session, ledger.keys)
     try:  # before the ledger: a marker that is drained meanwhile is seen twice, not missed
         waiting = [marker for marker in queue.markers() if (marker.run, marker.plan) == _names(approved_plan)]

@@ -27,7 +27,7 @@ from mqops.mq.session import Session
 
 def reached_in_ledger(approved_plan: ApprovedPlan) -> dict[int, int]:
     """Lane → the position up to which the ledger has it. Raises `LedgerBroken`, `LakeError`."""
-    return account(LedgerFile(approved_plan.folder.lake_folder, utc_now).markers(plan=approved_plan.identity)).done
+    return account(LedgerFile(approved_plan.folder.lake_folder).markers(plan=approved_plan.identity)).done
 
 
 def issue_tokens_once(
@@ -51,7 +51,7 @@ def issue_tokens_once(
     """
     with connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
-    ledger = LedgerFile(run.lake_folder, utc_now)
+    ledger = LedgerFile(run.lake_folder)
     ledger.make_key()
     ledger.refuse_broken()
     check_signer(run, approved_plan.identity, ledger)
@@ -94,7 +94,7 @@ def _issue(
 
 def unfinished_lanes(session: Session, run: RunFolder, plan: PlanIdentity, lanes: Sequence[int]) -> list[int]:
     """The lanes whose last marker is neither on the ledger queue nor in the ledger. Raises `MQError`, `LakeError`."""
-    file = LedgerFile(run.lake_folder, utc_now)
+    file = LedgerFile(run.lake_folder)
     recorded = file.units()
     queue = LedgerQueue(session, file.keys)
     try:

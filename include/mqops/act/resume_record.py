@@ -22,7 +22,7 @@ def record_resume(connection: MqConnection, approved_plan: ApprovedPlan, who: st
     Raises:
         MqopsError: call again; nothing was moved.
     """
-    ledger = LedgerFile(approved_plan.folder.lake_folder, utc_now)
+    ledger = LedgerFile(approved_plan.folder.lake_folder)
     noted = [marker.about["finished_by"] for marker in ledger.markers(plan=approved_plan.identity, kind="resumed")]
     if who == (noted[-1] if noted else ""):
         return

@@ -26,7 +26,6 @@ from mqops.cli.run_argument import (
     run_argument,
 )
 from mqops.cli.times import since_option
-from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.errors import SettingsError
 from mqops.lake.run import find_run, folder_of, queue_manager_of
@@ -82,7 +81,7 @@ def verify(*, queue_managers: tuple[str, ...], more: tuple[str, ...], lake: Path
     a crash is reported and is no error: nothing relies on it yet.
     """
     results = [
-        _verified(name, LedgerFile(folder_of(lake, name), utc_now))
+        _verified(name, LedgerFile(folder_of(lake, name)))
         for name in dict.fromkeys(queue_managers + more) or _with_a_past(lake)
     ]
     ok = all(result["ok"] for result in results)
@@ -110,7 +109,7 @@ _TORN = "a crash; its marker is still on the ledger queue, and the next prove or
 
 def _with_a_past(lake: Path) -> list[str]:
     """Those, and the queue managers that have runs with a proof, so that a ledger that was removed is missed."""
-    others = [queue_manager_of(path) for path in lake.glob("*/") if any(proofs_of(LedgerFile(path, utc_now)))]
+    others = [queue_manager_of(path) for path in lake.glob("*/") if any(proofs_of(LedgerFile(path)))]
     return sorted({*all_ledgers(lake), *others})
 
 
@@ -150,7 +149,7 @@ def export(
     if form == "csv":
         writer.writeheader()
     for name in queue_managers or all_ledgers(lake):
-        for event in events(name, LedgerFile(folder_of(lake, name), utc_now).entries()):
+        for event in events(name, LedgerFile(folder_of(lake, name)).entries()):
             if not event.run.startswith(run) or (since and not is_since(event.at, since)):
                 continue
             writer.writerow(_cells(event.to_json())) if form == "csv" else show_json(event.to_json())
@@ -238,7 +237,7 @@ def rekey(*, queue_manager: str, named: str, revoke: bool, lake: Path, as_json: 
     folder = folder_of(lake, queue_manager)
     if not (folder / "ledger").is_dir():
         raise SettingsError(f"{lake} has no ledger of {queue_manager}")
-    file = LedgerFile(folder, utc_now)
+    file = LedgerFile(folder)
     key = file.rekey(revoke=revoke)
     if as_json:
         show_json({"queue_manager": queue_manager, "key": key, "path": str(file.keys.path)})

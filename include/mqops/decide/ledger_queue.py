@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from mqops.clock import utc_now
 from mqops.decide.core.preflight import Finding
 from mqops.errors import LOST_CONNECTION, LedgerBroken, MQError
 from mqops.ledger.file import LedgerFile
@@ -28,7 +27,7 @@ def ledger_findings(session: Session, lake_folder: Path) -> Iterator[Finding]:
         LakeError: the ledger cannot be read.
     """
     try:
-        LedgerFile(lake_folder, utc_now).refuse_broken()
+        LedgerFile(lake_folder).refuse_broken()
     except LedgerBroken as error:
         yield Finding(severity="problem", destination="the ledger", what=str(error))
     try:

@@ -344,7 +344,7 @@ def outcome_of(run: RunFolder, table: Table, returns: Callable[[str, str], bool]
 
     Parameters: `returns` whether a destination (queue, queue manager) is the queue itself. Raises `MqopsError`.
     """
-    sums = account(LedgerFile(run.lake_folder, utc_now).markers(plan=read_approved_plan(run).identity))
+    sums = account(LedgerFile(run.lake_folder).markers(plan=read_approved_plan(run).identity))
     there: Counter[Sight] = Counter()
     in_error: list[Sight] = []
     failures: Counter[Failure] = Counter()

@@ -51,7 +51,7 @@ class LedgerFile:
     Parameters: `lake_folder` LAKE/<queue manager>; `now` gives the UTC time as ISO 8601.
     """
 
-    def __init__(self, lake_folder: Path, now: Callable[[], str]) -> None:
+    def __init__(self, lake_folder: Path, now: Callable[[], str] = utc_now) -> None:
         self.folder = lake_folder / "ledger"
         self.path = self.folder / "ledger.jsonl"
         self.keys = KeyRing(lake_folder)
@@ -324,7 +324,7 @@ def all_ledgers(lake: Path) -> list[str]:
 def markers_of(run: RunFolder, kind: MarkerKind | None = None) -> Iterator[Marker]:
     """The markers of a run's plan, all or those of one kind. Raises `LakeError`, `LedgerBroken`."""
     identity = PlanIdentity(run=run.run, digest=str(read_json(run.plan_json)["digest"]))
-    return LedgerFile(run.lake_folder, utc_now).markers(plan=identity, kind=kind)
+    return LedgerFile(run.lake_folder).markers(plan=identity, kind=kind)
 
 
 def _proof(path: Path) -> Proof | None:

@@ -206,7 +206,7 @@ class KeyRing:
         try:
             return _KeyFile.model_validate_json(content)
         except ValidationError as error:
-            first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+            first = error.errors(include_input=False)[0]
             place = ".".join(map(str, first["loc"])) or "file"
             raise SettingsError(f"The key file {self.path} is not valid: {place}: {first['type']}") from None
 

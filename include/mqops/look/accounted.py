@@ -91,7 +91,7 @@ def ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
 
 def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
     folder = folder_of(lake, queue_manager)
-    file = LedgerFile(folder, utc_now)
+    file = LedgerFile(folder)
     written, now = state_of(file.path), time.monotonic()
     state = written, state_of(path_in(folder))
     if file.path in _last:

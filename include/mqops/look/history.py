@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mqops.actions import Action
-from mqops.clock import utc_now
 from mqops.errors import LakeError, LedgerBroken
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of
@@ -84,7 +83,7 @@ def with_runs(lake: Path) -> list[str]:
 
 
 def _events(lake: Path, name: str, msg_id: str) -> Iterator[Event]:
-    for event in events(name, LedgerFile(folder_of(lake, name), utc_now).about(f'"{msg_id}')):
+    for event in events(name, LedgerFile(folder_of(lake, name)).about(f'"{msg_id}')):
         if event.msg_id.startswith(msg_id):
             yield event
 

@@ -98,7 +98,7 @@ def record_reveals(
                 about={"requested_by": who, "queue": queue},
             )
         )
-    with LedgerFile(folder_of(lake, queue_manager), utc_now).writer() as writer:
+    with LedgerFile(folder_of(lake, queue_manager)).writer() as writer:
         writer.add(lines)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypedDict
 
 from mqops.act.progress import read_live_progress
-from mqops.clock import utc_now
 from mqops.errors import LakeError, MqopsError
 from mqops.lake.files import lake_errors, read_json, state_of
 from mqops.lake.run import RunFolder
@@ -80,7 +79,7 @@ def latest_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
     no more than one.
     """
     key = (run, limit, after)
-    state, ledger = _state(run), state_of(LedgerFile(run.lake_folder, utc_now).path)
+    state, ledger = _state(run), state_of(LedgerFile(run.lake_folder).path)
     made = _made.get(key)
     rests = made is not None and time.monotonic() - made.at < made.rest
     if made is None or made.state != state or (made.ledger != ledger and not rests):

@@ -13,7 +13,7 @@ from mqops.act.destinations import Destinations, browse_all
 from mqops.act.in_process import act
 from mqops.act.mover_port import key_of
 from mqops.actions import Action
-from mqops.clock import utc, utc_now
+from mqops.clock import utc
 from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.core import PlanSummary
@@ -112,7 +112,7 @@ def plan_load(connection: MqConnection, folder: RunFolder, file: Path, queue: st
         found = _copy(file, folder, Browsed(queue_manager=name, queue=queue, observed_at=observed_at))
         snapshot.finish(folder, name, (queue,), observed_at.isoformat(), whole=False)
         into = local_queue(session, queue)
-        earlier = loads_of(session, LedgerFile(folder.lake_folder, utc_now), found.hex(), into)
+        earlier = loads_of(session, LedgerFile(folder.lake_folder), found.hex(), into)
         _refuse_unfinished(earlier)
         record = Loads(messages=found.hex(), queue=into, file=str(file), earlier={one.digest for one in earlier})
         write_load_record(folder, record)
@@ -192,7 +192,7 @@ def act_load(
     does = f"loads the messages of {Path(what.file).name} onto {what.queue}"
     with all_loads_of(folder, what).lock(does=does), Originals(folder.snapshot) as originals:
         with connect(connection) as session:
-            others = loads_of(session, LedgerFile(folder.lake_folder, utc_now), what.messages, what.queue)
+            others = loads_of(session, LedgerFile(folder.lake_folder), what.messages, what.queue)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged("Another load of these messages was begun after this one was planned. Plan it again")
         port = partial(LoadPort, original=originals, now=utc)
@@ -226,7 +226,7 @@ def begun_loads(
         folder = RunFolder.at(lake, queue_manager_name(session), "any").lake_folder
         if not (folder / "ledger").exists():
             return []
-        earlier = loads_of(session, LedgerFile(folder, utc_now), found.hex(), local_queue(session, queue))
+        earlier = loads_of(session, LedgerFile(folder), found.hex(), local_queue(session, queue))
     return [(RunFolder(folder / "runs" / plan.run), plan, bool(sums.open_lanes)) for plan, sums in earlier.items()]
 
 

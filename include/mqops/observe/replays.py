@@ -30,7 +30,7 @@ def current(lake_folder: Path) -> Mapping[str, int]:
         LakeError: the ledger cannot be read.
         LedgerBroken: a line is not readable.
     """
-    ledger = LedgerFile(lake_folder, str)
+    ledger = LedgerFile(lake_folder)
     return replays(ledger.markers(kind="issued"), ledger.markers(kind="acted"))
 
 
@@ -40,7 +40,7 @@ def write(run: RunFolder) -> int:
     Raises as `current`.
     """
     counted = current(run.lake_folder)
-    puts = put_in_runs(LedgerFile(run.lake_folder, str).markers(kind="acted"))
+    puts = put_in_runs(LedgerFile(run.lake_folder).markers(kind="acted"))
     here: dict[str, tuple[int, int]] = {}
     if counted or puts:
         for batch in read_parquet(run.snapshot, _COLUMNS):

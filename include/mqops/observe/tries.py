@@ -28,7 +28,7 @@ def current(lake_folder: Path) -> Tries:
         LakeError: the ledger cannot be read.
         LedgerBroken: a line is not readable.
     """
-    return count_tries(LedgerFile(lake_folder, str).markers(kind="failed"))
+    return count_tries(LedgerFile(lake_folder).markers(kind="failed"))
 
 
 def write(run: RunFolder) -> int:

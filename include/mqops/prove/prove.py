@@ -193,7 +193,7 @@ def reopened(connection: MqConnection, run: RunFolder) -> Iterator[Reopened]:
         InProgress, MqopsError: as `settled`.
     """
     approved_plan = read_approved_plan(run)
-    ledger = LedgerFile(run.lake_folder, utc_now)
+    ledger = LedgerFile(run.lake_folder)
     with run.lock(), connect(connection) as session:
         refuse_other_queue_manager(session, approved_plan)
         sums = settled(session, ledger, run, approved_plan)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mqops.clock import utc_now
 from mqops.command import command
 from mqops.counted import counted
 from mqops.errors import InProgress, LakeError, MQError, SettingsError
@@ -116,7 +115,7 @@ def drain_earlier_runs(
     Raises:
         MqopsError: call again; nothing is recorded twice.
     """
-    file = LedgerFile(RunFolder.at(lake, queue_manager, "any").lake_folder, utc_now)
+    file = LedgerFile(RunFolder.at(lake, queue_manager, "any").lake_folder)
     sweep = _Sweep(session, file, lake, queue_manager, foreign)
     sweep.run()
     lines, unfinished, elsewhere, problems = 0, [], [], []

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from mqops.act.approved_plan import read_approved_plan
 from mqops.actions import Action
-from mqops.clock import utc_now
 from mqops.decide.arrow import read_plan
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.account import account
@@ -42,7 +41,7 @@ def undone_rules(run: RunFolder) -> list[OfRule]:
     undoes = read_undo_record(run)
     if undoes is None:
         return []
-    ledger = LedgerFile(run.lake_folder, utc_now)
+    ledger = LedgerFile(run.lake_folder)
     acted = account(ledger.markers(plan=read_approved_plan(run).identity)).acted
     wanted = {one.row for one in read_plan(run.plan, RuledRow)}
     planned: Counter[tuple[int | None, Action]] = Counter()

@@ -14,7 +14,7 @@ from mqops.act.destinations import Destinations, browse_all, key_as_put
 from mqops.act.in_process import act
 from mqops.act.mover_port import key_of
 from mqops.actions import Action
-from mqops.clock import utc, utc_now
+from mqops.clock import utc
 from mqops.command import command
 from mqops.decide import preflight_record as store
 from mqops.decide.core import PlanSummary
@@ -123,7 +123,7 @@ def act_undo(
     run = RunFolder(folder.path.parent / what.plan.run)
     with run.lock(), Originals(folder.snapshot) as originals:
         with connect(connection) as session:
-            others = undos_of(session, LedgerFile(run.lake_folder, utc_now), what.plan)
+            others = undos_of(session, LedgerFile(run.lake_folder), what.plan)
         if approved_plan.identity not in others and {one.digest for one in others} != what.earlier:
             raise PlanChanged(
                 f"Another undo of run {what.plan.run} was begun after this undo was planned. Plan the undo again"
@@ -139,7 +139,7 @@ def begun_undos(connection: MqConnection, run: RunFolder) -> list[tuple[RunFolde
     Raises `MQError`, `LakeError`, `LedgerBroken`.
     """
     with connect(connection) as session:
-        found = undos_of(session, LedgerFile(run.lake_folder, utc_now), read_approved_plan(run).identity)
+        found = undos_of(session, LedgerFile(run.lake_folder), read_approved_plan(run).identity)
     return [(RunFolder(run.path.parent / plan.run), plan.digest, bool(sums.open_lanes)) for plan, sums in found.items()]
 
 

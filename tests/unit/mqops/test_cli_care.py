@@ -4,11 +4,13 @@ once, and what a check finds before anything is begun."""
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from mq_support import DLQ, dead_letter, let_expire, until
 from pymqi import CMQC
+
+from mqops.undo.several import runs_since
 
 TABLE = "ACTION(RETRY)\n"
 QUEUES = "DEFINE QLOCAL(A)\nDEFINE QLOCAL(B)\n"
@@ -72,7 +74,7 @@ def passes(manager, mqops_here, *bodies: bytes) -> list[str]:
     return runs
 
 
-def test_runs_since_a_time_are_undone_newest_first(manager, mqops_here):
+def test_runs_since_a_time_are_undone_newest_first(manager, mqops_here, tmp_path):
     (first,) = passes(manager, mqops_here, b"before")
     since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     while datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") == since:
@@ -84,6 +86,8 @@ def test_runs_since_a_time_are_undone_newest_first(manager, mqops_here):
     assert "Name a run" in mqops_here("undo", expect=2).stderr
     told = mqops_here("undo", "--since", since, "-m", "QM1", "--dry-run").stdout
     assert told.startswith(f"2 runs to undo: {third}, {second}\n")
+    elsewhere = datetime.fromisoformat(since).astimezone(timezone(timedelta(hours=5)))
+    assert [run.run for run in runs_since(tmp_path / "lake", "QM1", elsewhere)] == [third, second]
     done = mqops_here("undo", "--since", since, "-m", "QM1", "--yes", "--json").stdout
     assert [json.loads(line)["moved"] for line in done.splitlines()] == [1, 1]
     assert manager.bodies("A") == [b"before"]

@@ -20,7 +20,7 @@ from mqops.ledger.core.chain import Head, write_line
 from mqops.ledger.core.history import COLUMNS
 from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker
-from mqops.ledger.core.seal import LINE, BadSignature, Key, Keys, read_message, sign_message
+from mqops.ledger.core.seal import LINE, LONGEST, BadSignature, Key, Keys, read_message, sign_message
 from mqops.ledger.file import LedgerFile
 
 ABOUT = {"queue": "DLQ", "table_digest": "7a" * 32, "requested_by": "alice", "approved_by": "bob", "workflow": "dlq"}
@@ -327,6 +327,8 @@ def test_a_ledger_of_an_earlier_version_goes_on_and_its_lines_are_counted(lake):
     lines = file.path.read_bytes().splitlines(keepends=True)
     file.path.write_bytes(b"".join([*lines[:5], lines[5][: lines[5].index(b',"key":"')] + b"}\n"]))
     assert "QM1: 5 lines, Line 6 of the ledger was not written by a holder" in ledger(lake, "verify", "QM1").output
+    file.path.write_bytes(b"".join(lines[:3]))  # no proof of a run says that there were more
+    assert "QM1: 3 lines are older than" in ledger(lake, "verify", "QM1").output
 
 
 def test_a_key_that_is_gone_is_told_and_a_new_one_begins_behind_the_last_line(lake):
@@ -359,8 +361,21 @@ def test_the_newest_key_signs_and_those_before_it_verify(lake):
     assert ledger(lake, "rekey", "QM1", "--revoke").exit_code == 0
     with pytest.raises(BadSignature, match=f"signed with key {first}, which is revoked"):
         read_message(LedgerFile(lake / "QM1", str).keys, body)
+    body = sign_message(file.keys, b'{"a":1}')
+    assert read_message(file.keys, body) == b'{"a":1}'
+    file.rekey(revoke=True)
+    with pytest.raises(BadSignature, match="which is revoked"):
+        read_message(file.keys, body)
     assert ledger(lake, "verify", "QM1").output == "QM1: 6 lines, unbroken\n"
     assert ledger(lake, "rekey", "QM9").output.startswith(f"mqops: {lake} has no ledger of QM9")
+
+
+def test_a_message_as_long_as_the_ledger_queue_takes_is_read_and_no_longer_one(lake):
+    keys = LedgerFile(lake / "QM1", str).keys
+    longest = b'{"a":"%s"}' % (b"x" * (LONGEST - len(sign_message(keys, b'{"a":""}'))))
+    assert read_message(keys, sign_message(keys, longest)) == longest
+    with pytest.raises(BadSignature, match="longer than 4194304 bytes"):
+        read_message(keys, sign_message(keys, longest[:-1] + b" }"))
 
 
 def test_the_key_file_is_private_and_is_refused_where_it_is_not(lake, monkeypatch):

@@ -26,6 +26,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import connect
+from mqops.prove.load_record import read_load_record
 from mqops.prove.recovery import drain_earlier_runs
 
 TABLE = "WAIT(NO)\nDESTQ(SHUT) ACTION(RETRY)\nDESTQ(SHUT) ACTION(FWD) FWDQ(DEAD)\nACTION(RETRY)\n"
@@ -179,16 +180,37 @@ def test_a_run_of_the_same_key_is_another_run_where_its_plan_is(manager, lake, p
     assert run.issued_json.read_text() == issued
 
 
-def test_law2_a_dry_run_needs_no_ledger_queue(manager, lake):
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            "DELETE QLOCAL(MQOPS.LEDGER)",
+            "MQOPEN on MQOPS.LEDGER failed: MQRC_UNKNOWN_OBJECT_NAME (2085). Define it: DEFINE QLOCAL(MQOPS.LEDGER)",
+        ),
+        (
+            "ALTER QLOCAL(MQOPS.LEDGER) MAXDEPTH(1)",
+            "MQPUT on MQOPS.LEDGER failed: MQRC_Q_FULL (2053). Let `mqops ledger drain` empty it, or raise",
+        ),
+    ],
+)
+def test_law2_a_dry_run_needs_no_ledger_queue_and_act_says_what_it_lacks(manager, mqops_here, tmp_path, change, told):
     manager.put(DLQ, [dead_letter("A", b"x")])
-    manager.mqsc("DELETE QLOCAL(MQOPS.LEDGER)\n")
-    environment = {**os.environ, **manager.environment, "MQOPS_LAKE": str(lake)}
-    command = [sys.executable, "-m", "mqops.cli", "dlq", "run", DLQ, "QM1"]
-    asked = {"input": TABLE, "env": environment, "text": True, "capture_output": True}
-    dry = commands.run([*command, "--dry-run"], **asked)
-    assert dry.returncode == 0, dry.stderr
-    acted = commands.run([*command, "--once"], **asked)
-    assert acted.returncode == 1
-    assert "Define it: DEFINE QLOCAL(MQOPS.LEDGER)" in acted.stderr
+    manager.mqsc(change)
+    mqops_here("dlq", "run", "--dry-run", DLQ, "QM1", text=TABLE)
+    assert told in mqops_here("dlq", "run", "--once", DLQ, "QM1", text=TABLE, expect=1).stderr
     assert manager.depth(DLQ) == 1
-    assert not Path(lake, "QM1", "ledger", "ledger.jsonl").exists()
+    assert not (tmp_path / "lake" / "QM1" / "ledger" / "ledger.jsonl").exists()
+
+
+def test_a_load_tells_which_loads_of_the_same_messages_were_begun_before_it(manager, mqops_here, tmp_path):
+    file = tmp_path / "a.msg"
+    file.write_text('* DMPMQMSG Version:9.3.0.0\nA VER 2\nS "x"\n')
+    load = ["message", "load", str(file), "Z", "-m", "QM1", "--run", "--yes", "--json"]
+    first = json.loads(mqops_here(*load).stdout)
+    plan = first["plan"]
+    manager.mqsc("CLEAR QLOCAL(Z)")
+    again = json.loads(mqops_here(*load, "--again").stdout)
+    assert (first["moved"], again["moved"], manager.bodies("Z")) == (1, 1, [b"x"])
+    record = read_load_record(RunFolder.at(tmp_path / "lake", "QM1", again["run"]))
+    assert record
+    assert (record.queue, record.file, record.earlier) == ("Z", str(file), {plan})

@@ -19,6 +19,7 @@ from mqops.act.in_process import act
 from mqops.cli import main
 from mqops.lake.run import RunFolder
 from mqops.prove import prove as proving
+from mqops.prove.gone_record import read_gone
 from mqops.prove.prove import prove
 from mqops.undo.in_process import plan_undo
 
@@ -62,8 +63,10 @@ def test_law5_a_proof_says_that_what_seems_gone_may_be_hidden(manager, lake, que
         f"{queue or DLQ}: 1 gone, but some of them may be hidden by units of work of others: prove again when these "
         "have ended",
     )
+    assert len(read_gone(run).because) == 1
     again = prove(manager.connection, run)
     assert (counts(again), again.remarks) == ({"planned": 2, "moved": 1, "left": 1}, ())
+    assert read_gone(run).because == {}
 
 
 def test_law5_a_proof_looks_again_until_nothing_is_hidden(manager, lake, monkeypatch):
@@ -108,6 +111,27 @@ def test_law5_a_proof_says_that_its_second_look_may_have_missed_some(manager, la
         monkeypatch.setattr(proving, "has_uncommitted", asked)
         proof = prove(manager.connection, run)
         handle.close()
+    assert counts(proof) == {"planned": 2, "moved": 1, "gone": 1}
+    assert proof.remarks[0].startswith(f"{DLQ}: 1 gone, but some of them may be hidden by units of work of others")
+
+
+def test_law5_a_proof_says_that_its_second_look_may_have_missed_what_comes_back_after_it(manager, lake, monkeypatch):
+    manager.put(DLQ, [dead_letter("A", b"1"), dead_letter("B", b"2")])
+    run, _plan = planned(manager, lake)
+    with held(manager, DLQ) as connection:
+        act(manager.connection, run)
+        asked = []
+        has_uncommitted = proving.has_uncommitted
+
+        def at_last_it_backs_out(session, queue: str) -> bool:
+            if len(asked) == proving.LOOKS:
+                connection.backout()
+            asked.append(has_uncommitted(session, queue))
+            return asked[-1]
+
+        monkeypatch.setattr(proving, "has_uncommitted", at_last_it_backs_out)
+        proof = prove(manager.connection, run)
+    assert asked[: proving.LOOKS] == [True] * proving.LOOKS
     assert counts(proof) == {"planned": 2, "moved": 1, "gone": 1}
     assert proof.remarks[0].startswith(f"{DLQ}: 1 gone, but some of them may be hidden by units of work of others")
 

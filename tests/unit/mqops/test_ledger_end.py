@@ -6,11 +6,13 @@ import json
 import shutil
 
 import pytest
+from act_support import planned
 from mq_support import DLQ, dead_letter
 
 from mqops.ledger.core.chain import Head, write_line
 from mqops.ledger.core.marker import Marker
 from mqops.ledger.file import LedgerFile
+from mqops.prove.prove import prove
 
 TABLE = "DESTQ(A) ACTION(RETRY)\nACTION(DISCARD)\n"
 
@@ -94,6 +96,13 @@ def test_deleted_runs_and_those_of_earlier_versions_say_nothing(runs, mqops, pat
         (folders[0] / name).write_text(json.dumps({key: old[key] for key in old if not key.startswith("ledger_")}))
     path.write_bytes(b"".join(lines[:-1]))
     assert mqops("ledger", "verify").stdout == f"QM1: {len(lines) - 1} lines, unbroken\n"
+
+
+def test_a_run_that_was_proved_before_the_ledger_had_a_line_says_nothing(manager, mqops, tmp_path):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run, _plan = planned(manager, tmp_path / "lake")
+    assert prove(manager.connection, run).ledger_seq == 0
+    assert mqops("ledger", "verify").stdout == "QM1: 0 lines, unbroken\n"
 
 
 def test_help_says_what_is_not_proved(mqops):

@@ -80,8 +80,18 @@ def test_a_key_that_was_read_verifies_on_and_another_key_file_in_its_place_is_re
     mine.keys.path.unlink()
     assert mine.keys.find(key.id) == key
     other.keys.path.rename(mine.keys.path)
-    with pytest.raises(SettingsError, match=f"signed with key {key.id}, and the key file .* does not have it: put"):
-        mine.keys.newest()
+    for _again in range(2):
+        with pytest.raises(SettingsError, match=f"signed with key {key.id}, and the key file .* does not have it: put"):
+            mine.keys.newest()
+
+
+def test_a_key_file_that_others_may_read_by_now_is_refused_though_its_key_was_read(tmp_path):
+    ledger = LedgerFile(tmp_path / "QM1", str)
+    ledger.make_key()
+    ledger.keys.newest()
+    ledger.keys.path.chmod(0o644)
+    with pytest.raises(SettingsError, match=r"Others may read or write the key file .*: chmod 600"):
+        ledger.head()
 
 
 def test_nothing_is_signed_where_the_last_key_is_revoked(tmp_path):
@@ -107,6 +117,16 @@ def test_a_key_file_without_the_key_that_began_the_run_is_refused(manager, lake,
     with pytest.raises(SettingsError, match=f"is signed with key {key}, and the key file .*QM1.json does not have it"):
         step(manager.connection, run)
     assert manager.depth(LEDGER) == 3
+
+
+def test_a_run_that_the_ledger_has_to_its_end_is_proved_without_the_key_that_began_it(manager, lake):
+    run = run_of(manager, lake, 3)
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    ledger = LedgerFile(run.lake_folder, str)
+    ledger.keys.path.unlink()
+    assert ledger.rekey() != read_json(run.issued_json)["key"]
+    assert proved(manager, run) == {"planned": 3, "moved": 3}
 
 
 def halted(manager: Manager, run: RunFolder) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from act_support import planned, taken
+from act_support import after_commits, planned, taken
 from mq_support import DLQ, Manager, dead_letter
 
 from mqops.act.in_process import act
-from mqops.errors import InProgress, Unbalanced
+from mqops.errors import InProgress, Stopped, Unbalanced
 from mqops.lake.files import read_json, write_json
+from mqops.lake.stop import Stop, stop
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import LedgerQueue
 from mqops.mq.connection import connect
@@ -43,6 +44,29 @@ def test_law5_a_run_whose_records_were_taken_away_does_not_balance(manager, lake
     assert read_json(run.summary_json)["balanced"] is False
     with pytest.raises(Unbalanced, match="records are gone"), reopened(manager.connection, run):
         pass
+
+
+def test_law5_a_lane_token_ahead_of_the_ledger_tells_that_a_marker_is_missing(manager, lake):
+    """The execution was stopped, so that nothing but its markers tells what it did."""
+    manager.put(DLQ, [dead_letter("A", b"%d" % n) for n in range(3)])
+    run, _plan = planned(manager, lake)
+    halt = after_commits(lambda number: stop(run.path, Stop(by="carol", at="now")) if number == 1 else None)
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=1, port=halt)
+    for md, body in taken(manager, LEDGER):
+        if b'"kind":"acted"' not in body:
+            fields = {"MsgId": md.MsgId, "CorrelId": md.CorrelId, "Format": md.Format}
+            manager.put(LEDGER, [(fields, body)])
+    with pytest.raises(InProgress, match="another process is at work on 1 of 1 lane"):
+        prove(manager.connection, run)
+    assert (manager.depth("A"), manager.depth(DLQ)) == (1, 2)
+
+
+def test_what_was_done_of_another_plan_is_not_missed(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run, _plan = planned(manager, lake)
+    write_json(run.act_json, {"plan": "another", "moved": 7, "discarded": 0})
+    assert prove(manager.connection, run).left == 1
 
 
 def test_a_plan_of_a_version_that_made_no_remarks_is_proved(manager, lake):

@@ -190,6 +190,15 @@ def test_what_a_consumer_requeued_without_a_header_has_returned(manager, bench):
     assert bench.look(run).outcomes == {"returned": 1}
 
 
+def test_the_original_of_a_copy_has_not_returned(manager, bench, mqops_here):
+    manager.put("B", [({}, b"x")])
+    done = mqops_here("message", "copy", "B", "--all", "--to", "A", "-m", "QM1", "--yes", "--json")
+    run = RunFolder.at(bench.lake, "QM1", json.loads(done.stdout)["run"])
+    assert bench.look(run).outcomes == {"there": 1}
+    take(manager, "A")
+    assert (bench.look(run).outcomes, manager.depth("B")) == ({"consumed": 1}, 1)
+
+
 @pytest.mark.parametrize("same", [{}, {"MsgId": b"M" * 24, "PutDate": "20250203", "PutTime": "04050607"}])
 def test_what_was_forwarded_to_the_queue_it_came_from_is_there(manager, bench, same):
     manager.put(DLQ, [dead_letter("A", b"for A", **same)] * 2, options=PASSED_ON if same else 0)
@@ -198,14 +207,24 @@ def test_what_was_forwarded_to_the_queue_it_came_from_is_there(manager, bench, s
     assert bench.look(run).outcomes == {"consumed": 1, "there": 1}
 
 
-def test_what_an_undo_put_back_has_returned(manager, bench):
+def test_what_returned_to_a_queue_that_the_run_put_others_on_has_returned(manager, bench):
+    bench.letters("A", "B")
+    run = bench.run(f"DESTQ(B) ACTION(FWD) FWDQ({DLQ}) HEADER(YES)\nACTION(RETRY)\n")
+    ((md, body),) = take(manager, "A")
+    manager.put(DLQ, [dead_letter("A", body, reason=2030, MsgId=md.MsgId)])
+    assert bench.look(run).outcomes == {"returned": 1, "there": 1}
+
+
+def test_what_an_undo_put_back_has_returned(manager, bench, caplog):
     bench.letters("A", "B")
     run = bench.run()
     folder = RunFolder.at(bench.lake, "QM1", "undo1")
     plan = plan_undo(manager.connection, run, folder)
     act_undo(manager.connection, folder, approved=plan.digest)
     assert prove(manager.connection, folder).moved == 2
-    assert bench.look(run).outcomes == {"returned": 2}
+    found = look_back(manager.connection, RunFolder.at(bench.lake, "QM1", "following"))
+    assert [(one.run, one.outcomes) for one in found] == [(run.run, {"returned": 2})]
+    assert "Cannot tell what became of" not in caplog.text  # an undo is passed over
     with pytest.raises(SettingsError, match=f"Run undo1 is an undo: ask for the outcomes of run {run.run}"):
         look(manager.connection, folder)
 
@@ -218,6 +237,18 @@ def test_what_a_later_run_moved_again_is_not_called_consumed(manager, bench):
     second = bench.run("DESTQ(A) ACTION(FWD) FWDQ(PARKED)\n")
     assert bench.look(first).outcomes == {"consumed": 1, "moved again": 1, "there": 1}
     assert bench.look(second).outcomes == {"there": 1}
+
+
+def test_what_a_later_run_tried_to_move_in_vain_is_not_called_moved_again(manager, bench):
+    bench.letters("A")
+    first = bench.run()
+    ((md, body),) = take(manager, "A")
+    first.summary_json.unlink()  # so that the next run does not look back
+    manager.put(DLQ, [dead_letter("NOWHERE", body, MsgId=md.MsgId)])
+    second = bench.run()
+    assert read_json(second.summary_json)["failed"] == 1
+    take(manager, DLQ)
+    assert bench.look(first).outcomes == {"consumed": 1}
 
 
 def test_what_came_back_with_another_header_and_was_moved_again_is_known(manager, bench):

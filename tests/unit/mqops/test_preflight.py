@@ -110,6 +110,17 @@ def test_findings_of_one_destination(there: Destination, expected: list[str]) ->
     assert all(line.startswith(start) for line, start in zip(found, expected, strict=True)), found
 
 
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        (Destination(unknown="2035"), "unknown: A: it cannot be inquired: 2035"),
+        (sent(channels_unknown="2035"), "warning: A: the channel behind QM2 is not known: 2035"),
+    ],
+)
+def test_a_finding_without_a_remedy_ends_with_what_was_found(there: Destination, expected: str) -> None:
+    assert [str(one) for one in judge([Looked(demand=DEMAND, there=there)])] == [expected]
+
+
 def test_room_is_needed_for_all_names_of_a_queue_and_the_worst_comes_first() -> None:
     there = here(depth=75, open_input=0)
     looked = [Looked(demand=replace(DEMAND, queue=name), there=there) for name in ("A", "ALIAS", "OTHER")]

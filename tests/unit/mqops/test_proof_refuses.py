@@ -132,8 +132,9 @@ def test_law5_a_message_that_no_marker_names_is_unexplained_and_the_command_says
     assert [rule["unexplained"] for rule in document["rules"]] == [1]
 
 
-def test_law5_an_error_names_ten_problems_and_counts_the_others(manager, lake):
-    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(30)])
+@pytest.mark.parametrize(("messages", "others"), [(9, ""), (30, "; and 21 more")])
+def test_law5_an_error_names_ten_problems_and_counts_the_others(manager, lake, messages, others):
+    manager.put(DLQ, [dead_letter("A", b"%d" % number) for number in range(messages)])
     run, _plan = planned(manager, lake)
     act(manager.connection, run)
     prove(manager.connection, run)
@@ -141,8 +142,28 @@ def test_law5_an_error_names_ten_problems_and_counts_the_others(manager, lake):
     with pytest.raises(Unbalanced) as raised:
         prove(manager.connection, run)
     problems = read_json(run.summary_json)["problems"]
-    assert len(problems) > 30
-    assert str(raised.value).endswith(f"; and {len(problems) - 10} more")
+    assert len(problems) == messages + 1  # of each message one, and one of the unit of work
+    assert str(raised.value).endswith(f": {'; '.join(problems[:10])}{others}")
+
+
+def test_only_users_of_PUTAUT_CTX_are_told_to_lack_authority(manager, lake):
+    manager.mqlite("user", "add", "QM1", "app", text="secret\n")
+    authority = "SET AUTHREC OBJTYPE(QMGR) PRINCIPAL('app') AUTHADD(CONNECT,INQ,SETALL,ALTUSR)\n"
+    for queue, rights in ((DLQ, "GET,BROWSE,INQ"), (NAME, "GET,BROWSE,INQ,PUT,SETID"), ("A", "INQ")):
+        authority += f"SET AUTHREC PROFILE({queue}) OBJTYPE(QUEUE) PRINCIPAL('app') AUTHADD({rights})\n"
+    manager.mqsc(authority)
+    by = {"UserIdentifier": "alice"}
+    messages = [dead_letter("A", b"x", **by), dead_letter("A", b"y", reason=2085, **by)]
+    manager.put(DLQ, messages, options=CMQC.MQOO_SET_ALL_CONTEXT)
+    run, _plan = planned(manager, lake, "REASON(2085) ACTION(RETRY)\nACTION(RETRY) PUTAUT(CTX)\n")
+    app = replace(manager.connection, user="app", password="secret")
+    act(app, run)
+    summary = prove(app, run)
+    assert (summary.failed, summary.reasons) == (2, {"MQRC_NOT_AUTHORIZED": 2})
+    assert summary.remarks == (
+        "user alice needs PUT and PASSALL on A@QM1 for 1 message (PUTAUT(CTX)), and the user of the connection needs "
+        "ALTUSR on the queue manager",
+    )
 
 
 def signed(text: bytes, run: RunFolder) -> bytes:

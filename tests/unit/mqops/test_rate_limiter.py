@@ -128,6 +128,14 @@ def test_PACE_of_a_rule_makes_its_units_of_work_small(manager, lake):
     assert proved(manager, run) == {"planned": 24, "moved": 24}
 
 
+def test_CANARY_and_PACE_of_a_rule_are_part_of_the_plan(manager, lake):
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    _run, plan = planned(manager, lake, EXTENDED + "ACTION(RETRY) CANARY(2) PACE(10/s)\n")
+    canaries, pace = plan.remarks
+    assert canaries.startswith("canaries: messages (by rules: 2) of each destination and rule go first")
+    assert pace == "pace: no limit; by rules: 10 a second"
+
+
 def test_what_a_destination_has_no_room_for_is_left_and_others_go_on(manager, lake):
     manager.put("A", [({}, b"unread")] * 2)
     manager.put(DLQ, [dead_letter("AB"[number % 2], b"%d" % number) for number in range(20)])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
+import os
 import re
 
 import pytest
@@ -61,6 +63,16 @@ def test_what_was_set_aside_is_counted_whatever_else_stands_in_the_file(tmp_path
     assert (remark(tmp_path, run="r3"), remark(tmp_path / "other")) == ("", "")
 
 
+def test_a_line_that_a_crash_left_half_written_does_not_spoil_the_next(tmp_path):
+    message = SetAside(md=bytes(364), body=b"x", stranger=Stranger(StrangerKind.NOT_A_MARKER, "why"))
+    set_aside(tmp_path, [message], "now")
+    whole = path_in(tmp_path).read_bytes()
+    path_in(tmp_path).write_bytes(whole + whole[:20])
+    set_aside(tmp_path, [message], "now")
+    assert path_in(tmp_path).read_bytes() == whole + whole[:20] + b"\n" + whole
+    assert counts(tmp_path) == {"not a marker": 2}
+
+
 def test_a_line_names_the_run_that_its_message_claims_and_none_where_it_claims_none(tmp_path):
     claims = (PlanIdentity(run="r1", digest="d"), None)
     strangers = [Stranger(StrangerKind.FORGED, "why", claim) for claim in claims]
@@ -73,3 +85,22 @@ def test_what_cannot_be_kept_is_an_error_that_names_the_file(tmp_path):
     message = SetAside(md=bytes(364), body=b"x", stranger=Stranger(StrangerKind.NOT_A_MARKER, "why"))
     with pytest.raises(LakeError, match=re.escape(str(path_in(tmp_path)))):
         set_aside(tmp_path, [message], "now")
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    message = SetAside(md=bytes(364), body=b"x", stranger=Stranger(StrangerKind.NOT_A_MARKER, "why"))
+    set_aside(tmp_path, [message], "now")
+    before = path_in(tmp_path).read_bytes()
+    whole_write = os.write
+
+    def full(descriptor, content):
+        whole_write(descriptor, bytes(content)[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(LakeError, match="No space left on device"):
+        set_aside(tmp_path, [message], "now")
+    monkeypatch.undo()
+    assert path_in(tmp_path).read_bytes() == before
+    set_aside(tmp_path, [message], "now")
+    assert len(read_lines(path_in(tmp_path))) == 2

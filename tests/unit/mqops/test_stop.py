@@ -24,6 +24,7 @@ from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.core.history import events
 from mqops.ledger.file import LedgerFile
+from mqops.prove.outcomes import look
 from mqops.prove.prove import prove
 from mqops.rules import parse
 
@@ -150,6 +151,18 @@ def test_who_finishes_is_whoever_really_went_on(manager, lake):
     prove(manager.connection, run)
     acted = [event for event in events("QM1", LedgerFile(run.lake_folder, str).entries()) if event.outcome == "acted"]
     assert [event.finished_by for event in acted] == [""] * 4 + ["carol@host"] * 4 + [""] * 2
+
+
+def test_who_finished_a_run_is_not_said_of_what_was_seen_of_its_messages_later(manager, lake):
+    fill(manager, 2)
+    run, _plan = planned(manager, lake)
+    with pytest.raises(Stopped):
+        act(manager.connection, run, unit_size=1, port=stop_after(1, run.path))
+    lift(run.path)
+    finish_run(manager.connection, run, who="carol@host")
+    look(manager.connection, run)
+    told = [(event.outcome, event.finished_by) for event in events("QM1", LedgerFile(run.lake_folder, str).entries())]
+    assert told == [("acted", ""), ("acted", "carol@host"), ("there", ""), ("there", "")]
 
 
 def test_stop_and_resume_on_the_command_line(manager, lake):

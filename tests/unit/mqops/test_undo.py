@@ -133,7 +133,7 @@ def test_law1_undone_is_put_back_byte_for_byte_with_all_its_context(manager, ben
     assert not moved or manager.depth(moved) == 2
     actions, summary = bench.undo(run)
     assert actions == ({Action.RETURN: 2} if moved else {Action.RESTORE: 2})
-    assert (summary.moved, summary.left, summary.gone) == (2, 0, 0)
+    assert (summary.workflow, summary.moved, summary.left, summary.gone) == ("undo", 2, 0, 0)
     after = manager.messages(DLQ)
     assert without_expiry(after) == without_expiry(before)
     assert 0 < after[0][0]["Expiry"] <= before[0][0]["Expiry"]

@@ -58,9 +58,12 @@ def to_itself(manager, queue: str):
 def test_a_queue_that_its_application_has_to_itself_is_told_and_holds_back_no_other(manager, mqops, run):
     with to_itself(manager, "A"):
         seen = json.loads(mqops("undo", run, "-m", "QM1", "--dry-run", "--json").stdout)["preflight"]["findings"]
-        assert [(one["severity"], one["destination"], one["what"]) for one in seen if one["severity"] == "problem"] == [
-            ("problem", "A", "MQOPEN for input fails: MQRC_OBJECT_IN_USE (2042); its messages stay there")
-        ]
+        (problem,) = (one for one in seen if one["severity"] == "problem")
+        assert problem == {
+            **{"severity": "problem", "destination": "A"},
+            "what": "MQOPEN for input fails: MQRC_OBJECT_IN_USE (2042); its messages stay there",
+            "remedy": "An application has it to itself: let it end, or undo what is there later",
+        }
         done = mqops("undo", run, "-m", "QM1", "--yes", expect=1)
         assert "problem: A: MQOPEN for input fails: MQRC_OBJECT_IN_USE (2042)" in done.stderr
         assert "MQRC_OBJECT_IN_USE\n" in done.stdout

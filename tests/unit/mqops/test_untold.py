@@ -121,6 +121,7 @@ def test_ledger_show_says_when_a_planned_message_went(manager, mqops_here):
     again = json.loads(mqops_here("snapshot", "-m", "QM1", "--json").stdout)["run"]
     (one,) = seen(mqops_here, left)
     assert (one["became"], one["missed_by"], one["action"]) == ("taken", again, "IGNORE")
+    assert [one["missed_by"] for one in seen(mqops_here, taken)] == [planned["run"]]  # the first that missed it
 
 
 def test_a_nonpersistent_message_that_is_gone_may_have_been_lost(manager, mqops_here):

@@ -94,7 +94,7 @@ def check(body: bytes) -> dict[str, Any]:
     try:
         found = _MESSAGE.validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_context=False, include_url=False)[0]
+        first = error.errors(include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"] if part in _MEMBERS) or "body"
         raise LedgerBroken(f"{place}: {first['type']}") from None
     return dict(found)

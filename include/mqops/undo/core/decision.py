@@ -59,10 +59,10 @@ def undo_choices(
     `hidden` queues that may have more than is seen: units of work of others hide it, or the queue cannot be browsed.
     """
     there = Counter(on_queues)
-    actions = [Action.UNDONE if one.row in undone else _action(one, there, now, hidden) for one in done]
-    parted = {one.together for one, action in zip(done, actions, strict=True) if action.refused}
+    decided = [(one, Action.UNDONE if one.row in undone else _action(one, there, now, hidden)) for one in done]
+    parted = {one.together for one, action in decided if action.refused}
     expected: Counter[MessageOnQueue] = Counter()
-    for one, alone in zip(done, actions, strict=True):
+    for one, alone in decided:
         action = Action.PARTED if alone in {Action.RETURN, Action.WITHDRAW} and one.together in parted else alone
         home = (one.queue, one.msg_key)
         yield one, UndoChoice(action, expected[home] if action in {Action.RESTORE, Action.WITHDRAW} else 0)
