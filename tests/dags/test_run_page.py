@@ -129,7 +129,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     write_json(made.approval_json, {"question": question, "task_instance": "i", "answer": None})
     lift(made.lake_folder)
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
-    assert "Nothing was moved or discarded: the run leaves the 4 messages of its plan as they are." in waits
+    assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
     assert "still on the queue" not in waits  # once for all, not once a message
 
 
@@ -183,10 +183,30 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     letters(manager, "A", "NO.RULE")
     run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
     page = client("/run", queue_manager="QM1", run=run.run).text
-    assert "Nothing was moved or discarded: the run leaves the 2 messages of its plan as they are." in page
+    assert "So far nothing was moved or discarded. The plan has 2 messages, and acts on 1 of them." in page
     assert "the table leaves it" not in page
+    answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "Nothing was moved or discarded: the run leaves the 2 messages of its plan as they are." in page
+
+
+def test_what_a_run_leaves_is_told_when_it_is_proved(manager, estate_folder, client):
+    letters(manager, "A", "FULL", "FULL", "NO.RULE")
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\n")
     act(manager.connection, run)
-    assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "3 of 3 messages</strong> dealt with" in page
+    assert "2 moved, 0 discarded, 1 failed, 0 gone." in page
+    assert "The plan leaves 1 other message as it is." in page
+    assert "What was left or is gone, and why, is told when the task prove has looked." in page
+    for wrong in ("not moved or discarded</h3>", "still on the queue", "by row of the plan"):
+        assert wrong not in page
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "2 messages were not moved or discarded" in page
+    assert '<td>left</td><td class="text">the table leaves it' in page
+    assert "when the task prove has looked" not in page
 
 
 def test_the_messages_of_a_run_are_counted_by_reason_and_folded(manager, estate_folder, client):

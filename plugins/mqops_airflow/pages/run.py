@@ -97,7 +97,9 @@ def router(page: Page) -> APIRouter:
         }
         begun = view.story.line.state not in _NOT_BEGUN
         form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
-        values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view), "gone": gone(view)}
+        ended = over or view.story.line.state is RunState.REJECTED or bool(asked.dag_id and not started.goes_on)
+        values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view, ended=ended)}
+        values |= {"gone": gone(view)}
         values |= {"ambiguous": ambiguous(view.story)}
         values |= {"rule_name": partial(rule_name, undo=bool(view.story.undoes))}
         values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
@@ -160,18 +162,26 @@ def became(one: UnmovedMessage | Unmoved) -> str:
     return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
 
 
-def untouched(view: RunView) -> str:
+def untouched(view: RunView, *, ended: bool) -> str:
     """Where the messages of a plan are that nobody has begun to carry out, in sentences. What the proof found is true
-    of its time."""
+    of its time. Parameters: `ended` whether nothing more is done by the run."""
     line = view.story.line
     if view.story.undoes:
-        return ". ".join(_undo_untouched(view))
+        return ". ".join(_undo_untouched(view, ended=ended))
+    if not ended and not line.proved_at:
+        of = f"The plan has {counted(line.planned, 'message', spec=',')}, and acts on {to_act_on(view.story):,} of them"
+        return f"So far nothing was moved or discarded. {of}"
     if not line.proved_at:
         number = counted(line.planned, "message", spec=",")
         return f"Nothing was moved or discarded: the run leaves the {number} of its plan as they are"
     there = counted(line.planned - line.gone, "message of the plan was", "messages of the plan were", spec=",")
     found = f"Nothing was moved or discarded. At {line.proved_at}, {there} left"
     return f"{found}. {_gone(line.gone)}" if line.gone else found
+
+
+def to_act_on(story: RunStory) -> int:
+    """The messages of a plan that it moves or discards."""
+    return sum(int(number) for name, number in story.plan.get("actions", {}).items() if Action(name).acts)
 
 
 def gone(view: RunView) -> int:
@@ -191,14 +201,15 @@ def _gone(number: int) -> str:
     )
 
 
-def _undo_untouched(view: RunView) -> Iterator[str]:
+def _undo_untouched(view: RunView, *, ended: bool) -> Iterator[str]:
     counts = {Action(name): int(number) for name, number in view.story.plan.get("actions", {}).items()}
     ways = [
         f"{counted(counts[one], 'message', spec=',')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts
     ]
     refused = sum(number for action, number in counts.items() if not action.acts)
     ways += [f"{counted(refused, 'message', spec=',')} cannot or need not be put back"] if refused else []
-    yield f"Nothing was put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
+    nothing = "Nothing was" if ended or view.story.line.proved_at else "So far nothing was"
+    yield f"{nothing} put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
     if number := gone(view):
         yield f"At {view.story.line.proved_at}: {_gone(number)}"
 
