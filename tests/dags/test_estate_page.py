@@ -379,21 +379,33 @@ def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run
     assert "data-starts" not in text
 
 
-def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form_of_mq_recover(manager, lake, page):
+@pytest.mark.parametrize("dry", [True, False])
+def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_the_others(manager, lake, page, dry):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
-    manager.put("B.BACK", [({}, b"x")] * 3)
+    manager.put("B.BACK", [({"Persistence": 0}, b"x")] * 2 + [({}, b"x")] * 3)
     assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
-    text = "ACTION(RETRY)\n"
+    text = "PERSIST(MQPER_NOT_PERSISTENT) ACTION(FWD) FWDQ(A)\nACTION(RETRY)\n"
     request = BackoutRequest(
-        connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK",)
+        connection=manager.connection,
+        lake=lake,
+        table=parse(text, origins=True).table,
+        text=text,
+        queues=("B.BACK",),
     )
-    run, _plan = plan_run(BACKOUT, request)
-    prove(manager.connection, run)
-    said = problem(page(), "a backout queue, has 3 messages")
-    assert "the last run for it left 3 (AMBIGUOUS): where they came from is not known" in said
-    assert "The page of that run has the form of mq_recover, which moves them where you say" in said
+    run, plan = plan_run(BACKOUT, request)
+    assert plan.actions == {"AMBIGUOUS": 3, "FWD": 2}
+    if dry:
+        prove(manager.connection, run)
+        found = "has 5 messages; a dry run found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
+    else:
+        carry_out(BACKOUT, request, run, plan)
+        found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"
+        assert "handle-QM1-B.BACK" not in page("/estate", "operator")
+    said = problem(page(), "a backout queue")
+    assert f"{found}: where they came from is not known. The page of that run has the form of mq_recover" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
-    assert "handle-QM1-B.BACK" not in page("/estate", "operator")
+    manager.put("B.BACK", [({}, b"another")])
+    assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])
     assert "AMBIGUOUS" not in problem(page(), "a backout queue, has 1 message")

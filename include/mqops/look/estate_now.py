@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from mqops.actions import Action
@@ -215,32 +216,44 @@ def _nearly_full(figures: Figures) -> Iterator[Problem]:
 
 
 class _Ambiguous(NamedTuple):
-    """The messages of a backout queue that a run left because their origin is ambiguous."""
+    """The messages of a backout queue whose origin is ambiguous by a run's plan. Parameters: `go_back` other messages
+    that the plan puts back."""
 
-    run: str
+    run: RunLine
     messages: int
+    go_back: int
+
+    def __str__(self) -> str:
+        if self.run.begun:
+            return f"the last run for it left {self.messages:,} (AMBIGUOUS)"
+        who = "a dry run" if self.run.state is RunState.PLANNED else "the last run for it"
+        return f"{who} found {self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
 
 
 def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
-    """Backout queue → what the newest proved run that looked at it left as ambiguous, where it did."""
+    """Backout queue → what the newest proved run that looked at it found or left as ambiguous, where it did."""
     found: dict[str, _Ambiguous] = {}
     for run in runs:
         if run.workflow != BACKOUT or not run.proved_at or run.partial:
             continue
-        left = _left_ambiguous(folder / "runs" / run.run) if run.left else {}
+        planned = _actions_of_queues(folder / "runs" / run.run) if run.left else {}
         for queue in run.queue.split(","):
-            found.setdefault(queue, _Ambiguous(run.run, left.get(queue, 0)))
+            here = planned.get(queue, {})
+            acts = sum(number for action, number in here.items() if action.acts)
+            found.setdefault(queue, _Ambiguous(run, here.get(Action.AMBIGUOUS, 0), acts))
     return {queue: one for queue, one in found.items() if one.messages}
 
 
 @single_flight
 @lru_cache(maxsize=256)
-def _left_ambiguous(run: Path) -> Mapping[str, int]:
-    """Queue → messages that a plan leaves as ambiguous. A plan never changes; one that was removed has none."""
-    found: Counter[str] = Counter()
+def _actions_of_queues(run: Path) -> Mapping[str, Mapping[Action, int]]:
+    """Queue → action → messages of a plan. A plan never changes; one that was removed has none."""
+    found: dict[str, Counter[Action]] = {}
     if RunFolder(run).plan.is_dir():
         for batch in read_parquet(RunFolder(run).plan, ["queue", "action"]):
-            found.update(batch.filter(pc.equal(batch.column("action"), Action.AMBIGUOUS.value))["queue"].to_pylist())
+            counts = pa.Table.from_batches([batch]).group_by(["queue", "action"]).aggregate([([], "count_all")])
+            for row in counts.to_pylist():
+                found.setdefault(row["queue"], Counter())[Action(row["action"])] += row["count_all"]
     return found
 
 
@@ -273,10 +286,11 @@ def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
     if left is None:
         return Problem(text=text, backout_queue=queue.name)
     text += (
-        f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known. "
+        f"; {left}: where they came from is not known. "
         "The page of that run has the form of mq_recover, which moves them where you say"
     )
-    return Problem(text=text, place=Place.RUN, about=left.run)
+    others = queue.name if queue.depth > left.messages else ""
+    return Problem(text=text, place=Place.RUN, about=left.run.run, backout_queue=others)
 
 
 def _is_wrong(run: RunLine) -> bool:
