@@ -328,6 +328,7 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
     write_json(undo.approval_json, {"question": question, "task_instance": "i", "answer": None})
     page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
     assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
+    assert "</a>, which puts back 1 of 1 message, waits for an approval; its snapshot is" in page
 
 
 def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client):
@@ -712,21 +713,25 @@ def test_a_plan_that_needs_no_answer_says_why(manager, estate_folder, client, ru
 
 
 def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, client, runs_of_airflow, monkeypatch):
-    letters(manager, "A")
-    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    letters(manager, "A", "NO.RULE")
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first")
     write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
     runs_of_airflow("UPDATE task_instance SET trigger_timeout = '2026-11-24 20:00:00' WHERE run_id = 'first'")
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Operator' WHERE run_id = 'first'")
-    link = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan and answer</a>'
+    address = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan'
 
     def said(role: str) -> str:
         found = []
-        for path in ("/run/live", "/plan/answer"):
-            page = client(path, role, queue_manager="QM1", run=run.run).text
-            assert (link in page) == (path == "/run/live")
+        link = f"{address}{' and answer' if role == 'approver' else ''}</a>"
+        for path in ("/run/live", "/estate/live", "/plan/answer"):
+            page = client(path, role, queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
+            assert (link in page) == (path != "/plan/answer"), (path, role)
+            if path == "/estate/live":
+                assert f'the plan for <span class="name">{DLQ}</span>, which acts on 1 of 2 messages, ' in page
             question = page.split("A person with")[1].split("</p>")[0].replace(link, "")
             found.append(" ".join(re.sub(r"<[^>]*>", "", f"A person with{question}").split()))
-        assert found[0] == found[1]
+        assert found[0] == found[1] == found[2]
         buttons = re.findall(r'<button type="submit" value="(\w+)"', page)
         return f"{found[0]} {'|'.join(buttons)}".strip()
 
@@ -744,7 +749,7 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL WHERE run_id = 'first'")
     assert said("approver") == f"A person with {anybody} Approve|Reject"  # a schedule started it
     runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
-    assert link not in client("/run/live", queue_manager="QM1", run=run.run).text
+    assert address not in client("/run/live", queue_manager="QM1", run=run.run).text
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from mqops.look.core.expires import Expires, QueueForecast, expires
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures, QueueFigures
+from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
@@ -103,9 +104,9 @@ class ManagerNow:
     """A queue manager.
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
-    that are undos → the run that each undoes; `stopped` who stopped all runs, blank where nobody did; `acted` the runs
-    that acted; `ledger` as it was verified last, None where that is not known yet; `problems` what is wrong,
-    `notes` what a person should know besides.
+    that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
+    `stopped` who stopped all runs, blank where nobody did; `acted` the runs that acted; `ledger` as it was verified
+    last, None where that is not known yet; `problems` what is wrong, `notes` what a person should know besides.
     """
 
     name: str
@@ -114,6 +115,7 @@ class ManagerNow:
     runs: tuple[RunLine, ...] = ()
     waiting: tuple[RunLine, ...] = ()
     undoes: Mapping[str, str] = field(default_factory=dict)
+    to_act_on: Mapping[str, int] = field(default_factory=dict)
     stopped: str = ""
     acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
@@ -180,6 +182,9 @@ def manager_now(
     undoes: dict[str, str] = _or_problem(
         problems, "What undos are of cannot be read", lambda: dict(_undone(folder, waiting)), {}
     )
+    to_act_on: dict[str, int] = _or_problem(
+        problems, "The plans that wait for an approval cannot be read", lambda: _to_act_on(folder, waiting), {}
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
@@ -188,6 +193,7 @@ def manager_now(
         runs=tuple(runs[:SHOWN_RUNS]),
         waiting=waiting,
         undoes=undoes,
+        to_act_on=to_act_on,
         stopped=str(stop) if stop else "",
         acted=RunsThatActed(known=False)
         if read is None
@@ -303,6 +309,11 @@ def _undone(folder: Path, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
         record = read_undo_record(RunFolder(folder / "runs" / run.run))
         if record is not None:
             yield run.run, record.plan.run
+
+
+def _to_act_on(folder: Path, runs: Iterable[RunLine]) -> dict[str, int]:
+    """Run → the messages that its plan moves or discards."""
+    return {run.run: acted_on(planned_actions(RunFolder(folder / "runs" / run.run)).actions) for run in runs}
 
 
 def _queue(

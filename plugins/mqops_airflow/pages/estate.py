@@ -37,7 +37,8 @@ from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import answer_until, at_work
+from mqops_airflow.pages.which_run import at_work
+from mqops_airflow.pages.who_answers import who_answers_each
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import lake
 
@@ -88,7 +89,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         form=partial(form_of, who.estate),
         may_start=who.may_start,
         morning=next_time(datetime.now(UTC), MORNING),
-        until=answer_until(who, waiting),
+        answers=who_answers_each(who, waiting),
         ended_early=_ended_early(who, managers),
         may_stop=who.may_start(STOP),
     )

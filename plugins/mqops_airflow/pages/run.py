@@ -20,7 +20,7 @@ from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, RunState
-from mqops.look.plan_view import planned_actions
+from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
@@ -169,7 +169,8 @@ def untouched(view: RunView, *, ended: bool) -> str:
     if view.story.undoes:
         return ". ".join(_undo_untouched(view, ended=ended))
     if not ended and not line.proved_at:
-        of = f"The plan has {counted(line.planned, 'message', spec=',')}, and acts on {to_act_on(view.story):,} of them"
+        acts = acted_on(view.story.plan["actions"])
+        of = f"The plan has {counted(line.planned, 'message', spec=',')}, and acts on {acts:,} of them"
         return f"So far nothing was moved or discarded. {of}"
     if not line.proved_at:
         number = counted(line.planned, "message", spec=",")
@@ -177,11 +178,6 @@ def untouched(view: RunView, *, ended: bool) -> str:
     there = counted(line.planned - line.gone, "message of the plan was", "messages of the plan were", spec=",")
     found = f"Nothing was moved or discarded. At {line.proved_at}, {there} left"
     return f"{found}. {_gone(line.gone)}" if line.gone else found
-
-
-def to_act_on(story: RunStory) -> int:
-    """The messages of a plan that it moves or discards."""
-    return sum(int(number) for name, number in story.plan.get("actions", {}).items() if Action(name).acts)
 
 
 def gone(view: RunView) -> int:
