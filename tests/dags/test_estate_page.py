@@ -181,6 +181,21 @@ def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_
     )
 
 
+def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(manager, lake, page, monkeypatch):
+    acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    verified = estate.LEDGERS.kept
+    monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
+    acted(manager, lake, "A")
+    said = tile(page())
+    assert said.startswith(": The ledgers are being verified 2 of 2 runs that acted are proved")
+    assert re.search(r"lines verified at [-0-9]+ [:0-9]+ UTC ; lines added since are being verified\.", said)
+    monkeypatch.setattr(estate.LEDGERS, "kept", verified)
+    said = tile(page())
+    assert said.startswith("good: ")
+    assert "being verified" not in said
+
+
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
     run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
     assert tile(page()).startswith("good: Everything on QM1 is accounted for 2 of 2 runs that acted are proved")

@@ -31,7 +31,7 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.ledger.core.replays import WORKFLOW as BACKOUT
-from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted
+from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted, written_since
 from mqops.look.core.expires import Expires, QueueForecast, expires
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next_time
@@ -106,7 +106,8 @@ class ManagerNow:
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
     that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
     `stopped` who stopped all runs, blank where nobody did; `acted` the runs that acted; `ledger` as it was verified
-    last, None where that is not known yet; `problems` what is wrong, `notes` what a person should know besides.
+    last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems` what is
+    wrong, `notes` what a person should know besides.
     """
 
     name: str
@@ -119,6 +120,7 @@ class ManagerNow:
     stopped: str = ""
     acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
+    ledger_grew: bool = False
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
 
@@ -199,6 +201,7 @@ def manager_now(
         if read is None
         else runs_that_acted(read, ledger.found.runs if ledger else ()),
         ledger=ledger,
+        ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
         notes=tuple(_never_read(figures, forwards)),
     )
