@@ -355,6 +355,13 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatc
     assert "</a>" not in problem(text, "a backout queue, has 1 message")
     assert 'href="#queue-QM1-OFFERS"' in problem(text, "OFFERS is 100 % full")
     assert '<tr id="queue-QM1-OFFERS">' in text
+    empty = "OFFERS is 100 % full (CURDEPTH 2, MAXDEPTH 2): let it be emptied"
+    said = problem(text, f"{empty} (no program has it open for input: check that its application runs), or raise")
+    assert "MAXDEPTH: ALTER QLOCAL(OFFERS) MAXDEPTH(4)" in said
+    with connect(manager.connection) as session:
+        handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
+        assert problem(page(), f"{empty}, or raise MAXDEPTH: ")
+        session.close(handle)
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
 

@@ -38,6 +38,7 @@ from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
+from mqops.mqsc import mqsc_name
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
@@ -47,6 +48,9 @@ MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
+NO_READER = " (no program has it open for input: check that its application runs)"
+MOST_DEPTH = 999_999_999
+"""The largest MAXDEPTH."""
 T = TypeVar("T")
 
 
@@ -219,9 +223,19 @@ def _or_problem(problems: list[Problem], what: str, read: Callable[[], T], other
 def _nearly_full(figures: Figures) -> Iterator[Problem]:
     for one in figures.queues:
         if one.nearly_full:
-            text = f"{one.name} is {100 * one.depth // one.max_depth} % full"
+            unread = not one.readers and not figures.unreachable and not _for_a_person(one, figures)
+            raised = f"ALTER QLOCAL({mqsc_name(one.name)}) MAXDEPTH({min(2 * one.max_depth, MOST_DEPTH)})"
+            text = (
+                f"{one.name} is {100 * one.depth // one.max_depth} % full (CURDEPTH {one.depth}, MAXDEPTH "
+                f"{one.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
+            )
             dead = one.name == figures.dead_letter_queue
             yield Problem(text=text, place=Place.DEAD_LETTERS if dead else Place.QUEUE, about=one.name)
+
+
+def _for_a_person(queue: QueueFigures, figures: Figures) -> bool:
+    """Whether messages wait there for a person: no reader is missed."""
+    return queue.is_backout or queue.name == figures.dead_letter_queue
 
 
 class _Ambiguous(NamedTuple):
@@ -269,8 +283,7 @@ def _actions_of_queues(run: Path) -> Mapping[str, Mapping[Action, int]]:
 def _never_read(figures: Figures, forwards: Mapping[str, str]) -> Iterator[Problem]:
     """Queues to which rules move messages, and that no program reads. Old figures say nothing of programs of now."""
     for one in figures.queues if not figures.unreachable else ():
-        a_problem = one.is_backout or one.name == figures.dead_letter_queue
-        if one.name in forwards and one.depth and not one.readers and not a_problem:
+        if one.name in forwards and one.depth and not one.readers and not _for_a_person(one, figures):
             text = (
                 f"{counted(one.depth, 'message', spec=',')} on {one.name}, to which the rules of {forwards[one.name]} "
                 "move messages: no program reads it"
