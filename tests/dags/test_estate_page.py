@@ -450,21 +450,29 @@ def test_a_form_moves_the_messages_of_a_backout_queue_where_the_estate_has_no_wo
     assert '<input type="checkbox" name="dry_run" checked>' in form
 
 
-def test_messages_that_rules_have_moved_where_no_program_reads_are_a_note(manager, estate_folder, page):
-    (estate_folder / "qm1.rules").write_text("ACTION(FWD) FWDQ(OFFERS)\n")
-    manager.put("OFFERS", [({}, b"x")])
-    manager.put("A", [({}, b"x")])
+def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(manager, lake, page):
+    manager.put("C", [({}, b"no run put it")])
+    table = "DESTQ(A) ACTION(RETRY)\nDESTQ(X) ACTION(FWD) FWDQ(OFFERS)\nDESTQ(Y) ACTION(FWD) FWDQ(C) FWDQM(QM2)\n"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(table).table, text=table)
+    manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "X", "Y")])
+    run, plan = plan_run(DEAD_LETTERS, request)
 
     def notes() -> list[str]:
-        return re.findall(r'<p class="problem note"><strong>Note:</strong> (.*?)\. <a', page())
+        return re.findall(r'<p class="problem note"><strong>Note:</strong> (.*?)</p>', page())
 
-    assert notes() == ["1 message on OFFERS, to which the rules of dlq_rules move messages: no program reads it"]
+    assert notes() == []
+    carry_out(DEAD_LETTERS, request, run, plan)
+    assert notes() == [
+        "No program has these queues open for input, and runs put messages there: A (2), OFFERS (1). Check that the "
+        "application of each runs; it is in order only where a person reads them"
+    ]
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
-        assert notes() == []
+        assert notes() == [
+            "No program has this queue open for input, and runs put messages there: A (2). Check that the application "
+            'of each runs; it is in order only where a person reads it. <a href="#queue-QM1-A">Look at the queue</a>'
+        ]
         session.close(handle)
-    (estate_folder / "qm1.rules").write_text("ACTION(FWD) FWDQ(OFFERS) FWDQM(QM2)\n")
-    assert notes() == []
 
 
 def checked(lake: Path, run: str, at: str, critical: int) -> None:

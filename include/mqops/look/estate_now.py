@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.actions import Action
+from mqops.actions import SENDS, Action
 from mqops.clock import utc, utc_now
 from mqops.command import command
 from mqops.counted import counted
@@ -46,6 +46,8 @@ SHOWN_RUNS = 30
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""
+MOST_ACTED = 200
+"""Runs whose plans tell on which queues messages were put, the newest."""
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
 NO_READER = " (no program has it open for input: check that its application runs)"
@@ -137,14 +139,13 @@ def manager_now(
     broken_triggers: Mapping[str, str] = MappingProxyType({}),
     ledger: LedgerNow | None = None,
     expiring: Expiring | None = None,
-    forwards: Mapping[str, str] = MappingProxyType({}),
     more_problems: Callable[[], Iterable[Problem]] = tuple,
 ) -> ManagerNow:
     """A queue manager as it is now.
 
     Parameters: `figures` what it says; `name` of the queue manager; `broken_triggers` queue → why it cannot trigger;
-    `ledger` as it was verified last; `expiring` as it was counted last; `forwards` queue → the workflow whose rules
-    table moves messages to it; `more_problems` of the lake, which this module does not know.
+    `ledger` as it was verified last; `expiring` as it was counted last; `more_problems` of the lake, which this module
+    does not know.
     """
     problems: list[Problem] = []
     if figures.unreachable:
@@ -191,6 +192,9 @@ def manager_now(
     to_act_on: dict[str, int] = _or_problem(
         problems, "The plans that wait for an approval cannot be read", lambda: _to_act_on(folder, waiting), {}
     )
+    notes: tuple[Problem, ...] = _or_problem(
+        problems, "Where runs put messages cannot be read", lambda: tuple(_never_read(folder, figures, runs)), ()
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
@@ -207,7 +211,7 @@ def manager_now(
         ledger=ledger,
         ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
-        notes=tuple(_never_read(figures, forwards)),
+        notes=notes,
     )
 
 
@@ -280,15 +284,41 @@ def _actions_of_queues(run: Path) -> Mapping[str, Mapping[Action, int]]:
     return found
 
 
-def _never_read(figures: Figures, forwards: Mapping[str, str]) -> Iterator[Problem]:
-    """Queues to which rules move messages, and that no program reads. Old figures say nothing of programs of now."""
-    for one in figures.queues if not figures.unreachable else ():
-        if one.name in forwards and one.depth and not one.readers and not _for_a_person(one, figures):
-            text = (
-                f"{counted(one.depth, 'message', spec=',')} on {one.name}, to which the rules of {forwards[one.name]} "
-                "move messages: no program reads it"
-            )
-            yield Problem(text=text, place=Place.QUEUE, about=one.name)
+def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[Problem]:
+    """Queues on which runs put messages, and that no program reads. Old figures say nothing of programs of now."""
+    if figures.unreachable:
+        return
+    acted = islice((run for run in runs if run.begun), MOST_ACTED)
+    put_on = {
+        queue
+        for run in acted
+        for queue, manager in _put_on(folder / "runs" / run.run)
+        if manager in {"", run.queue_manager}
+    }
+    found = [
+        one
+        for one in figures.queues
+        if one.name in put_on and one.depth and not one.readers and not _for_a_person(one, figures)
+    ]
+    if found:
+        them, they = ("this queue", "it") if len(found) == 1 else ("these queues", "them")
+        named = ", ".join(f"{one.name} ({one.depth:,})" for one in found)
+        yield Problem(
+            text=f"No program has {them} open for input, and runs put messages there: {named}. Check that the "
+            f"application of each runs; it is in order only where a person reads {they}",
+            place=Place.QUEUE if len(found) == 1 else None,
+            about=found[0].name,
+        )
+
+
+@single_flight
+@lru_cache(maxsize=256)
+def _put_on(run: Path) -> frozenset[tuple[str, str]]:
+    """The queues (name, queue manager) on which a run that acted put messages by its plan. A plan that acts never
+    changes; one that was removed has none."""
+    path = RunFolder(run).plan_json
+    counts = read_json(path)["counts"] if path.exists() else ()
+    return frozenset((one["dest_q"], one["dest_q_mgr"]) for one in counts if one["action"] in SENDS)
 
 
 def _waiting_for_a_person(figures: Figures, ambiguous: Mapping[str, _Ambiguous]) -> Iterator[Problem]:
