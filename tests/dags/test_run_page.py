@@ -655,10 +655,15 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert "asked by olga" in client("/run", dag_id=DAG, run_id="ended").text
     page = client("/plan", dag_id=DAG, run_id="ended").text
     assert "This is the plan of a dry run: nobody is asked about it" in page
+    assert f'<h1 class="name">QM1: would act on 1 of 1 message of {DLQ}</h1>' in page.replace("<wbr>", "")
+    assert "Watch the run" not in page
     assert "task approve" not in page
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
+    page = client("/plan", dag_id=DAG, run_id="ended").text.replace("<wbr>", "")
+    assert f'<h1 class="name">QM1: act on 1 of 1 message of {DLQ}?</h1>' in page
+    assert "Watch the run" in page
 
 
 @pytest.mark.parametrize(

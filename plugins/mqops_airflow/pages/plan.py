@@ -64,14 +64,19 @@ def router(page: Page) -> APIRouter:
             "kinds": KIND,
             "meaning": view.line.meaning,
         }
-        values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
+        answers = _answer(who, asked)
+        values |= {
+            "subject": subject(view.plan, asks=answers["form"] is None),
+            "groups": view.groups[:GROUPS],
+            "acted": ACTED,
+        }
         values |= {"may_move": who.may_start(RECOVER)}
         values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}
         values |= {"findings": _folded(view.found.findings if view.found else ())}
         values |= {"since_then": _folded(_news(view, seen.looked))}
-        return render_page(request, page, who, name, **values, **_answer(who, asked))
+        return render_page(request, page, who, name, **values, **answers)
 
     @routes.get(f"{page.path}/answer")
     def answer(request: Request, found: tuple[Reader, Asked] = of) -> HTMLResponse:
