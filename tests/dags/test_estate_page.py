@@ -160,9 +160,9 @@ def problem(text: str, words: str) -> str:
 
 
 def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_ledger_verifies(manager, lake, page):
-    assert tile(page()) == ": No run in the lake has acted"
+    assert tile(page()) == ": No run has acted yet"
     run = planned(manager, lake, "A")
-    assert tile(page()) == ": No run in the lake has acted"
+    assert tile(page()) == ": No run has acted yet"
     act(manager.connection, run)
     said = tile(page())
     assert said.startswith(

@@ -603,11 +603,11 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
     check = CheckResult(suite="s", expectation="e", expect="x", columns=(), severity="critical", met=True)
     link = f'<a href="/quality?queue_manager=QM1&amp;run={run.run}">'
     for critical, warning, state, words in (
-        (1, 0, 'bad">failed', "1 critical check is not met, in 60 messages"),
+        (1, 0, 'bad">not in order', "1 critical check is not met, in 60 messages"),
         (
             2,
             1,
-            'bad">failed',
+            'bad">not in order',
             "2 critical checks are not met, in 120 messages; 1 warning check is not met, in 1 message",
         ),
         (0, 2, 'good">checked', "2 warning checks are not met, in 2 messages"),
@@ -628,7 +628,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         assert f"badge {state}</span>" in row
         assert f'<td colspan="5">{link}{words}</a></td>' in row
     write_json(run.quality_json, found.to_json() | {"balanced": False})
-    assert '<span class="badge bad">failed</span> the counts of the checks do not add up.' in said(run=run.run)
+    assert '<span class="badge bad">not in order</span> the counts of the checks do not add up.' in said(run=run.run)
 
 
 def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate_folder, client, runs_of_airflow):

@@ -141,7 +141,7 @@ def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = 
         return Shown(
             "not checked", f"the task {CHECK} has not checked the messages: its log in Airflow says why", "bad"
         )
-    return Shown(line.state.value, line.meaning, KIND.get(line.state, "quiet"))
+    return Shown(line.word, line.meaning, KIND.get(line.state, "quiet"))
 
 
 def what(story: RunStory, *, checks: bool) -> str:
