@@ -59,6 +59,8 @@ queue_managers:
     backout_reprocess: {rules: back.rules, quarantine: MQOPS.QUARANTINE}
     expiry_scan: {queues: [OFFERS]}
 """
+ALL = "Every message that runs moved or discarded on QM1 is accounted for"
+NOT_ALL = "Not every message that runs moved or discarded on QM1 is accounted for"
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(DROP) ACTION(DISCARD)\n"
 
 
@@ -165,15 +167,11 @@ def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_
     assert tile(page()) == ": No run has acted yet"
     act(manager.connection, run)
     said = tile(page())
-    assert said.startswith(
-        "warn: Not everything on QM1 is accounted for yet 0 of 1 run that acted is proved. Not proved: run "
-    )
+    assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved. Not proved: run ")
     assert f'run={run.run}">run {run.run}</a>: begun and not proved' in page()
     prove(manager.connection, run)
     said = tile(page())
-    assert said.startswith(
-        "good: Everything on QM1 is accounted for 1 of 1 run that acted is proved: each message of its plan "
-    )
+    assert said.startswith(f"good: {ALL} 1 of 1 run that acted is proved: each message of its plan ")
     lines = len((lake / "QM1" / "ledger" / "ledger.jsonl").read_bytes().splitlines())
     assert re.search(
         rf"QM1: its ledger was not changed since it was written, {lines} lines verified at [-0-9]+ [:0-9]+ UTC \.$",
@@ -198,20 +196,18 @@ def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(m
 
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
     run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
-    assert tile(page()).startswith("good: Everything on QM1 is accounted for 2 of 2 runs that acted are proved")
+    assert tile(page()).startswith(f"good: {ALL} 2 of 2 runs that acted are proved")
     summary = read_json(run.summary_json)
     write_json(run.summary_json, {**summary, "balanced": False})
     said = tile(page())
-    assert said.startswith(
-        "bad: Not everything on QM1 is accounted for 1 of 2 runs that acted are proved. Not proved: run "
-    )
+    assert said.startswith(f"bad: {NOT_ALL} 1 of 2 runs that acted are proved. Not proved: run ")
     assert other.run not in said
     assert f'&run={run.run}">Look at the run</a>' in problem(page(), "does not balance: find the cause first")
     write_json(run.summary_json, summary)
     path = lake / "QM1" / "ledger" / "ledger.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
     said = tile(page())
-    assert said.startswith("bad: Not everything on QM1 is accounted for 2 of 2 runs that acted are proved")
+    assert said.startswith(f"bad: {NOT_ALL} 2 of 2 runs that acted are proved")
     assert re.search(r"its ledger does not verify, at [-0-9]+ [:0-9]+ UTC : Line \d+ of the ledger is damaged", said)
     assert '<a href="#accounted">' in problem(page(), "The ledger does not verify, so nothing may act")
 
@@ -224,22 +220,20 @@ def test_a_ledger_is_verified_again_after_a_while_though_it_looks_as_it_was(mana
     path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
     os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
     monkeypatch.setattr(accounted, "AGAIN", 0.0)
-    assert tile(page()).startswith("bad: Not everything on QM1 is accounted for ")
+    assert tile(page()).startswith(f"bad: {NOT_ALL} ")
 
 
 def test_runs_that_cannot_be_read_are_not_accounted_for(manager, lake, page):
     run = acted(manager, lake, "A")
     run.summary_json.write_text("[]")
-    assert tile(page()).startswith(
-        "bad: Not everything on QM1 is accounted for QM1: its runs cannot be read. QM1: its ledger "
-    )
+    assert tile(page()).startswith(f"bad: {NOT_ALL} QM1: its runs cannot be read. QM1: its ledger ")
 
 
 def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, lake, page):
     run = acted(manager, lake, "A")
     write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})
     said = tile(page())
-    assert said.startswith("warn: Not everything on QM1 is accounted for yet 1 of 1 run that acted is proved")
+    assert said.startswith(f"warn: {NOT_ALL} yet 1 of 1 run that acted is proved")
     assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
 
 
@@ -249,12 +243,12 @@ def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved
     prove(manager.connection, run)
     act(manager.connection, run)
     said = tile(page())
-    assert said.startswith("warn: Not everything on QM1 is accounted for yet 0 of 1 run that acted is proved")
+    assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved")
     assert re.search(
         rf"Not proved: run {re.escape(run.run)} acted again after its proof of [-0-9]+ [:0-9]+ UTC \.", said
     )
     prove(manager.connection, run)
-    assert tile(page()).startswith("good: Everything on QM1 is accounted for 1 of 1")
+    assert tile(page()).startswith(f"good: {ALL} 1 of 1")
     act(manager.connection, run)  # with nothing left to do: nobody knows that before it is proved
     assert tile(page()).startswith("warn: ")
 
@@ -271,7 +265,7 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     assert tile(page()).startswith("warn: ")
     long_ago(run)
     said = tile(page())
-    assert said.startswith("bad: Not everything on QM1 is accounted for 0 of 1")
+    assert said.startswith(f"bad: {NOT_ALL} 0 of 1")
     assert re.search(
         rf"Not proved: run {re.escape(run.run)} ended too early: it said last at [-0-9]+ [:0-9]+ UTC how far it was, "
         "and nothing is at work on it",
@@ -279,7 +273,7 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     )
     write_json(run.handed_on_json, {"dag_id": "qm1_dlq_rules", "run_id": "one", "found": {}})
     dag_run_of("qm1_dlq_rules", "one", "running")
-    assert tile(page()).startswith("warn: Not everything on QM1 is accounted for yet")
+    assert tile(page()).startswith(f"warn: {NOT_ALL} yet")
     dag_run_of("qm1_dlq_rules", "one", "failed")
     assert tile(page()).startswith("bad: ")
     run.handed_on_json.write_text("[]")
@@ -294,7 +288,7 @@ def test_a_run_that_a_person_stopped_is_not_red_while_its_proof_is_on_its_way(ma
     stop(run.path, Stop(by="alice", at=utc_now()))
     assert row_of(page(), run)[0] == "stopped"
     said = tile(page())
-    assert said.startswith("warn: Not everything on QM1 is accounted for yet")
+    assert said.startswith(f"warn: {NOT_ALL} yet")
     assert f"Not proved: run {run.run} : stopped by a person" in said
 
 
@@ -302,7 +296,7 @@ def test_movements_of_a_run_that_the_lake_does_not_have_are_told(manager, lake, 
     run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
     shutil.rmtree(other.path)
     said = tile(page())
-    assert said.startswith("warn: Not everything on QM1 is accounted for yet 1 of 1 run that acted is proved")
+    assert said.startswith(f"warn: {NOT_ALL} yet 1 of 1 run that acted is proved")
     assert f"QM1: its ledger has movements of run {other.run}, and the lake does not have this run" in said
     assert run.run not in said
 
