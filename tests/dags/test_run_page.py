@@ -636,8 +636,16 @@ def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate
     write_json(undo.handed_on_json, {"dag_id": "mq_undo", "run_id": "ended", "found": {}})
     prove(manager.connection, undo)
     runs_of_airflow("UPDATE dag_run SET dag_id = 'mq_undo' WHERE run_id = 'ended'")
-    page = client("/run", "operator", queue_manager="QM1", run=undo.run).text
-    assert "Start the real undo" in page
+
+    def page() -> str:
+        return str(client("/run", "operator", queue_manager="QM1", run=undo.run).text)
+
+    assert "Start the real undo" in page()
+    asks = "nothing is moved before somebody approves the plan."
+    assert f"{asks}</p>" in page()
+    eyes = "    dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}\n"
+    (estate_folder / "estate.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{eyes}")
+    assert f"{asks} The estate asks for four eyes: that is another person than you.</p>" in page()
 
 
 def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder, client, runs_of_airflow):

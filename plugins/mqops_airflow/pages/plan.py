@@ -23,7 +23,7 @@ from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, tasks_of
-from mqops_airflow.pages.who_answers import who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
@@ -99,6 +99,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "line": story.line,
         "task": task,
         "waits": who_answers(who, asked, task),
+        "four_eyes": partial(asks_for_four_eyes, who.estate),
         "settled": bool(story.approval.get("answer")) or task is None or task.state in ENDED,
         "unanswered": _unanswered(task, story),
     }

@@ -32,7 +32,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
-from mqops_airflow.pages.who_answers import who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
 FEW = 10
@@ -100,7 +100,7 @@ def router(page: Page) -> APIRouter:
         ended = over or view.story.line.state is RunState.REJECTED or bool(asked.dag_id and not started.goes_on)
         values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view, ended=ended)}
         values |= {"gone": gone(view)}
-        values |= {"ambiguous": ambiguous(view.story)}
+        values |= {"ambiguous": ambiguous(view.story), "four_eyes": partial(asks_for_four_eyes, who.estate)}
         values |= {"rule_name": partial(rule_name, undo=bool(view.story.undoes))}
         values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
