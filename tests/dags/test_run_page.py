@@ -401,6 +401,7 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     assert view.over
     page = client("/run", "operator", queue_manager="QM1", run=run.run)
     assert page.status_code == 200, page.text
+    assert '<span class="badge good">done</span> proved: it balances.' in page.text
     parts = ("it balances", "4 planned = ", "Undo this run", "<h2>Steps</h2>")
     assert sorted(parts, key=page.text.index) == list(parts)
     assert "4 planned = 2 moved + 0 discarded + 2 left + 0 gone" in page.text
@@ -562,7 +563,7 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     act(manager.connection, run)
     assert "at work in Airflow the run goes on to its next task." in said()
     runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
-    assert "begun begun and not proved: a process is at work on it, or ended too early." in said()
+    assert "begun not proved: a process is at work on it, or ended too early." in said()
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL, run_type = 'scheduled' WHERE run_id = 'first'")
     assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
 
@@ -742,6 +743,7 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
             assert (link in page) == (path != "/plan/answer"), (path, role)
             if path == "/estate/live":
                 assert f'the plan for <span class="name">{DLQ}</span>, which acts on 1 of 2 messages, ' in page
+                assert page.index("Question:</strong>") < page.index("Problem:</strong>")
             question = page.split("A person with")[1].split("</p>")[0].replace(link, "")
             found.append(" ".join(re.sub(r"<[^>]*>", "", f"A person with{question}").split()))
         assert found[0] == found[1] == found[2]

@@ -18,7 +18,7 @@ from mqops.look.run_story import RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER
+from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -62,7 +62,7 @@ def router(page: Page) -> APIRouter:
             "view": view,
             "plan": view.plan,
             "kinds": KIND,
-            "meaning": view.line.meaning,
+            "meaning": beside(view.line),
         }
         answers = _answer(who, asked)
         values |= {

@@ -141,7 +141,25 @@ def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = 
         return Shown(
             "not checked", f"the task {CHECK} has not checked the messages: its log in Airflow says why", "bad"
         )
-    return Shown(line.word, line.meaning, KIND.get(line.state, "quiet"))
+    return Shown(line.word, beside(line), KIND.get(line.state, "quiet"))
+
+
+def beside(line: RunLine) -> str:
+    """What the state of a run means, beside its word: that is not said twice."""
+    return _BESIDE.get(line.state, line.meaning)
+
+
+_BESIDE = {
+    RunState.DONE: "proved: it balances",
+    RunState.UNBALANCED: "find the cause before anything else is done",
+    RunState.STOPPED: "by a person: what was done is in the ledger, the rest is where it was",
+    RunState.BEGUN: "not proved: a process is at work on it, or ended too early",
+    RunState.APPROVED: "not begun yet: nothing was moved",
+    RunState.WAITING: "for an approval: nothing was moved",
+    RunState.REJECTED: "nothing was moved",
+    RunState.PLANNED: "nothing was moved",
+}
+"""State → its meaning where that repeats the word."""
 
 
 def what(story: RunStory, *, checks: bool) -> str:
