@@ -59,6 +59,8 @@ queue_managers:
     backout_reprocess: {rules: back.rules, quarantine: MQOPS.QUARANTINE}
     expiry_scan: {queues: [OFFERS]}
 """
+ALL = "Every message that runs moved or discarded on QM1 is accounted for"
+NOT_ALL = "Not every message that runs moved or discarded on QM1 is accounted for"
 TABLE = "DESTQ(A) ACTION(RETRY)\nDESTQ(DROP) ACTION(DISCARD)\n"
 
 
@@ -160,20 +162,16 @@ def problem(text: str, words: str) -> str:
 
 
 def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_ledger_verifies(manager, lake, page):
-    assert tile(page()) == ": No run in the lake has acted"
+    assert tile(page()) == ": No run has acted yet"
     run = planned(manager, lake, "A")
-    assert tile(page()) == ": No run in the lake has acted"
+    assert tile(page()) == ": No run has acted yet"
     act(manager.connection, run)
     said = tile(page())
-    assert said.startswith(
-        "warn: Not everything on QM1 is accounted for yet 0 of 1 run that acted is proved. Not proved: run "
-    )
+    assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved. Not proved: run ")
     assert f'run={run.run}">run {run.run}</a>: begun and not proved' in page()
     prove(manager.connection, run)
     said = tile(page())
-    assert said.startswith(
-        "good: Everything on QM1 is accounted for 1 of 1 run that acted is proved: each message of its plan "
-    )
+    assert said.startswith(f"good: {ALL} 1 of 1 run that acted is proved: each message of its plan ")
     lines = len((lake / "QM1" / "ledger" / "ledger.jsonl").read_bytes().splitlines())
     assert re.search(
         rf"QM1: its ledger was not changed since it was written, {lines} lines verified at [-0-9]+ [:0-9]+ UTC \.$",
@@ -181,22 +179,35 @@ def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_
     )
 
 
+def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(manager, lake, page, monkeypatch):
+    acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    verified = estate.LEDGERS.kept
+    monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
+    acted(manager, lake, "A")
+    said = tile(page())
+    assert said.startswith(": The ledgers are being verified 2 of 2 runs that acted are proved")
+    assert re.search(r"lines verified at [-0-9]+ [:0-9]+ UTC ; lines added since are being verified\.", said)
+    monkeypatch.setattr(estate.LEDGERS, "kept", verified)
+    said = tile(page())
+    assert said.startswith("good: ")
+    assert "being verified" not in said
+
+
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
     run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
-    assert tile(page()).startswith("good: Everything on QM1 is accounted for 2 of 2 runs that acted are proved")
+    assert tile(page()).startswith(f"good: {ALL} 2 of 2 runs that acted are proved")
     summary = read_json(run.summary_json)
     write_json(run.summary_json, {**summary, "balanced": False})
     said = tile(page())
-    assert said.startswith(
-        "bad: Not everything on QM1 is accounted for 1 of 2 runs that acted are proved. Not proved: run "
-    )
+    assert said.startswith(f"bad: {NOT_ALL} 1 of 2 runs that acted are proved. Not proved: run ")
     assert other.run not in said
     assert f'&run={run.run}">Look at the run</a>' in problem(page(), "does not balance: find the cause first")
     write_json(run.summary_json, summary)
     path = lake / "QM1" / "ledger" / "ledger.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
     said = tile(page())
-    assert said.startswith("bad: Not everything on QM1 is accounted for 2 of 2 runs that acted are proved")
+    assert said.startswith(f"bad: {NOT_ALL} 2 of 2 runs that acted are proved")
     assert re.search(r"its ledger does not verify, at [-0-9]+ [:0-9]+ UTC : Line \d+ of the ledger is damaged", said)
     assert '<a href="#accounted">' in problem(page(), "The ledger does not verify, so nothing may act")
 
@@ -209,22 +220,20 @@ def test_a_ledger_is_verified_again_after_a_while_though_it_looks_as_it_was(mana
     path.write_bytes(path.read_bytes().replace(b'"RETRY"', b'"RETRX"', 1))
     os.utime(path, ns=(written.st_atime_ns, written.st_mtime_ns))
     monkeypatch.setattr(accounted, "AGAIN", 0.0)
-    assert tile(page()).startswith("bad: Not everything on QM1 is accounted for ")
+    assert tile(page()).startswith(f"bad: {NOT_ALL} ")
 
 
 def test_runs_that_cannot_be_read_are_not_accounted_for(manager, lake, page):
     run = acted(manager, lake, "A")
     run.summary_json.write_text("[]")
-    assert tile(page()).startswith(
-        "bad: Not everything on QM1 is accounted for QM1: its runs cannot be read. QM1: its ledger "
-    )
+    assert tile(page()).startswith(f"bad: {NOT_ALL} QM1: its runs cannot be read. QM1: its ledger ")
 
 
 def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, lake, page):
     run = acted(manager, lake, "A")
     write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})
     said = tile(page())
-    assert said.startswith("warn: Not everything on QM1 is accounted for yet 1 of 1 run that acted is proved")
+    assert said.startswith(f"warn: {NOT_ALL} yet 1 of 1 run that acted is proved")
     assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
 
 
@@ -234,12 +243,12 @@ def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved
     prove(manager.connection, run)
     act(manager.connection, run)
     said = tile(page())
-    assert said.startswith("warn: Not everything on QM1 is accounted for yet 0 of 1 run that acted is proved")
+    assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved")
     assert re.search(
         rf"Not proved: run {re.escape(run.run)} acted again after its proof of [-0-9]+ [:0-9]+ UTC \.", said
     )
     prove(manager.connection, run)
-    assert tile(page()).startswith("good: Everything on QM1 is accounted for 1 of 1")
+    assert tile(page()).startswith(f"good: {ALL} 1 of 1")
     act(manager.connection, run)  # with nothing left to do: nobody knows that before it is proved
     assert tile(page()).startswith("warn: ")
 
@@ -256,7 +265,7 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     assert tile(page()).startswith("warn: ")
     long_ago(run)
     said = tile(page())
-    assert said.startswith("bad: Not everything on QM1 is accounted for 0 of 1")
+    assert said.startswith(f"bad: {NOT_ALL} 0 of 1")
     assert re.search(
         rf"Not proved: run {re.escape(run.run)} ended too early: it said last at [-0-9]+ [:0-9]+ UTC how far it was, "
         "and nothing is at work on it",
@@ -264,7 +273,7 @@ def test_a_run_that_ended_too_early_is_red_unless_airflow_has_it_at_work(manager
     )
     write_json(run.handed_on_json, {"dag_id": "qm1_dlq_rules", "run_id": "one", "found": {}})
     dag_run_of("qm1_dlq_rules", "one", "running")
-    assert tile(page()).startswith("warn: Not everything on QM1 is accounted for yet")
+    assert tile(page()).startswith(f"warn: {NOT_ALL} yet")
     dag_run_of("qm1_dlq_rules", "one", "failed")
     assert tile(page()).startswith("bad: ")
     run.handed_on_json.write_text("[]")
@@ -279,7 +288,7 @@ def test_a_run_that_a_person_stopped_is_not_red_while_its_proof_is_on_its_way(ma
     stop(run.path, Stop(by="alice", at=utc_now()))
     assert row_of(page(), run)[0] == "stopped"
     said = tile(page())
-    assert said.startswith("warn: Not everything on QM1 is accounted for yet")
+    assert said.startswith(f"warn: {NOT_ALL} yet")
     assert f"Not proved: run {run.run} : stopped by a person" in said
 
 
@@ -287,7 +296,7 @@ def test_movements_of_a_run_that_the_lake_does_not_have_are_told(manager, lake, 
     run, other = acted(manager, lake, "A"), acted(manager, lake, "A")
     shutil.rmtree(other.path)
     said = tile(page())
-    assert said.startswith("warn: Not everything on QM1 is accounted for yet 1 of 1 run that acted is proved")
+    assert said.startswith(f"warn: {NOT_ALL} yet 1 of 1 run that acted is proved")
     assert f"QM1: its ledger has movements of run {other.run}, and the lake does not have this run" in said
     assert run.run not in said
 
@@ -340,6 +349,13 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatc
     assert "</a>" not in problem(text, "a backout queue, has 1 message")
     assert 'href="#queue-QM1-OFFERS"' in problem(text, "OFFERS is 100 % full")
     assert '<tr id="queue-QM1-OFFERS">' in text
+    empty = "OFFERS is 100 % full (CURDEPTH 2, MAXDEPTH 2): let it be emptied"
+    said = problem(text, f"{empty} (no program has it open for input: check that its application runs), or raise")
+    assert "MAXDEPTH: ALTER QLOCAL(OFFERS) MAXDEPTH(4)" in said
+    with connect(manager.connection) as session:
+        handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
+        assert problem(page(), f"{empty}, or raise MAXDEPTH: ")
+        session.close(handle)
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
     assert 'href="/connections?name_pattern=mq_test"' in problem(page(), "does not answer: Airflow connection")
 
@@ -379,21 +395,33 @@ def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run
     assert "data-starts" not in text
 
 
-def test_messages_that_the_last_run_left_as_ambiguous_lead_to_it_and_to_the_form_of_mq_recover(manager, lake, page):
+@pytest.mark.parametrize("dry", [True, False])
+def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_the_others(manager, lake, page, dry):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
-    manager.put("B.BACK", [({}, b"x")] * 3)
+    manager.put("B.BACK", [({"Persistence": 0}, b"x")] * 2 + [({}, b"x")] * 3)
     assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
-    text = "ACTION(RETRY)\n"
+    text = "PERSIST(MQPER_NOT_PERSISTENT) ACTION(FWD) FWDQ(A)\nACTION(RETRY)\n"
     request = BackoutRequest(
-        connection=manager.connection, lake=lake, table=parse(text).table, text=text, queues=("B.BACK",)
+        connection=manager.connection,
+        lake=lake,
+        table=parse(text, origins=True).table,
+        text=text,
+        queues=("B.BACK",),
     )
-    run, _plan = plan_run(BACKOUT, request)
-    prove(manager.connection, run)
-    said = problem(page(), "a backout queue, has 3 messages")
-    assert "the last run for it left 3 (AMBIGUOUS): where they came from is not known" in said
-    assert "The page of that run has the form of mq_recover, which moves them where you say" in said
+    run, plan = plan_run(BACKOUT, request)
+    assert plan.actions == {"AMBIGUOUS": 3, "FWD": 2}
+    if dry:
+        prove(manager.connection, run)
+        found = "has 5 messages; a dry run found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
+    else:
+        carry_out(BACKOUT, request, run, plan)
+        found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"
+        assert "handle-QM1-B.BACK" not in page("/estate", "operator")
+    said = problem(page(), "a backout queue")
+    assert f"{found}: where they came from is not known. The page of that run has the form of mq_recover" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
-    assert "handle-QM1-B.BACK" not in page("/estate", "operator")
+    manager.put("B.BACK", [({}, b"another")])
+    assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])
     assert "AMBIGUOUS" not in problem(page(), "a backout queue, has 1 message")
@@ -416,21 +444,29 @@ def test_a_form_moves_the_messages_of_a_backout_queue_where_the_estate_has_no_wo
     assert '<input type="checkbox" name="dry_run" checked>' in form
 
 
-def test_messages_that_rules_have_moved_where_no_program_reads_are_a_note(manager, estate_folder, page):
-    (estate_folder / "qm1.rules").write_text("ACTION(FWD) FWDQ(OFFERS)\n")
-    manager.put("OFFERS", [({}, b"x")])
-    manager.put("A", [({}, b"x")])
+def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(manager, lake, page):
+    manager.put("C", [({}, b"no run put it")])
+    table = "DESTQ(A) ACTION(RETRY)\nDESTQ(X) ACTION(FWD) FWDQ(OFFERS)\nDESTQ(Y) ACTION(FWD) FWDQ(C) FWDQM(QM2)\n"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(table).table, text=table)
+    manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "X", "Y")])
+    run, plan = plan_run(DEAD_LETTERS, request)
 
     def notes() -> list[str]:
-        return re.findall(r'<p class="problem note"><strong>Note:</strong> (.*?)\. <a', page())
+        return re.findall(r'<p class="problem note"><strong>Note:</strong> (.*?)</p>', page())
 
-    assert notes() == ["1 message on OFFERS, to which the rules of dlq_rules move messages: no program reads it"]
+    assert notes() == []
+    carry_out(DEAD_LETTERS, request, run, plan)
+    assert notes() == [
+        "No program has these queues open for input, and runs put messages there: A (2), OFFERS (1). Check that the "
+        "application of each runs; it is in order only where a person reads them"
+    ]
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
-        assert notes() == []
+        assert notes() == [
+            "No program has this queue open for input, and runs put messages there: A (2). Check that the application "
+            'of each runs; it is in order only where a person reads it. <a href="#queue-QM1-A">Look at the queue</a>'
+        ]
         session.close(handle)
-    (estate_folder / "qm1.rules").write_text("ACTION(FWD) FWDQ(OFFERS) FWDQM(QM2)\n")
-    assert notes() == []
 
 
 def checked(lake: Path, run: str, at: str, critical: int) -> None:

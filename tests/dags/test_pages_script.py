@@ -21,6 +21,12 @@ LIVE = """\
 <details id="rows" data-keeps="open"><summary id="fold">some rows</summary><p>row {0}</p></details>
 <details id="names" data-keeps><summary>some names</summary><p>name {0}</p></details>
 """
+FORM = """\
+<form id="undo" data-keeps data-starts="the_dag"><label><input type="checkbox" name="dry_run" checked>Dry run</label>
+<button><span class="when-dry">Rehearse</span><span class="when-real">Do it</span></button>
+<p class="answer"></p></form>
+"""
+"""Until its run has begun."""
 PAGE = """\
 <!doctype html><html lang="en"><head><title>a page</title><link rel="stylesheet" href="/pages.css">
 <script src="/pages.js"></script></head>
@@ -41,7 +47,7 @@ WIDE = f"""\
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
     """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart."""
-    numbers = count(2)
+    numbers, started = count(2), list[str]()
 
     class Pages(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -52,10 +58,19 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
             self.end_headers()
             self.wfile.write(file.read_bytes() if found else self.page().encode())
 
+        def do_POST(self) -> None:
+            started.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"dag_run_id": "manual__1"}')
+
         def page(self) -> str:
+            if self.path.startswith("/api/v2/"):
+                return '{"is_paused": false, "state": "success"}'
             if self.path == "/wide":
                 return PAGE.replace('data-live="/live"', "").format(WIDE)
-            return LIVE.format(next(numbers)) if self.path == "/live" else PAGE.format(LIVE.format(1))
+            form = "" if started else FORM
+            return form + LIVE.format(next(numbers)) if self.path == "/live" else PAGE.format(form + LIVE.format(1))
 
         def log_message(self, *_arguments: object) -> None:
             """Say nothing."""
@@ -81,6 +96,15 @@ def test_what_was_opened_stays_open_and_shows_what_is_new(browser: Browser) -> N
     browser.until(lambda: "row 5" in browser.find("//details[@id='rows']/p").get_attribute("textContent"))
     assert "row" not in browser.text().replace("some rows", "")
     assert browser.driver.switch_to.active_element.get_attribute("id") == "fold"
+
+
+def test_what_became_of_a_form_is_told_though_the_page_has_the_form_no_more(browser: Browser) -> None:
+    browser.open("/")
+    browser.click("//button")
+    browser.until(lambda: "Rehearse. Started: manual__1, success" in browser.text())
+    assert not browser.driver.find_elements("id", "undo")
+    link = browser.find("//p[@class='answer']/a").get_attribute("href")
+    assert link.endswith("/run?dag_id=the_dag&run_id=manual__1")
 
 
 @pytest.mark.parametrize("width", [390, 320])

@@ -129,7 +129,7 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     write_json(made.approval_json, {"question": question, "task_instance": "i", "answer": None})
     lift(made.lake_folder)
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
-    assert "Nothing was moved or discarded: the run leaves the 4 messages of its plan as they are." in waits
+    assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
     assert "still on the queue" not in waits  # once for all, not once a message
 
 
@@ -183,10 +183,30 @@ def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
     letters(manager, "A", "NO.RULE")
     run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
     page = client("/run", queue_manager="QM1", run=run.run).text
-    assert "Nothing was moved or discarded: the run leaves the 2 messages of its plan as they are." in page
+    assert "So far nothing was moved or discarded. The plan has 2 messages, and acts on 1 of them." in page
     assert "the table leaves it" not in page
+    answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "Nothing was moved or discarded: the run leaves the 2 messages of its plan as they are." in page
+
+
+def test_what_a_run_leaves_is_told_when_it_is_proved(manager, estate_folder, client):
+    letters(manager, "A", "FULL", "FULL", "NO.RULE")
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\nDESTQ(FULL) ACTION(RETRY)\n")
     act(manager.connection, run)
-    assert '<td>left</td><td class="text">the table leaves it' in client("/run", queue_manager="QM1", run=run.run).text
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "3 of 3 messages</strong> dealt with" in page
+    assert "2 moved, 0 discarded, 1 failed, 0 gone." in page
+    assert "The plan leaves 1 other message as it is." in page
+    assert "What was left or is gone, and why, is told when the task prove has looked." in page
+    for wrong in ("not moved or discarded</h3>", "still on the queue", "by row of the plan"):
+        assert wrong not in page
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "2 messages were not moved or discarded" in page
+    assert '<td>left</td><td class="text">the table leaves it' in page
+    assert "when the task prove has looked" not in page
 
 
 def test_the_messages_of_a_run_are_counted_by_reason_and_folded(manager, estate_folder, client):
@@ -308,6 +328,7 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
     write_json(undo.approval_json, {"question": question, "task_instance": "i", "answer": None})
     page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
     assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
+    assert "</a>, which puts back 1 of 1 message, waits for an approval; its snapshot is" in page
 
 
 def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client):
@@ -380,6 +401,7 @@ def test_a_run_shows_its_balance_its_failures_and_how_far_it_came(manager, estat
     assert view.over
     page = client("/run", "operator", queue_manager="QM1", run=run.run)
     assert page.status_code == 200, page.text
+    assert '<span class="badge good">done</span> proved: it balances.' in page.text
     parts = ("it balances", "4 planned = ", "Undo this run", "<h2>Steps</h2>")
     assert sorted(parts, key=page.text.index) == list(parts)
     assert "4 planned = 2 moved + 0 discarded + 2 left + 0 gone" in page.text
@@ -541,7 +563,7 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     act(manager.connection, run)
     assert "at work in Airflow the run goes on to its next task." in said()
     runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
-    assert "begun begun and not proved: a process is at work on it, or ended too early." in said()
+    assert "begun not proved: a process is at work on it, or ended too early." in said()
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL, run_type = 'scheduled' WHERE run_id = 'first'")
     assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
 
@@ -582,11 +604,11 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
     check = CheckResult(suite="s", expectation="e", expect="x", columns=(), severity="critical", met=True)
     link = f'<a href="/quality?queue_manager=QM1&amp;run={run.run}">'
     for critical, warning, state, words in (
-        (1, 0, 'bad">failed', "1 critical check is not met, in 60 messages"),
+        (1, 0, 'bad">not in order', "1 critical check is not met, in 60 messages"),
         (
             2,
             1,
-            'bad">failed',
+            'bad">not in order',
             "2 critical checks are not met, in 120 messages; 1 warning check is not met, in 1 message",
         ),
         (0, 2, 'good">checked', "2 warning checks are not met, in 2 messages"),
@@ -607,7 +629,7 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         assert f"badge {state}</span>" in row
         assert f'<td colspan="5">{link}{words}</a></td>' in row
     write_json(run.quality_json, found.to_json() | {"balanced": False})
-    assert '<span class="badge bad">failed</span> the counts of the checks do not add up.' in said(run=run.run)
+    assert '<span class="badge bad">not in order</span> the counts of the checks do not add up.' in said(run=run.run)
 
 
 def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate_folder, client, runs_of_airflow):
@@ -615,8 +637,16 @@ def test_the_real_run_after_the_dry_run_of_an_undo_is_called_one(manager, estate
     write_json(undo.handed_on_json, {"dag_id": "mq_undo", "run_id": "ended", "found": {}})
     prove(manager.connection, undo)
     runs_of_airflow("UPDATE dag_run SET dag_id = 'mq_undo' WHERE run_id = 'ended'")
-    page = client("/run", "operator", queue_manager="QM1", run=undo.run).text
-    assert "Start the real undo" in page
+
+    def page() -> str:
+        return str(client("/run", "operator", queue_manager="QM1", run=undo.run).text)
+
+    assert "Start the real undo" in page()
+    asks = "nothing is moved before somebody approves the plan."
+    assert f"{asks}</p>" in page()
+    eyes = "    dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}\n"
+    (estate_folder / "estate.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{eyes}")
+    assert f"{asks} The estate asks for four eyes: that is another person than you.</p>" in page()
 
 
 def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder, client, runs_of_airflow):
@@ -634,10 +664,15 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert "asked by olga" in client("/run", dag_id=DAG, run_id="ended").text
     page = client("/plan", dag_id=DAG, run_id="ended").text
     assert "This is the plan of a dry run: nobody is asked about it" in page
+    assert f'<h1 class="name">QM1: would act on 1 of 1 message of {DLQ}</h1>' in page.replace("<wbr>", "")
+    assert "Watch the run" not in page
     assert "task approve" not in page
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
+    page = client("/plan", dag_id=DAG, run_id="ended").text.replace("<wbr>", "")
+    assert f'<h1 class="name">QM1: act on 1 of 1 message of {DLQ}?</h1>' in page
+    assert "Watch the run" in page
 
 
 @pytest.mark.parametrize(
@@ -692,21 +727,26 @@ def test_a_plan_that_needs_no_answer_says_why(manager, estate_folder, client, ru
 
 
 def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, client, runs_of_airflow, monkeypatch):
-    letters(manager, "A")
-    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    letters(manager, "A", "NO.RULE")
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n"), "first")
     write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": None})
     runs_of_airflow("UPDATE task_instance SET trigger_timeout = '2026-11-24 20:00:00' WHERE run_id = 'first'")
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Operator' WHERE run_id = 'first'")
-    link = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan and answer</a>'
+    address = f'<a href="/plan?queue_manager=QM1&amp;run={run.run}">Look at the plan'
 
     def said(role: str) -> str:
         found = []
-        for path in ("/run/live", "/plan/answer"):
-            page = client(path, role, queue_manager="QM1", run=run.run).text
-            assert (link in page) == (path == "/run/live")
+        link = f"{address}{' and answer' if role == 'approver' else ''}</a>"
+        for path in ("/run/live", "/estate/live", "/plan/answer"):
+            page = client(path, role, queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
+            assert (link in page) == (path != "/plan/answer"), (path, role)
+            if path == "/estate/live":
+                assert f'the plan for <span class="name">{DLQ}</span>, which acts on 1 of 2 messages, ' in page
+                assert page.index("Question:</strong>") < page.index("Problem:</strong>")
             question = page.split("A person with")[1].split("</p>")[0].replace(link, "")
             found.append(" ".join(re.sub(r"<[^>]*>", "", f"A person with{question}").split()))
-        assert found[0] == found[1]
+        assert found[0] == found[1] == found[2]
         buttons = re.findall(r'<button type="submit" value="(\w+)"', page)
         return f"{found[0]} {'|'.join(buttons)}".strip()
 
@@ -724,7 +764,7 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL WHERE run_id = 'first'")
     assert said("approver") == f"A person with {anybody} Approve|Reject"  # a schedule started it
     runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
-    assert link not in client("/run/live", queue_manager="QM1", run=run.run).text
+    assert address not in client("/run/live", queue_manager="QM1", run=run.run).text
 
 
 @pytest.mark.parametrize(

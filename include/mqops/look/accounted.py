@@ -50,11 +50,18 @@ class RunsThatActed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerNow:
     """A ledger as it was verified. Parameters: `at` when that was done, ISO 8601 UTC; `found` what it said, blank
-    where no run has acted yet; `remark` about messages that were set aside, blank where there are none."""
+    where no run has acted yet; `remark` about messages that were set aside, blank where there are none; `state` of the
+    file then."""
 
     at: str = ""
     found: Verified = field(default_factory=Verified)
     remark: str = ""
+    state: tuple[int, ...] = ()
+
+
+def written_since(lake_folder: Path, ledger: LedgerNow) -> bool:
+    """Whether something was written to a ledger since it was verified."""
+    return state_of(LedgerFile(lake_folder, utc_now).path) != ledger.state
 
 
 def runs_that_acted(runs: Iterable[RunLine], in_ledger: Iterable[str] = ()) -> RunsThatActed:
@@ -99,6 +106,7 @@ def _ledger_now(lake: Path, queue_manager: str) -> LedgerNow:
         if known == state and now - at < AGAIN:
             return found
     empty = not written and proofs_of(file) == ([], "")
-    found = LedgerNow(at=utc_now(), found=Verified() if empty else verified(file), remark=remark(folder))
+    what = Verified() if empty else verified(file)
+    found = LedgerNow(at=utc_now(), found=what, remark=remark(folder), state=written)
     _last[file.path] = state, now, found
     return found

@@ -16,9 +16,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
-from mqops.actions import Action
+from mqops.actions import SENDS, Action
 from mqops.clock import utc, utc_now
 from mqops.command import command
 from mqops.counted import counted
@@ -30,12 +31,14 @@ from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
 from mqops.lake.stop import stop_in
 from mqops.ledger.core.replays import WORKFLOW as BACKOUT
-from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted
+from mqops.look.accounted import LedgerNow, RunsThatActed, runs_that_acted, written_since
 from mqops.look.core.expires import Expires, QueueForecast, expires
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures, QueueFigures
+from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
+from mqops.mqsc import mqsc_name
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
@@ -43,8 +46,13 @@ SHOWN_RUNS = 30
 DAY = timedelta(days=1)
 MOST_OF_A_DAY = 200
 """Runs of the last day that are looked at."""
+MOST_ACTED = 200
+"""Runs whose plans tell on which queues messages were put, the newest."""
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
+NO_READER = " (no program has it open for input: check that its application runs)"
+MOST_DEPTH = 999_999_999
+"""The largest MAXDEPTH."""
 T = TypeVar("T")
 
 
@@ -102,9 +110,10 @@ class ManagerNow:
     """A queue manager.
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
-    that are undos → the run that each undoes; `stopped` who stopped all runs, blank where nobody did; `acted` the runs
-    that acted; `ledger` as it was verified last, None where that is not known yet; `problems` what is wrong,
-    `notes` what a person should know besides.
+    that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
+    `stopped` who stopped all runs, blank where nobody did; `acted` the runs that acted; `ledger` as it was verified
+    last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems` what is
+    wrong, `notes` what a person should know besides.
     """
 
     name: str
@@ -113,9 +122,11 @@ class ManagerNow:
     runs: tuple[RunLine, ...] = ()
     waiting: tuple[RunLine, ...] = ()
     undoes: Mapping[str, str] = field(default_factory=dict)
+    to_act_on: Mapping[str, int] = field(default_factory=dict)
     stopped: str = ""
     acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
+    ledger_grew: bool = False
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
 
@@ -128,14 +139,13 @@ def manager_now(
     broken_triggers: Mapping[str, str] = MappingProxyType({}),
     ledger: LedgerNow | None = None,
     expiring: Expiring | None = None,
-    forwards: Mapping[str, str] = MappingProxyType({}),
     more_problems: Callable[[], Iterable[Problem]] = tuple,
 ) -> ManagerNow:
     """A queue manager as it is now.
 
     Parameters: `figures` what it says; `name` of the queue manager; `broken_triggers` queue → why it cannot trigger;
-    `ledger` as it was verified last; `expiring` as it was counted last; `forwards` queue → the workflow whose rules
-    table moves messages to it; `more_problems` of the lake, which this module does not know.
+    `ledger` as it was verified last; `expiring` as it was counted last; `more_problems` of the lake, which this module
+    does not know.
     """
     problems: list[Problem] = []
     if figures.unreachable:
@@ -179,6 +189,12 @@ def manager_now(
     undoes: dict[str, str] = _or_problem(
         problems, "What undos are of cannot be read", lambda: dict(_undone(folder, waiting)), {}
     )
+    to_act_on: dict[str, int] = _or_problem(
+        problems, "The plans that wait for an approval cannot be read", lambda: _to_act_on(folder, waiting), {}
+    )
+    notes: tuple[Problem, ...] = _or_problem(
+        problems, "Where runs put messages cannot be read", lambda: tuple(_never_read(folder, figures, runs)), ()
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
@@ -187,13 +203,15 @@ def manager_now(
         runs=tuple(runs[:SHOWN_RUNS]),
         waiting=waiting,
         undoes=undoes,
+        to_act_on=to_act_on,
         stopped=str(stop) if stop else "",
         acted=RunsThatActed(known=False)
         if read is None
         else runs_that_acted(read, ledger.found.runs if ledger else ()),
         ledger=ledger,
+        ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
-        notes=tuple(_never_read(figures, forwards)),
+        notes=notes,
     )
 
 
@@ -209,51 +227,98 @@ def _or_problem(problems: list[Problem], what: str, read: Callable[[], T], other
 def _nearly_full(figures: Figures) -> Iterator[Problem]:
     for one in figures.queues:
         if one.nearly_full:
-            text = f"{one.name} is {100 * one.depth // one.max_depth} % full"
+            unread = not one.readers and not figures.unreachable and not _for_a_person(one, figures)
+            raised = f"ALTER QLOCAL({mqsc_name(one.name)}) MAXDEPTH({min(2 * one.max_depth, MOST_DEPTH)})"
+            text = (
+                f"{one.name} is {100 * one.depth // one.max_depth} % full (CURDEPTH {one.depth}, MAXDEPTH "
+                f"{one.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
+            )
             dead = one.name == figures.dead_letter_queue
             yield Problem(text=text, place=Place.DEAD_LETTERS if dead else Place.QUEUE, about=one.name)
 
 
-class _Ambiguous(NamedTuple):
-    """The messages of a backout queue that a run left because their origin is ambiguous."""
+def _for_a_person(queue: QueueFigures, figures: Figures) -> bool:
+    """Whether messages wait there for a person: no reader is missed."""
+    return queue.is_backout or queue.name == figures.dead_letter_queue
 
-    run: str
+
+class _Ambiguous(NamedTuple):
+    """The messages of a backout queue whose origin is ambiguous by a run's plan. Parameters: `go_back` other messages
+    that the plan puts back."""
+
+    run: RunLine
     messages: int
+    go_back: int
+
+    def __str__(self) -> str:
+        if self.run.begun:
+            return f"the last run for it left {self.messages:,} (AMBIGUOUS)"
+        who = "a dry run" if self.run.state is RunState.PLANNED else "the last run for it"
+        return f"{who} found {self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
 
 
 def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
-    """Backout queue → what the newest proved run that looked at it left as ambiguous, where it did."""
+    """Backout queue → what the newest proved run that looked at it found or left as ambiguous, where it did."""
     found: dict[str, _Ambiguous] = {}
     for run in runs:
         if run.workflow != BACKOUT or not run.proved_at or run.partial:
             continue
-        left = _left_ambiguous(folder / "runs" / run.run) if run.left else {}
+        planned = _actions_of_queues(folder / "runs" / run.run) if run.left else {}
         for queue in run.queue.split(","):
-            found.setdefault(queue, _Ambiguous(run.run, left.get(queue, 0)))
+            here = planned.get(queue, {})
+            acts = sum(number for action, number in here.items() if action.acts)
+            found.setdefault(queue, _Ambiguous(run, here.get(Action.AMBIGUOUS, 0), acts))
     return {queue: one for queue, one in found.items() if one.messages}
 
 
 @single_flight
 @lru_cache(maxsize=256)
-def _left_ambiguous(run: Path) -> Mapping[str, int]:
-    """Queue → messages that a plan leaves as ambiguous. A plan never changes; one that was removed has none."""
-    found: Counter[str] = Counter()
+def _actions_of_queues(run: Path) -> Mapping[str, Mapping[Action, int]]:
+    """Queue → action → messages of a plan. A plan never changes; one that was removed has none."""
+    found: dict[str, Counter[Action]] = {}
     if RunFolder(run).plan.is_dir():
         for batch in read_parquet(RunFolder(run).plan, ["queue", "action"]):
-            found.update(batch.filter(pc.equal(batch.column("action"), Action.AMBIGUOUS.value))["queue"].to_pylist())
+            counts = pa.Table.from_batches([batch]).group_by(["queue", "action"]).aggregate([([], "count_all")])
+            for row in counts.to_pylist():
+                found.setdefault(row["queue"], Counter())[Action(row["action"])] += row["count_all"]
     return found
 
 
-def _never_read(figures: Figures, forwards: Mapping[str, str]) -> Iterator[Problem]:
-    """Queues to which rules move messages, and that no program reads. Old figures say nothing of programs of now."""
-    for one in figures.queues if not figures.unreachable else ():
-        a_problem = one.is_backout or one.name == figures.dead_letter_queue
-        if one.name in forwards and one.depth and not one.readers and not a_problem:
-            text = (
-                f"{counted(one.depth, 'message', spec=',')} on {one.name}, to which the rules of {forwards[one.name]} "
-                "move messages: no program reads it"
-            )
-            yield Problem(text=text, place=Place.QUEUE, about=one.name)
+def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[Problem]:
+    """Queues on which runs put messages, and that no program reads. Old figures say nothing of programs of now."""
+    if figures.unreachable:
+        return
+    acted = islice((run for run in runs if run.begun), MOST_ACTED)
+    put_on = {
+        queue
+        for run in acted
+        for queue, manager in _put_on(folder / "runs" / run.run)
+        if manager in {"", run.queue_manager}
+    }
+    found = [
+        one
+        for one in figures.queues
+        if one.name in put_on and one.depth and not one.readers and not _for_a_person(one, figures)
+    ]
+    if found:
+        them, they = ("this queue", "it") if len(found) == 1 else ("these queues", "them")
+        named = ", ".join(f"{one.name} ({one.depth:,})" for one in found)
+        yield Problem(
+            text=f"No program has {them} open for input, and runs put messages there: {named}. Check that the "
+            f"application of each runs; it is in order only where a person reads {they}",
+            place=Place.QUEUE if len(found) == 1 else None,
+            about=found[0].name,
+        )
+
+
+@single_flight
+@lru_cache(maxsize=256)
+def _put_on(run: Path) -> frozenset[tuple[str, str]]:
+    """The queues (name, queue manager) on which a run that acted put messages by its plan. A plan that acts never
+    changes; one that was removed has none."""
+    path = RunFolder(run).plan_json
+    counts = read_json(path)["counts"] if path.exists() else ()
+    return frozenset((one["dest_q"], one["dest_q_mgr"]) for one in counts if one["action"] in SENDS)
 
 
 def _waiting_for_a_person(figures: Figures, ambiguous: Mapping[str, _Ambiguous]) -> Iterator[Problem]:
@@ -273,10 +338,11 @@ def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
     if left is None:
         return Problem(text=text, backout_queue=queue.name)
     text += (
-        f"; the last run for it left {left.messages:,} (AMBIGUOUS): where they came from is not known. "
+        f"; {left}: where they came from is not known. "
         "The page of that run has the form of mq_recover, which moves them where you say"
     )
-    return Problem(text=text, place=Place.RUN, about=left.run)
+    others = queue.name if queue.depth > left.messages else ""
+    return Problem(text=text, place=Place.RUN, about=left.run.run, backout_queue=others)
 
 
 def _is_wrong(run: RunLine) -> bool:
@@ -289,6 +355,11 @@ def _undone(folder: Path, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
         record = read_undo_record(RunFolder(folder / "runs" / run.run))
         if record is not None:
             yield run.run, record.plan.run
+
+
+def _to_act_on(folder: Path, runs: Iterable[RunLine]) -> dict[str, int]:
+    """Run → the messages that its plan moves or discards."""
+    return {run.run: acted_on(planned_actions(RunFolder(folder / "runs" / run.run)).actions) for run in runs}
 
 
 def _queue(

@@ -150,6 +150,11 @@ class Planned(NamedTuple):
     actions: Mapping[str, int] = MappingProxyType({})
 
 
+def acted_on(actions: Mapping[str, int]) -> int:
+    """The messages of a plan that it moves or discards. Parameters: `actions` action → messages."""
+    return sum(number for name, number in actions.items() if Action(name).acts)
+
+
 def planned_actions(run: RunFolder) -> Planned:
     """What the run's plan has in mind. Raises `LakeError`."""
     plan = read_json(run.plan_json) if run.plan_json.exists() else {}

@@ -8,10 +8,9 @@ ledgers are verified and what expires is counted beside that, and a reader does 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,13 +21,11 @@ from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
-from mqops.estate_sections import RulesWorkflow
 from mqops.look.accounted import LedgerNow, ledger_now
 from mqops.look.estate_now import Expiring, ManagerNow, Place, Problem, expiring_now, manager_now
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, figures, last_figures
 from mqops.quality.trend import quality_runs
-from mqops.rules import parse
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.problem_link import form_of, link_of
@@ -37,7 +34,8 @@ from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import answer_until, at_work
+from mqops_airflow.pages.which_run import at_work
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers_each
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import lake
 
@@ -87,8 +85,9 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
         form=partial(form_of, who.estate),
         may_start=who.may_start,
+        four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=next_time(datetime.now(UTC), MORNING),
-        until=answer_until(who, waiting),
+        answers=who_answers_each(who, waiting),
         ended_early=_ended_early(who, managers),
         may_stop=who.may_start(STOP),
     )
@@ -104,12 +103,7 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     ledgers = LEDGERS.of({name: partial(ledger_now, place, name) for name in names}, scope=str(place))
     expiring = EXPIRING.of(expiry, scope=str(place))
     return [
-        _now(
-            place,
-            name,
-            _Said.of(said[name], looked.get(name), ledgers[name].value, expiring[name].value),
-            _forwards(estate, name),
-        )
+        _now(place, name, _Said.of(said[name], looked.get(name), ledgers[name].value, expiring[name].value))
         for name in names
     ]
 
@@ -166,7 +160,7 @@ class _Said:
 
 
 @shared
-def _now(place: Path, name: str, said: _Said, forwards: tuple[tuple[str, str], ...]) -> ManagerNow:
+def _now(place: Path, name: str, said: _Said) -> ManagerNow:
     return manager_now(
         said.figures,
         place,
@@ -174,7 +168,6 @@ def _now(place: Path, name: str, said: _Said, forwards: tuple[tuple[str, str], .
         broken_triggers=_broken(said.looked),
         ledger=said.ledger,
         expiring=said.expiring,
-        forwards=dict(forwards),
         more_problems=partial(_not_in_order, place, name),
     )
 
@@ -194,25 +187,6 @@ def _not_in_order(place: Path, name: str) -> Iterator[Problem]:
         else "does not add up"
     )
     yield Problem(text=f"The last quality run, of {last.checked_at}, {found}", place=Place.QUALITY, about=last.run)
-
-
-def _forwards(estate: EstateFile, name: str) -> tuple[tuple[str, str], ...]:
-    """The queues that the rules tables of a queue manager name in FWDQ, each with the workflow of its table."""
-    found: dict[str, str] = {}
-    for workflow, section in estate.estate.queue_managers[name].workflows(RulesWorkflow):
-        with suppress(MqopsError, OSError):  # the page `rules` says what is wrong with a table
-            path = estate.rules(section.rules)
-            for queue, manager in _named_in(path, path.stat().st_mtime_ns, origins=section.origins):
-                if manager in ("", name):
-                    found.setdefault(queue, workflow)
-    return tuple(found.items())
-
-
-@lru_cache(maxsize=256)
-def _named_in(path: Path, _written: int, *, origins: bool) -> tuple[tuple[str, str], ...]:
-    """FWDQ and FWDQM of the rules of a table. Raises `OSError`."""
-    table = parse(path.read_bytes().decode("utf-8", "surrogateescape"), origins=origins, lint=False).table
-    return tuple((rule.fwdq, rule.fwdqm) for rule in table.rules if rule.fwdq) if table else ()
 
 
 def _broken(looked: triggers.Looked | None) -> dict[str, str]:

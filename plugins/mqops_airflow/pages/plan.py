@@ -18,12 +18,12 @@ from mqops.look.run_story import RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER
+from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, tasks_of
-from mqops_airflow.pages.who_answers import who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
@@ -62,16 +62,21 @@ def router(page: Page) -> APIRouter:
             "view": view,
             "plan": view.plan,
             "kinds": KIND,
-            "meaning": view.line.meaning,
+            "meaning": beside(view.line),
         }
-        values |= {"subject": subject(view.plan), "groups": view.groups[:GROUPS], "acted": ACTED}
+        answers = _answer(who, asked)
+        values |= {
+            "subject": subject(view.plan, asks=answers["form"] is None),
+            "groups": view.groups[:GROUPS],
+            "acted": ACTED,
+        }
         values |= {"may_move": who.may_start(RECOVER)}
         values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}
         values |= {"findings": _folded(view.found.findings if view.found else ())}
         values |= {"since_then": _folded(_news(view, seen.looked))}
-        return render_page(request, page, who, name, **values, **_answer(who, asked))
+        return render_page(request, page, who, name, **values, **answers)
 
     @routes.get(f"{page.path}/answer")
     def answer(request: Request, found: tuple[Reader, Asked] = of) -> HTMLResponse:
@@ -94,6 +99,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "line": story.line,
         "task": task,
         "waits": who_answers(who, asked, task),
+        "four_eyes": partial(asks_for_four_eyes, who.estate),
         "settled": bool(story.approval.get("answer")) or task is None or task.state in ENDED,
         "unanswered": _unanswered(task, story),
     }

@@ -20,7 +20,7 @@ from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, RunState
-from mqops.look.plan_view import planned_actions
+from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
@@ -32,7 +32,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
-from mqops_airflow.pages.who_answers import who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
 FEW = 10
@@ -97,8 +97,10 @@ def router(page: Page) -> APIRouter:
         }
         begun = view.story.line.state not in _NOT_BEGUN
         form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
-        values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view), "gone": gone(view)}
-        values |= {"ambiguous": ambiguous(view.story)}
+        ended = over or view.story.line.state is RunState.REJECTED or bool(asked.dag_id and not started.goes_on)
+        values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view, ended=ended)}
+        values |= {"gone": gone(view)}
+        values |= {"ambiguous": ambiguous(view.story), "four_eyes": partial(asks_for_four_eyes, who.estate)}
         values |= {"rule_name": partial(rule_name, undo=bool(view.story.undoes))}
         values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
@@ -139,7 +141,25 @@ def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = 
         return Shown(
             "not checked", f"the task {CHECK} has not checked the messages: its log in Airflow says why", "bad"
         )
-    return Shown(line.state.value, line.meaning, KIND.get(line.state, "quiet"))
+    return Shown(line.word, beside(line), KIND.get(line.state, "quiet"))
+
+
+def beside(line: RunLine) -> str:
+    """What the state of a run means, beside its word: that is not said twice."""
+    return _BESIDE.get(line.state, line.meaning)
+
+
+_BESIDE = {
+    RunState.DONE: "proved: it balances",
+    RunState.UNBALANCED: "find the cause before anything else is done",
+    RunState.STOPPED: "by a person: what was done is in the ledger, the rest is where it was",
+    RunState.BEGUN: "not proved: a process is at work on it, or ended too early",
+    RunState.APPROVED: "not begun yet: nothing was moved",
+    RunState.WAITING: "for an approval: nothing was moved",
+    RunState.REJECTED: "nothing was moved",
+    RunState.PLANNED: "nothing was moved",
+}
+"""State → its meaning where that repeats the word."""
 
 
 def what(story: RunStory, *, checks: bool) -> str:
@@ -160,12 +180,16 @@ def became(one: UnmovedMessage | Unmoved) -> str:
     return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
 
 
-def untouched(view: RunView) -> str:
+def untouched(view: RunView, *, ended: bool) -> str:
     """Where the messages of a plan are that nobody has begun to carry out, in sentences. What the proof found is true
-    of its time."""
+    of its time. Parameters: `ended` whether nothing more is done by the run."""
     line = view.story.line
     if view.story.undoes:
-        return ". ".join(_undo_untouched(view))
+        return ". ".join(_undo_untouched(view, ended=ended))
+    if not ended and not line.proved_at:
+        acts = acted_on(view.story.plan["actions"])
+        of = f"The plan has {counted(line.planned, 'message', spec=',')}, and acts on {acts:,} of them"
+        return f"So far nothing was moved or discarded. {of}"
     if not line.proved_at:
         number = counted(line.planned, "message", spec=",")
         return f"Nothing was moved or discarded: the run leaves the {number} of its plan as they are"
@@ -191,14 +215,15 @@ def _gone(number: int) -> str:
     )
 
 
-def _undo_untouched(view: RunView) -> Iterator[str]:
+def _undo_untouched(view: RunView, *, ended: bool) -> Iterator[str]:
     counts = {Action(name): int(number) for name, number in view.story.plan.get("actions", {}).items()}
     ways = [
         f"{counted(counts[one], 'message', spec=',')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts
     ]
     refused = sum(number for action, number in counts.items() if not action.acts)
     ways += [f"{counted(refused, 'message', spec=',')} cannot or need not be put back"] if refused else []
-    yield f"Nothing was put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
+    nothing = "Nothing was" if ended or view.story.line.proved_at else "So far nothing was"
+    yield f"{nothing} put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
     if number := gone(view):
         yield f"At {view.story.line.proved_at}: {_gone(number)}"
 

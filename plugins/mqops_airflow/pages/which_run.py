@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -117,19 +117,16 @@ def _of_airflow(who: Reader, queue_manager: str, dag_id: str, run_id: str) -> Ru
     return None
 
 
-def answer_until(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, datetime]:
-    """Run → when its open question times out, for runs that a DAG made.
+def approvals_of(who: Reader, runs: Iterable[tuple[str, str]]) -> Iterator[tuple[Asked, Task]]:
+    """The task `approve` of each run that a DAG made.
 
-    Parameters: `runs` queue manager and run. Where a file of a run cannot be read, the time-out is not known.
+    Parameters: `runs` queue manager and run. One of which a file cannot be read is left out.
     """
-    found: dict[str, datetime] = {}
     for name, run in runs:
         with suppress(MqopsError):
-            folder = RunFolder.at(lake(who.estate), name, run)
-            task = tasks_of(_with_place(folder)).get(APPROVE)
-            if task and task.until:
-                found[run] = task.until
-    return found
+            asked = _with_place(RunFolder.at(lake(who.estate), name, run))
+            if task := tasks_of(asked).get(APPROVE):
+                yield asked, task
 
 
 def at_work(who: Reader, runs: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:

@@ -3,6 +3,7 @@ approve (`mqops_airflow.permission`)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +14,7 @@ from mqops.estate import EstateFile
 from mqops.estate_sections import MovingWorkflow, dag_prefix, four_eyes
 from mqops_airflow.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
-from mqops_airflow.pages.which_run import APPROVE, Asked, Task, started_of
+from mqops_airflow.pages.which_run import APPROVE, Asked, Task, approvals_of, started_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
 
 WAITS = "awaiting_input"
@@ -50,6 +51,12 @@ def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | No
         not_by=person,
         own=bool(person) and any(same_person(person, name) for name in (who.user.get_name(), who.user.get_id())),
     )
+
+
+def who_answers_each(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, WhoAnswers]:
+    """Run → who may answer its question, for those that have an open one. Parameters: `runs` queue manager and run."""
+    found = {asked.run.run: who_answers(who, asked, task) for asked, task in approvals_of(who, runs)}
+    return {run: one for run, one in found.items() if one}
 
 
 def asks_for_four_eyes(estate: EstateFile, dag_id: str) -> bool:

@@ -123,6 +123,11 @@ class RunLine:
     checks: str = ""
 
     @property
+    def word(self) -> str:
+        """Its state on a page. Checks that are not met have found something: the run itself has not failed."""
+        return "not in order" if self.state is RunState.FAILED else self.state.value
+
+    @property
     def meaning(self) -> str:
         """What its state means, in words."""
         return self.checks if self.state in {RunState.CHECKED, RunState.FAILED} else MEANING[self.state]

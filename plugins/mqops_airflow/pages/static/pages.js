@@ -109,6 +109,7 @@
     buttons.forEach((button) => { button.disabled = true; });
     try {
       if (form.dataset.starts) {
+        form.dataset.title = (form.closest("details")?.querySelector("summary") ?? event.submitter).innerText.trim();
         await starts(form, answer);
         again(form, answer, buttons);
       } else await answers(form, answer, event.submitter.value);
@@ -170,6 +171,16 @@
   const same = (element, old) => [...element.querySelectorAll(old.tagName)].find((one) =>
     ["id", "href", "aria-label"].every((name) => one.getAttribute(name) === old.getAttribute(name)));
 
+  // What became of a form that was sent stays above the part, though the part no longer has the form.
+  const outlive = (element, old) => {
+    for (const form of [old, ...old.querySelectorAll("form")]) {
+      const answer = form.dataset.started && form.querySelector(".answer");
+      if (!answer) continue;
+      answer.prepend(`${form.dataset.title}. `);
+      element.before(answer);
+    }
+  };
+
   // The new content, with what the person has opened, typed, focused and scrolled.
   const replace = (element, text) => {
     const focused = element.contains(document.activeElement) ? document.activeElement : null;
@@ -180,7 +191,8 @@
     for (const old of kept) {
       const now = element.querySelector("#" + CSS.escape(old.id));
       if (now && old.dataset.keeps === "open") now.open = old.open;
-      else now?.replaceWith(old);
+      else if (now) now.replaceWith(old);
+      else outlive(element, old);
     }
     for (const [old, left] of scrolled) {
       const now = left && same(element, old);
