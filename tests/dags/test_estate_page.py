@@ -498,8 +498,12 @@ def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
     assert link in live
     assert '<strong class="name">two</strong>' in live
     assert "<html" not in live
+    assert "data-starts" not in live
     dag_run_of("qm1_snapshot_quality", "one", "success")
-    assert link not in page("/quality/live", "operator")
+    live = page("/quality/live", "operator")
+    assert link not in live
+    assert 'data-starts="qm1_snapshot_quality"' in live
+    assert "data-starts" not in page("/quality/live", "viewer")
     address = 'data-live="/quality/live?queue_manager=QM1&run=two"'
     assert address in page("/quality", run="two")
 
