@@ -17,11 +17,13 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from mqops.actions import DISCARDS, Action
+from mqops.decide.backout_setting import read_setting
 from mqops.errors import RulesError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
+from mqops.look.dead_letters import queue_of_last_run
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.plan_view import Planned, planned_actions, planned_rows
@@ -29,7 +31,7 @@ from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import RECOVER
+from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -129,6 +131,7 @@ def router(page: Page) -> APIRouter:
             origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
             outcome=outcome,
             unjudged=_unjudged(story),
+            by_hand=_by_hand(who, folder, story),
             refusal=_refusal(who, name),
             may_move=who.may_start(RECOVER),
         )
@@ -148,6 +151,22 @@ def _recorded(place: Path, name: str) -> tuple[list[RunLine], str]:
 def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int | None) -> MessageStory:
     """One message, masked. Parameters: `position` None: the only one of this MsgId. Raises `SettingsError`."""
     return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)
+
+
+def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
+    """What moves a message that no rule can place: one of ambiguous origin, and one on a dead-letter queue that has no
+    MQDLH. None for another."""
+    queue, msg_ids = story.found.queue, [story.found.msg_id]
+    if story.ambiguous:
+        return placed_by_hand(queue, Action.AMBIGUOUS, msg_ids, read_setting(run))
+    section = who.estate.estate.queue_managers[run.queue_manager].dlq_rules
+    queues = {section.queue if section else "", _of_last_run(lake(who.estate), run.queue_manager)}
+    if story.header_read or (queue not in queues and Action.ERROR not in planned_actions(run).actions):
+        return None
+    return placed_by_hand(queue, Action.ERROR, msg_ids, None)
+
+
+_of_last_run = shared(queue_of_last_run)
 
 
 def _unjudged(story: MessageStory) -> str:
