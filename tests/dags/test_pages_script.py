@@ -3,6 +3,7 @@ on a telephone nothing is cut."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -36,11 +37,17 @@ WIDE = f"""\
 </main>
 """
 """A page that is as wide as 1,400 pixels."""
+TICKS = """\
+<form data-starts="a_dag" data-fixed="{&quot;queue&quot;: &quot;Q&quot;}"><input type="checkbox" data-ticks id="all">
+<input type="checkbox" name="ids" value="1" data-listed><input type="checkbox" name="ids" value="2" data-listed>
+<button type="submit">Move</button><p class="answer"></p></form>
+"""
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart."""
+    """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
+    `/ticks` a form. A run that is started is told by its form."""
     numbers = count(2)
 
     class Pages(BaseHTTPRequestHandler):
@@ -52,7 +59,15 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
             self.end_headers()
             self.wfile.write(file.read_bytes() if found else self.page().encode())
 
+        def do_POST(self) -> None:
+            form = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["conf"]
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"dag_run_id": json.dumps(form, sort_keys=True)}).encode())
+
         def page(self) -> str:
+            if self.path == "/ticks":
+                return PAGE.replace('data-live="/live"', "").format(TICKS)
             if self.path == "/wide":
                 return PAGE.replace('data-live="/live"', "").format(WIDE)
             return LIVE.format(next(numbers)) if self.path == "/live" else PAGE.format(LIVE.format(1))
@@ -81,6 +96,20 @@ def test_what_was_opened_stays_open_and_shows_what_is_new(browser: Browser) -> N
     browser.until(lambda: "row 5" in browser.find("//details[@id='rows']/p").get_attribute("textContent"))
     assert "row" not in browser.text().replace("some rows", "")
     assert browser.driver.switch_to.active_element.get_attribute("id") == "fold"
+
+
+def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) -> None:
+    browser.open("/ticks")
+    answer, button = "//p[contains(@class, 'answer')]", "//button"
+    browser.click(button)
+    browser.until(lambda: browser.find(answer).text == "Tick a message first.")
+    browser.click("//input[@value='2']")
+    browser.click(button)
+    browser.until(lambda: browser.find(answer).text == 'Started: {"ids": ["2"], "queue": "Q"}')
+    browser.open("/ticks")
+    browser.click("//input[@id='all']")
+    browser.click(button)
+    browser.until(lambda: browser.find(answer).text == 'Started: {"ids": ["1", "2"], "queue": "Q"}')
 
 
 @pytest.mark.parametrize("width", [390, 320])
