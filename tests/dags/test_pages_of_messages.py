@@ -135,9 +135,14 @@ def _quality(lake: Path, run: str) -> None:
         checked=3,
         failed=1,
     )
+    length = replace(
+        check, expectation="long", expect="column_value_lengths_to_be_between", limits="at least 1", met=True, failed=0
+    )
+    unseen = replace(length, expectation="unseen", checked=0, where="dlh_valid = true", why="")
+    checks = (replace(check, limits="MQSTR, MQDEAD"), length, unseen)
     failed = {"critical": 1, "warning": 0, "info": 0}
     summary = QualitySummary(
-        run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=(check,),
+        run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=checks,
         failures=str(folder_of / "failures"), checked_at="2026-01-01T00:00:00+00:00",
     )  # fmt: skip
     (folder_of / "quality.json").write_text(json.dumps(summary.to_json()))
@@ -533,8 +538,13 @@ def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch
 def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:
     text = site("/quality").text
     assert "not met</span>" in text
-    assert '<span class="name">format</span>: values to be in set<div class="quiet">nobody knows</div>' in text
+    said = "values to be in set: MQSTR, MQDEAD"
+    assert f'<span class="name">format</span>: {said}<div class="quiet">nobody knows</div>' in text
+    assert ": lengths to be at least 1</td>" in text  # it is met: what a failure means is not said
+    assert ": lengths to be at least 1, where dlh_valid = true</td>" in text
+    assert "not looked at</span> no message has a value</td>" in text
     assert "1 of 3" in text
+    assert "0 of 0" not in text
     assert f"msg_id={'00' * 24}" in text
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert" in text
