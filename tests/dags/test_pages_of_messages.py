@@ -184,7 +184,7 @@ def test_dead_letters_of_before_a_run_are_not_those_of_now(site: Any) -> None:
     assert "PAY." not in text
     assert "FULL@QM1" in text
     assert "Growth" not in text
-    assert "since run" not in text
+    assert "the run of" not in text
 
 
 def test_dead_letters_come_in_as_soon_as_a_run_has_looked(site: Any) -> None:
@@ -202,7 +202,7 @@ def test_dead_letters_come_in_as_soon_as_a_run_has_looked(site: Any) -> None:
         for path in (lake / "QM2" / "anatomy").glob("*"):
             path.unlink()
     assert "<h2>What it is made of</h2>" in text
-    assert f"since run {first.run}" in text
+    assert re.search(f'as many as in <a href="/run[^"]*run={first.run}">the run of <time', text)
     assert ">Growth</th>" in text
     assert "<html" not in text
 
@@ -260,8 +260,26 @@ def test_growth_is_written_as_all_numbers_are(client: Any, fuller: Manager, esta
         DeadLetterRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text),
     )
     page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
-    assert "<strong>+1,200</strong> messages since run" in page
+    assert "<strong>1,200</strong> more than in <a " in page
     assert '<td class="number">+1,200</td>' in page
+
+
+def test_groups_that_are_gone_are_counted_and_have_no_row(client: Any, fuller: Manager, estate_folder: Path) -> None:
+    manager, text = fuller, (estate_folder / "qm1.rules").read_text()
+    table = parse(text).table
+    assert table
+    lake = estate_folder / "lake"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text=text)
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})\n")
+    manager.put(DLQ, [dead_letter(name, b"x") for name in ("B", "C", "C")])
+    plan_run(DEAD_LETTERS, request)
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})\n")
+    manager.put(DLQ, [dead_letter("C", b"x")])
+    plan_run(DEAD_LETTERS, request)
+    page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+    assert "<strong>2</strong> fewer than in <a " in page
+    assert "<p>1 group is gone since then.</p>" in page
+    assert len(re.findall('<tr><th scope="row">', page)) == 1
 
 
 def test_a_rule_that_moves_to_the_queue_it_takes_from_says_so(client: Any, fuller: Manager) -> None:

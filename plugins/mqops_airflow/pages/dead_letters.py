@@ -24,7 +24,7 @@ from mqops.look.dead_letters import (
 from mqops.look.figures import Figures
 from mqops.look.message import of_estate
 from mqops.look.plan_view import planned_actions
-from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
+from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy
 from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.estate import figures_now
@@ -68,7 +68,7 @@ def router(page: Page) -> APIRouter:
             comes_back=_comes_back,
             no_rule_fits=NO_RULE_FITS,
             by_hand=found is not None and _has_form(place, found.anatomy),
-            since=growth_since(*found.anatomy.since) if found else "",
+            since=found.anatomy.since if found and found.anatomy.since.observed_at else None,
             ages=(*AGES, OLDER, UNKNOWN),
             chart=_chart(found) if found else "",
             sampled=found is not None and found.judged == MOST_JUDGED < found.anatomy.messages,
