@@ -441,6 +441,28 @@ def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) ->
     assert len(re.findall('href="/messages/one[^"]*"', page)) == 1
 
 
+def test_a_word_is_looked_for_anywhere_in_a_field_and_a_pattern_is_one(site: Any) -> None:
+    def found(dest_q: str) -> int:
+        return len(re.findall('href="/messages/one', site(f"/messages?dest_q={dest_q}").text))
+
+    assert [found(text) for text in ("AY.I", "PAY*", "AY.I*", "PAY.I?", "pay")] == [1, 1, 0, 1, 0]
+    assert 'name="application" value="" placeholder="contains, or billing*"' in site("/messages").text
+    assert "<p>4 of 4 messages looked at. This is the last page.</p>" in site("/messages").text
+
+
+def test_the_snapshot_of_an_undo_is_not_shown_unasked(client: Any, fuller: Manager, estate_folder: Path) -> None:
+    lake, text = estate_folder / "lake", "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n"
+    table = parse(text).table
+    assert table
+    request = DeadLetterRequest(connection=fuller.connection, lake=lake, table=table, text=text)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=fuller.connection, lake=lake, undoes=run))
+    page = client("/messages", queue_manager="QM1").text
+    assert f'<option value="{run.run}" selected>' in page
+    assert f'<option value="{undo.run}">' in page
+
+
 def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
     assert "This is the last page" in site("/messages").text
     assert "No message fits. " in site("/messages?dest_q=NOTHING").text

@@ -24,6 +24,7 @@ from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.dead_letters import queue_of_last_run
+from mqops.look.expiry_forecast import COPIES
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.plan_view import Planned, planned_actions, planned_rows
@@ -43,12 +44,13 @@ MOST_RUNS = 50
 """Newest runs that the list offers, besides the one that is shown."""
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
-    "dest_q": ("DESTQ", "Destination queue", "PAY*"),
-    "application": ("APPLNAME", "Application", "billing*"),
-    "user": ("USERID", "User", ""),
-    "format": ("FORMAT", "Format", "MQSTR"),
+    "dest_q": ("DESTQ", "Destination queue", "contains, or PAY*"),
+    "application": ("APPLNAME", "Application", "contains, or billing*"),
+    "user": ("USERID", "User", "contains"),
+    "format": ("FORMAT", "Format", "contains"),
 }
-"""Field of the form → keyword of the rules language, its label, an example."""
+"""Field of the form → keyword of the rules language, its label, an example. A text without wildcards is looked for
+anywhere in the field; a reason is a whole name."""
 MORE = (*IDENTIFIERS, "since", "until", "property", "value", "where")
 """The fields that are shown on demand."""
 
@@ -88,6 +90,7 @@ def router(page: Page) -> APIRouter:
             status=403 if forbidden else 200,
             runs=runs,
             run=chosen,
+            total=0 if asked.get("queue") else next((one.messages for one in recorded if one.run == chosen), 0),
             actions=planned.actions,
             asked=asked,
             fields=FIELDS,
@@ -141,10 +144,15 @@ def router(page: Page) -> APIRouter:
 
 @shared
 def _recorded(place: Path, name: str) -> tuple[list[RunLine], str]:
-    """The runs that have recorded messages, newest first, and the newest whose snapshot was not removed."""
+    """The runs that have recorded messages, newest first, and the newest whose snapshot was not removed and is not a
+    copy of earlier ones, as that of an undo is."""
     found = [one for one in list_runs(place, queue_manager=name) if one.messages]
-    kept = (one.run for one in found if RunFolder.at(place, name, one.run).snapshot.is_dir())
-    return found, next(kept, found[0].run if found else "")
+    fresh = (one.run for one in sorted(found, key=_copy) if RunFolder.at(place, name, one.run).snapshot.is_dir())
+    return found, next(fresh, found[0].run if found else "")
+
+
+def _copy(line: RunLine) -> bool:
+    return line.workflow in COPIES
 
 
 @shared
@@ -236,7 +244,9 @@ def _criteria(asked: dict[str, str]) -> Criteria:
 
 
 def _value(key: str, text: str) -> str:
-    return text if key == "reason" else _quoted(text)
+    if key == "reason":
+        return text
+    return _quoted(text if "*" in text or "?" in text else f"*{text}*")
 
 
 def _put_at(one: FoundMessage) -> str:
