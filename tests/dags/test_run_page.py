@@ -895,7 +895,9 @@ def test_a_scan_tells_how_much_the_dead_letter_queue_grew_and_about_only_where_i
     said = scanned("reports", "A")
     assert "goes to the dead-letter queue, and any other is dropped. " in said
     grew = f"{DLQ} grew by 3 messages during the scan: {dead} before, {dead + 3} after. "
-    assert f"{grew}Whether these are reports was not looked at." in said
+    assert f"{grew}Whether these are reports was not looked at. Look at them: their reasons say why" in said
+    link = f'<a href="/dead_letters?queue_manager=QM1&queue={DLQ}">Look at them</a>'
+    assert link in unescape(client("/run", queue_manager="QM1", run="reports").text)
     assert "About" not in said
     assert "reply-to queue" not in scanned("nothing", "A")
     manager.put(DLQ, [({"Expiry": 1}, b"x")] * 2)
