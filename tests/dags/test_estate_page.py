@@ -534,8 +534,12 @@ def test_the_page_quality_tells_of_the_run_that_is_at_work_and_starts_no_other(
     assert link in live
     assert '<strong class="name">two</strong>' in live
     assert "<html" not in live
+    assert "data-starts" not in live
     dag_run_of("qm1_snapshot_quality", "one", "success")
-    assert link not in page("/quality/live", "operator")
+    live = page("/quality/live", "operator")
+    assert link not in live
+    assert 'data-starts="qm1_snapshot_quality"' in live
+    assert "data-starts" not in page("/quality/live", "viewer")
     address = 'data-live="/quality/live?queue_manager=QM1&run=two"'
     assert address in page("/quality", run="two")
 
@@ -601,7 +605,7 @@ def test_a_queue_that_no_run_has_looked_at_says_so_and_leads_to_a_scan(manager, 
     assert 'href="/expiry?queue_manager=QM1#unrecorded">not known' in page()
     text = page("/expiry", "operator")
     assert 'OFFERS</th><td class="number">1</td><td>No run has looked at all of it yet.</td>' in text
-    (form,) = re.findall(r'<form class="starts" data-starts="qm1_expiry_scan" data-fixed="(.*?)">', text)
+    (form,) = re.findall(r'<form class="starts" [^>]*data-starts="qm1_expiry_scan" data-fixed="(.*?)">', text)
     assert json.loads(form) == {"queues": ["OFFERS"], "all_filled": True}
     assert 'data-airflow-page>qm1_expiry_scan</a> for <span class="name">OFFERS</span>:' in text
     assert "You may not start qm1_expiry_scan" in page("/expiry", "viewer")
@@ -615,6 +619,46 @@ def test_the_form_of_a_scan_names_all_its_queues(manager, page):
         manager.put(name, [({}, b"x")])
     said = " ".join(re.sub("<[^>]*>", " ", page("/expiry", "operator")).split())
     assert "This starts qm1_expiry_scan for A , C and OFFERS : Scan for expired messages" in said
+
+
+def test_the_page_expiry_shows_what_a_scan_finds_as_soon_as_it_has(manager, lake, page, dag_run_of):
+    manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
+    page("/estate")
+    assert 'data-live="/expiry/live?queue_manager=QM1&before=09%3A15" data-every="5"' in page("/expiry", before="09:15")
+    dag_run_of("qm1_expiry_scan", "one", "running")
+    text = page("/expiry/live", "operator")
+    assert "<html" not in text
+    assert '<a href="/run?dag_id=qm1_expiry_scan&run_id=one">look at the run</a>' in text
+    assert "data-starts" not in text
+    run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1), all_filled=True)
+    dag_run_of("qm1_expiry_scan", "one", "success")
+    text = page("/expiry/live", "operator")
+    assert "the next message expires at <time" in text
+    assert "look at the run" not in text
+    assert 'id="scan-OFFERS" data-keeps data-starts="qm1_expiry_scan"' in text
+
+
+def test_the_page_expiry_contradicts_no_scan_and_covers_what_expires_after_its_chart(manager, lake, page, limit):
+    observe(manager.connection, RunFolder.at(lake, "QM1", "snapshot"), ["A"])
+    manager.put("OFFERS", [({"Expiry": 36000}, b"x")])
+    run_scan(manager.connection, lake, ["OFFERS"], recheck=timedelta(hours=1), all_filled=True)
+    text = page("/expiry")
+    assert '<p class="empty">None of the messages in the snapshots expires.</p>' in text
+    assert "<svg" not in text
+    assert ">Messages that are in no snapshot, and what the last scan knows of them</h2>" in text
+    assert "the next message expires at <time" in text
+    begun = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "hour"), ["OFFERS"])
+    assert "<svg" in page("/expiry")
+    manager.put("A", [({"Expiry": 10 * 60 * 60 * 30}, b"x")])
+    manager.mqsc("CLEAR QLOCAL(OFFERS)")
+    observe(manager.connection, RunFolder.at(lake, "QM1", "later"), ["OFFERS", "A"])
+    text = re.sub("</?time[^>]*>", "", page("/expiry"))
+    ends = re.search("None of the messages in the snapshots expires before ([0-9: -]* UTC)[.]", text)
+    assert ends
+    assert datetime.fromisoformat(ends[1].removesuffix(" UTC") + "+00:00") - begun >= timedelta(days=1)
+    assert re.search(rf"1 message expires after {ends[1]}, the next at [0-9-]+ [0-9:]+ UTC[.]", text)
+    assert "<svg" not in text
 
 
 def test_messages_beyond_those_of_the_newest_snapshot_are_not_known(manager, lake, page, limit):
@@ -644,7 +688,7 @@ def test_messages_beyond_the_snapshot_do_not_expire_if_a_later_scan_says_so(mana
     run_scan(manager.connection, lake, [DLQ], recheck=timedelta(hours=1))
     assert expiring(page(), DLQ) == f"none before {limit:%H:%M}"
     assert headline(page, limit) == f"0 messages expire before {limit:%Y-%m-%d %H:%M} UTC"
-    assert "Messages that no snapshot has" not in page("/expiry")
+    assert "Messages that are in no snapshot" not in page("/expiry")
     planned(manager, lake, "A")  # now the snapshot is the later one
     manager.mqsc(f"CLEAR QLOCAL({DLQ})")
     manager.put(DLQ, [dead_letter("A", b"x")] * 6)

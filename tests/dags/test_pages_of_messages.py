@@ -135,9 +135,14 @@ def _quality(lake: Path, run: str) -> None:
         checked=3,
         failed=1,
     )
+    length = replace(
+        check, expectation="long", expect="column_value_lengths_to_be_between", limits="at least 1", met=True, failed=0
+    )
+    unseen = replace(length, expectation="unseen", checked=0, where="dlh_valid = true", why="")
+    checks = (replace(check, limits="MQSTR, MQDEAD"), length, unseen)
     failed = {"critical": 1, "warning": 0, "info": 0}
     summary = QualitySummary(
-        run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=(check,),
+        run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=checks,
         failures=str(folder_of / "failures"), checked_at="2026-01-01T00:00:00+00:00",
     )  # fmt: skip
     (folder_of / "quality.json").write_text(json.dumps(summary.to_json()))
@@ -179,7 +184,7 @@ def test_dead_letters_of_before_a_run_are_not_those_of_now(site: Any) -> None:
     assert "PAY." not in text
     assert "FULL@QM1" in text
     assert "Growth" not in text
-    assert "since run" not in text
+    assert "the run of" not in text
 
 
 def test_dead_letters_come_in_as_soon_as_a_run_has_looked(site: Any) -> None:
@@ -197,7 +202,7 @@ def test_dead_letters_come_in_as_soon_as_a_run_has_looked(site: Any) -> None:
         for path in (lake / "QM2" / "anatomy").glob("*"):
             path.unlink()
     assert "<h2>What it is made of</h2>" in text
-    assert f"since run {first.run}" in text
+    assert re.search(f'as many as in <a href="/run[^"]*run={first.run}">the run of <time', text)
     assert ">Growth</th>" in text
     assert "<html" not in text
 
@@ -238,8 +243,11 @@ def test_dead_letters_are_those_of_the_dead_letter_queue_though_another_is_fulle
         assert preset() == DLQ
     (estate_folder / "lake" / "QM1" / "anatomy").rename(estate_folder / "away")
     until(lambda: "No run has looked" in client("/dead_letters", queue_manager="QM1").text)
-    page = client("/dead_letters", "operator", queue_manager="QM1").text
-    assert f'name="queue" value="{DLQ}"' in page
+    for query in ({}, {"queue": DLQ}):  # as the menu leads there, and as a problem of the estate does
+        page = client("/dead_letters", "operator", queue_manager="QM1", **query).text
+        assert '<a href="#handle">Make a dry run</a>' in page
+        assert '<h2 id="handle">' in page
+        assert f'name="queue" value="{DLQ}"' in page
 
 
 def test_growth_is_written_as_all_numbers_are(client: Any, fuller: Manager, estate_folder: Path) -> None:
@@ -252,8 +260,26 @@ def test_growth_is_written_as_all_numbers_are(client: Any, fuller: Manager, esta
         DeadLetterRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text),
     )
     page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
-    assert "<strong>+1,200</strong> messages since run" in page
+    assert "<strong>1,200</strong> more than in <a " in page
     assert '<td class="number">+1,200</td>' in page
+
+
+def test_groups_that_are_gone_are_counted_and_have_no_row(client: Any, fuller: Manager, estate_folder: Path) -> None:
+    manager, text = fuller, (estate_folder / "qm1.rules").read_text()
+    table = parse(text).table
+    assert table
+    lake = estate_folder / "lake"
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=table, text=text)
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})\n")
+    manager.put(DLQ, [dead_letter(name, b"x") for name in ("B", "C", "C")])
+    plan_run(DEAD_LETTERS, request)
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})\n")
+    manager.put(DLQ, [dead_letter("C", b"x")])
+    plan_run(DEAD_LETTERS, request)
+    page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+    assert "<strong>2</strong> fewer than in <a " in page
+    assert "<p>1 group is gone since then.</p>" in page
+    assert len(re.findall('<tr><th scope="row">', page)) == 1
 
 
 def test_a_rule_that_moves_to_the_queue_it_takes_from_says_so(client: Any, fuller: Manager) -> None:
@@ -415,6 +441,28 @@ def test_an_undo_is_told_by_what_it_does_to_each_queue_and_message(site: Any) ->
     assert len(re.findall('href="/messages/one[^"]*"', page)) == 1
 
 
+def test_a_word_is_looked_for_anywhere_in_a_field_and_a_pattern_is_one(site: Any) -> None:
+    def found(dest_q: str) -> int:
+        return len(re.findall('href="/messages/one', site(f"/messages?dest_q={dest_q}").text))
+
+    assert [found(text) for text in ("AY.I", "PAY*", "AY.I*", "PAY.I?", "pay")] == [1, 1, 0, 1, 0]
+    assert 'name="application" value="" placeholder="contains, or billing*"' in site("/messages").text
+    assert "<p>4 of 4 messages looked at. This is the last page.</p>" in site("/messages").text
+
+
+def test_the_snapshot_of_an_undo_is_not_shown_unasked(client: Any, fuller: Manager, estate_folder: Path) -> None:
+    lake, text = estate_folder / "lake", "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n"
+    table = parse(text).table
+    assert table
+    request = DeadLetterRequest(connection=fuller.connection, lake=lake, table=table, text=text)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=fuller.connection, lake=lake, undoes=run))
+    page = client("/messages", queue_manager="QM1").text
+    assert f'<option value="{run.run}" selected>' in page
+    assert f'<option value="{undo.run}">' in page
+
+
 def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
     assert "This is the last page" in site("/messages").text
     assert "No message fits. " in site("/messages?dest_q=NOTHING").text
@@ -530,8 +578,13 @@ def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch
 def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> None:
     text = site("/quality").text
     assert "not met</span>" in text
-    assert '<span class="name">format</span>: values to be in set<div class="quiet">nobody knows</div>' in text
+    said = "values to be in set: MQSTR, MQDEAD"
+    assert f'<span class="name">format</span>: {said}<div class="quiet">nobody knows</div>' in text
+    assert ": lengths to be at least 1</td>" in text  # it is met: what a failure means is not said
+    assert ": lengths to be at least 1, where dlh_valid = true</td>" in text
+    assert "not looked at</span> no message has a value</td>" in text
     assert "1 of 3" in text
+    assert "0 of 0" not in text
     assert f"msg_id={'00' * 24}" in text
     assert "<script>alert" not in text
     assert "&lt;script&gt;alert" in text

@@ -3,6 +3,7 @@ on a telephone nothing is cut."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -42,11 +43,17 @@ WIDE = f"""\
 </main>
 """
 """A page that is as wide as 1,400 pixels."""
+TICKS = """\
+<form data-starts="a_dag" data-fixed="{&quot;queue&quot;: &quot;Q&quot;}"><input type="checkbox" data-ticks id="all">
+<input type="checkbox" name="ids" value="1" data-listed><input type="checkbox" name="ids" value="2" data-listed>
+<button type="submit">Move</button><p class="answer"></p></form>
+"""
 
 
 @pytest.fixture
 def browser(tmp_path: Path) -> Iterator[Browser]:
-    """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart."""
+    """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
+    `/ticks` a form. A run that is started is told by its form."""
     numbers, started = count(2), list[str]()
 
     class Pages(BaseHTTPRequestHandler):
@@ -60,13 +67,16 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 
         def do_POST(self) -> None:
             started.append(self.path)
+            form = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["conf"]
             self.send_response(200)
             self.end_headers()
-            self.wfile.write(b'{"dag_run_id": "manual__1"}')
+            self.wfile.write(json.dumps({"dag_run_id": json.dumps(form, sort_keys=True)}).encode())
 
         def page(self) -> str:
             if self.path.startswith("/api/v2/"):
                 return '{"is_paused": false, "state": "success"}'
+            if self.path == "/ticks":
+                return PAGE.replace('data-live="/live"', "").format(TICKS)
             if self.path == "/wide":
                 return PAGE.replace('data-live="/live"', "").format(WIDE)
             form = "" if started else FORM
@@ -101,10 +111,24 @@ def test_what_was_opened_stays_open_and_shows_what_is_new(browser: Browser) -> N
 def test_what_became_of_a_form_is_told_though_the_page_has_the_form_no_more(browser: Browser) -> None:
     browser.open("/")
     browser.click("//button")
-    browser.until(lambda: "Rehearse. Started: manual__1, success" in browser.text())
+    browser.until(lambda: 'Rehearse. Started: {"dry_run": true}, success' in browser.text())
     assert not browser.driver.find_elements("id", "undo")
     link = browser.find("//p[@class='answer']/a").get_attribute("href")
-    assert link.endswith("/run?dag_id=the_dag&run_id=manual__1")
+    assert "/run?dag_id=the_dag&run_id=%7B" in link
+
+
+def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) -> None:
+    browser.open("/ticks")
+    answer, button = "//p[contains(@class, 'answer')]", "//button"
+    browser.click(button)
+    browser.until(lambda: browser.find(answer).text == "Tick a message first.")
+    browser.click("//input[@value='2']")
+    browser.click(button)
+    browser.until(lambda: 'Started: {"ids": ["2"], "queue": "Q"}' in browser.find(answer).text)
+    browser.open("/ticks")
+    browser.click("//input[@id='all']")
+    browser.click(button)
+    browser.until(lambda: 'Started: {"ids": ["1", "2"], "queue": "Q"}' in browser.find(answer).text)
 
 
 @pytest.mark.parametrize("width", [390, 320])

@@ -36,13 +36,14 @@ from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
+from mqops.model import RuleBalance
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqops_airflow.pages import shared
-from mqops_airflow.pages.run import state_in_words
+from mqops_airflow.pages.run import rule_name, state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.permission import POLICY
@@ -172,11 +173,76 @@ def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estat
     for address in (f"/run?queue_manager=QM1&run={run.run}", unescape(link[1])):
         form = re.findall(r'data-starts="mq_recover" data-fixed="([^"]*)"', client(address, "operator").text)
         assert [json.loads(unescape(one)) for one in form] == [fixed]
-        assert 'name="destination"' in client(address, "operator").text
+        assert re.search('name="destination"[^>]* list="could-BACK-origin">', client(address, "operator").text)
+        assert '<option value="A"></option><option value="B"></option>' in client(address, "operator").text
         assert "data-starts" not in client(address, "viewer").text
-    there = f'<a href="/run?queue_manager=QM1&run={run.run}#actions">The form of mq_recover for these messages</a>'
+    words = "The form of mq_recover for messages that no rule can place"
+    there = f'<a href="/run?queue_manager=QM1&run={run.run}#actions">{words}</a>'
     assert there in unescape(client("/plan", "operator", queue_manager="QM1", run=run.run).text)
     assert "#actions" not in page
+
+
+def test_messages_that_a_person_must_place_are_chosen_one_by_one(tmp_path, estate_folder, client):
+    manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(BACK)\nDEFINE QLOCAL(A) BOQNAME(BACK)\n")
+    manager.mqsc("DEFINE QLOCAL(B) BOQNAME(BACK)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n")
+    manager.put("BACK", [({}, b"whence")] * 2)
+    text = "ACTION(RETRY)\n"
+    table = parse(text, origins=True).table
+    assert table
+    request = BackoutRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text)
+    run, _plan = plan_run(BACKOUT, request)
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    (form,) = re.findall('<form class="starts" id="move-BACK-origin".*?</form>', page, re.DOTALL)
+    assert "message_ids" not in form.split(">")[0]
+    ticks = re.findall('<input type="checkbox" name="message_ids" value="([0-9a-f]{48})" data-listed ([^>]*)>', form)
+    assert len(ticks) == 2
+    for msg_id, others in ticks:
+        assert "checked" not in others
+        assert f'msg_id={msg_id}">{msg_id[:8]}…{msg_id[-12:]}</a>' in form
+        assert client("/messages/one", queue_manager="QM1", run=run.run, queue="BACK", msg_id=msg_id).status_code == 200
+
+
+def test_messages_without_an_mqdlh_have_a_form_wherever_they_are_shown(manager, estate_folder, client):
+    manager.put(DLQ, [({}, b"raw")] * 2)
+    letters(manager, *["A"] * 60)
+    manager.put(DLQ, [({}, b"behind the first page of the run")])
+    run = planned(manager, estate_folder / "lake")
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
+    (form,) = re.findall(f'<form class="starts" id="move-{DLQ}-header".*?</form>', page, re.DOTALL)
+    assert "3 messages without an MQDLH that can be read: no rule can move them" in form
+    _one, _two, msg_id = re.findall('name="message_ids" value="([0-9a-f]{48})"', form)
+    said = "A person who may start mq_recover in Airflow finds a form here that moves them."
+    assert said in client("/run", "viewer", queue_manager="QM1", run=run.run).text
+    message = client("/messages/one", "operator", queue_manager="QM1", run=run.run, queue=DLQ, msg_id=msg_id).text
+    assert "A person says where it belongs" in message
+    (fixed,) = re.findall('data-starts="mq_recover" data-fixed="([^"]*)"', message)
+    assert json.loads(unescape(fixed)) == {
+        **{"queue_manager": "QM1", "action": "move", "queue": DLQ},
+        "message_ids": [msg_id],
+    }
+    dead = client("/dead_letters", "operator", queue_manager="QM1", queue=DLQ).text
+    assert "no MQDLH can be read, so it stays" in dead
+    assert f'href="/run?queue_manager=QM1&amp;run={run.run}#actions">the form of mq_recover moves it' in dead
+    prove(manager.connection, run)
+    balance = client("/run", queue_manager="QM1", run=run.run).text
+    assert "<td>no MQDLH can be read, so it stays</td>" in balance
+    assert "no rule ERROR" not in balance
+
+
+@pytest.mark.parametrize(
+    ("line", "action", "workflow", "words"),
+    [
+        (3, "RETRY", "dlq_rules", "line 3 RETRY"),
+        (None, "IGNORE", "dlq_rules", "no rule: IGNORE"),
+        (None, "ERROR", "dlq_rules", "no MQDLH can be read, so it stays"),
+        (None, "FWD", "recover", "chosen: FWD"),
+        (None, "IGNORE", "recover", "not chosen: IGNORE"),
+        (None, "RETURN", "undo", "undo: RETURN"),
+    ],
+)
+def test_what_decided_is_told_in_words(line, action, workflow, words):
+    one = RuleBalance(queue=DLQ, rule_line=line, rule_key=None, action=action, planned=1)
+    assert rule_name(one, workflow=workflow) == words
 
 
 def test_a_run_that_waits_has_left_nothing_yet(manager, estate_folder, client):
@@ -869,7 +935,9 @@ def test_a_scan_tells_how_much_the_dead_letter_queue_grew_and_about_only_where_i
     said = scanned("reports", "A")
     assert "goes to the dead-letter queue, and any other is dropped. " in said
     grew = f"{DLQ} grew by 3 messages during the scan: {dead} before, {dead + 3} after. "
-    assert f"{grew}Whether these are reports was not looked at." in said
+    assert f"{grew}Whether these are reports was not looked at. Look at them: their reasons say why" in said
+    link = f'<a href="/dead_letters?queue_manager=QM1&queue={DLQ}">Look at them</a>'
+    assert link in unescape(client("/run", queue_manager="QM1", run="reports").text)
     assert "About" not in said
     assert "reply-to queue" not in scanned("nothing", "A")
     manager.put(DLQ, [({"Expiry": 1}, b"x")] * 2)

@@ -41,11 +41,14 @@ class Slots(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """Parameters: `limit` such as the next 08:00; `hours` beginning of an hour → messages of all queues."""
+    """Parameters: `limit` such as the next 08:00; `hours` beginning of an hour → messages of all queues; `beyond`
+    messages that expire behind these hours, and when the first of them does, None if none does."""
 
     limit: datetime
     queues: tuple[QueueForecast, ...]
     hours: Mapping[datetime, int]
+    beyond: int = 0
+    next_beyond: datetime | None = None
 
 
 def next_time(now: datetime, at: time) -> datetime:
@@ -70,6 +73,7 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
     first = now.replace(minute=0, second=0, microsecond=0)
     by_hour = dict.fromkeys((first + timedelta(hours=one) for one in range(hours)), 0)
     found, done, runs = [], set[str](), folder_of(lake, queue_manager) / "runs"
+    beyond: Counter[datetime] = Counter()
     lines = list_runs(lake, queue_manager=queue_manager)
     for line in lines:
         queues = [one for one in line.queue.split(",") if one not in done]
@@ -84,10 +88,18 @@ def forecast(lake: Path, queue_manager: str, *, now: datetime, limit: datetime, 
             one = slots.get(queue, Slots({}, 0))
             found.append(_queue(queue, line.run, line.at, one, begin=begin, end=end))
             for slot, number in one.by_slot.items():
-                hour = datetime.fromtimestamp(slot, UTC).replace(minute=0)
-                if slot + SLOT > begin and hour in by_hour:
-                    by_hour[hour] += number
-    return Forecast(limit=limit, queues=tuple(sorted(found, key=lambda one: (-one.before, one.queue))), hours=by_hour)
+                at = datetime.fromtimestamp(slot, UTC)
+                if at >= first + timedelta(hours=hours):
+                    beyond[at] += number
+                elif slot + SLOT > begin:
+                    by_hour[at.replace(minute=0)] += number
+    return Forecast(
+        limit=limit,
+        queues=tuple(sorted(found, key=lambda one: (-one.before, one.queue))),
+        hours=by_hour,
+        beyond=beyond.total(),
+        next_beyond=min(beyond, default=None),
+    )
 
 
 def _queue(queue: str, run: str, at: str, slots: Slots, *, begin: int, end: int) -> QueueForecast:

@@ -62,7 +62,8 @@ class MessageStory:
 
     Parameters: `found` its place and main fields; `run` whose snapshot has it, "" on a live queue; `message` it taken
     apart; `rules_source` the table of `rules`, "" where no table judges it; `past` what the lake knows of it;
-    `ambiguous` what it means that its origin is ambiguous, "" where it is not.
+    `ambiguous` what it means that its origin is ambiguous, "" where it is not; `header_read` whether it has an MQDLH
+    that can be read, or its backout run knows its origin.
     """
 
     found: FoundMessage
@@ -72,6 +73,7 @@ class MessageStory:
     rules: tuple[RuleVerdict, ...] = ()
     past: History = field(default_factory=History)
     ambiguous: str = ""
+    header_read: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object (DESIGN, section 8)."""
@@ -267,5 +269,6 @@ def _story(lake: Path, message: SnapshotRow, run: str, judge: _Judge, reveal_to:
         rules_source=judge.table.source if judge.table and rules else "",
         rules=rules,
         past=history(lake, msg_id).of(message["queue_manager"], message["msg_key"], msg_id),
+        header_read=judged["dlh_error"] is None,
         ambiguous=judge.where.ambiguous(message["queue"]) if judge.where and not judged["dlh_dest_q"] else "",
     )

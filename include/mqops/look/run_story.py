@@ -33,6 +33,10 @@ from mqwire.names import reason_name
 LEFT, GONE, FAILED, UNKNOWN = "left", "gone", "failed", "unknown"
 """What became of a message that was not moved or discarded. FAILED: its try failed, and it is left."""
 NOT_REACHED = "its turn has not come"
+BY_HAND = (Action.AMBIGUOUS, Action.ERROR)
+"""Actions that leave a message until a person names the queue that it belongs on."""
+MOST_BY_HAND = 200
+"""Messages of these that a story has."""
 BACK = "a unit of work of another program hid it when its turn came; it was on its queue when the run was proved"
 WHY_LEFT: Mapping[Action, str] = {
     Action.IGNORE: "the table leaves it: ACTION(IGNORE), no rule matches, or all tries have failed",
@@ -120,7 +124,8 @@ class RunStory:
     that an undo is of; `planned_at` when the plan was written, `begun_at` when act began and `acted_at` when its last
     unit of work was done, ISO 8601 UTC, by the ledger; `failures` by reason and destination, most first; `progress` how
     far act said it had come, None where it said nothing; `unmoved` how many messages were left, gone or failed, by
-    reason, most first; `messages` these messages, `more` how many there are besides; `next` what to go on after.
+    reason, most first; `messages` these messages, `more` how many there are besides; `next` what to go on after;
+    `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most.
     """
 
     line: RunLine
@@ -143,6 +148,7 @@ class RunStory:
     messages: tuple[UnmovedMessage, ...] = ()
     more: int = 0
     next: int | None = None
+    by_hand: tuple[UnmovedMessage, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object: that of the line, and what is known besides."""
@@ -193,7 +199,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     stops = {"this run is": stop_in(run.path), f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
-    unmoved, shown, more = _page(_unmoved(run, line, sums) if plan else (), limit, after)
+    unmoved, shown, more, by_hand = _page(_unmoved(run, line, sums) if plan else (), limit, after)
     return RunStory(
         line=line,
         folder=str(run.path),
@@ -215,6 +221,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         messages=shown,
         more=more,
         next=shown[-1].row if more else None,
+        by_hand=by_hand,
     )
 
 
@@ -260,22 +267,25 @@ def _recorded(sums: Account) -> dict[str, int]:
 
 def _page(
     messages: Iterable[UnmovedMessage], limit: int, after: int
-) -> tuple[tuple[Unmoved, ...], tuple[UnmovedMessage, ...], int]:
-    """All messages by reason; those behind row `after`, by row; and how many more there are. Spark writes plans in
-    another order."""
-    behind, reasons = 0, Counter[tuple[str, str]]()
+) -> tuple[tuple[Unmoved, ...], tuple[UnmovedMessage, ...], int, tuple[UnmovedMessage, ...]]:
+    """All messages by reason; those behind row `after`, by row; how many more there are; and the first that a person
+    must place, by row. Spark writes plans in another order."""
+    behind, reasons, by_hand = 0, Counter[tuple[str, str]](), list[UnmovedMessage]()
 
     def counting() -> Iterator[UnmovedMessage]:
         nonlocal behind
         for message in messages:
             reasons[message.became, message.why] += 1
+            if message.action in BY_HAND and message.became == LEFT and len(by_hand) < MOST_BY_HAND:
+                by_hand.append(message)
             if message.row > after:
                 behind += 1
                 yield message
 
     by_row = attrgetter("row")
     shown = nsmallest(limit, counting(), key=by_row) if limit else sorted(counting(), key=by_row)
-    return tuple(Unmoved(*why, number) for why, number in reasons.most_common()), tuple(shown), behind - len(shown)
+    unmoved = tuple(Unmoved(*why, number) for why, number in reasons.most_common())
+    return unmoved, tuple(shown), behind - len(shown), tuple(sorted(by_hand, key=by_row))
 
 
 def _unmoved(run: RunFolder, line: RunLine, sums: Account) -> Iterator[UnmovedMessage]:

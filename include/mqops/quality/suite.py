@@ -51,9 +51,26 @@ class Check:
         expected = f"{self.expectation.name.replace('_', ' ')} {given}".strip() + share + about
         return f"{self.id} ({self.severity}): {expected}{f' – {self.why}' if self.why else ''}"
 
+    def limits(self) -> str:
+        """What the arguments ask for, in words: "at least 1, at most 9", the values of a set, a regular expression."""
+        strict = {name for name in ("strict_min", "strict_max") if self.arguments.get(name)}
+        words = {
+            "min_value": "more than" if "strict_min" in strict else "at least",
+            "max_value": "less than" if "strict_max" in strict else "at most",
+            **dict.fromkeys(("value_set", "regex"), ""),
+        }
+        given = [
+            f"{words.get(name, name.replace('_', ' '))} {_shown(value)}".strip()
+            for name, value in self.arguments.items()
+            if not name.startswith("strict_")
+        ]
+        share = [] if self.mostly == 1 else [f"in {100 * self.mostly:.4g} % of the messages"]
+        return ", ".join([*given, *share])
+
 
 def _shown(value: Argument) -> str:
-    return ", ".join(str(one) or "''" for one in value) if isinstance(value, tuple) else str(value)
+    values = value if isinstance(value, tuple) else (value,)
+    return ", ".join(str(one).lower() if isinstance(one, bool) else str(one) or "''" for one in values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

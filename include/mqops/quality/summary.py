@@ -29,6 +29,7 @@ class CheckResult:
         failed: messages that do not satisfy it; None for an aggregate.
         observed: what an aggregate found.
         skipped: why it was not evaluated, empty if it was.
+        limits: what its arguments ask for, in words.
     """
 
     suite: str
@@ -43,6 +44,7 @@ class CheckResult:
     skipped: str = ""
     where: str = ""
     why: str = ""
+    limits: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

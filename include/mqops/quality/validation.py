@@ -198,6 +198,7 @@ def _result(suite: Suite, check: Check, *, met: bool, **found: Any) -> CheckResu
         met=met,
         where=" and ".join(map(str, check.where)),
         why=check.why,
+        limits=check.limits(),
         **found,
     )
 

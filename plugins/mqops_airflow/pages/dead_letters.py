@@ -7,10 +7,12 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from mqops.actions import Action
 from mqops.decide.core.preflight import ANOTHER_QUEUE, COMES_BACK
 from mqops.decide.on_snapshot import SnapshotDecision
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
+from mqops.lake.run import RunFolder
 from mqops.look.dead_letters import (
     MOST_JUDGED,
     DeadLetters,
@@ -21,11 +23,13 @@ from mqops.look.dead_letters import (
 )
 from mqops.look.figures import Figures
 from mqops.look.message import of_estate
-from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy, growth_since
+from mqops.look.plan_view import planned_actions
+from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy
 from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.run import NO_RULE_FITS
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -62,7 +66,9 @@ def router(page: Page) -> APIRouter:
             figures=figures,
             depth=_depth(figures, found.anatomy.queue if found else own),
             comes_back=_comes_back,
-            since=growth_since(*found.anatomy.since) if found else "",
+            no_rule_fits=NO_RULE_FITS,
+            by_hand=found is not None and _has_form(place, found.anatomy),
+            since=found.anatomy.since if found and found.anatomy.since.observed_at else None,
             ages=(*AGES, OLDER, UNKNOWN),
             chart=_chart(found) if found else "",
             sampled=found is not None and found.judged == MOST_JUDGED < found.anatomy.messages,
@@ -88,6 +94,12 @@ def _depth(figures: Figures, queue: str) -> int | None:
 
 
 _of_last_run = shared(queue_of_last_run)
+
+
+def _has_form(place: Path, anatomy: QueueAnatomy) -> bool:
+    """Whether the page of the run that looked at a queue has a form for messages without an MQDLH."""
+    run = RunFolder.at(place, anatomy.queue_manager, anatomy.run) if anatomy.run else None
+    return run is not None and Action.ERROR in planned_actions(run).actions
 
 
 def _comes_back(decision: SnapshotDecision, queue: QueueAnatomy) -> str:

@@ -1,9 +1,9 @@
-"""The page `expiry`: when recorded messages expire, with those marked that do before the morning."""
+"""The page `expiry`: when the messages of the snapshots expire, with those marked that do before the morning."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +23,21 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
+from mqops_airflow.pages.which_run import newest_at_work
 from mqops_airflow.workplace import lake
 
+EVERY = 5
+"""Seconds until the page asks again what is known."""
 QUARTER = 15
 """Minutes to which a time may be given."""
+AT_FIRST = f"{MORNING:%H:%M}"
 
 
 def router(page: Page) -> APIRouter:
-    """The routes of the page."""
+    """The routes of the page: whole, and its live part."""
     routes, sees = APIRouter(), reader(page.right)
 
-    @routes.get(page.path)
-    def whole(
-        request: Request, queue_manager: str = "", before: str = f"{MORNING:%H:%M}", who: Reader = sees
-    ) -> HTMLResponse:
+    def shown(template: str, request: Request, queue_manager: str, before: str, who: Reader) -> HTMLResponse:
         name = who.queue_manager(queue_manager)
         try:
             at = time.fromisoformat(before)
@@ -58,6 +59,8 @@ def router(page: Page) -> APIRouter:
             page,
             who,
             name,
+            template=template,
+            every=EVERY,
             found=found,
             seen_at=figures.seen_at,
             told=told,
@@ -68,15 +71,26 @@ def router(page: Page) -> APIRouter:
             depth_of=figures.depth_of,
             unknown=[one.unknown for one in told.values() if one.unknown],
             dag_id=dag_id,
+            at_work=newest_at_work(who, dag_id) if dag_id else None,
             may_start=bool(dag_id) and who.may_start(dag_id),
             limit=f"{limit:%H:%M}",
             until=f"{limit:%Y-%m-%d %H:%M} UTC",
             total=sum(one.before or 0 for one in told.values()),
             at_most=any(one.at_most and one.before for one in told.values()),
             past=sum(one.past for one in found.queues),
-            expires=any(one.past or one.before or one.later for one in found.queues),
-            chart=_chart(found),
+            chart=_chart(found) if any(found.hours.values()) else "",
+            chart_ends=f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC",
+            beyond=found.beyond,
+            next_beyond=found.next_beyond,
         )
+
+    @routes.get(page.path)
+    def whole(request: Request, queue_manager: str = "", before: str = AT_FIRST, who: Reader = sees) -> HTMLResponse:
+        return shown("expiry", request, queue_manager, before, who)
+
+    @routes.get(f"{page.path}/live")
+    def live(request: Request, queue_manager: str = "", before: str = AT_FIRST, who: Reader = sees) -> HTMLResponse:
+        return shown("expiry_live", request, queue_manager, before, who)
 
     return routes
 

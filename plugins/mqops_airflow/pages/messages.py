@@ -17,11 +17,14 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from mqops.actions import DISCARDS, Action
+from mqops.decide.backout_setting import read_setting
 from mqops.errors import RulesError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
+from mqops.look.dead_letters import queue_of_last_run
+from mqops.look.expiry_forecast import COPIES
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.plan_view import Planned, planned_actions, planned_rows
@@ -29,7 +32,7 @@ from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import RECOVER
+from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -41,12 +44,13 @@ MOST_RUNS = 50
 """Newest runs that the list offers, besides the one that is shown."""
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
-    "dest_q": ("DESTQ", "Destination queue", "PAY*"),
-    "application": ("APPLNAME", "Application", "billing*"),
-    "user": ("USERID", "User", ""),
-    "format": ("FORMAT", "Format", "MQSTR"),
+    "dest_q": ("DESTQ", "Destination queue", "contains, or PAY*"),
+    "application": ("APPLNAME", "Application", "contains, or billing*"),
+    "user": ("USERID", "User", "contains"),
+    "format": ("FORMAT", "Format", "contains"),
 }
-"""Field of the form → keyword of the rules language, its label, an example."""
+"""Field of the form → keyword of the rules language, its label, an example. A text without wildcards is looked for
+anywhere in the field; a reason is a whole name."""
 MORE = (*IDENTIFIERS, "since", "until", "property", "value", "where")
 """The fields that are shown on demand."""
 
@@ -86,6 +90,7 @@ def router(page: Page) -> APIRouter:
             status=403 if forbidden else 200,
             runs=runs,
             run=chosen,
+            total=0 if asked.get("queue") else next((one.messages for one in recorded if one.run == chosen), 0),
             actions=planned.actions,
             asked=asked,
             fields=FIELDS,
@@ -129,6 +134,7 @@ def router(page: Page) -> APIRouter:
             origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
             outcome=outcome,
             unjudged=_unjudged(story),
+            by_hand=_by_hand(who, folder, story),
             refusal=_refusal(who, name),
             may_move=who.may_start(RECOVER),
         )
@@ -138,16 +144,37 @@ def router(page: Page) -> APIRouter:
 
 @shared
 def _recorded(place: Path, name: str) -> tuple[list[RunLine], str]:
-    """The runs that have recorded messages, newest first, and the newest whose snapshot was not removed."""
+    """The runs that have recorded messages, newest first, and the newest whose snapshot was not removed and is not a
+    copy of earlier ones, as that of an undo is."""
     found = [one for one in list_runs(place, queue_manager=name) if one.messages]
-    kept = (one.run for one in found if RunFolder.at(place, name, one.run).snapshot.is_dir())
-    return found, next(kept, found[0].run if found else "")
+    fresh = (one.run for one in sorted(found, key=_copy) if RunFolder.at(place, name, one.run).snapshot.is_dir())
+    return found, next(fresh, found[0].run if found else "")
+
+
+def _copy(line: RunLine) -> bool:
+    return line.workflow in COPIES
 
 
 @shared
 def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int | None) -> MessageStory:
     """One message, masked. Parameters: `position` None: the only one of this MsgId. Raises `SettingsError`."""
     return show_recorded(place, run.snapshot, criteria(msg_id=msg_id), run=run, queue=queue, position=position)
+
+
+def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
+    """What moves a message that no rule can place: one of ambiguous origin, and one on a dead-letter queue that has no
+    MQDLH. None for another."""
+    queue, msg_ids = story.found.queue, [story.found.msg_id]
+    if story.ambiguous:
+        return placed_by_hand(queue, Action.AMBIGUOUS, msg_ids, read_setting(run))
+    section = who.estate.estate.queue_managers[run.queue_manager].dlq_rules
+    queues = {section.queue if section else "", _of_last_run(lake(who.estate), run.queue_manager)}
+    if story.header_read or (queue not in queues and Action.ERROR not in planned_actions(run).actions):
+        return None
+    return placed_by_hand(queue, Action.ERROR, msg_ids, None)
+
+
+_of_last_run = shared(queue_of_last_run)
 
 
 def _unjudged(story: MessageStory) -> str:
@@ -217,7 +244,9 @@ def _criteria(asked: dict[str, str]) -> Criteria:
 
 
 def _value(key: str, text: str) -> str:
-    return text if key == "reason" else _quoted(text)
+    if key == "reason":
+        return text
+    return _quoted(text if "*" in text or "?" in text else f"*{text}*")
 
 
 def _put_at(one: FoundMessage) -> str:

@@ -14,11 +14,11 @@ from mqops.actions import ACTED, Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge, same_said
 from mqops.errors import MqopsError
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
-from mqops.look.run_story import RunStory
+from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside
+from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside, rule_in_words
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -70,7 +70,8 @@ def router(page: Page) -> APIRouter:
             "groups": view.groups[:GROUPS],
             "acted": ACTED,
         }
-        values |= {"may_move": who.may_start(RECOVER)}
+        by_hand = not view.plan.actions.keys().isdisjoint(BY_HAND)
+        values |= {"may_move": by_hand and who.may_start(RECOVER), "rule_in_words": rule_in_words}
         values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from mqops.estate_sections import dag_prefix
 from mqops.look.core.run_state import checks_in_words
 from mqops.quality.failed_messages import FailedMessage, failed_messages
-from mqops.quality.summary import QualitySummary
+from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.quality.trend import dag_run, quality_run, quality_runs, trends
 from mqops_airflow import data_docs
 from mqops_airflow.pages.render import render_page
@@ -47,6 +47,7 @@ def router(page: Page) -> APIRouter:
             chosen=chosen,
             found_words=checks_in_words(chosen.to_json()) if chosen else "",
             trends=trends(runs),
+            expects=expects,
             failures=failures,
             all_failures=all_failures,
             docs=_docs(who, chosen) if chosen else "",
@@ -74,6 +75,16 @@ def _known(
     runs = quality_runs(place, name)
     chosen = quality_run(place, name, run) if run else next(iter(runs), None)
     return runs, chosen, *(failed_messages(chosen, MOST) if chosen and chosen.failures else ([], 0))
+
+
+def expects(check: CheckResult) -> str:
+    """What a check expects of its columns, in words. A run of an earlier version does not tell the limits."""
+    words = check.expect.removeprefix("column_").replace("value_lengths", "lengths").replace("_", " ")
+    if check.limits and words.endswith("be between"):
+        words = f"{words.removesuffix(' between')} {check.limits}"
+    elif check.limits:
+        words = f"{words}: {check.limits}"
+    return f"{words}, where {check.where}" if check.where else words
 
 
 def _dag(who: Reader, name: str) -> str:

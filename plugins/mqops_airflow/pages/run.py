@@ -5,7 +5,7 @@ All of it is live: it is asked for again until the run is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,17 +15,21 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from mqops.actions import Action
+from mqops.backout.core.origin import Setting
 from mqops.counted import counted
+from mqops.decide.backout_setting import read_setting
+from mqops.deciders.registry import DECIDERS, decider_named
 from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import acted_on, planned_actions
-from mqops.look.run_story import FAILED, LEFT, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
+from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import RuleBalance
+from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
 from mqops.quality.summary import WORKFLOW as QUALITY
 from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
@@ -99,9 +103,10 @@ def router(page: Page) -> APIRouter:
         form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
         ended = over or view.story.line.state is RunState.REJECTED or bool(asked.dag_id and not started.goes_on)
         values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view, ended=ended)}
-        values |= {"gone": gone(view)}
-        values |= {"ambiguous": ambiguous(view.story), "four_eyes": partial(asks_for_four_eyes, who.estate)}
-        values |= {"rule_name": partial(rule_name, undo=bool(view.story.undoes))}
+        values |= {"gone": gone(view), "four_eyes": partial(asks_for_four_eyes, who.estate)}
+        values |= {"by_hand": by_hand(view.story.by_hand, read_setting(asked.run))}
+        values |= {"most_by_hand": len(view.story.by_hand) == MOST_BY_HAND}
+        values |= {"rule_name": partial(rule_name, workflow=_workflow(view.story))}
         values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
 
@@ -255,19 +260,47 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     return {
         "real": form is not None and who.may_start(asked.dag_id),
         "undo": undoable and who.may_start(UNDO),
-        "move": bool(ambiguous(story)) and who.may_start(RECOVER),
+        "move": bool(story.by_hand) and who.may_start(RECOVER),
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),
     }
 
 
-def ambiguous(story: RunStory) -> Mapping[str, list[str]]:
-    """Queue → MsgIds of the messages that the page names and whose origin is ambiguous."""
-    found: dict[str, list[str]] = {}
-    for one in story.messages:
-        if one.action == Action.AMBIGUOUS and one.became == LEFT:
-            found.setdefault(one.queue, []).append(one.msg_id)
-    return found
+class ByHand(NamedTuple):
+    """Messages of a queue for which a person must name the queue that they belong on, for the same reason.
+
+    Parameters: `why` in words that follow their number; `could` queues that they can have come from; `msg_ids` hex."""
+
+    queue: str
+    why: str
+    could: tuple[str, ...]
+    msg_ids: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """For the element of the page."""
+        return f"{self.queue}-{'origin' if self.why == AMBIGUOUS else 'header'}"
+
+
+AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read: no rule can move them"
+
+
+def by_hand(messages: Iterable[UnmovedMessage], where: Setting | None) -> list[ByHand]:
+    """Groups of such messages. All of a backout queue whose origin is ambiguous have the same possible origins.
+
+    Parameters: `where` the setting of a backout run, None for another run.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in messages:
+        found.setdefault((one.queue, one.action), []).append(one.msg_id)
+    return [placed_by_hand(queue, action, msg_ids, where) for (queue, action), msg_ids in found.items()]
+
+
+def placed_by_hand(queue: str, action: str, msg_ids: Iterable[str], where: Setting | None) -> ByHand:
+    """Parameters: `action` one of `BY_HAND`; the others as of `by_hand`."""
+    unclear = action == Action.AMBIGUOUS
+    could = where.named_by.get(queue, ()) if where and unclear else ()
+    return ByHand(queue, AMBIGUOUS if unclear else NO_MQDLH, could, tuple(msg_ids))
 
 
 def _undone(asked: Asked, view: RunView) -> bool:
@@ -288,18 +321,40 @@ _LATER = frozenset({Action.HIDDEN, Action.UNPROVABLE})
 
 
 def _chart(view: RunView) -> Markup | None:
-    rules, undo = view.rules, bool(view.story.undoes)
+    rules, workflow = view.rules, _workflow(view.story)
     if not rules:
         return None
     several = len({one.queue for one in rules}) > 1
     rows = [
-        {"rule": rule_name(one, undo=undo, with_queue=several), **{name: getattr(one, name) for name in FATES}}
+        {"rule": rule_name(one, workflow=workflow, with_queue=several), **{name: getattr(one, name) for name in FATES}}
         for one in rules
     ]
     return stacked(rows, of="rule", label="What became of the messages of each rule; the table below has the figures")
 
 
-def rule_name(one: RuleBalance, *, undo: bool, with_queue: bool = False) -> str:
-    """A rule in a few words; an undo has none. Parameters: `undo` whether it is of one."""
-    where = "undo:" if undo else f"line {one.rule_line}" if one.rule_line else "no rule"
-    return f"{where} {one.action}" + (f" ({one.queue})" if with_queue else "")
+def rule_name(one: RuleBalance, *, workflow: str, with_queue: bool = False) -> str:
+    """A rule in a few words. Parameters: `workflow` of the run."""
+    rule, action = rule_in_words(one.rule_line, Action(one.action), workflow), one.action
+    named = rule if action == Action.ERROR else f"{rule} {action}" if one.rule_line else f"{rule}: {action}"
+    return named + (f" ({one.queue})" if with_queue else "")
+
+
+def rule_in_words(line: int | None, action: Action, workflow: str) -> str:
+    """What has decided about messages. Parameters: `line` of the rule, None for none; `workflow` "" where it is not
+    known."""
+    if line:
+        return f"line {line}"
+    if action is Action.ERROR:
+        return NO_RULE_FITS
+    if workflow == UNDO_WORKFLOW:
+        return "undo"
+    if workflow in DECIDERS and not decider_named(workflow).by_rules:
+        return "chosen" if action.acts else "not chosen"
+    return "no rule"
+
+
+NO_RULE_FITS = "no MQDLH can be read, so it stays"
+
+
+def _workflow(story: RunStory) -> str:
+    return UNDO_WORKFLOW if story.undoes else story.line.workflow

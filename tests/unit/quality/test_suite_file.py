@@ -267,3 +267,25 @@ def test_two_suites_of_one_name_are_refused(tmp_path: Path) -> None:
 def test_no_suite_is_refused() -> None:
     with pytest.raises(SettingsError, match="No suite was named"):
         load_suites([])
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "at least 0"),
+        ({"max_value": 9}, "at least 0, at most 9"),
+        ({"max_value": 9, "strict_max": True, "mostly": 0.95}, "at least 0, less than 9, in 95 % of the messages"),
+        ({"min_value": "absent", "expect": "column_values_to_be_in_set", "value_set": [0, 4]}, "0, 4"),
+    ],
+)
+def test_limits_of_a_check_are_told_in_words(more: dict[str, object], words: str) -> None:
+    suite, _ = parse(between(**more), source="s.yaml")
+    assert suite is not None
+    assert suite.checks[0].limits() == words
+
+
+def test_a_flag_is_told_as_yaml_has_it() -> None:
+    check = "- {id: a, expect: column_values_to_be_in_set, column: rfh2_valid, value_set: [true]}\n"
+    suite, _ = parse(HEAD + check, source="s.yaml")
+    assert suite is not None
+    assert suite.checks[0].limits() == "true"

@@ -7,6 +7,8 @@
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
 //   data-copies="id"                       a button that copies the text of that element
+//   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name
+//   data-ticks                             a checkbox that ticks all of these in its form
 //   data-submits                           a list whose choice submits its form
 "use strict";
 
@@ -58,10 +60,16 @@
     const found = JSON.parse(form.dataset.fixed || "{}");
     for (const field of form.elements) {
       if (!field.name) continue;
-      if (field.type === "checkbox") found[field.name] = field.checked;
+      if (field.dataset.listed !== undefined) {
+        found[field.name] ??= [];
+        if (field.checked) found[field.name].push(field.value);
+      } else if (field.type === "checkbox") found[field.name] = field.checked;
       else if (field.type === "number") {
         if (field.value !== "") found[field.name] = Number(field.value);
       } else found[field.name] = field.value;
+    }
+    if (form.querySelector("[data-listed]") && !form.querySelector("[data-listed]:checked")) {
+      throw new Error("Tick a message first.");
     }
     return found;
   };
@@ -121,6 +129,9 @@
 
   document.addEventListener("change", (event) => {
     if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+    if (event.target.matches("[data-ticks]")) {
+      event.target.form.querySelectorAll("[data-listed]").forEach((one) => { one.checked = event.target.checked; });
+    }
   });
 
   document.addEventListener("click", async (event) => {
