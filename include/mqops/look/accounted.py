@@ -61,7 +61,7 @@ class LedgerNow:
 
 def written_since(lake_folder: Path, ledger: LedgerNow) -> bool:
     """Whether something was written to a ledger since it was verified."""
-    return state_of(LedgerFile(lake_folder, utc_now).path) != ledger.state
+    return state_of(LedgerFile(lake_folder).path) != ledger.state
 
 
 def runs_that_acted(runs: Iterable[RunLine], in_ledger: Iterable[str] = ()) -> RunsThatActed:

@@ -312,7 +312,7 @@ def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iter
 
 
 @single_flight
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _put_on(run: Path) -> frozenset[tuple[str, str]]:
     """The queues (name, queue manager) on which a run that acted put messages by its plan. A plan that acts never
     changes; one that was removed has none."""

@@ -49,7 +49,7 @@ def router(page: Page) -> APIRouter:
         name, place = who.queue_manager(queue_manager), lake(who.estate)
         figures = figures_now(who.estate, [name])[name]
         section = who.estate.estate.queue_managers[name].dlq_rules
-        own = (section.queue if section else "") or figures.dead_letter_queue or _of_last_run(place, name)
+        own = (section.queue if section else "") or figures.dead_letter_queue or queue_seen_last(place, name)
         records, found = _known(place, name, queue or own)
         dag_id = f"{dag_prefix(name)}_dlq_rules" if section else ""
         return render_page(
@@ -93,7 +93,7 @@ def _depth(figures: Figures, queue: str) -> int | None:
     return next((one.depth for one in figures.queues if one.name == queue), 0) if figures.seen_at else None
 
 
-_of_last_run = shared(queue_of_last_run)
+queue_seen_last = shared(queue_of_last_run)
 
 
 def _has_form(place: Path, anatomy: QueueAnatomy) -> bool:

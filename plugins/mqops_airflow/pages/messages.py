@@ -23,7 +23,6 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
-from mqops.look.dead_letters import queue_of_last_run
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
@@ -31,6 +30,7 @@ from mqops.look.plan_view import Planned, planned_actions, planned_rows
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
+from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
@@ -168,13 +168,10 @@ def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
     if story.ambiguous:
         return placed_by_hand(queue, Action.AMBIGUOUS, msg_ids, read_setting(run))
     section = who.estate.estate.queue_managers[run.queue_manager].dlq_rules
-    queues = {section.queue if section else "", _of_last_run(lake(who.estate), run.queue_manager)}
+    queues = {section.queue if section else "", queue_seen_last(lake(who.estate), run.queue_manager)}
     if story.header_read or (queue not in queues and Action.ERROR not in planned_actions(run).actions):
         return None
     return placed_by_hand(queue, Action.ERROR, msg_ids, None)
-
-
-_of_last_run = shared(queue_of_last_run)
 
 
 def _unjudged(story: MessageStory) -> str:
