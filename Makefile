@@ -28,9 +28,10 @@ down:
 	@test -f build/env.sh || { echo "Airflow: was not running"; exit 0; }; \
 	$(ENV) python -m mqops_demo.airflow down && python -m mqops_demo.estate down
 
+# A worker that died is not replaced: pytest-xdist may give the new one nothing to do, and wait for it for ever.
 test:
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync lint build/spark.jsa browser
-	@$(ENV) python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations=15
+	@$(ENV) python -m pytest --numprocesses 3 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder --durations=15
 
 # Chromium and its driver, for the browser tests.
 browser:
@@ -38,7 +39,7 @@ browser:
 
 # No Airflow, no Java, no killed processes, and no whole passes (tests/unit/mqops): before `make test`.
 quick: lint
-	@$(ENV) python -m pytest --numprocesses 2 --dist loadfile tests/unit --ignore=tests/unit/mqops
+	@$(ENV) python -m pytest --numprocesses 2 --max-worker-restart 0 --dist loadfile tests/unit --ignore=tests/unit/mqops
 
 lint: setup
 	@$(ENV) ruff check .
@@ -62,22 +63,22 @@ bench-million: setup
 	@$(ENV) python tests/bench/dlq_million.py
 
 crash: setup build/spark.jsa
-	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQOPS_CONNECT_KILLS=30 MQOPS_WORKFLOW_KILLS=100 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest --timeout 14400 tests/crash
+	@$(ENV) MQOPS_CRASH_MESSAGES=20000 MQOPS_CRASH_KILLS=20 MQOPS_CONNECT_KILLS=30 MQOPS_WORKFLOW_KILLS=100 MQLITE_KILLS=100 MQLITE_CRASH_KILLS=200 python -m pytest -o faulthandler_timeout=14400 tests/crash
 
 full: crash
-	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest --timeout 14400 \
+	@$(ENV) MQOPS_CONSUMER_MESSAGES=5000 MQOPS_EXPIRY_MESSAGES=20000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/unit/backout/test_consumer.py tests/unit/expiry/test_scan.py
-	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest --timeout 14400 \
+	@$(ENV) MQLITE_MACHINE_STEPS=10000 MQLITE_FUZZ_CASES=1000000 MQLITE_FUZZ=10000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_mqlite_machine.py tests/property/test_mqlite_fuzz.py tests/property/test_mqlite_admin_input.py
-	@$(ENV) MQOPS_LEDGER_FUZZ=1000000 python -m pytest --timeout 14400 tests/property/test_ledger_fuzz.py
+	@$(ENV) MQOPS_LEDGER_FUZZ=1000000 python -m pytest -o faulthandler_timeout=14400 tests/property/test_ledger_fuzz.py
 	@$(ENV) MQOPS_SOAK_MESSAGES=10000 MQOPS_SOAK_TRIGGERER_KILLS=20 MQOPS_SOAK_SCHEDULER_KILLS=5 MQOPS_SOAK_ENDS=3 \
-		python -m pytest --timeout 14400 tests/e2e/test_trigger_soak.py
-	@$(ENV) MQOPS_SPARK_CLUSTER=1 python -m pytest --timeout 14400 tests/e2e/test_spark_cluster.py
-	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest --timeout 14400 tests/crash/test_mqlite_load.py
-	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest --timeout 14400 \
+		python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_trigger_soak.py
+	@$(ENV) MQOPS_SPARK_CLUSTER=1 python -m pytest -o faulthandler_timeout=14400 tests/e2e/test_spark_cluster.py
+	@$(ENV) MQLITE_LOAD_SECONDS=120 python -m pytest -o faulthandler_timeout=14400 tests/crash/test_mqlite_load.py
+	@$(ENV) MQOPS_FUZZ_MESSAGES=1000000 MQOPS_FUZZ_CASES=100000 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_message_fuzz.py tests/property/test_parser_fuzz.py
-	@$(ENV) MQOPS_TRIGGER_EXAMPLES=500 python -m pytest --timeout 14400 tests/property/test_trigger_explain.py
-	@$(ENV) MQOPS_RULES_PAIRS=100000 MQOPS_EXAMPLES=20 python -m pytest --timeout 14400 \
+	@$(ENV) MQOPS_TRIGGER_EXAMPLES=500 python -m pytest -o faulthandler_timeout=14400 tests/property/test_trigger_explain.py
+	@$(ENV) MQOPS_RULES_PAIRS=100000 MQOPS_EXAMPLES=20 python -m pytest -o faulthandler_timeout=14400 \
 		tests/property/test_rules_language.py tests/property/test_trigger_model.py tests/property/test_mqwire_structures.py \
 		tests/property/test_mqwire_malformed.py tests/spark/test_rules_agree.py tests/spark/test_extensions_agree.py
 

@@ -117,7 +117,7 @@ TIMES, AND = 20, 100
 NO_TESTS, TIME_OUT = 33, 36
 """What mutmut notes of a mutant in place of the exit code of its tests."""
 STATS = Path("mutants", "mutmut-stats.json")
-ARGUMENTS = ("-p", "no:cacheprovider", "-p", "no:timeout")
+ARGUMENTS = ("-p", "no:cacheprovider", "-o", "faulthandler_timeout=0")
 
 
 def main() -> None:

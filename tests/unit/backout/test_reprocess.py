@@ -94,7 +94,6 @@ def test_P08_put_back_on_the_queue_that_names_the_backout_queue(manager, work):
     )
 
 
-@pytest.mark.timeout(300)  # a get that does not give what was observed would be tried for ever
 @pytest.mark.parametrize("propctl", ["NONE", "ALL", "COMPAT", "V6COMPAT", "FORCE"])
 def test_P08_a_message_with_properties_is_put_back_byte_for_byte_whatever_PROPCTL_says(manager, work, propctl):
     manager.put("PAY.BOQ", [(RFH2, jms("queue:///PAY")), ({"Format": "MQSTR"}, b"plain")])
