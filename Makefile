@@ -7,7 +7,7 @@ ENV = . build/env.sh &&
 .PHONY: run up demo down test browser quick lint spec docs mutants bench bench-million crash full lock setup clean
 
 setup:
-	@$(PYTHON) include/setup/install.py $(if $(filter-out file,$(origin PYTHON)),--named)
+	@$(PYTHON) include/setup/install.py
 
 # Quick starts of small Spark jobs.
 build/spark.jsa: include/mqops/spark_private.py include/mqops_demo/spark_archive.py | setup

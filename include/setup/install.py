@@ -1,6 +1,6 @@
 """Set the project up in its own folder: Python environment, C library, pymqi, Java. Standard library only.
 
-Run by `make run`, `make up` and `make test` with whatever Python the machine has. Everything goes below the
+Run by `make run`, `make up` and `make test` with whatever Python 3.11-3.13 the machine has. Everything goes below the
 project: `.tools/` (uv, and a C compiler or Java from PyPI where the machine has none), `.venv/` (the locked packages),
 `build/` (libmqm_r.so, its headers, `env.sh`). A second run finds the same inputs and does nothing.
 """
@@ -26,10 +26,7 @@ BUILD = ROOT / "build"
 STAMP = BUILD / "installed.json"
 NATIVE_SOURCES = ROOT / "include" / "mqlite" / "c_interface"
 PYTHON_VERSIONS = ((3, 11), (3, 12), (3, 13))
-SUPPORTED = tuple(f"{major}.{minor}" for major, minor in PYTHON_VERSIONS)
-SYSTEM_PYTHON = Path("/usr/bin/python3")
 JAVA_VERSIONS = (17, 21)  # what Spark 4 supports
-NAMED = "--named"  # the Makefile says so where `make PYTHON=...` names the running interpreter
 # Of the interpreter that is to be used: its version, its headers' folder, whether it can make environments with pip.
 ASK = """
 import importlib.util, json, sys, sysconfig
@@ -67,60 +64,17 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> None:
 
 
 def find_python() -> Path:
-    """The first that will do: the one that `make PYTHON=...` names, the system's, the running one, PATH's newest.
-
-    The system's comes before the running one because distributions build Python with profile-guided optimization. Other
-    builds (pyenv's, where nothing was said) often lack it and need a fifth more processor time.
-    """
-    running = Path(getattr(sys, "_base_executable", None) or sys.executable)
-    suits = sys.version_info[:2] in PYTHON_VERSIONS
-    if suits and NAMED in sys.argv:
-        return running
-    with contextlib.suppress(SetupError, OSError):
-        version, _include, _ensurepip = ask(SYSTEM_PYTHON)
-        if version in SUPPORTED and not lacking(SYSTEM_PYTHON):
-            return SYSTEM_PYTHON
-    if suits:
-        return running
-    for version in reversed(SUPPORTED):
-        found = shutil.which(f"python{version}")
+    """The running interpreter where its version will do, else the newest that PATH offers."""
+    if sys.version_info[:2] in PYTHON_VERSIONS:
+        return Path(getattr(sys, "_base_executable", None) or sys.executable)
+    for major, minor in reversed(PYTHON_VERSIONS):
+        found = shutil.which(f"python{major}.{minor}")
         if found and not subprocess.run([found, "-c", ""], capture_output=True).returncode:
             return Path(found)
     raise SetupError(
         f"needs Python 3.11, 3.12 or 3.13, this is {sys.version_info[0]}.{sys.version_info[1]}; install one of them, "
         "or run `make PYTHON=/path/to/python3.12 ...`"
     )
-
-
-def ask(python: Path) -> tuple[str, str, bool]:
-    """Of an interpreter: its version, its headers' folder, whether it can make environments with pip.
-
-    Raises:
-        SetupError: it does not work.
-    """
-    result = subprocess.run([python, "-c", ASK], text=True, capture_output=True)
-    if result.returncode:
-        raise SetupError(f"{python} does not work:\n{result.stderr.strip()}")
-    version, include, has_ensurepip = json.loads(result.stdout)
-    return str(version), str(include), bool(has_ensurepip)
-
-
-def lacking(python: Path) -> list[tuple[str, str, str]]:
-    """What the machine lacks to work with this interpreter, with the package of Debian and Ubuntu, of Fedora and RHEL.
-
-    Raises:
-        SetupError: the interpreter does not work.
-    """
-    version, include, has_ensurepip = ask(python)
-    header = Path(include) / "Python.h"
-    lacks: list[tuple[str, str, str]] = []
-    if not header.exists():
-        lacks.append((f"Python's headers ({header}), to compile pymqi", f"python{version}-dev", "python3-devel"))
-    if not has_ensurepip:
-        lacks.append((f"ensurepip for {python}, to make an environment", f"python{version}-venv", "python3-pip"))
-    if not shutil.which("bash"):
-        lacks.append(("bash, to start Spark", "bash", "bash"))
-    return lacks
 
 
 def check_machine(python: Path) -> None:
@@ -133,7 +87,19 @@ def check_machine(python: Path) -> None:
         raise SetupError(
             f"needs 64-bit Linux; this is {sys.platform} with a Python of {sys.maxsize.bit_length() + 1} bits"
         )
-    if lacks := lacking(python):
+    result = subprocess.run([python, "-c", ASK], text=True, capture_output=True)
+    if result.returncode:
+        raise SetupError(f"{python} does not work:\n{result.stderr.strip()}")
+    version, include, has_ensurepip = json.loads(result.stdout)
+    header = Path(include) / "Python.h"
+    lacks: list[tuple[str, str, str]] = []  # what, package of Debian and Ubuntu, of Fedora and RHEL
+    if not header.exists():
+        lacks.append((f"Python's headers ({header}), to compile pymqi", f"python{version}-dev", "python3-devel"))
+    if not has_ensurepip:
+        lacks.append((f"ensurepip for {python}, to make an environment", f"python{version}-venv", "python3-pip"))
+    if not shutil.which("bash"):
+        lacks.append(("bash, to start Spark", "bash", "bash"))
+    if lacks:
         what, debian, fedora = zip(*lacks, strict=True)
         raise SetupError(
             f"missing: {'; '.join(what)}\n"

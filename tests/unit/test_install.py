@@ -80,44 +80,11 @@ def test_nothing_is_fetched_on_a_machine_that_lacks_something(
 
 def test_a_python_that_is_not_supported_is_told_which_ones_are(setup: ModuleType, monkeypatch: Any) -> None:
     monkeypatch.setattr(setup.sys, "version_info", (3, 14, 0))
-    monkeypatch.setattr(setup, "SYSTEM_PYTHON", Path("/nowhere/python3"))
     monkeypatch.setattr(setup.shutil, "which", lambda _name: None)
     with pytest.raises(
         setup.SetupError, match=r"needs Python 3\.11, 3\.12 or 3\.13, this is 3\.14; install one of them"
     ):
         setup.find_python()
-
-
-@pytest.mark.parametrize(("version", "lacks"), [("3.12", ""), ("3.9", ""), ("3.12", "Python.h"), ("3.12", "ensurepip")])
-def test_the_systems_python_is_taken_where_it_will_do(
-    setup: ModuleType, tmp_path: Path, monkeypatch: Any, version: str, lacks: str
-) -> None:
-    include = "/nowhere" if lacks == "Python.h" else headers(tmp_path)
-    system = python_that_says(tmp_path, version, include, lacks != "ensurepip")
-    monkeypatch.setattr(setup, "SYSTEM_PYTHON", system)
-    assert (setup.find_python() == system) is ((version, lacks) == ("3.12", ""))
-    monkeypatch.setattr(setup.sys, "argv", ["install.py", setup.NAMED])
-    assert setup.find_python() != system
-
-
-@pytest.mark.parametrize("broken", ["#!/bin/sh\nexit 1\n", None])
-def test_a_systems_python_that_does_not_work_is_passed_over(
-    setup: ModuleType, tmp_path: Path, monkeypatch: Any, broken: str | None
-) -> None:
-    system = tmp_path / "python"
-    if broken:
-        system.write_text(broken)
-        system.chmod(0o755)
-    monkeypatch.setattr(setup, "SYSTEM_PYTHON", system)
-    assert setup.find_python() == Path(getattr(sys, "_base_executable", sys.executable))
-
-
-@pytest.mark.parametrize(("arguments", "named"), [([], False), (["PYTHON=python3"], True)])
-def test_make_tells_the_set_up_that_a_python_was_named(arguments: list[str], named: bool) -> None:
-    plain = {name: value for name, value in os.environ.items() if name not in ("PYTHON", "MAKEFLAGS")}
-    command = ["make", "--dry-run", "setup", *arguments]
-    done = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=True, env=plain)
-    assert ("--named" in done.stdout) is named
 
 
 @pytest.mark.parametrize(("platform", "size"), [("darwin", 2**63 - 1), ("linux", 2**31 - 1)])
