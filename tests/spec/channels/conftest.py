@@ -140,6 +140,11 @@ class Estate:
         self.mqsc("A", "START CHANNEL(A.TO.B)")
         self.until(lambda: self.channel_state("A") == "STOPPED" or self.is_drained())
 
+    def run_channel_until_it_stops(self) -> None:
+        """START CHANNEL, and wait until it is STOPPED: CURDEPTH and UNCOM of `is_drained` are not of one moment."""
+        self.mqsc("A", "START CHANNEL(A.TO.B)")
+        self.until(lambda: self.channel_state("A") == "STOPPED")
+
     def end(self) -> None:
         """End what is running."""
         for name in self._made:

@@ -222,8 +222,7 @@ def test_sequence_numbers_that_differ_stop_the_channel_until_reset(estate: Estat
     estate.mqsc("A", "RESET CHANNEL(A.TO.B) SEQNUM(77)")  # the partner is not there, so it is not told
     estate.mqlite("start", "B")
     estate.put("TARGET", b"2")
-    estate.run_channel()
-    assert estate.channel_state("A") == "STOPPED"
+    estate.run_channel_until_it_stops()
     estate.mqsc("A", "RESET CHANNEL(A.TO.B) SEQNUM(77)")
     estate.run_channel()
     assert "CURSEQNO(77)" in estate.mqsc("A", "DIS CHSTATUS(A.TO.B) CURSEQNO")
