@@ -377,6 +377,10 @@ def test_a_line_says_who_put_the_marker_by_the_queue_managers_word(manager, lake
 
 
 def test_a_run_that_a_version_without_signatures_began_is_left_to_that_version(manager, lake):
+    letters(manager, 1)
+    other, _plan = planned(manager, lake)
+    act(manager.connection, other)
+    prove(manager.connection, other)  # the ledger has all of a run, which is another one
     letters(manager, 3)
     run, _plan = planned(manager, lake)
     plan = plan_of(run)

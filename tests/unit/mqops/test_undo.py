@@ -16,6 +16,7 @@ from pymqi import CMQC
 
 from mqops.act.in_process import act
 from mqops.actions import Action
+from mqops.decide.arrow import read_plan
 from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -27,6 +28,7 @@ from mqops.lake.run import RunFolder, find_run
 from mqops.ledger.core.history import events
 from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
+from mqops.plan_row import PlanRow
 from mqops.prove.prove import prove
 from mqops.prove.undone_rules import undone_rules
 from mqops.rules import parse
@@ -151,6 +153,9 @@ def test_the_approver_of_an_undo_reads_of_the_run_that_it_undoes(manager, bench)
     assert (plan.table_source, plan.table_digest, plan.table_text) == (f"undo of run {run.run}", digest, "")
     found = read_preflight(folder)
     assert found is not None
+    for row in read_plan(folder.plan, PlanRow):  # of the run's rule nothing is left
+        assert (row.rule_line, row.rule_key, row.dest_q_mgr, row.header) == (None, None, "", True)
+        assert (row.putaut, row.alternate_user) == ("", "")
     # That the run has put these messages is no news: it is what is undone.
     assert (found.plan, found.destinations, plan.remarks, found.remarks) == (plan.digest, 1, (), ())
 
