@@ -107,6 +107,13 @@ def test_a_canary_is_known_again_by_its_id_or_its_body_on_dead_letter_and_backou
     assert manager.depth(DLQ) == 4 + (back_to == DLQ)
 
 
+def test_a_canary_without_a_payload_is_known_again_by_its_id(manager, lake):
+    manager.put(DLQ, [dead_letter("B", b"")] * 5)
+    run, _plan = planned(manager, lake, canary=1, canary_wait=0)
+    act(manager.connection, run, port=after_commits(lambda _number: send_back(manager, "B")))
+    assert fates(prove(manager.connection, run)) == {"B@QM1": (1, 1, CAME_BACK)}
+
+
 def test_messages_alike_that_were_there_before_are_no_canaries_that_came_back(manager, lake):
     """The same body many times in the plan, on the backout queue before, and arrived between plan and act."""
     manager.put("B.BACK", [({}, b"beat")] * 3)
