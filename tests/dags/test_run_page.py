@@ -935,7 +935,7 @@ def test_a_scan_tells_how_much_the_dead_letter_queue_grew_and_about_only_where_i
     said = scanned("reports", "A")
     assert "goes to the dead-letter queue, and any other is dropped. " in said
     grew = f"{DLQ} grew by 3 messages during the scan: {dead} before, {dead + 3} after. "
-    assert f"{grew}Whether these are reports was not looked at. Look at them: their reasons say why" in said
+    assert f"{grew}Look at them: no run has looked at the queue since. When one has, that page and this one" in said
     link = f'<a href="/dead_letters?queue_manager=QM1&queue={DLQ}">Look at them</a>'
     assert link in unescape(client("/run", queue_manager="QM1", run="reports").text)
     assert "About" not in said
@@ -960,3 +960,49 @@ def test_a_scan_tells_how_much_the_dead_letter_queue_grew_and_about_only_where_i
     manager.put("A", [({"Expiry": 1}, b"x")])
     let_expire(1)
     assert "How many went there is not known." in scanned("unknown", "A")
+
+
+def test_a_scan_names_the_reasons_of_its_reports_as_soon_as_a_run_has_looked(manager, estate_folder, client):
+    """Reports that were there before the scan, and dead letters that are no reports, do not count."""
+    report = {"Expiry": 1, "Report": CMQC.MQRO_EXPIRATION, "ReplyToQ": "NO.SUCH"}
+    lake = estate_folder / "lake"
+
+    def expired(*replies: str) -> None:
+        manager.put("A", [({**report, "ReplyToQ": name}, b"x") for name in replies])
+        let_expire(1)
+
+    def scanned(run: str) -> None:
+        folder = RunFolder.at(lake, "QM1", run)
+        folder.path.mkdir(parents=True)
+        with connect(manager.connection) as session:
+            before = dead_letters_now(session)
+            scans = [scan_queue(session, "A", now=lambda: datetime.now(UTC))]
+            write_summary(folder, "QM1", scans, dead_letters_since(session, before))
+
+    def said(run: str) -> str:
+        text = unescape(client("/run", queue_manager="QM1", run=run).text.replace("<wbr>", ""))
+        return " ".join(re.sub("<[^>]*>", "", text).split())
+
+    manager.put("FULL", [({}, b"x")])
+    expired("NO.SUCH")
+    scanned("before")
+    expired("FULL", "NO.SUCH", "NO.SUCH")
+    letters(manager, "NO.RULE")
+    scanned("scan")
+    assert "When one has, that page and this one name the reasons" in said("scan")
+    looked = planned(manager, lake)
+    page = said("scan")
+    assert f"Of the dead letters that run {looked.run} found there at " in page
+    assert (
+        "3 are reports of expiry that came since the scan began. They could not be put on the reply-to queue: " in page
+    )
+    reasons = (
+        "2 with MQRC_UNKNOWN_OBJECT_NAME: the reply-to queue is not defined"
+        "1 with MQRC_Q_FULL: the reply-to queue was full"
+    )
+    assert reasons in page
+    manager.put("A", [({"Expiry": 1}, b"x")])
+    let_expire(1)
+    scanned("none")
+    planned(manager, lake)
+    assert "reports of expiry" not in said("none")

@@ -27,6 +27,7 @@ from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
+from mqops.look.scan_reports import scan_reports
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import RuleBalance
 from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
@@ -37,6 +38,7 @@ from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
+from mqops_airflow.workplace import lake
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
 FEW = 10
@@ -83,8 +85,9 @@ def router(page: Page) -> APIRouter:
             "view": view,
             "story": view.story,
             "line": view.story.line,
-            "scan": scan_of(asked.run),
         }
+        scan = scan_of(asked.run)
+        values |= {"scan": scan, "reports": scan_reports(lake(who.estate), scan) if scan and scan.done else None}
         tasks, started = tasks_of(asked), started_of(asked)
         over = view.over and all(task.state in ENDED for task in tasks.values())
         state = state_in_words(view.story.line, tasks, goes_on=started.goes_on)
