@@ -229,6 +229,24 @@ def test_messages_without_an_mqdlh_have_a_form_wherever_they_are_shown(manager, 
     assert "no rule ERROR" not in balance
 
 
+def test_each_form_says_whether_the_estate_asks_for_four_eyes(manager, estate_folder, client):
+    """`asks`: of the workflow. mq_recover is of all queue managers: it wants them where any workflow does."""
+    msg_id = manager.put(DLQ, [({}, b"raw")])[0].hex()
+    run = planned(manager, estate_folder / "lake")
+    told = "The estate asks for four eyes: that is another person than you."
+    estate = (estate_folder / "estate.yaml").read_text()
+    for asks in (False, True):
+        eyes = "\n      approval: {four_eyes: true}" if asks else ""
+        (estate_folder / "estate.yaml").write_text(estate.rstrip() + eyes)
+        for form in (
+            client("/dead_letters", "operator", queue_manager="QM1"),
+            client("/run", "operator", queue_manager="QM1", run=run.run),
+            client("/messages/one", "operator", queue_manager="QM1", run=run.run, queue=DLQ, msg_id=msg_id),
+        ):
+            assert (told in form.text) == asks
+            assert "Where the estate asks" not in form.text
+
+
 @pytest.mark.parametrize(
     ("line", "action", "workflow", "words"),
     [

@@ -33,6 +33,7 @@ from mqops_airflow.pages.run import NO_RULE_FITS
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
+from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.workplace import lake
 
 EVERY = 10
@@ -74,6 +75,7 @@ def router(page: Page) -> APIRouter:
             sampled=found is not None and found.judged == MOST_JUDGED < found.anatomy.messages,
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
+            four_eyes=asks_for_four_eyes(who.estate, dag_id),
         )
 
     @routes.get(page.path)

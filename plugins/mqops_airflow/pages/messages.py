@@ -36,6 +36,7 @@ from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
+from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.workplace import lake
 
 PAGE = 50
@@ -137,6 +138,7 @@ def router(page: Page) -> APIRouter:
             by_hand=_by_hand(who, folder, story),
             refusal=_refusal(who, name),
             may_move=who.may_start(RECOVER),
+            four_eyes=asks_for_four_eyes(who.estate, RECOVER),
         )
 
     return routes
