@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from mqops.actions import Action
+from mqops.actions import NO_RULE_FITS, Action
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide.backout_setting import read_setting
@@ -354,9 +354,6 @@ def rule_in_words(line: int | None, action: Action, workflow: str) -> str:
     if workflow in DECIDERS and not decider_named(workflow).by_rules:
         return "chosen" if action.acts else "not chosen"
     return "no rule"
-
-
-NO_RULE_FITS = "no MQDLH can be read, so it stays"
 
 
 def _workflow(story: RunStory) -> str:
