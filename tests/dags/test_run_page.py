@@ -25,6 +25,7 @@ from mqops.decide.core.pacing import Pacing
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
+from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
@@ -227,6 +228,44 @@ def test_messages_without_an_mqdlh_have_a_form_wherever_they_are_shown(manager, 
     balance = client("/run", queue_manager="QM1", run=run.run).text
     assert "<td>no MQDLH can be read, so it stays</td>" in balance
     assert "no rule ERROR" not in balance
+
+
+def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate_folder, client):
+    """Until an undo has put them back."""
+    lake = estate_folder / "lake"
+    ids = [one.hex() for one in manager.put(DLQ, [({}, b"one"), ({}, b"two"), ({}, b"three")])]
+    run = planned(manager, lake)
+    address = {"queue_manager": "QM1", "run": run.run}
+
+    def offered() -> set[str]:
+        page = client("/run", "operator", **address).text
+        forms = re.findall('data-starts="mq_recover" data-fixed="([^"]*)"', page)
+        one = [msg_id for form in forms for msg_id in json.loads(unescape(form)).get("message_ids", ())]
+        return {*one, *re.findall('name="message_ids" value="([0-9a-f]{48})"', page)}
+
+    def moved(*msg_ids: str) -> RunFolder:
+        what = RecoverRequest(connection=manager.connection, lake=lake, do=Do.MOVE, queue=DLQ, msg_ids=msg_ids, to="A")
+        later, plan = plan_run(RECOVER, what)
+        carry_out(RECOVER, what, later, plan)
+        return later
+
+    assert offered() == set(ids)
+    first = moved(ids[0])
+    assert offered() == set(ids[1:])
+    page = unescape(client("/run", "operator", **address).text)
+    by = f'by <a class="name" href="/run?queue_manager=QM1&run={first.run}">'
+    assert f"1 message that a person had to place was taken from the queue since, {by}" in page
+    message = unescape(client("/messages/one", "operator", **address, queue=DLQ, msg_id=ids[0]).text)
+    assert f"It was taken from the queue since, {by}" in message
+    assert "data-starts" not in message
+    assert "data-starts" in client("/messages/one", "operator", **address, queue=DLQ, msg_id=ids[1]).text
+    moved(*ids[1:])
+    assert offered() == set()
+    assert "A person who may start mq_recover" not in client("/run", "viewer", **address).text
+    what = UndoRequest(connection=manager.connection, lake=lake, undoes=first)
+    undo, plan = plan_run(UNDO, what)
+    carry_out(UNDO, what, undo, plan)
+    assert offered() == {ids[0]}
 
 
 def test_each_form_says_whether_the_estate_asks_for_four_eyes(manager, estate_folder, client):

@@ -26,6 +26,7 @@ from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
+from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions, planned_rows
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
@@ -124,6 +125,8 @@ def router(page: Page) -> APIRouter:
                 query = urlencode({"queue_manager": name, "run": run, "queue": queue, "msg_id": msg_id})
                 return RedirectResponse(f"{request.scope.get('root_path', '')}{page.path}?{query}", 303)
             raise HTTPException(404, str(error)) from error
+        here = Placed(story.found.queue, story.found.msg_key)
+        by_hand = _by_hand(who, folder, story)
         return render_page(
             request,
             page,
@@ -135,7 +138,8 @@ def router(page: Page) -> APIRouter:
             origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
             outcome=outcome,
             unjudged=_unjudged(story),
-            by_hand=_by_hand(who, folder, story),
+            by_hand=by_hand,
+            placed_by=placed_since(folder, [here]).get(here, "") if by_hand else "",
             refusal=_refusal(who, name),
             may_move=who.may_start(RECOVER),
             four_eyes=asks_for_four_eyes(who.estate, RECOVER),

@@ -5,7 +5,8 @@ All of it is live: it is asked for again until the run is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
@@ -107,10 +109,16 @@ def router(page: Page) -> APIRouter:
         ended = over or view.story.line.state is RunState.REJECTED or bool(asked.dag_id and not started.goes_on)
         values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view, ended=ended)}
         values |= {"gone": gone(view), "four_eyes": partial(asks_for_four_eyes, who.estate)}
-        values |= {"by_hand": by_hand(view.story.by_hand, read_setting(asked.run))}
+        placed, waiting = still_by_hand(asked.run, view.story.by_hand)
+        values |= {"by_hand": by_hand(waiting, read_setting(asked.run)), "placed": placed}
         values |= {"most_by_hand": len(view.story.by_hand) == MOST_BY_HAND}
         values |= {"rule_name": partial(rule_name, workflow=_workflow(view.story))}
-        values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
+        values |= {
+            "chart": _chart(view),
+            "may": _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER)},
+            "moving": _moving(view),
+            "form": form,
+        }
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
 
     def of(part: str, template: str) -> None:
@@ -263,7 +271,6 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     return {
         "real": form is not None and who.may_start(asked.dag_id),
         "undo": undoable and who.may_start(UNDO),
-        "move": bool(story.by_hand) and who.may_start(RECOVER),
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),
     }
@@ -286,6 +293,14 @@ class ByHand(NamedTuple):
 
 
 AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read: no rule can move them"
+
+
+def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
+    """Later runs → how many of these messages each has taken; and the messages that no run has."""
+    taken_by = placed_since(run, {Placed(one.queue, one.msg_key) for one in messages})
+    runs = [taken_by.get(Placed(one.queue, one.msg_key), "") for one in messages]
+    waiting = [one for one, by in zip(messages, runs, strict=True) if not by]
+    return Counter(filter(None, runs)), waiting
 
 
 def by_hand(messages: Iterable[UnmovedMessage], where: Setting | None) -> list[ByHand]:
