@@ -131,6 +131,21 @@ def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) ->
     browser.until(lambda: 'Started: {"ids": ["1", "2"], "queue": "Q"}' in browser.find(answer).text)
 
 
+@pytest.mark.parametrize("width", [700, 1024])
+def test_a_table_that_is_wider_than_the_page_is_folded_as_long_as_it_is(browser, width) -> None:
+    """Each row is a list in as many columns as there is room for."""
+    browser.open("/wide")
+    for _ in range(2):
+        browser.look(width=1400, dark=False)
+        assert browser.faults() == []
+        assert browser.find("//td[12]").rect["y"] == browser.find("//td").rect["y"]
+        browser.look(width=width, dark=False)
+        assert browser.faults() == []
+        one, two, last = (browser.find(f"//td[{number}]").rect for number in (1, 2, 12))
+        assert one["y"] == two["y"] < last["y"]
+        assert one["x"] + one["width"] < two["x"]
+
+
 @pytest.mark.parametrize("width", [390, 320])
 def test_on_a_telephone_rows_are_lists_with_headings_and_a_chart_is_as_narrow_as_the_page(browser, width) -> None:
     """320: as in Airflow's frame, beside its menu."""
