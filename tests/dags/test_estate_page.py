@@ -395,8 +395,8 @@ def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run
     assert "data-starts" not in text
 
 
-@pytest.mark.parametrize("dry", [True, False])
-def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_the_others(manager, lake, page, dry):
+@pytest.mark.parametrize("ended", ["dry", "rejected", "acted"])
+def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_the_others(manager, lake, page, ended):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
     manager.put("B.BACK", [({"Persistence": 0}, b"x")] * 2 + [({}, b"x")] * 3)
     assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
@@ -410,9 +410,13 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
     )
     run, plan = plan_run(BACKOUT, request)
     assert plan.actions == {"AMBIGUOUS": 3, "FWD": 2}
-    if dry:
+    if ended == "rejected":
+        answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+        write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    if ended != "acted":
         prove(manager.connection, run)
-        found = "has 5 messages; a dry run found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
+        who = {"dry": "a dry run", "rejected": "the last run for it, which was rejected,"}[ended]
+        found = f"has 5 messages; {who} found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
     else:
         carry_out(BACKOUT, request, run, plan)
         found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"
