@@ -184,6 +184,7 @@ def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(m
     assert tile(page()).startswith("good: ")
     verified = estate.LEDGERS.kept
     monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
+    monkeypatch.setattr(estate, "QUICK", 0.0)  # as of a large ledger
     acted(manager, lake, "A")
     said = tile(page())
     assert said.startswith(": The ledgers are being verified 2 of 2 runs that acted are proved")
@@ -192,6 +193,16 @@ def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(m
     said = tile(page())
     assert said.startswith("good: ")
     assert "being verified" not in said
+
+
+def test_a_small_ledger_is_verified_again_as_soon_as_it_was_written_to(manager, lake, page, monkeypatch):
+    """The tile has its colour when the run has ended, not some seconds later."""
+    acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
+    monkeypatch.setattr(estate, "QUICK", 60.0)  # however busy the machine is
+    acted(manager, lake, "A")
+    assert tile(page()).startswith(f"good: {ALL} 2 of 2 runs that acted are proved")
 
 
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
