@@ -807,6 +807,17 @@ def test_the_state_of_a_queue_stands_beside_its_name_and_who_has_it_open_in_one_
     assert "no reader" not in row
 
 
+def test_a_message_without_mqdlh_on_deadq_has_a_form_though_no_run_of_a_rules_table_has_looked(manager, lake, page):
+    """As a quality run, or `mqops snapshot`, records it. On another queue it is no dead letter."""
+    run, ids = RunFolder.at(lake, "QM1", "looked"), {}
+    for queue in (DLQ, "A"):
+        ids[queue] = manager.put(queue, [({}, b"raw")])[0].hex()
+    observe(manager.connection, run, [DLQ, "A"])
+    for queue, msg_id in ids.items():
+        message = page("/messages/one", "operator", run=run.run, queue=queue, msg_id=msg_id)
+        assert ('data-starts="mq_recover"' in message) == (queue == DLQ)
+
+
 def test_a_queue_that_has_all_messages_that_it_may_have_is_full(manager, page):
     manager.put("OFFERS", [({}, b"x")] * 2)
     (row,) = re.findall(r'<tr id="queue-QM1-OFFERS">.*?</tr>', page(), re.DOTALL)

@@ -32,6 +32,7 @@ from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.dead_letters import queue_seen_last
+from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
@@ -173,11 +174,18 @@ def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
     queue, msg_ids = story.found.queue, [story.found.msg_id]
     if story.ambiguous:
         return placed_by_hand(queue, Action.AMBIGUOUS, msg_ids, read_setting(run))
-    section = who.estate.estate.queue_managers[run.queue_manager].dlq_rules
-    queues = {section.queue if section else "", queue_seen_last(lake(who.estate), run.queue_manager)}
-    if story.header_read or (queue not in queues and Action.ERROR not in planned_actions(run).actions):
+    if story.header_read or not (
+        Action.ERROR in planned_actions(run).actions or queue in _dead_letter_queues(who, run.queue_manager)
+    ):
         return None
     return placed_by_hand(queue, Action.ERROR, msg_ids, None)
+
+
+def _dead_letter_queues(who: Reader, name: str) -> set[str]:
+    """The queue of `dlq_rules` in the estate, that of the newest dead-letter run, and the queue manager's DEADQ."""
+    section = who.estate.estate.queue_managers[name].dlq_rules
+    own = figures_now(who.estate, [name])[name].dead_letter_queue
+    return {(section.queue if section else "") or "", queue_seen_last(lake(who.estate), name), own}
 
 
 def _unjudged(story: MessageStory) -> str:
