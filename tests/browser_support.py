@@ -49,6 +49,8 @@ return [...document.querySelectorAll("body *")]
 """
 LEVELS = ("SEVERE", "WARNING")
 """Of the browser's log: the others are hints, as Airflow's login form gets one."""
+FRAMES = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
+"""The page has done what it does when its width has changed."""
 AXE = "axe.run().then((found) => arguments[0](found.violations))"
 
 
@@ -114,6 +116,7 @@ class Browser:
     def faults(self) -> list[str]:
         """What is wrong with the page as it stands: errors of the browser, what is too wide, what axe-core finds."""
         found = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in LEVELS]
+        self.driver.execute_async_script(FRAMES)
         found += [f"too wide: {one}" for one in self.driver.execute_script(WIDER)]
         if not self.driver.execute_script("return Boolean(window.axe)"):
             self.driver.execute_cdp_cmd("Runtime.evaluate", {"expression": axe()})

@@ -103,3 +103,6 @@ ACTED = tuple(action for action in Action if action.acts)
 OF_NOBODY = " "
 """`alternate_user` of a message that PUTAUT(CTX) puts while its MQMD.UserIdentifier is blank. No user has this name, so
 the put never gets the authority of the user that mqops runs as."""
+
+NO_RULE_FITS = "no MQDLH can be read, so it stays"
+"""What is said of ERROR: no rule could see the message. "No rule" would say that the table has none for it."""

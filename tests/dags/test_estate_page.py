@@ -184,6 +184,7 @@ def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(m
     assert tile(page()).startswith("good: ")
     verified = estate.LEDGERS.kept
     monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
+    monkeypatch.setattr(estate, "QUICK", 0.0)  # as of a large ledger
     acted(manager, lake, "A")
     said = tile(page())
     assert said.startswith(": The ledgers are being verified 2 of 2 runs that acted are proved")
@@ -192,6 +193,16 @@ def test_lines_that_came_after_a_ledger_was_verified_are_not_accounted_for_yet(m
     said = tile(page())
     assert said.startswith("good: ")
     assert "being verified" not in said
+
+
+def test_a_small_ledger_is_verified_again_as_soon_as_it_was_written_to(manager, lake, page, monkeypatch):
+    """The tile has its colour when the run has ended, not some seconds later."""
+    acted(manager, lake, "A")
+    assert tile(page()).startswith("good: ")
+    monkeypatch.setattr(estate.LEDGERS, "kept", 3600.0)
+    monkeypatch.setattr(estate, "QUICK", 60.0)  # however busy the machine is
+    acted(manager, lake, "A")
+    assert tile(page()).startswith(f"good: {ALL} 2 of 2 runs that acted are proved")
 
 
 def test_a_ledger_that_does_not_verify_and_a_run_that_does_not_balance_are_told(manager, lake, page):
@@ -395,8 +406,8 @@ def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run
     assert "data-starts" not in text
 
 
-@pytest.mark.parametrize("dry", [True, False])
-def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_the_others(manager, lake, page, dry):
+@pytest.mark.parametrize("ended", ["dry", "rejected", "acted"])
+def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_the_others(manager, lake, page, ended):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
     manager.put("B.BACK", [({"Persistence": 0}, b"x")] * 2 + [({}, b"x")] * 3)
     assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
@@ -410,9 +421,13 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
     )
     run, plan = plan_run(BACKOUT, request)
     assert plan.actions == {"AMBIGUOUS": 3, "FWD": 2}
-    if dry:
+    if ended == "rejected":
+        answer = {"approved": False, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+        write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    if ended != "acted":
         prove(manager.connection, run)
-        found = "has 5 messages; a dry run found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
+        who = {"dry": "a dry run", "rejected": "the last run for it, which was rejected,"}[ended]
+        found = f"has 5 messages; {who} found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
     else:
         carry_out(BACKOUT, request, run, plan)
         found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"
@@ -790,6 +805,17 @@ def test_the_state_of_a_queue_stands_beside_its_name_and_who_has_it_open_in_one_
         session.close(handle)
     assert re.search(r'<td><div>1 reader, 0 writers</div><div class="quiet">.* reads</div></td>', row)
     assert "no reader" not in row
+
+
+def test_a_message_without_mqdlh_on_deadq_has_a_form_though_no_run_of_a_rules_table_has_looked(manager, lake, page):
+    """As a quality run, or `mqops snapshot`, records it. On another queue it is no dead letter."""
+    run, ids = RunFolder.at(lake, "QM1", "looked"), {}
+    for queue in (DLQ, "A"):
+        ids[queue] = manager.put(queue, [({}, b"raw")])[0].hex()
+    observe(manager.connection, run, [DLQ, "A"])
+    for queue, msg_id in ids.items():
+        message = page("/messages/one", "operator", run=run.run, queue=queue, msg_id=msg_id)
+        assert ('data-starts="mq_recover"' in message) == (queue == DLQ)
 
 
 def test_a_queue_that_has_all_messages_that_it_may_have_is_full(manager, page):

@@ -4,6 +4,7 @@ on a telephone nothing is cut."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -13,8 +14,12 @@ from types import SimpleNamespace
 
 import pytest
 from browser_support import Browser, chromium
+from mq_support import DLQ, create, dead_letter
 
 import mqops_airflow.pages
+from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.run import carry_out, plan_run
+from mqops.rules import parse
 from mqops_airflow.pages.charts import bars
 
 STATIC = Path(mqops_airflow.pages.__file__).parent / "static"
@@ -51,14 +56,20 @@ TICKS = """\
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
+def served() -> dict[str, str]:
+    """Path → a page that the server has besides."""
+    return {}
+
+
+@pytest.fixture
+def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
     """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
     `/ticks` a form. A run that is started is told by its form."""
     numbers, started = count(2), list[str]()
 
     class Pages(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            file = STATIC / self.path[1:]
+            file = STATIC / self.path[1:].partition("?")[0]
             found = file.suffix in TYPES and file.exists()
             self.send_response(200)
             self.send_header("Content-Type", TYPES.get(file.suffix, "text/html; charset=utf-8"))
@@ -75,6 +86,8 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
         def page(self) -> str:
             if self.path.startswith("/api/v2/"):
                 return '{"is_paused": false, "state": "success"}'
+            if self.path in served:
+                return served[self.path]
             if self.path == "/ticks":
                 return PAGE.replace('data-live="/live"', "").format(TICKS)
             if self.path == "/wide":
@@ -131,6 +144,21 @@ def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) ->
     browser.until(lambda: 'Started: {"ids": ["1", "2"], "queue": "Q"}' in browser.find(answer).text)
 
 
+@pytest.mark.parametrize("width", [700, 1024])
+def test_a_table_that_is_wider_than_the_page_is_folded_as_long_as_it_is(browser, width) -> None:
+    """Each row is a list in as many columns as there is room for."""
+    browser.open("/wide")
+    for _ in range(2):
+        browser.look(width=1400, dark=False)
+        assert browser.faults() == []
+        assert browser.find("//td[12]").rect["y"] == browser.find("//td").rect["y"]
+        browser.look(width=width, dark=False)
+        assert browser.faults() == []
+        one, two, last = (browser.find(f"//td[{number}]").rect for number in (1, 2, 12))
+        assert one["y"] == two["y"] < last["y"]
+        assert one["x"] + one["width"] < two["x"]
+
+
 @pytest.mark.parametrize("width", [390, 320])
 def test_on_a_telephone_rows_are_lists_with_headings_and_a_chart_is_as_narrow_as_the_page(browser, width) -> None:
     """320: as in Airflow's frame, beside its menu."""
@@ -150,3 +178,31 @@ def test_on_a_telephone_rows_are_lists_with_headings_and_a_chart_is_as_narrow_as
     bar = "//figure[contains(@class, 'narrow')]//*[@aria-roledescription='bar']"
     wide, less = (browser.find(f"({bar})[{number}]").rect["width"] for number in (1, 2))
     assert 300 / 350 - 0.02 < less / wide < 300 / 350 + 0.02
+
+
+def test_a_very_long_name_of_a_run_makes_no_page_wider_and_is_nowhere_cut_without_its_title(
+    tmp_path, estate_folder, client, browser, served
+) -> None:
+    manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(A)\n")
+    lake, name = estate_folder / "lake", "manual__2026-11-24_" + "long" * 45
+    manager.put(DLQ, [dead_letter("A", b"x"), ({}, b"raw")])
+    text = "DESTQ(A) ACTION(RETRY)\n"
+    what = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(text).table, text=text, queue=DLQ)
+    run, plan = plan_run(DEAD_LETTERS, what)
+    carry_out(DEAD_LETTERS, what, run, plan)
+    for anatomy in (lake / "QM1" / "anatomy").glob("*.json"):
+        anatomy.write_text(anatomy.read_text().replace(run.run, name))
+    run.path.rename(run.path.parent / name)
+    ids = [message[0]["MsgId"].hex() for message in [*manager.messages("A"), *manager.messages(DLQ)]]
+    for path in ("/estate", "/dead_letters", "/rules", "/run", "/plan", "/messages", "/messages/one"):
+        query = {"queue": DLQ, "msg_id": ids[1]} if path == "/messages/one" else {}
+        query |= {"run": name} if path not in {"/estate", "/dead_letters", "/rules"} else {}
+        found = client(path, "operator", queue_manager="QM1", **query).text
+        assert name in found.replace("<wbr>", ""), path
+        served[path] = re.sub("/static/|data-live=", lambda one: "/" if "/" in one[0] else "data-was=", found)
+        browser.open(path)
+        for width in (390, 700, 1400):
+            browser.look(width=width, dark=False)
+            assert browser.faults() == [], (path, width)
+        for select in browser.driver.find_elements("name", "run"):
+            assert select.get_attribute("title") == name

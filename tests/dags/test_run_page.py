@@ -25,6 +25,7 @@ from mqops.decide.core.pacing import Pacing
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
+from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
@@ -227,6 +228,62 @@ def test_messages_without_an_mqdlh_have_a_form_wherever_they_are_shown(manager, 
     balance = client("/run", queue_manager="QM1", run=run.run).text
     assert "<td>no MQDLH can be read, so it stays</td>" in balance
     assert "no rule ERROR" not in balance
+
+
+def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate_folder, client):
+    """Until an undo has put them back."""
+    lake = estate_folder / "lake"
+    ids = [one.hex() for one in manager.put(DLQ, [({}, b"one"), ({}, b"two"), ({}, b"three")])]
+    run = planned(manager, lake)
+    address = {"queue_manager": "QM1", "run": run.run}
+
+    def offered() -> set[str]:
+        page = client("/run", "operator", **address).text
+        forms = re.findall('data-starts="mq_recover" data-fixed="([^"]*)"', page)
+        one = [msg_id for form in forms for msg_id in json.loads(unescape(form)).get("message_ids", ())]
+        return {*one, *re.findall('name="message_ids" value="([0-9a-f]{48})"', page)}
+
+    def moved(*msg_ids: str) -> RunFolder:
+        what = RecoverRequest(connection=manager.connection, lake=lake, do=Do.MOVE, queue=DLQ, msg_ids=msg_ids, to="A")
+        later, plan = plan_run(RECOVER, what)
+        carry_out(RECOVER, what, later, plan)
+        return later
+
+    assert offered() == set(ids)
+    first = moved(ids[0])
+    assert offered() == set(ids[1:])
+    page = unescape(client("/run", "operator", **address).text)
+    by = f'by <a class="name" href="/run?queue_manager=QM1&run={first.run}">'
+    assert f"1 message that a person had to place was taken from the queue since, {by}" in page
+    message = unescape(client("/messages/one", "operator", **address, queue=DLQ, msg_id=ids[0]).text)
+    assert f"It was taken from the queue since, {by}" in message
+    assert "data-starts" not in message
+    assert "data-starts" in client("/messages/one", "operator", **address, queue=DLQ, msg_id=ids[1]).text
+    moved(*ids[1:])
+    assert offered() == set()
+    assert "A person who may start mq_recover" not in client("/run", "viewer", **address).text
+    what = UndoRequest(connection=manager.connection, lake=lake, undoes=first)
+    undo, plan = plan_run(UNDO, what)
+    carry_out(UNDO, what, undo, plan)
+    assert offered() == {ids[0]}
+
+
+def test_each_form_says_whether_the_estate_asks_for_four_eyes(manager, estate_folder, client):
+    """`asks`: of the workflow. mq_recover is of all queue managers: it wants them where any workflow does."""
+    msg_id = manager.put(DLQ, [({}, b"raw")])[0].hex()
+    run = planned(manager, estate_folder / "lake")
+    told = "The estate asks for four eyes: that is another person than you."
+    estate = (estate_folder / "estate.yaml").read_text()
+    for asks in (False, True):
+        eyes = "\n      approval: {four_eyes: true}" if asks else ""
+        (estate_folder / "estate.yaml").write_text(estate.rstrip() + eyes)
+        for form in (
+            client("/dead_letters", "operator", queue_manager="QM1"),
+            client("/run", "operator", queue_manager="QM1", run=run.run),
+            client("/messages/one", "operator", queue_manager="QM1", run=run.run, queue=DLQ, msg_id=msg_id),
+        ):
+            assert (told in form.text) == asks
+            assert "Where the estate asks" not in form.text
 
 
 @pytest.mark.parametrize(
@@ -592,9 +649,8 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
         return str(answer.text)
 
     assert "Airflow has 1 run of qm1_dlq_rules at work at a time. It starts when one of these ends." in said("second")
-    assert '<a href="/run?dag_id=qm1_dlq_rules&amp;run_id=first">first</a>: it waits for an answer</li>' in said(
-        "second"
-    )
+    link = '<a class="name" href="/run?dag_id=qm1_dlq_rules&amp;run_id=first">first</a>'
+    assert f"{link}: it waits for an answer</li>" in said("second")
     assert "its first task has not finished" in said("first")
     assert "its first task ended it, and the run&#39;s note says why" in said("ended")
     assert "Airflow does not know it" in said("none")
@@ -935,7 +991,7 @@ def test_a_scan_tells_how_much_the_dead_letter_queue_grew_and_about_only_where_i
     said = scanned("reports", "A")
     assert "goes to the dead-letter queue, and any other is dropped. " in said
     grew = f"{DLQ} grew by 3 messages during the scan: {dead} before, {dead + 3} after. "
-    assert f"{grew}Whether these are reports was not looked at. Look at them: their reasons say why" in said
+    assert f"{grew}Look at them: no run has looked at the queue since. When one has, that page and this one" in said
     link = f'<a href="/dead_letters?queue_manager=QM1&queue={DLQ}">Look at them</a>'
     assert link in unescape(client("/run", queue_manager="QM1", run="reports").text)
     assert "About" not in said
@@ -960,3 +1016,49 @@ def test_a_scan_tells_how_much_the_dead_letter_queue_grew_and_about_only_where_i
     manager.put("A", [({"Expiry": 1}, b"x")])
     let_expire(1)
     assert "How many went there is not known." in scanned("unknown", "A")
+
+
+def test_a_scan_names_the_reasons_of_its_reports_as_soon_as_a_run_has_looked(manager, estate_folder, client):
+    """Reports that were there before the scan, and dead letters that are no reports, do not count."""
+    report = {"Expiry": 1, "Report": CMQC.MQRO_EXPIRATION, "ReplyToQ": "NO.SUCH"}
+    lake = estate_folder / "lake"
+
+    def expired(*replies: str) -> None:
+        manager.put("A", [({**report, "ReplyToQ": name}, b"x") for name in replies])
+        let_expire(1)
+
+    def scanned(run: str) -> None:
+        folder = RunFolder.at(lake, "QM1", run)
+        folder.path.mkdir(parents=True)
+        with connect(manager.connection) as session:
+            before = dead_letters_now(session)
+            scans = [scan_queue(session, "A", now=lambda: datetime.now(UTC))]
+            write_summary(folder, "QM1", scans, dead_letters_since(session, before))
+
+    def said(run: str) -> str:
+        text = unescape(client("/run", queue_manager="QM1", run=run).text.replace("<wbr>", ""))
+        return " ".join(re.sub("<[^>]*>", "", text).split())
+
+    manager.put("FULL", [({}, b"x")])
+    expired("NO.SUCH")
+    scanned("before")
+    expired("FULL", "NO.SUCH", "NO.SUCH")
+    letters(manager, "NO.RULE")
+    scanned("scan")
+    assert "When one has, that page and this one name the reasons" in said("scan")
+    looked = planned(manager, lake)
+    page = said("scan")
+    assert f"Of the dead letters that run {looked.run} found there at " in page
+    assert (
+        "3 are reports of expiry that came since the scan began. They could not be put on the reply-to queue: " in page
+    )
+    reasons = (
+        "2 with MQRC_UNKNOWN_OBJECT_NAME: the reply-to queue is not defined"
+        "1 with MQRC_Q_FULL: the reply-to queue was full"
+    )
+    assert reasons in page
+    manager.put("A", [({"Expiry": 1}, b"x")])
+    let_expire(1)
+    scanned("none")
+    planned(manager, lake)
+    assert "reports of expiry" not in said("none")

@@ -169,7 +169,7 @@ def test_every_page_is_sound_narrow_and_wide_light_and_dark(site: Any, browser: 
     for page, path in pages.items():
         browser.open(f"/mqops{path}")
         browser.until(lambda: browser.find("//html").get_attribute("data-ready"))
-        for width, dark in product((1400, 390), (False, True)):
+        for width, dark in (*product((1400, 390), (False, True)), (1024, False)):
             browser.look(width=width, dark=dark)
             name = f"{page}_{width}_{'dark' if dark else 'light'}"
             browser.picture(name)

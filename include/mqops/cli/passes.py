@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from mqops.actions import ACTED, Action
+from mqops.actions import ACTED, NO_RULE_FITS, Action
 from mqops.cli.columns import show_command, show_folded
 from mqops.cli.four_eyes import refuse_own
 from mqops.cli.outcome import show_json, show_line, show_text
@@ -258,11 +258,16 @@ def _by_rules(workflow: str) -> bool:
     return decider_named(workflow).by_rules
 
 
-def _rule(line: int | None, *, by_rules: bool) -> str:
-    """The rule of some rows of a plan, in words; "" if no rules table decided."""
+def _rule(line: int | None, action: str, *, by_rules: bool) -> str:
+    """The rule of some rows of a plan, in words; "" if no rules table decided, or no rule could see them."""
     if line:
         return f"line {line}: "
-    return "no rule: " if by_rules else ""
+    return "no rule: " if by_rules and action != Action.ERROR else ""
+
+
+def _unseen(action: str) -> str:
+    """Why no rule stands beside an action, "" where one can."""
+    return f" ({NO_RULE_FITS})" if action == Action.ERROR else ""
 
 
 def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
@@ -271,13 +276,11 @@ def show_plan(plan: PlanSummary, found: Preflight | None) -> None:
     size = f"{counted(plan.rows, 'message')}, {counted(plan.bytes, 'byte')}"
     show_folded(f"{plan.queue} of {plan.queue_manager}: {size}; plan {plan.digest}")
     for count in plan.counts:
-        rule = _rule(count.rule_line, by_rules=by_rules)
+        what = f"{_rule(count.rule_line, count.action, by_rules=by_rules)}{count.action}{_unseen(count.action)}"
         target = f" to {full_name(count.dest_q, count.dest_q_mgr)}" if count.dest_q else ""
         origin = f"{count.symbol or 'no MQDLH'} {full_name(count.origin_q or '', count.origin_q_mgr or '')}".rstrip()
         oldest = f", oldest {count.oldest}" if count.oldest else ""
-        show_folded(
-            f"{count.messages:8}  {rule}{count.action}{target}  ({origin}; {counted(count.bytes, 'byte')}{oldest})"
-        )
+        show_folded(f"{count.messages:8}  {what}{target}  ({origin}; {counted(count.bytes, 'byte')}{oldest})")
         for sample in count.samples:
             size = counted(sample.bytes, "byte")
             text = f"{sample.msg_id} {sample.put_at} {sample.put_appl_name or '-'}, {size}: {sample.shape}"
@@ -306,10 +309,10 @@ def show_summary(summary: RunSummary) -> None:
         put = "copied" if rule.action == Action.COPY else "moved"
         counts = f"{rule.moved} {put}, {rule.discarded} discarded, {rule.left} left, {rule.gone} gone"
         failed = f", {counted(rule.failed, 'try', 'tries')} failed" if rule.failed else ""
-        meaning = " (no valid MQDLH, no rule applies)" if rule.action == Action.ERROR else ""
+        meaning = _unseen(rule.action)
         if rule.action == Action.IGNORE and not by_rules:
             meaning = " (not chosen)"
-        name = _rule(rule.rule_line, by_rules=by_rules)
+        name = _rule(rule.rule_line, rule.action, by_rules=by_rules)
         show_folded(f"{rule.planned:8}  {name}{rule.action}{meaning}: {counts}{failed}")
     for reason, count in summary.reasons.items():
         show_folded(f"{counted(count, 'try', 'tries', spec='8')} failed with {reason}")

@@ -6,9 +6,11 @@ manager decides what has expired and sends the reports that were asked for (law 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 
+from mqops.clock import utc_now
 from mqops.errors import MQError, SettingsError, mq_error
 from mqops.expiry.core.candidates import QueueNow, selected
 from mqops.expiry.core.outcome import DeadLetterQueue, QueueScan, Remaining
@@ -103,20 +105,22 @@ def _depth_and_users(session: Session, handle: int) -> tuple[int, bool]:
     return messages, any(users)
 
 
-def dead_letters_now(session: Session) -> Mapping[str, int]:
-    """The dead-letter queue → its depth; empty where there is none, or where it may not be inquired."""
+def dead_letters_now(session: Session) -> DeadLetterQueue | None:
+    """The dead-letter queue before a scan, None where there is none, or where it may not be inquired."""
+    since = utc_now()
     try:
         name = dead_letter_queue(session)
-        return {name: depth(session, name)}
+        there = depth(session, name)
     except (MQError, SettingsError):
-        return {}
+        return None
+    return DeadLetterQueue(name=name, before=there, after=there, since=since)
 
 
-def dead_letters_since(session: Session, before: Mapping[str, int]) -> DeadLetterQueue | None:
+def dead_letters_since(session: Session, before: DeadLetterQueue | None) -> DeadLetterQueue | None:
     """The dead-letter queue before a scan and now, None where that is not known. Parameters: `before` as
     `dead_letters_now` gave it."""
-    same = ((name, now) for name, now in dead_letters_now(session).items() if name in before)
-    return next((DeadLetterQueue(name=name, before=before[name], after=now) for name, now in same), None)
+    now = dead_letters_now(session)
+    return replace(before, after=now.after) if before and now and now.name == before.name else None
 
 
 def group_of(session: Session) -> str:

@@ -253,8 +253,12 @@ class _Ambiguous(NamedTuple):
     def __str__(self) -> str:
         if self.run.begun:
             return f"the last run for it left {self.messages:,} (AMBIGUOUS)"
-        who = "a dry run" if self.run.state is RunState.PLANNED else "the last run for it"
+        who = _WHO.get(self.run.state, "the last run for it")
         return f"{who} found {self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
+
+
+_WHO = {RunState.PLANNED: "a dry run", RunState.REJECTED: "the last run for it, which was rejected,"}
+"""State of a run that has not begun to act → what it is called."""
 
 
 def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:

@@ -28,11 +28,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
-    """An answer. Parameters: `value` None where none has come; `age` of it, and for how long the next one has been
-    waited for (0 where none is), both in seconds."""
+    """An answer. Parameters: `value` None where none has come; `age` of it, how long it `took`, and for how long the
+    next one has been waited for (0 where none is), all in seconds."""
 
     value: T | None = None
     age: float = 0.0
+    took: float = 0.0
     waiting: float = 0.0
 
     @property
@@ -120,4 +121,5 @@ def _longest(entries: Iterable[_Entry[Any]], kept: float, end: float) -> float:
 def _answer(entry: _Entry[T]) -> Answer[T]:
     now = time.monotonic()
     age = now - entry.at if entry.at else 0.0
-    return Answer(value=entry.value, age=age, waiting=now - entry.began if entry.began else 0.0)
+    waiting = now - entry.began if entry.began else 0.0
+    return Answer(value=entry.value, age=age, took=entry.took, waiting=waiting)

@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from mqops.actions import Action
+from mqops.actions import NO_RULE_FITS, Action
 from mqops.decide.core.preflight import ANOTHER_QUEUE, COMES_BACK
 from mqops.decide.on_snapshot import SnapshotDecision
 from mqops.errors import MqopsError
@@ -29,10 +29,10 @@ from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import NO_RULE_FITS
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
+from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.workplace import lake
 
 EVERY = 10
@@ -74,6 +74,7 @@ def router(page: Page) -> APIRouter:
             sampled=found is not None and found.judged == MOST_JUDGED < found.anatomy.messages,
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
+            four_eyes=asks_for_four_eyes(who.estate, dag_id),
         )
 
     @routes.get(page.path)

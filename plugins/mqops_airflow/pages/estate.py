@@ -8,6 +8,7 @@ ledgers are verified and what expires is counted beside that, and a reader does 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -21,7 +22,8 @@ from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
-from mqops.look.accounted import LedgerNow, ledger_now
+from mqops.lake.run import folder_of
+from mqops.look.accounted import LedgerNow, ledger_now, written_since
 from mqops.look.estate_now import Expiring, ManagerNow, Place, Problem, expiring_now, manager_now
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, figures, last_figures
@@ -46,6 +48,9 @@ FEW_RUNS = 5
 ANSWERS: Answers[Figures] = Answers(5.0)
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
 EXPIRING: Answers[Expiring] = Answers(5.0)
+QUICK = 0.2
+"""Seconds: a ledger whose verification takes longer is verified again after `LEDGERS.kept`, however it grows."""
+AT_ONCE = 0.001
 MOST_NAMED = 5
 """Queues that a problem names; of more it says how many they are."""
 QUIET = timedelta(minutes=10)
@@ -100,12 +105,22 @@ def _managers(estate: EstateFile, names: Sequence[str]) -> list[ManagerNow]:
     looked = {name: answer.value for name, answer in audits.items() if answer.value and answer.value.audit}
     expiry = {name: partial(expiring_now, place, name) for name in names}
     EXPIRING.of(expiry, scope=str(place), wait=0)  # asked before a reader waits for the ledgers: he waits once
-    ledgers = LEDGERS.of({name: partial(ledger_now, place, name) for name in names}, scope=str(place))
+    verify = {name: partial(ledger_now, place, name) for name in names}
+    ledgers = LEDGERS.of(verify, scope=str(place))
+    grown = {name: verify[name] for name, one in ledgers.items() if _is_verified_at_once(place, name, one)}
+    ledgers |= LEDGERS.of(grown, scope=str(place), kept=AT_ONCE)
     expiring = EXPIRING.of(expiry, scope=str(place))
     return [
         _now(place, name, _Said.of(said[name], looked.get(name), ledgers[name].value, expiring[name].value))
         for name in names
     ]
+
+
+def _is_verified_at_once(place: Path, name: str, known: Answer[LedgerNow]) -> bool:
+    """Whether a ledger that was written to since it was verified is small enough: a reader waits for it."""
+    with suppress(MqopsError):
+        return known.value is not None and known.took < QUICK and written_since(folder_of(place, name), known.value)
+    return False
 
 
 def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, str]]:

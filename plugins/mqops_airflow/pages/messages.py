@@ -26,16 +26,19 @@ from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
+from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions, planned_rows
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.dead_letters import queue_seen_last
+from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
+from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.workplace import lake
 
 PAGE = 50
@@ -123,6 +126,8 @@ def router(page: Page) -> APIRouter:
                 query = urlencode({"queue_manager": name, "run": run, "queue": queue, "msg_id": msg_id})
                 return RedirectResponse(f"{request.scope.get('root_path', '')}{page.path}?{query}", 303)
             raise HTTPException(404, str(error)) from error
+        here = Placed(story.found.queue, story.found.msg_key)
+        by_hand = _by_hand(who, folder, story)
         return render_page(
             request,
             page,
@@ -134,9 +139,11 @@ def router(page: Page) -> APIRouter:
             origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
             outcome=outcome,
             unjudged=_unjudged(story),
-            by_hand=_by_hand(who, folder, story),
+            by_hand=by_hand,
+            placed_by=placed_since(folder, [here]).get(here, "") if by_hand else "",
             refusal=_refusal(who, name),
             may_move=who.may_start(RECOVER),
+            four_eyes=asks_for_four_eyes(who.estate, RECOVER),
         )
 
     return routes
@@ -167,11 +174,18 @@ def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
     queue, msg_ids = story.found.queue, [story.found.msg_id]
     if story.ambiguous:
         return placed_by_hand(queue, Action.AMBIGUOUS, msg_ids, read_setting(run))
-    section = who.estate.estate.queue_managers[run.queue_manager].dlq_rules
-    queues = {section.queue if section else "", queue_seen_last(lake(who.estate), run.queue_manager)}
-    if story.header_read or (queue not in queues and Action.ERROR not in planned_actions(run).actions):
+    if story.header_read or not (
+        Action.ERROR in planned_actions(run).actions or queue in _dead_letter_queues(who, run.queue_manager)
+    ):
         return None
     return placed_by_hand(queue, Action.ERROR, msg_ids, None)
+
+
+def _dead_letter_queues(who: Reader, name: str) -> set[str]:
+    """The queue of `dlq_rules` in the estate, that of the newest dead-letter run, and the queue manager's DEADQ."""
+    section = who.estate.estate.queue_managers[name].dlq_rules
+    own = figures_now(who.estate, [name])[name].dead_letter_queue
+    return {(section.queue if section else "") or "", queue_seen_last(lake(who.estate), name), own}
 
 
 def _unjudged(story: MessageStory) -> str:

@@ -26,6 +26,8 @@ from mqops_airflow.pages.table import PAGES, Page
 from mqops_airflow.pages.views import airflow_path
 
 FOLDER = Path(__file__).parent
+SHORT = 24
+"""Characters of a name that are shown where there is little room."""
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -109,6 +111,11 @@ def breaks(value: Any) -> Markup:
     return Markup("–") if value is None else _broken(str(value))
 
 
+def shortened(name: str) -> str:
+    """The beginning and the end of a long name, for a place that is narrow: the whole name stands in its title."""
+    return name if len(name) <= SHORT else f"{name[: SHORT - 9]}…{name[-6:]}"
+
+
 def dated(text: str) -> Markup:
     """A text with the times in it, ISO 8601, as `moment` shows them."""
     return Markup("").join(
@@ -160,6 +167,7 @@ def _environment() -> Environment:
         "since": since,
         "moment": moment,
         "breaks": breaks,
+        "shortened": shortened,
         "dated": dated,
         "counted": counted,
     }

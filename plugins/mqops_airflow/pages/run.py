@@ -5,7 +5,8 @@ All of it is live: it is asked for again until the run is over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from mqops.actions import Action
+from mqops.actions import NO_RULE_FITS, Action
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide.backout_setting import read_setting
@@ -23,10 +24,12 @@ from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
+from mqops.look.scan_reports import scan_reports
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import RuleBalance
 from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
@@ -37,6 +40,7 @@ from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
+from mqops_airflow.workplace import lake
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
 FEW = 10
@@ -83,8 +87,9 @@ def router(page: Page) -> APIRouter:
             "view": view,
             "story": view.story,
             "line": view.story.line,
-            "scan": scan_of(asked.run),
         }
+        scan = scan_of(asked.run)
+        values |= {"scan": scan, "reports": scan_reports(lake(who.estate), scan) if scan and scan.done else None}
         tasks, started = tasks_of(asked), started_of(asked)
         over = view.over and all(task.state in ENDED for task in tasks.values())
         state = state_in_words(view.story.line, tasks, goes_on=started.goes_on)
@@ -104,10 +109,16 @@ def router(page: Page) -> APIRouter:
         ended = over or view.story.line.state is RunState.REJECTED or bool(asked.dag_id and not started.goes_on)
         values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view, ended=ended)}
         values |= {"gone": gone(view), "four_eyes": partial(asks_for_four_eyes, who.estate)}
-        values |= {"by_hand": by_hand(view.story.by_hand, read_setting(asked.run))}
+        placed, waiting = still_by_hand(asked.run, view.story.by_hand)
+        values |= {"by_hand": by_hand(waiting, read_setting(asked.run)), "placed": placed}
         values |= {"most_by_hand": len(view.story.by_hand) == MOST_BY_HAND}
         values |= {"rule_name": partial(rule_name, workflow=_workflow(view.story))}
-        values |= {"chart": _chart(view), "may": _may(who, asked, view, form), "moving": _moving(view), "form": form}
+        values |= {
+            "chart": _chart(view),
+            "may": _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER)},
+            "moving": _moving(view),
+            "form": form,
+        }
         return render_page(request, page, who, asked.run.queue_manager, template=template, **values)
 
     def of(part: str, template: str) -> None:
@@ -260,7 +271,6 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     return {
         "real": form is not None and who.may_start(asked.dag_id),
         "undo": undoable and who.may_start(UNDO),
-        "move": bool(story.by_hand) and who.may_start(RECOVER),
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),
     }
@@ -283,6 +293,14 @@ class ByHand(NamedTuple):
 
 
 AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read: no rule can move them"
+
+
+def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
+    """Later runs → how many of these messages each has taken; and the messages that no run has."""
+    taken_by = placed_since(run, {Placed(one.queue, one.msg_key) for one in messages})
+    runs = [taken_by.get(Placed(one.queue, one.msg_key), "") for one in messages]
+    waiting = [one for one, by in zip(messages, runs, strict=True) if not by]
+    return Counter(filter(None, runs)), waiting
 
 
 def by_hand(messages: Iterable[UnmovedMessage], where: Setting | None) -> list[ByHand]:
@@ -351,9 +369,6 @@ def rule_in_words(line: int | None, action: Action, workflow: str) -> str:
     if workflow in DECIDERS and not decider_named(workflow).by_rules:
         return "chosen" if action.acts else "not chosen"
     return "no rule"
-
-
-NO_RULE_FITS = "no MQDLH can be read, so it stays"
 
 
 def _workflow(story: RunStory) -> str:

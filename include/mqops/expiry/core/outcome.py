@@ -54,12 +54,14 @@ class QueueScan:
 class DeadLetterQueue:
     """The queue manager's dead-letter queue, to which persistent reports go that no reply-to queue takes.
 
-    Parameters: `before` and `after` its depth before the scan began and after it ended.
+    Parameters: `before` and `after` its depth before the scan began and after it ended; `since` when it was looked at
+    before the scan, ISO 8601 UTC, blank in the record of an older version.
     """
 
     name: str
     before: int
     after: int
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
