@@ -43,7 +43,8 @@ from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
-from mqops_airflow.pages import shared
+from mqops_airflow.pages import answers, shared
+from mqops_airflow.pages import plan as plan_page
 from mqops_airflow.pages.run import rule_name, state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
@@ -133,6 +134,38 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
     assert "still on the queue" not in waits  # once for all, not once a message
+
+
+def test_destinations_are_those_of_now_only_while_somebody_is_asked(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    """Later, what the run moved is on them itself."""
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(plan_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
+    letters(manager, "A", "FULL")
+    run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(FULL) ACTION(RETRY)\n"), "first")
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
+
+    def page() -> str:
+        return client("/plan", queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
+
+    manager.put("FULL", [({}, b"in the way")])
+    for said in (f">QM1: act on 1 of 2 messages of {DLQ}?</h1>", ">room for 0 of 1</span>", "As of <time", " s ago."):
+        assert said in page()
+    assert "Since the plan was made: FULL@QM1: room for 0 of 1 message" in page()
+    take(manager, "FULL", 1)
+    runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE run_id = 'first'")
+    answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    for said in (f">QM1: plan to act on 1 of 2 messages of {DLQ}</h1>", "As they were for this plan, at <time"):
+        assert said in page()
+    for wrong in ("room for 0", "Since the plan was made", "ago.</p>"):
+        assert wrong not in page()
 
 
 def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, client):
@@ -793,7 +826,7 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
     page = client("/plan", dag_id=DAG, run_id="ended").text.replace("<wbr>", "")
-    assert f'<h1 class="name">QM1: act on 1 of 1 message of {DLQ}?</h1>' in page
+    assert f'<h1 class="name">QM1: plan to act on 1 of 1 message of {DLQ}</h1>' in page
     assert "Watch the run" in page
 
 

@@ -56,7 +56,6 @@ def router(page: Page) -> APIRouter:
         if not asked.run.plan_json.exists():
             return render_page(request, page, who, name, template="plan_none", asked=asked)
         view = _view(asked.run)
-        seen = _look(who, view)
         values: dict[str, Any] = {
             "asked": asked,
             "view": view,
@@ -65,8 +64,10 @@ def router(page: Page) -> APIRouter:
             "meaning": beside(view.line),
         }
         answers = _answer(who, asked)
+        seen = _look(who, view, now=answers["open"])
+        said = "{}?" if answers["open"] else "would {}" if answers["form"] is not None else "plan to {}"
         values |= {
-            "subject": subject(view.plan, asks=answers["form"] is None),
+            "subject": subject(view.plan, said=said),
             "groups": view.groups[:GROUPS],
             "acted": ACTED,
         }
@@ -89,19 +90,23 @@ def router(page: Page) -> APIRouter:
 
 
 def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
-    """Who is asked, or what was answered. `settled`: nothing of it changes any more."""
+    """Who is asked, or what was answered. `settled`: nothing of it changes any more; `open`: somebody is asked, or will
+    be."""
     tasks, story = tasks_of(asked), latest_view(asked.run, limit=MESSAGES).story
     task = tasks.get(APPROVE)
     form = form_of_dry_run(asked) if not story.begun_at else None
+    settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
+    waits = who_answers(who, asked, task)
     return {
         "form": form,
         "may_start": form is not None and who.may_start(asked.dag_id),
         "story": story,
         "line": story.line,
         "task": task,
-        "waits": who_answers(who, asked, task),
+        "waits": waits,
         "four_eyes": partial(asks_for_four_eyes, who.estate),
-        "settled": bool(story.approval.get("answer")) or task is None or task.state in ENDED,
+        "settled": settled,
+        "open": bool(waits) or (not settled and form is None),
         "unanswered": _unanswered(task, story),
     }
 
@@ -130,11 +135,14 @@ _UNANSWERED = {
 """State of the task approve → what follows from it."""
 
 
-def _look(who: Reader, view: PlanView) -> Seen:
-    """What the destinations are like now; what the pre-flight saw where that is not known."""
+def _look(who: Reader, view: PlanView, *, now: bool) -> Seen:
+    """What the destinations are like now; what the pre-flight saw where that is not known, or is not asked: the figures
+    of now may have the messages that the plan moved in them."""
     found = view.found
     if found is None or not found.looked:
         return Seen()
+    if not now:
+        return Seen(at=found.checked_at, looked=found.looked)
     name, digest = view.plan.queue_manager, view.plan.digest
     answer = ANSWERS.of({digest: partial(_asked, who, name, found)})[digest]
     if answer.value and not answer.overdue:
