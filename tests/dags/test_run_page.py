@@ -301,6 +301,28 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
     assert offered() == {ids[0]}
 
 
+def test_what_a_run_did_to_a_message_counts_more_than_an_earlier_look(manager, estate_folder, client, monkeypatch):
+    """A run looks at the queue while another one waits to move the message."""
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    lake = estate_folder / "lake"
+    msg_id = manager.put(DLQ, [({}, b"one")])[0].hex()
+    what = RecoverRequest(connection=manager.connection, lake=lake, do=Do.MOVE, queue=DLQ, msg_ids=(msg_id,), to="A")
+    run, of_run = plan_run(RECOVER, what)
+    other = planned(manager, lake)
+
+    def page() -> str:
+        answer = client("/messages/one", queue_manager="QM1", run=other.run, queue=DLQ, msg_id=msg_id)
+        return unescape(answer.text).replace("<wbr>", "")
+
+    assert "it was there, and nobody has looked since" in page()
+    carry_out(RECOVER, what, run, of_run)
+    assert "nobody has looked since" not in page()
+    link = f'<a class="name" href="/run?queue_manager=QM1&run={run.run}">{run.run}</a>'
+    assert re.search(
+        f'<p>Moved <time [^>]*>[^<]*</time> to <span class="name">A</span> by run\n{re.escape(link)}.</p>', page()
+    )
+
+
 def test_each_form_says_whether_the_estate_asks_for_four_eyes(manager, estate_folder, client):
     """`asks`: of the workflow. mq_recover is of all queue managers: it wants them where any workflow does."""
     msg_id = manager.put(DLQ, [({}, b"raw")])[0].hex()
