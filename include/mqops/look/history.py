@@ -22,8 +22,8 @@ from mqops.run_key import is_run_key
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """Parameters: `events` of the ledgers, oldest first in each, with the line of the rule and the table's source;
-    `seen` what is known of messages that no run has dealt with since they were last seen; `errors` what cannot be read, each with its queue
-    manager."""
+    `seen` what is known of messages that no run has dealt with since they were last seen; `errors` what cannot be read,
+    each with its queue manager."""
 
     events: tuple[dict[str, Any], ...] = ()
     seen: tuple[Whereabouts, ...] = ()
