@@ -38,7 +38,7 @@ from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
-from mqops.mqsc import mqsc_name
+from mqops.mqsc import raised_max_depth
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
@@ -51,8 +51,6 @@ MOST_ACTED = 200
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
 NO_READER = " (no program has it open for input: check that its application runs)"
-MOST_DEPTH = 999_999_999
-"""The largest MAXDEPTH."""
 T = TypeVar("T")
 
 
@@ -228,7 +226,7 @@ def _nearly_full(figures: Figures) -> Iterator[Problem]:
     for one in figures.queues:
         if one.nearly_full:
             unread = not one.readers and not figures.unreachable and not _for_a_person(one, figures)
-            raised = f"ALTER QLOCAL({mqsc_name(one.name)}) MAXDEPTH({min(2 * one.max_depth, MOST_DEPTH)})"
+            raised = raised_max_depth(one.name, one.max_depth, one.depth)
             text = (
                 f"{one.name} is {100 * one.depth // one.max_depth} % full (CURDEPTH {one.depth}, MAXDEPTH "
                 f"{one.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
