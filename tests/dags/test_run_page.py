@@ -323,6 +323,36 @@ def test_what_a_run_did_to_a_message_counts_more_than_an_earlier_look(manager, e
     )
 
 
+def test_messages_are_looked_for_where_most_are_and_the_page_says_where(manager, estate_folder, client, monkeypatch):
+    """Not in the snapshot of a run for messages that a person chose, though it is the newest."""
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    lake = estate_folder / "lake"
+    letters(manager, "A", "A", "FULL")
+    most = planned(manager, lake)
+    ids = [one.hex() for one in manager.put("A", [({}, b"x")])]
+    what = RecoverRequest(connection=manager.connection, lake=lake, do=Do.MOVE, queue="A", msg_ids=(ids[0],), to="FULL")
+    chosen, _plan = plan_run(RECOVER, what)
+
+    def page(**query: str) -> str:
+        return unescape(client("/messages", queue_manager="QM1", **query).text).replace("<wbr>", "")
+
+    def of(run: RunFolder, queue: str, workflow: str) -> str:
+        link = f'<a class="name" href="/run?queue_manager=QM1&run={run.run}">run {run.run}</a> of {workflow}.</p>'
+        taken = "taken <time [^>]*>[^<]*</time> by"
+        return f'in one snapshot: of <span class="name">{queue}</span>, {taken} {re.escape(link)}'
+
+    assert re.search(of(most, DLQ, "dlq_rules"), page(dest_q="A"))
+    assert "3 of 3 messages looked at" in page()
+    assert "Snapshots of other runs" not in page()
+    text = page(run=chosen.run, dest_q="A")
+    assert re.search(of(chosen, "A", "recover"), text)
+    assert "No message fits. 1 message looked at." in text
+    (link,) = re.findall('<li><a href="(/messages[^"]*)">dlq_rules of SYSTEM.DEAD.LETTER.QUEUE</a>, 3 messages', text)
+    assert f"run={most.run}" in link
+    assert "2 of 2" not in (found := client(link).text)
+    assert len(re.findall('href="/messages/one', found)) == 2
+
+
 def test_each_form_says_whether_the_estate_asks_for_four_eyes(manager, estate_folder, client):
     """`asks`: of the workflow. mq_recover is of all queue managers: it wants them where any workflow does."""
     msg_id = manager.put(DLQ, [({}, b"raw")])[0].hex()
