@@ -500,7 +500,7 @@ def checked(lake: Path, run: str, at: str, critical: int) -> None:
         checked_at=at,
     )
     folder = lake / "QM1" / "runs" / run / "quality"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "quality.json", summary.to_json())
 
 
@@ -513,6 +513,37 @@ def test_a_quality_run_that_failed_is_a_problem_until_the_next_one(manager, lake
     assert "quality run" not in page()
     (lake / "QM1" / "runs" / "two" / "quality" / "quality.json").write_text("[]")
     assert "is not what mqops wrote" in problem(page(), "The quality runs cannot be read")
+
+
+def test_messages_of_failed_checks_count_while_they_are_there(manager, lake, page):
+    """As a run of the rules table and its ledger say."""
+    manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "NO.RULE")])
+    seen = RunFolder.at(lake, "QM1", "seen")
+    observe(manager.connection, seen, [DLQ])
+    rows = pq.read_table(seen.snapshot).select(["queue", "position", "msg_key"]).to_pylist()
+
+    def failing(*names: str) -> None:
+        checked(lake, "seen", utc_now(), 1)
+        failures = seen.path / "quality" / "failures"
+        chosen = [
+            {**row, "severity": "critical", "tolerated": False}
+            for row, name in zip(rows, ("A", "A", "NO.RULE"), strict=True)
+            if name in names
+        ]
+        failures.mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(chosen), failures / "one.parquet")
+        summary = read_json(seen.quality_json)
+        known = {"failures": str(failures), "messages": {**summary["messages"], "critical": len(chosen)}}
+        write_json(seen.quality_json, {**summary, **known})
+
+    failing("A", "NO.RULE")
+    assert problem(page(), "1 critical check that is not met, in 3 messages on A.").count("taken") == 0
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(TABLE).table, text=TABLE)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    assert problem(page(), "in 3 messages on A; later runs have taken 2 of them from there.")
+    failing("A")
+    assert "The last quality run" not in page()
 
 
 def test_the_page_quality_shows_a_run_however_old(manager, lake, page, client, monkeypatch):
