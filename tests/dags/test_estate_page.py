@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from mq_support import DLQ, create, dead_letter, until
+from mq_support import DLQ, create, dead_letter, let_expire, until
 
 from mqops.act.in_process import act
 from mqops.clock import utc_now, utc_text
@@ -24,7 +24,8 @@ from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
-from mqops.expiry.scan import run_scan
+from mqops.expiry.queue_manager import scan_queue
+from mqops.expiry.scan import run_scan, write_summary
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
@@ -162,9 +163,9 @@ def problem(text: str, words: str) -> str:
 
 
 def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_ledger_verifies(manager, lake, page):
-    assert tile(page()) == ": No run has acted yet"
+    assert tile(page()) == ": No run has acted on a plan yet"
     run = planned(manager, lake, "A")
-    assert tile(page()) == ": No run has acted yet"
+    assert tile(page()) == ": No run has acted on a plan yet"
     act(manager.connection, run)
     said = tile(page())
     assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved. Not proved: run ")
@@ -176,6 +177,41 @@ def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_
     assert re.search(
         rf"QM1: its ledger was not changed since it was written, {lines} lines verified at [-0-9]+ [:0-9]+ UTC \.$",
         said,
+    )
+
+
+def test_what_scans_discarded_is_told_beside_what_is_accounted_for(manager, lake, page):
+    manager.put("OFFERS", [({"Expiry": 1}, b"x")] * 2)
+    let_expire(1)
+    run = RunFolder.at(lake, "QM1", "scan")
+    run.path.mkdir(parents=True)
+    with connect(manager.connection) as session:
+        write_summary(run, "QM1", [scan_queue(session, "OFFERS", now=lambda: datetime.now(UTC))])
+    said = "Not counted here, because the queue manager does it itself: 2 expired messages that scans made it discard."
+    assert tile(page()) == f": No run has acted on a plan yet {said}"
+    acted(manager, lake, "A")
+    assert said in tile(page())
+    assert "<strong>1</strong> queue manager shown</li>" in page()
+
+
+def test_the_next_runs_by_schedule_are_named(manager, page, client, dag_run_of):
+    from airflow.models.dag import DagModel  # noqa: PLC0415
+    from airflow.utils.session import create_session  # noqa: PLC0415
+
+    assert "<strong>1</strong> queue manager in the estate</li>" in client("/estate").text
+    assert "Next by schedule" not in page()
+    at = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+    for number, workflow in enumerate(("dlq_rules", "expiry_scan", "backout_reprocess")):
+        dag_run_of(f"qm1_{workflow}", "one", "success")
+        with create_session() as session:
+            dag = session.get(DagModel, f"qm1_{workflow}")
+            dag.next_dagrun_create_after = at - timedelta(hours=number)
+            dag.is_paused = workflow == "backout_reprocess"
+            dag.is_stale = False
+    said = re.search("<p class=.quiet.>Next by schedule: .*?</p>", page())
+    assert said
+    assert re.sub("<[^>]*>", "", said[0]) == (
+        "Next by schedule: qm1_expiry_scan 2030-01-02 02:04:05 UTC, qm1_dlq_rules 2030-01-02 03:04:05 UTC."
     )
 
 

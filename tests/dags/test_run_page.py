@@ -964,12 +964,21 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     assert said("viewer") == f"A person with {anybody} You may not answer."
     eyes = "    dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}\n"
     (estate_folder / "estate.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{eyes}")
+    for path in ("/estate/live", "/plan/answer"):
+        assert re.search(
+            r'Asked by <span class="name">Operator</span>\.\s+A person with',
+            client(path, queue_manager="QM1", run=run.run).text,
+        )
     not_he = "The estate asks for four eyes: Operator started the run and may not approve"
     assert said("approver") == f"A person with {anybody} {not_he} it. Approve|Reject"
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Approver' WHERE run_id = 'first'")
     assert said("approver").endswith("That is you: you may reject it, and another person must approve it. Reject")
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL WHERE run_id = 'first'")
     assert said("approver") == f"A person with {anybody} Approve|Reject"  # a schedule started it
+    runs_of_airflow("UPDATE dag_run SET run_type = 'scheduled' WHERE run_id = 'first'")
+    assert 'Asked by <span class="name">its schedule</span>. ' in client("/estate/live", queue_manager="QM1").text
+    viewer = re.sub("<[^>]*>", "", client("/estate/live", queue_manager="QM1").text)
+    assert re.search(r"You may not answer\.\s+Look at the plan", viewer)
     runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
     assert address not in client("/run/live", queue_manager="QM1", run=run.run).text
 

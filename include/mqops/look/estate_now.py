@@ -109,7 +109,8 @@ class ManagerNow:
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
     that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
-    `stopped` who stopped all runs, blank where nobody did; `acted` the runs that acted; `ledger` as it was verified
+    `stopped` who stopped all runs, blank where nobody did; `scanned` expired messages that scans made the queue manager
+    discard; `acted` the runs that acted; `ledger` as it was verified
     last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems` what is
     wrong, `notes` what a person should know besides.
     """
@@ -122,6 +123,7 @@ class ManagerNow:
     undoes: Mapping[str, str] = field(default_factory=dict)
     to_act_on: Mapping[str, int] = field(default_factory=dict)
     stopped: str = ""
+    scanned: int = 0
     acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
     ledger_grew: bool = False
@@ -203,6 +205,7 @@ def manager_now(
         undoes=undoes,
         to_act_on=to_act_on,
         stopped=str(stop) if stop else "",
+        scanned=sum(run.discarded for run in runs if run.state is RunState.SCANNED),
         acted=RunsThatActed(known=False)
         if read is None
         else runs_that_acted(read, ledger.found.runs if ledger else ()),

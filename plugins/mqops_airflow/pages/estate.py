@@ -39,7 +39,7 @@ from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import at_work
+from mqops_airflow.pages.which_run import at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers_each
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import lake
@@ -97,6 +97,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         morning=next_time(datetime.now(UTC), MORNING),
         answers=who_answers_each(who, waiting),
         ended_early=_ended_early(who, managers),
+        next_runs=next_by_schedule(who),
         may_stop=who.may_start(STOP),
     )
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from airflow.utils.types import DagRunType
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
@@ -38,7 +37,7 @@ from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
 from mqops_airflow.workplace import lake
 
@@ -57,14 +56,6 @@ PLANNERS = ("decide", "plan")
 """Tasks that make a plan: a workflow with none of them makes none."""
 EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)
 """States of a run whose first tasks have not all ended, or that stays as it is."""
-ASKERS: Mapping[str, str] = {
-    DagRunType.SCHEDULED: "its schedule",
-    DagRunType.MANUAL: "a person whom Airflow does not name",
-    DagRunType.BACKFILL_JOB: "a backfill",
-    DagRunType.ASSET_TRIGGERED: "the event of an asset",
-    DagRunType.OPERATOR_TRIGGERED: "a task of another DAG",
-}
-"""Kind of run, which stands for a person where none started it (`mqops_airflow.four_eyes.requester`) → words."""
 KIND = {
     **dict.fromkeys((RunState.DONE, RunState.APPROVED, RunState.CHECKED), "good"),
     **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED, RunState.FAILED), "bad"),
