@@ -139,7 +139,9 @@ def _quality(lake: Path, run: str) -> None:
         check, expectation="long", expect="column_value_lengths_to_be_between", limits="at least 1", met=True, failed=0
     )
     unseen = replace(length, expectation="unseen", checked=0, where="dlh_valid = true", why="")
-    checks = (replace(check, limits="MQSTR, MQDEAD"), length, unseen)
+    none = {"expectation": "none", "expect": "column_max_to_be_between", "failed": None}
+    aggregate = replace(unseen, **none, limits="5")  # as Great Expectations says it of no messages
+    checks = (replace(check, limits="MQSTR, MQDEAD"), length, unseen, replace(aggregate, observed="None"))
     failed = {"critical": 1, "warning": 0, "info": 0}
     summary = QualitySummary(
         run=run, queue_manager="QM1", queue=DLQ, found=3, done=2, left=1, failed=failed, checks=checks,
@@ -583,7 +585,7 @@ def test_quality_shows_checks_and_links_the_messages_that_fail(site: Any) -> Non
     assert f'<span class="name">format</span>: {said}<div class="quiet">nobody knows</div>' in text
     assert ": lengths to be at least 1</td>" in text  # it is met: what a failure means is not said
     assert ": lengths to be at least 1, where dlh_valid = true</td>" in text
-    assert "not looked at</span> no message has a value</td>" in text
+    assert text.count('not looked at</span> no message has a value</td><td class="number">–</td>') == 2
     assert "1 of 3" in text
     assert "0 of 0" not in text
     assert f"msg_id={'00' * 24}" in text

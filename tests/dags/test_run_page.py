@@ -44,6 +44,7 @@ from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqops_airflow.pages import answers, shared
+from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
 from mqops_airflow.pages.run import rule_name, state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
@@ -153,9 +154,15 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
         return client("/plan", queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
 
     manager.put("FULL", [({}, b"in the way")])
-    for said in (f">QM1: act on 1 of 2 messages of {DLQ}?</h1>", ">room for 0 of 1</span>", "As of <time", " s ago."):
+    for said in (f">QM1: act on 1 of 2 messages of {DLQ}?</h1>", ">room for 0 of 1</span>", "As of <time"):
         assert said in page()
     assert "Since the plan was made: FULL@QM1: room for 0 of 1 message" in page()
+    letters(manager, "A", "A", "A")
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    for address in ("/plan", "/plan/answer"):
+        answer = re.sub("<[^>]*>", "", client(address, queue_manager="QM1", run=run.run).text)
+        taken = r"The snapshot of this plan is \d+ s old: it was taken [^,]* UTC, with 2 messages\."
+        assert re.search(rf"{taken} {DLQ} has 5 now\.", answer.replace("<wbr>", ""))
     take(manager, "FULL", 1)
     runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE run_id = 'first'")
     answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
@@ -164,8 +171,24 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
     prove(manager.connection, run)
     for said in (f">QM1: plan to act on 1 of 2 messages of {DLQ}</h1>", "As they were for this plan, at <time"):
         assert said in page()
-    for wrong in ("room for 0", "Since the plan was made", "ago.</p>"):
+    for wrong in ("room for 0", "Since the plan was made", "The snapshot of this plan is"):
         assert wrong not in page()
+
+
+def test_what_was_wrong_when_the_plan_was_made_is_not_told_again(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
+    letters(manager, "UNHEARD.OF")
+    run = of_dag(planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n"), "first")
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "As of <time" in page
+    assert "2085" in page
+    assert "Since the plan was made" not in page
+    assert "There is no earlier plan of this workflow for this queue to compare with." in page
 
 
 def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, client):
@@ -457,6 +480,23 @@ def test_a_dry_run_names_the_messages_that_its_proof_found_gone(manager, estate_
     said = r"</time>, 1 message of the plan was left\. 2 are gone: another program took them, or they expired\. <a"
     assert re.search(said, page)
     assert page.count("<td>gone</td>") == 2
+
+
+def test_a_dry_run_shows_what_would_be_done(manager, estate_folder, client):
+    letters(manager, "A", "NO.RULE")
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "<h2>What the plan would do</h2>" in page
+    assert "What became of" not in page
+    chart = page.split('aria-label="What the plan would do with the messages of each rule')[1].split("</figure>")[0]
+    for part in ("part: would be moved", "part: would be left"):
+        assert part in chart
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "<h2>What became of the messages</h2>" in page
+    assert "would be" not in page
 
 
 def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,12 @@ from fastapi.responses import HTMLResponse
 from mqops.actions import ACTED, Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge, same_said
 from mqops.errors import MqopsError
+from mqops.look.core.run_state import RunLine
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
+from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside, rule_in_words
 from mqops_airflow.pages.security import Reader
@@ -108,7 +110,15 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "settled": settled,
         "open": bool(waits) or (not settled and form is None),
         "unanswered": _unanswered(task, story),
+        "depth": None if settled or story.undoes else _depth(who, story.line),
     }
+
+
+def _depth(who: Reader, line: RunLine) -> int | None:
+    """Messages that are on the queues of a plan now; None where that is not known."""
+    figures = figures_now(who.estate, [line.queue_manager])[line.queue_manager]
+    depths = [None if figures.unreachable else figures.depth_of(queue) for queue in line.queue.split(",")]
+    return None if None in depths else sum(depth or 0 for depth in depths)
 
 
 def _unanswered(task: Task | None, story: RunStory) -> str:
@@ -167,10 +177,16 @@ def _folded(findings: Iterable[Finding]) -> list[tuple[str, str]]:
     ]
 
 
+def _still_refused(one: Looked, refused: tuple[tuple[str, str], ...]) -> Looked:
+    """What cannot be inquired now, with what MQOPEN said when the plan was made: the later look opens nothing."""
+    return replace(one, there=replace(one.there, refused=refused)) if one.there.unknown else one
+
+
 def _news(view: PlanView, looked: tuple[Looked, ...]) -> list[Finding]:
     """What is wrong with the destinations now and was not when the plan was made."""
     if view.found is None:
         return []
     known = {(one.destination, one.remedy.split(" ")[0]) for one in view.found.findings}
-    now = judge(looked, view.found.taken_from)
+    refused = {one.demand.name: one.there.refused for one in view.found.looked}
+    now = judge([_still_refused(one, refused.get(one.demand.name, ())) for one in looked], view.found.taken_from)
     return [one for one in now if (one.destination, one.remedy.split(" ")[0]) not in known]

@@ -338,7 +338,23 @@ def _chart(view: RunView) -> Markup | None:
         {"rule": rule_name(one, workflow=workflow, with_queue=several), **{name: getattr(one, name) for name in FATES}}
         for one in rules
     ]
+    if view.story.line.state is RunState.PLANNED:  # nothing was done: all are left
+        planned = [
+            {"rule": row["rule"], _PLANNED[_fate(Action(one.action))]: one.planned}
+            for row, one in zip(rows, rules, strict=True)
+        ]
+        parts = {_PLANNED[fate]: FATES[fate] for fate in _PLANNED}
+        label = "What the plan would do with the messages of each rule; the table below has the figures"
+        return stacked(planned, of="rule", label=label, parts=parts)
     return stacked(rows, of="rule", label="What became of the messages of each rule; the table below has the figures")
+
+
+_PLANNED = {"moved": "would be moved", "discarded": "would be discarded", "left": "would be left"}
+"""What becomes of a message → the same of a plan."""
+
+
+def _fate(action: Action) -> str:
+    return "discarded" if action.discards else "moved" if action.acts else "left"
 
 
 def rule_name(one: RuleBalance, *, workflow: str, with_queue: bool = False) -> str:
