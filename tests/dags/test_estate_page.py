@@ -194,6 +194,34 @@ def test_what_scans_discarded_is_told_beside_what_is_accounted_for(manager, lake
     assert "<strong>1</strong> queue manager shown</li>" in page()
 
 
+def test_queues_that_are_misconfigured_are_told_as_the_last_backout_run_found_them(manager, lake, page):
+    manager.mqsc("DEFINE QLOCAL(WRONG) BOTHRESH(5)\n")
+    manager.put("B.BACK", [({}, b"x")])
+    table = parse("ACTION(IGNORE)\n", origins=True).table
+    assert table
+    request = BackoutRequest(connection=manager.connection, lake=lake, table=table, text="ACTION(IGNORE)\n")
+    run, _plan = plan_run(BACKOUT, request)
+    (said,) = [one for one in re.findall('<p class="problem note">.*?</p>', page()) if "misconfigured" in one]
+    assert "misconfigured: WRONG: BOTHRESH(5) BOQNAME( )" in said
+    assert "(as the last backout run, of <time " in said
+    assert f'&run={run.run}">Look at the run</a>' in said
+
+
+def test_each_queue_can_be_opened(manager, lake, page):
+    """One with messages leads to those that were recorded, wherever that was."""
+    manager.put("OFFERS", [({}, b"x")] * 2)
+    manager.put("C.BACK", [({}, b"x")])
+    observe(manager.connection, RunFolder.at(lake, "QM1", "more"), ["OFFERS"])
+    observe(manager.connection, RunFolder.at(lake, "QM1", "less"), ["C.BACK"])
+    text = page()
+    link = '<a href="/messages?queue_manager=QM1&queue=C.BACK" title="Its recorded messages">C.BACK</a>'
+    assert link in text
+    found = page("/messages", queue="C.BACK")
+    assert '<option value="less" selected>' in found
+    assert "1 message looked at" in found
+    assert '<summary>4 other queues without messages</summary>\n<p class="quiet"><span class="name">A</span>, ' in text
+
+
 def test_the_next_runs_by_schedule_are_named(manager, page, client, dag_run_of):
     from airflow.models.dag import DagModel  # noqa: PLC0415
     from airflow.utils.session import create_session  # noqa: PLC0415

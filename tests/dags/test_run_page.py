@@ -376,6 +376,22 @@ def test_messages_are_looked_for_where_most_are_and_the_page_says_where(manager,
     assert len(re.findall('href="/messages/one', found)) == 2
 
 
+@pytest.mark.parametrize(("place", "shown"), [("{}/rules/t.rules", "rules/t.rules"), ("/else/t.rules", "t.rules")])
+def test_a_rules_file_is_named_without_the_place_of_the_estate(manager, estate_folder, client, place, shown):
+    letters(manager, "A")
+    run = planned(manager, estate_folder / "lake")
+    source = place.format(estate_folder)
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "table_source": source})
+    (msg_id,) = re.findall("msg_id=([0-9a-f]{48})", client("/plan", queue_manager="QM1", run=run.run).text)
+    message = client("/messages/one", queue_manager="QM1", run=run.run, msg_id=msg_id).text
+    assert f'"What each rule of {shown} as run {run.run} read it says of it"' in message
+    assert f"Rules: {shown}. Run" in client("/plan", queue_manager="QM1", run=run.run).text
+    for path in ("/plan", "/run", "/messages/one"):
+        page = client(path, queue_manager="QM1", run=run.run, msg_id=msg_id).text.replace("<wbr>", "")
+        assert shown in page
+        assert source not in page
+
+
 def test_each_form_says_whether_the_estate_asks_for_four_eyes(manager, estate_folder, client):
     """`asks`: of the workflow. mq_recover is of all queue managers: it wants them where any workflow does."""
     msg_id = manager.put(DLQ, [({}, b"raw")])[0].hex()

@@ -23,6 +23,7 @@ from mqops.actions import SENDS, Action
 from mqops.clock import utc, utc_now
 from mqops.command import command
 from mqops.counted import counted
+from mqops.decide.backout_setting import read_setting
 from mqops.errors import MqopsError
 from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
@@ -195,6 +196,9 @@ def manager_now(
     notes: tuple[Problem, ...] = _or_problem(
         problems, "Where runs put messages cannot be read", lambda: tuple(_never_read(folder, figures, runs)), ()
     )
+    wrong: tuple[Problem, ...] = _or_problem(
+        problems, "The setting of the last backout run cannot be read", lambda: tuple(_misconfigured(folder, runs)), ()
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
@@ -212,7 +216,7 @@ def manager_now(
         ledger=ledger,
         ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
-        notes=notes,
+        notes=notes + wrong,
     )
 
 
@@ -287,6 +291,17 @@ def _actions_of_queues(run: Path) -> Mapping[str, Mapping[Action, int]]:
             for row in counts.to_pylist():
                 found.setdefault(row["queue"], Counter())[Action(row["action"])] += row["count_all"]
     return found
+
+
+def _misconfigured(folder: Path, runs: Iterable[RunLine]) -> Iterator[Problem]:
+    """Queues with BOTHRESH and without a usable BOQNAME, as the newest backout run found them."""
+    for run in runs:
+        setting = read_setting(RunFolder(folder / "runs" / run.run)) if run.workflow == BACKOUT else None
+        if setting is not None:
+            for remark in setting.remarks():
+                text = f"{remark} (as the last backout run, of {run.at}, found it)"
+                yield Problem(text=text, place=Place.RUN, about=run.run)
+            return
 
 
 def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[Problem]:

@@ -34,7 +34,7 @@ from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.estate import figures_now
-from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.render import below, render_page
 from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
@@ -77,7 +77,7 @@ def router(page: Page) -> APIRouter:
         name = who.queue_manager(given)
         asked = {key: value.strip() for key, value in request.query_params.items()}
         recorded, newest, default = _recorded(lake(who.estate), name)
-        chosen = run or default
+        chosen = run or _default([one for one in newest if asked.get("queue") in one.queue.split(",")]) or default
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
         query = {key: value for key, value in asked.items() if value and key not in {"run", "after", "action"}}
         found, problem, forbidden, planned = None, "", "", Planned()
@@ -149,6 +149,7 @@ def router(page: Page) -> APIRouter:
             story=story,
             origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
             outcome=outcome,
+            rules_source=below(story.rules_source, who.estate.path.parent),
             unjudged=_unjudged(story),
             by_hand=by_hand,
             placed_by=placed_since(folder, [here]).get(here, "") if by_hand else "",
