@@ -460,7 +460,7 @@ def test_the_snapshot_of_an_undo_is_not_shown_unasked(client: Any, fuller: Manag
     run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
     undo, _plan = plan_run(UNDO, UndoRequest(connection=fuller.connection, lake=lake, undoes=run))
-    page = client("/messages", queue_manager="QM1").text
+    page = client("/messages", queue_manager="QM1", queue=DLQ).text
     assert f'<option value="{run.run}" selected>' in page
     assert f'<option value="{undo.run}">' in page
 
@@ -546,12 +546,12 @@ def test_the_estate_tells_of_poison_that_comes_back_and_who_has_a_queue_open(sit
             queue_manager.backout()
         lake = Path(os.environ["MQOPS_LAKE"])
         observe(manager.connection, RunFolder.at(lake, "QM2", "poison"), ["POISONED"])
-        until(lambda: "POISONED</th>" in site("/estate?queue_manager=QM2").text.replace("<wbr>", ""))
+        until(lambda: "POISONED</a></th>" in site("/estate?queue_manager=QM2").text.replace("<wbr>", ""))
         text = site("/estate?queue_manager=QM2").text.replace("<wbr>", "")
         handle.close()
     assert "Poison on POISONED: 1 message came back up to 3 times, and BOTHRESH is 0" in text
     opened_by = re.search(
-        r'<div class="quiet">([^<]*) reads</div></td>', text.split("POISONED</th>")[1].split("</tr>")[0]
+        r'<div class="quiet">([^<]*) reads</div></td>', text.split("POISONED</a></th>")[1].split("</tr>")[0]
     )
     assert opened_by
     assert " of " in opened_by[1]  # the program, and its user
