@@ -797,6 +797,37 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert "Watch the run" in page
 
 
+def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_started(
+    manager, estate_folder, client, runs_of_airflow
+):
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    waits = of_dag(planned(manager, lake), "first")
+    question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+    write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    dry = of_dag(planned(manager, lake), "ended")
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": true}' WHERE run_id = 'ended'""")
+    prove(manager.connection, dry)
+    link = f'<a href="/plan?queue_manager=QM1&amp;run={waits.run}">Look at that plan and its question</a>'
+    pages: list[tuple[str, dict[str, str]]] = [
+        *((path, {"dag_id": DAG, "run_id": "ended"}) for path in ("/run", "/run/live", "/plan")),
+        ("/dead_letters", {"queue_manager": "QM1"}),
+    ]
+
+    def said() -> list[bool]:
+        found = [client(path, "operator", **query).text.replace("<wbr>", "") for path, query in pages]
+        assert all("Start the real run" in page for page in found)
+        for page in found:
+            if link in page:
+                assert f'<span class="name">{DLQ}</span> waits for an answer' in page
+                assert page.index(link) < page.index("Start the real run")
+        return [link in page for page in found]
+
+    assert said() == [True] * 4
+    runs_of_airflow("UPDATE task_instance SET state = 'skipped' WHERE run_id = 'first'")  # rejected or timed out
+    assert said() == [False] * 4
+
+
 @pytest.mark.parametrize(
     ("state", "said"),
     [

@@ -23,7 +23,7 @@ from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, tasks_of
-from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
@@ -93,9 +93,11 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     tasks, story = tasks_of(asked), latest_view(asked.run, limit=MESSAGES).story
     task = tasks.get(APPROVE)
     form = form_of_dry_run(asked) if not story.begun_at else None
+    may_start = form is not None and who.may_start(asked.dag_id)
     return {
         "form": form,
-        "may_start": form is not None and who.may_start(asked.dag_id),
+        "may_start": may_start,
+        "questions": questions_before(who, asked, story.line) if may_start else (),
         "story": story,
         "line": story.line,
         "task": task,

@@ -39,7 +39,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
-from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.workplace import lake
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
@@ -113,9 +113,11 @@ def router(page: Page) -> APIRouter:
         values |= {"by_hand": by_hand(waiting, read_setting(asked.run)), "placed": placed}
         values |= {"most_by_hand": len(view.story.by_hand) == MOST_BY_HAND}
         values |= {"rule_name": partial(rule_name, workflow=_workflow(view.story))}
+        may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER)}
+        values |= {"questions": questions_before(who, asked, view.story.line) if may["real"] else ()}
         values |= {
             "chart": _chart(view),
-            "may": _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER)},
+            "may": may,
             "moving": _moving(view),
             "form": form,
         }
