@@ -470,6 +470,16 @@ def test_a_form_reads_no_file_but_tables(airflow: Airflow) -> None:
     assert "RulesError: wrong.rules is not valid: 1 error, at 1:8" in check("rules/wrong.rules")
 
 
+def test_the_note_of_a_run_that_failed_at_once_says_why_and_what_to_do(airflow: Airflow) -> None:
+    """Who started the run needs no log."""
+    run = airflow.run("qm1_dlq_rules", "alice", queue="NOSUCH.DLQ")
+    assert run.task("check").startswith("failed")
+    run.call("alice", "PATCH", "", {"state": "failed"})
+    advice = "Define it, or correct the name"
+    error = f"MQOPEN on NOSUCH.DLQ failed: MQRC_UNKNOWN_OBJECT_NAME (2085). {advice}"
+    assert run.call("alice", "GET", "")["note"] == f"The task check failed: {error}"
+
+
 def test_four_eyes_refuse_to_start_where_airflow_cannot_tell_people_apart(airflow: Airflow) -> None:
     nobody = airflow.run("qm1_dlq_rules", "Anonymous")
     assert "Airflow does not say who started this run (manual). Start it under a user of your own" in nobody.task(
