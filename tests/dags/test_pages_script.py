@@ -49,7 +49,7 @@ WIDE = f"""\
 """
 """A page that is as wide as 1,400 pixels."""
 TICKS = """\
-<form data-starts="a_dag" data-fixed="{&quot;queue&quot;: &quot;Q&quot;}"><input type="checkbox" data-ticks id="all">
+<form data-starts="ticks" data-fixed="{&quot;queue&quot;: &quot;Q&quot;}"><input type="checkbox" data-ticks id="all">
 <input type="checkbox" name="ids" value="1" data-listed><input type="checkbox" name="ids" value="2" data-listed>
 <button type="submit">Move</button><p class="answer"></p></form>
 """
@@ -85,7 +85,8 @@ def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
 
         def page(self) -> str:
             if self.path.startswith("/api/v2/"):
-                return '{"is_paused": false, "state": "success"}'
+                note = "This run plans nothing. <b>Why</b>: [Data Docs](http://x/)\nmore" if self.path.startswith("/api/v2/dags/ticks") else None
+                return json.dumps({"is_paused": False, "state": "failed" if note else "success", "note": note})
             if self.path in served:
                 return served[self.path]
             if self.path == "/ticks":
@@ -128,6 +129,14 @@ def test_what_became_of_a_form_is_told_though_the_page_has_the_form_no_more(brow
     assert not browser.driver.find_elements("id", "undo")
     link = browser.find("//p[@class='answer']/a").get_attribute("href")
     assert "/run?dag_id=the_dag&run_id=%7B" in link
+
+
+def test_how_a_run_ended_is_told_by_its_note(browser: Browser) -> None:
+    browser.open("/ticks")
+    browser.click("//input[@value='1']")
+    browser.click("//button")
+    said = ", ended. This run plans nothing. <b>Why</b>: Data Docs"
+    browser.until(lambda: browser.find("//p[contains(@class, 'answer')]").text.endswith(said))
 
 
 def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) -> None:

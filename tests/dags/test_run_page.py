@@ -652,13 +652,31 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     link = '<a class="name" href="/run?dag_id=qm1_dlq_rules&amp;run_id=first">first</a>'
     assert f"{link}: it waits for an answer</li>" in said("second")
     assert "its first task has not finished" in said("first")
-    assert "its first task ended it, and the run&#39;s note says why" in said("ended")
-    assert "Airflow does not know it" in said("none")
-    assert all("data-awaited" in said(run_id) for run_id in ("first", "second"))
+    assert "its first task ended it, or they were removed.</p>" in said("ended")
+    assert "There is no such run, or its files were removed" in said("none")
+    ways = {run_id: "data-awaited" in said(run_id) for run_id in ("first", "second", "ended", "none")}
+    assert ways == {"first": True, "second": True, "ended": False, "none": False}
     runs_of_airflow("UPDATE dag SET is_paused = 1")
     assert "the DAG qm1_dlq_rules is paused" in said("second")
     runs_of_airflow("UPDATE dag SET is_paused = 0, max_active_runs = 2")
     assert "Airflow starts it in a moment" in said("second")
+
+
+def test_a_run_that_ended_without_files_shows_its_note_and_leads_on(estate_folder, client, runs_of_airflow):
+    number = "SELECT id FROM dag_run WHERE run_id = 'ended'"
+    note = f"check: MQOPEN on {HOSTILE} failed\nand more"
+    runs_of_airflow(
+        "INSERT INTO dag_run_note (dag_run_id, content, created_at, updated_at) "
+        f"VALUES (({number}), '{note}', '2026-11-24', '2026-11-24')"
+    )
+    page = client("/run", dag_id=DAG, run_id="ended").text
+    assert "Its note says:</p>" in page
+    assert "check: MQOPEN on &lt;script&gt;alert(1)&lt;/script&gt; failed</p>" in page
+    assert ">and more</p>" in page
+    assert f'href="/dags/{DAG}/runs/ended" data-airflow-page>The run in Airflow</a>' in page
+    assert '<nav aria-label="MQ pages">' in page
+    assert "Nothing to show yet" not in page
+    assert "The run in Airflow" not in client("/run", dag_id=DAG, run_id="none").text
 
 
 def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:

@@ -107,7 +107,7 @@ def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any
     started(browser, dag_id)
     assert not browser.find(f"{form}//button").is_enabled()
     browser.until(lambda: browser.find(f"{form}//button").is_enabled())
-    assert browser.find(f"{form}//p[@class='answer']").text.endswith(", success")
+    assert ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text
 
 
 def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, browser: Any) -> None:
@@ -122,7 +122,7 @@ def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, br
     browser.find(f"{form}//input[@name='destination']").send_keys("WORK")
     browser.click(f"{form}//button")
     started(browser, "mq_recover")
-    browser.until(lambda: browser.find(f"{form}//p[@class='answer']").text.endswith(", success"))
+    browser.until(lambda: ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text)
     browser.click(f"{form}//p[@class='answer']/a")
     browser.until(lambda: "2 messages of the plan were left" in browser.text())
     assert (manager.depth("WORK.BACK"), manager.depth("WORK")) == (2, 0)

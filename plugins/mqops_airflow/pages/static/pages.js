@@ -88,6 +88,12 @@
     form.dataset.started = run.dag_run_id;
   };
 
+  // How a run ended: its note says it, where it has one (mqops_airflow/notes.py). Of a table the first line, of links the text.
+  const ended = (run) => {
+    const note = (run.note ?? "").split("\n")[0].replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+    return note ? `, ended. ${note}` : `, ${run.state}`;
+  };
+
   // A form can be sent once more when its run has ended.
   const again = (form, answer, buttons) => {
     const path = segments("dags", form.dataset.starts, "dagRuns", form.dataset.started);
@@ -95,7 +101,7 @@
       const run = await call("GET", path).catch(() => ({}));
       if (!["success", "failed"].includes(run.state)) return;
       clearInterval(timer);
-      answer.append(`, ${run.state}`);
+      answer.append(ended(run));
       buttons.forEach((button) => { button.disabled = false; });
     }, 3000);
   };
