@@ -30,8 +30,8 @@ ERROR = "mqops_error"
 
 @hookimpl
 def on_task_instance_failed(previous_state: object, task_instance: Any, error: object) -> None:
-    """Airflow calls it when a try of a task fails. Only errors of ours are kept, which have no secret and say what to do
-    in their first line: what a library says is in the task's log."""
+    """Airflow calls it when a try of a task fails. Only errors of ours are kept: they have no secret, and their first
+    line says what to do. What a library says is in the task's log."""
     if isinstance(error, MqopsError):
         first, *more = str(error).split("\n")
         task_instance.xcom_push(key=ERROR, value=f"{first} (the task's log has more)" if more else first)

@@ -708,6 +708,50 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
 
 
+def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_folder, client, runs_of_airflow):
+    letters(manager, "A", "A", "FULL")
+    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
+    act(manager.connection, run, unit_size=1)
+    summary = prove(manager.connection, run)
+    write_json(run.summary_json, {**summary.to_json(), "finished": False, "moved": 1, "left": 2})
+    stop(run.path, Stop(by="carol", at=utc_now()))
+    runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
+    runs_of_airflow("DELETE FROM task_instance WHERE run_id = 'first'")
+    for task in ("act", "prove"):
+        runs_of_airflow(task_of("first", task, "failed"))
+
+    def page(role: str) -> str:
+        return re.sub(r"\s+", " ", unescape(client("/run/live", role, dag_id=DAG, run_id="first").text))
+
+    assert "it balances. The task prove ended as failed because the run was stopped and is not finished<" in page(
+        "viewer"
+    )
+    assert "Resume this run" in page("operator")
+    assert "Go on with this run" not in page("operator")
+    lift(run.path)
+    assert "data-over" not in page("operator")
+    cleared = json.dumps({"dag_id": DAG, "run_id": "first", "task_ids": ["act", "prove"]})
+    task = f'<a href="/dags/{DAG}/runs/first/tasks/act" data-airflow-page>'
+    assert f'data-clears="{cleared}"' in unescape(page("operator"))
+    assert "Resume this run" not in page("operator")
+    assert task in page("operator")
+    assert "data-clears" not in page("approver")  # who may not clear tasks
+    assert f"when a person who may clear its tasks clears act and prove: {task}" in page("approver")
+    old = "1 moved + 0 discarded + 2 left + 0 gone"
+    assert f"<p>3 planned = {old}.</p>" in page("operator")
+    runs_of_airflow("UPDATE dag_run SET state = 'running' WHERE run_id = 'first'")
+    runs_of_airflow("UPDATE task_instance SET state = 'running' WHERE run_id = 'first' AND task_id = 'act'")
+    now = page("operator")
+    assert '<span class="badge note">at work</span> in Airflow the task act is on its way.' in now
+    assert "data-clears" not in now
+    assert f"<p>3 planned = {old}.</p>" not in now
+    assert re.search(
+        rf"Not proved since the run went on. The proof of <time .*</time> found 3 planned = {re.escape(old)} then", now
+    )
+    assert "Balance by rule" not in now
+
+
 def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
     manager, estate_folder, client, runs_of_airflow
 ):

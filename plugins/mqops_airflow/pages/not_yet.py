@@ -50,9 +50,8 @@ def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]
     if run.state == DagRunState.RUNNING:
         return "This run has no files in the lake: its first task has not finished.", ()
     if run.state != DagRunState.QUEUED:
-        if not run.note:
-            return "This run has no files in the lake: its first task ended it, or they were removed.", ()
-        return "This run has no files in the lake: its first task ended it, or they were removed. Its note says:", ()
+        why = "This run has no files in the lake: its first task ended it, or they were removed."
+        return f"{why} Its note says:" if run.note else why, ()
     dag = session.get(DagModel, dag_id)
     if dag is not None and dag.is_paused:
         return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()
