@@ -49,6 +49,7 @@ from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.permission import POLICY
 from mqops_airflow.plan_text import THIS_PLAN_ONLY
+from mqops_airflow.quality import in_words
 from mqops_airflow.roles import ROLES
 from mqops_airflow.run_folder import run_key
 from mqops_airflow.workplace import estate_file
@@ -250,7 +251,11 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
         return later
 
     assert offered() == set(ids)
+    assert "<h3>Move messages to a queue</h3>" in client("/run", "operator", **address).text
     first = moved(ids[0])
+    page = client("/run", "operator", queue_manager="QM1", run=first.run).text
+    assert "<li>2 left (it was not chosen)</li>" in page
+    assert "<h3>Undo this run</h3>" in page
     assert offered() == set(ids[1:])
     page = unescape(client("/run", "operator", **address).text)
     by = f'by <a class="name" href="/run?queue_manager=QM1&run={first.run}">'
@@ -804,6 +809,8 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         run.quality_json.parent.mkdir(exist_ok=True)
         write_json(run.quality_json, found.to_json() | {"messages": messages})
         os.utime(run.path)  # as a check does
+        note = in_words(QualitySummary.from_json(found.to_json() | {"messages": messages}), "http://docs")
+        assert note == f"{words}. Which message failed what, and why: [Data Docs](http://docs)."
         page = said(run=run.run)
         assert f'<span class="badge {state}</span> {words}.' in page
         assert f"{link}Look at the checks</a>" in page
@@ -856,7 +863,8 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
     page = client("/plan", dag_id=DAG, run_id="ended").text.replace("<wbr>", "")
     assert f'<h1 class="name">QM1: act on 1 of 1 message of {DLQ}?</h1>' in page
-    assert "Watch the run" in page
+    assert "See the run" in page  # which is proved
+    assert "Watch the run" not in page
 
 
 def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_started(
@@ -919,7 +927,10 @@ def test_a_plan_that_nobody_has_answered_says_what_became_of_its_question(  # no
         write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
         page = client("/plan/answer", queue_manager="QM1", run=run.run).text
         assert "Approved by" in page
+        assert "Watch the run" in page
         assert re.search(said, page)
+        write_json(run.approval_json, {"question": {"digest": "d"}, "answer": {**answer, "approved": False}})
+        assert "See the run" in client("/plan/answer", queue_manager="QM1", run=run.run).text
 
 
 def test_a_plan_that_needs_no_answer_says_why(manager, estate_folder, client, runs_of_airflow):
@@ -1031,6 +1042,17 @@ def test_a_msgid_leads_to_its_message(manager, estate_folder, client):
     sample = re.search(r'href="(/messages/one\?[^"]*)"', client("/plan", queue_manager="QM1", run=run.run).text)
     assert sample
     assert client(unescape(sample[1])).status_code == 200
+
+
+def test_no_undo_is_offered_of_a_run_that_moved_and_discarded_nothing(manager, estate_folder, client):
+    manager.put("FULL", [({}, b"x")])
+    letters(manager, "FULL", "FULL")
+    run = planned(manager, estate_folder / "lake")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "0 moved + 0 discarded + 2 left" in page
+    assert "Undo this run" not in page
 
 
 def test_no_undo_is_offered_for_a_load(manager, estate_folder, client):

@@ -90,7 +90,8 @@ def router(page: Page) -> APIRouter:
 
 def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     """Who is asked, or what was answered. `settled`: nothing of it changes any more."""
-    tasks, story = tasks_of(asked), latest_view(asked.run, limit=MESSAGES).story
+    tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
+    story = view.story
     task = tasks.get(APPROVE)
     form = form_of_dry_run(asked) if not story.begun_at else None
     may_start = form is not None and who.may_start(asked.dag_id)
@@ -99,6 +100,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "may_start": may_start,
         "questions": questions_before(who, asked, story.line) if may_start else (),
         "story": story,
+        "over": view.over,
         "line": story.line,
         "task": task,
         "waits": who_answers(who, asked, task),

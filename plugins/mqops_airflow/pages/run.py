@@ -26,7 +26,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import acted_on, planned_actions
-from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
+from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, WHY_LEFT, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.look.scan_reports import scan_reports
@@ -118,6 +118,7 @@ def router(page: Page) -> APIRouter:
         values |= {"by_hand": by_hand(waiting, read_setting(asked.run)), "placed": placed}
         values |= {"most_by_hand": len(view.story.by_hand) == MOST_BY_HAND}
         values |= {"rule_name": partial(rule_name, workflow=_workflow(view.story))}
+        values |= {"why": partial(why, workflow=_workflow(view.story))}
         may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
         values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
         values |= {"old_proof": old_proof(view.story.line, at_work=state.word == AT_WORK)}
@@ -217,6 +218,14 @@ def became(one: UnmovedMessage | Unmoved) -> str:
     return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
 
 
+def why(one: UnmovedMessage | Unmoved, *, workflow: str) -> str:
+    """Why a message was not moved or discarded, for people. Parameters: `workflow` of the run."""
+    return NOT_CHOSEN if one.why == WHY_LEFT[Action.IGNORE] and _by_choice(workflow) else one.why
+
+
+NOT_CHOSEN = "it was not chosen"
+
+
 def untouched(view: RunView, *, ended: bool) -> str:
     """Where the messages of a plan are that nobody has begun to carry out, in sentences. What the proof found is true
     of its time. Parameters: `ended` whether nothing more is done by the run."""
@@ -287,7 +296,11 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     story = view.story
     stops = who.may_start(STOP)
     undoable = bool(
-        story.begun_at and not story.undoes and story.line.workflow != MESSAGE_LOAD and not _undone(asked, view)
+        story.begun_at
+        and not story.undoes
+        and story.line.workflow != MESSAGE_LOAD
+        and not _did_nothing(story.line)
+        and not _undone(asked, view)
     )
     return {
         "real": form is not None and who.may_start(asked.dag_id),
@@ -342,6 +355,11 @@ def placed_by_hand(queue: str, action: str, msg_ids: Iterable[str], where: Setti
     return ByHand(queue, AMBIGUOUS if unclear else NO_MQDLH, could, tuple(msg_ids))
 
 
+def _did_nothing(line: RunLine) -> bool:
+    """Whether it is proved that a run has moved and discarded nothing."""
+    return line.proved_since and not line.moved and not line.discarded
+
+
 def _undone(asked: Asked, view: RunView) -> bool:
     """Whether an undo has put back all that could be put back."""
     return any(_leaves_nothing(RunFolder(asked.run.path.parent / key)) for key in view.undos)
@@ -387,9 +405,14 @@ def rule_in_words(line: int | None, action: Action, workflow: str) -> str:
         return NO_RULE_FITS
     if workflow == UNDO_WORKFLOW:
         return "undo"
-    if workflow in DECIDERS and not decider_named(workflow).by_rules:
+    if _by_choice(workflow):
         return "chosen" if action.acts else "not chosen"
     return "no rule"
+
+
+def _by_choice(workflow: str) -> bool:
+    """Whether a person, and no rules table, chooses the messages of a workflow."""
+    return workflow in DECIDERS and not decider_named(workflow).by_rules
 
 
 def _workflow(story: RunStory) -> str:
