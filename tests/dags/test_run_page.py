@@ -757,6 +757,26 @@ def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_
     assert "Balance by rule" not in now
 
 
+def test_a_run_that_was_stopped_before_it_began_to_act_goes_on_too(manager, estate_folder, client, runs_of_airflow):
+    """One that the policy of the estate approves has no answer of a person."""
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "ended")
+    prove(manager.connection, run)
+    runs_of_airflow(task_of("ended", "prove", "failed"))
+    page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
+    assert "data-clears" not in page  # nobody has said that it shall act
+    assert "data-over" in page
+    runs_of_airflow(task_of("ended", "act", "failed"))
+    stop(run.path, Stop(by="carol", at=utc_now()))
+    page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
+    assert "data-clears" not in page
+    assert "data-over" not in page
+    lift(run.path)
+    page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
+    assert "data-clears" in page
+    assert "data-over" not in page
+
+
 def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
     manager, estate_folder, client, runs_of_airflow
 ):

@@ -148,7 +148,7 @@ def scan_of(run: RunFolder) -> ExpirySummary | None:
 
 def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
     """The tasks that are cleared for a run to go on, whose task act failed; none where it cannot."""
-    if view.story.stops or view.story.line.state not in BEGUN_AND_OPEN or ACT not in tasks:
+    if view.story.stops or view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED} or ACT not in tasks:
         return []
     return [name for name in (ACT, PROVE) if name in tasks] if tasks[ACT].state == "failed" else []
 
