@@ -644,7 +644,7 @@ def runs_of_airflow(airflow_database):
 
     yield change
     for table in ("task_instance", "dag_run", "dag"):
-        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo')")
+        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo', 'mq_recover')")
 
 
 def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, client, runs_of_airflow):
@@ -916,6 +916,26 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
     assert said() == [True] * 4
     runs_of_airflow("UPDATE task_instance SET state = 'skipped' WHERE run_id = 'first'")  # rejected or timed out
     assert said() == [False] * 4
+
+
+@pytest.mark.parametrize("dag_id", ["mq_recover", "mq_undo"])
+def test_a_recovery_waits_for_the_questions_of_all_dags_and_an_undo_for_none(
+    manager, estate_folder, client, runs_of_airflow, dag_id
+):
+    lake = estate_folder / "lake"
+    _run, undo = undo_planned(manager, lake)
+    letters(manager, "A")
+    dry = undo if dag_id == "mq_undo" else planned(manager, lake)
+    write_json(dry.handed_on_json, {"dag_id": dag_id, "run_id": "ended", "found": {}})
+    write_json(dry.plan_json, {**json.loads(dry.plan_json.read_text()), "queue": DLQ})
+    prove(manager.connection, dry)
+    waits = of_dag(planned(manager, lake), "first")
+    question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+    write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    runs_of_airflow(f"UPDATE dag_run SET dag_id = '{dag_id}' WHERE run_id = 'ended'")
+    page = client("/run", "operator", queue_manager="QM1", run=dry.run).text
+    assert "Start the real " in page
+    assert ("Look at that plan and its question" in page) == (dag_id == "mq_recover")
 
 
 @pytest.mark.parametrize(

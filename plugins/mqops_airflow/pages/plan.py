@@ -98,7 +98,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     return {
         "form": form,
         "may_start": may_start,
-        "questions": questions_before(who, asked, story.line) if may_start else (),
+        "questions": questions_before(who, asked, story) if may_start else (),
         "story": story,
         "over": view.over,
         "line": story.line,

@@ -122,7 +122,7 @@ def router(page: Page) -> APIRouter:
         may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
         values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
         values |= {"old_proof": old_proof(view.story.line, at_work=state.word == AT_WORK)}
-        values |= {"questions": questions_before(who, asked, view.story.line) if may["real"] else ()}
+        values |= {"questions": questions_before(who, asked, view.story) if may["real"] else ()}
         values |= {
             "chart": _chart(view),
             "may": may,

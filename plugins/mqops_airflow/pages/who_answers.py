@@ -12,12 +12,14 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
 from mqops.estate import EstateFile
 from mqops.estate_sections import MovingWorkflow, dag_prefix, four_eyes
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import RunState
+from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
 from mqops_airflow.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, approvals_of, started_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
+from mqops_airflow.which_run import FOR_ALL
 from mqops_airflow.workplace import lake
 
 WAITS = "awaiting_input"
@@ -71,8 +73,8 @@ class Open:
 
 
 def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterable[str] = ()) -> tuple[Open, ...]:
-    """The plans of a DAG that wait for an answer: a real run of it on the same queue plans nothing meanwhile
-    (`mqops_airflow.which_run.waited_for`). Raises `LakeError`.
+    """The plans that wait for an answer, and that a real run of a DAG on the same queue would wait for, as
+    `mqops_airflow.which_run.waited_for` has it: it plans nothing meanwhile. Raises `LakeError`.
 
     Parameters: `queues` of the run, none for all.
     """
@@ -86,13 +88,15 @@ def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterabl
     return tuple(
         Open(run=one.run.run, queue=waiting[one.run.run])
         for one, task in asked
-        if one.dag_id == dag_id and task.state == WAITS
+        if dag_id in {one.dag_id, *FOR_ALL} and task.state == WAITS
     )
 
 
-def questions_before(who: Reader, asked: Asked, line: RunLine) -> tuple[Open, ...]:
-    """The open questions that the real run of a dry run would wait for. Raises `LakeError`."""
-    return open_questions(who, asked.dag_id, line.queue_manager, line.queue.split(","))
+def questions_before(who: Reader, asked: Asked, story: RunStory) -> tuple[Open, ...]:
+    """The open questions that the real run of a dry run would wait for; an undo waits for none. Raises `LakeError`."""
+    if story.undoes:
+        return ()
+    return open_questions(who, asked.dag_id, story.line.queue_manager, story.line.queue.split(","))
 
 
 def asks_for_four_eyes(estate: EstateFile, dag_id: str) -> bool:
