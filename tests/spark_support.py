@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import logging
 import runpy
+import shutil
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -57,3 +60,25 @@ def job_here(spark: Any, name: str, *arguments: str, **environment: str) -> subp
         logger.setLevel(level)
         spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", batch)
     raise AssertionError("a job ends by sys.exit")
+
+
+@contextmanager
+def beside_another_job(folder: Path, part: Path) -> Iterator[None]:
+    """Meanwhile a job whose driver was killed goes on: a task of it has ended, and has left `part` where Hadoop's
+    committer gathers the files of all tasks that write `folder`."""
+    over = threading.Event()
+
+    def go_on() -> None:
+        task = folder / "_temporary" / "0" / "task_of_another_job"
+        while not over.wait(0.001):
+            with suppress(OSError):
+                task.mkdir()
+                shutil.copy(part, task / "part-of-another-job.parquet")
+
+    another = threading.Thread(target=go_on)
+    another.start()
+    try:
+        yield
+    finally:
+        over.set()
+        another.join()

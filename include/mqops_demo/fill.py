@@ -20,8 +20,9 @@ DAGS = {
 }
 HOW = """\
 "MQ estate" in Airflow's menu shows what is wrong; each run and its plan have pages there.
-A run is a dry run unless you take the tick out of "Dry run": then it waits until user approver answers under
-"Required Actions".
+A run that you start is a dry run unless you take the tick out of "Dry run": then it waits until user approver answers
+under "Required Actions". Runs also start by the schedules of include/estate.yaml, and these are no dry runs: each waits
+for an answer, too, but where the estate lets small plans pass (auto_approve), and scans discard what has expired.
 mq_undo puts back what a run moved. mq_stop is the kill switch."""
 
 

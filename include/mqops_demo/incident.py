@@ -193,15 +193,21 @@ def consume_cards() -> None:
 
 def ledger_room() -> int:
     """The MAXDEPTH that leaves LEDGER.POST room for a part of its postings only."""
-    connection = pymqi.connect("QM1")
+    return depth("QM1", "LEDGER.POST") + LEDGER_ROOM
+
+
+def depth(queue_manager: str, queue: str) -> int:
+    """CURDEPTH of a queue, by a connection of its own."""
+    connection = pymqi.connect(queue_manager)
     try:
-        return depth_of(connection, "LEDGER.POST") + LEDGER_ROOM
+        return depth_of(connection, queue)
     finally:
         connection.disconnect()
 
 
 def happen(report: Callable[[str], None]) -> None:
     """Let the whole incident happen and the operators mend what they can; `report` gets a line a step."""
+    before = depth("QM1", DEAD_LETTER_QUEUE)
     mqlite("mqsc", "QM1", stdin="ALTER QLOCAL(FX.RATES) PUT(DISABLED)\nALTER QLOCAL(SEPA.BATCH) PUT(DISABLED)\n")
     branch = pymqi.connect("BRANCH")
     for traffic in TRAFFIC:
@@ -213,6 +219,8 @@ def happen(report: Callable[[str], None]) -> None:
     forward_from_host()
     wait_until_empty("MVS1", "QM1")
     report("the host's operator has sent the host's dead letters on to QM1")
+    sent, dead = sum(traffic.count for traffic in TRAFFIC), depth("QM1", DEAD_LETTER_QUEUE) - before
+    report(f"{dead:,} of these {sent:,} messages are dead letters on QM1 now, the other {sent - dead:,} have arrived")
     put_without_header()
     report(f"{WITHOUT_HEADER:4} messages put on {DEAD_LETTER_QUEUE} without an MQDLH")
     consume_cards()

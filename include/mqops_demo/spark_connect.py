@@ -8,7 +8,8 @@
 4. All tasks share one session, whose Python workers stay warm (extra `session_id` of the Airflow connection). After
    an upgrade of mqops start the server again (`make down`, `make up`): its workers have imported the version before.
 5. When the server ends by itself, this process starts it again. Airflow tries the tasks again that it took down.
-   A server that ends before it listens is not started again: FOLDER/logs/spark-connect.log says why it ended.
+   If the first server ends before it listens, none is started again: FOLDER/logs/spark-connect.log says why it ended.
+   If a later one does, the next is tried after 5 s: what has worked will work again when the machine is in order.
 6. No client brings classes or files of its own (`spark.sql.artifact.isolation` is off). With it on, each task asks the
    driver over the network for each class that Spark's generated code names, and a request that gets no answer fails
    the job after 120 s. Spark's own start script always has it on, so `mqops_demo.spark_server` starts the server.
@@ -41,6 +42,8 @@ SERVER = Path(__file__).with_name("spark_server.py")
 TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - the name of a variable
 INHERITED = ("HOME", "JAVA_HOME", "LANG", "PATH", "TZ", "MQOPS_LEDGER_KEYS", "MQ_FILE_PATH", "LD_LIBRARY_PATH")
 POLL = 0.1
+PAUSE = 5.0
+"""Seconds before another try, if a server has ended before it listened."""
 IDLE = 60.0  # minutes
 IDLE_VARIABLE = "MQOPS_SPARK_IDLE"
 
@@ -94,13 +97,14 @@ def answers(port: int) -> bool:
 
 
 def serve(folder: Path, port: int, variables: Mapping[str, str], idle: float = IDLE) -> None:
-    """Keep a server running while it has clients. Returns when one ends before it has listened.
+    """Keep a server running while it has clients. Returns if the first one ends before it has listened.
 
     Parameters: `folder` where its temporary files go; `variables` its environment; `idle` minutes without a client
     after which it ends until the next one connects.
     """
     with private.scratch(folder) as place:
         first: socket.socket | None = None
+        has_listened = False
         while True:
             process = subprocess.Popen(
                 command(port),
@@ -113,15 +117,27 @@ def serve(folder: Path, port: int, variables: Mapping[str, str], idle: float = I
             listens = _listens(process, port)
             if first is not None:
                 first.close()  # PySpark tries again at once, and finds the server
-            if not listens:
-                return
-            print(f"The Spark Connect server listens on {HOST}:{port}", flush=True)
-            ended_by_itself = _ended(process, port, idle)
-            if ended_by_itself:
-                print(f"The Spark Connect server has ended with {process.returncode}; it is started again", flush=True)
+                first = None
+            if listens:
+                has_listened = True
+                print(f"The Spark Connect server listens on {HOST}:{port}", flush=True)
+                if _ended(process, port, idle):
+                    print(
+                        f"The Spark Connect server has ended with {process.returncode}; it is started again", flush=True
+                    )
+                else:
+                    print(
+                        f"The Spark Connect server had no client for {idle:g} min; the next one starts it", flush=True
+                    )
+                    first = _next_client(port)
+            elif has_listened:
+                print(
+                    f"The Spark Connect server has ended with {process.returncode}; another try in {PAUSE:g} s",
+                    flush=True,
+                )
+                time.sleep(PAUSE)
             else:
-                print(f"The Spark Connect server had no client for {idle:g} min; the next one starts it", flush=True)
-            first = None if ended_by_itself else _next_client(port)
+                return
 
 
 def _listens(process: subprocess.Popen[bytes], port: int) -> bool:

@@ -246,7 +246,8 @@ that shares the lake. Without a run it stops all runs of the queue manager, and 
 and nothing is lost: what was done is in the ledger, and *prove* of the stopped run counts it. The other messages are
 where they were.
 
-**resume** takes the stop back. Then clear the task *act* of the stopped run: it does the rest, each message once.
+**resume** takes the stop back. Then the page of a stopped run has the button *Go on with this run*, which clears its
+tasks *act* and *prove*: act does the rest, each message once. To clear them in Airflow is the same.
 The form takes the run id that Airflow shows, or the run's name in the lake. `mqops stop` and `mqops resume`
 do the same.
 """

@@ -2,15 +2,18 @@
 
 Airflow gives a task no way to write the note of its run. A listener can: Airflow calls it in the process that ends the
 run, mostly the scheduler, with the run as it is in the database. The words are those that a task of the run has pushed
-as XCom (`mqops_airflow.outcome_text`). A note that a person has written stays.
+as XCom (`mqops_airflow.outcome_text`); where none has, the errors of the tasks that failed. Airflow calls another
+listener in the process of such a task, before it is told that the task has failed, and this one keeps the error as
+XCom. A note that a person has written stays.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
 
+from mqops.errors import MqopsError
 from mqops.printable import printable
 from mqops_airflow.outcome_text import KEY
 
@@ -21,6 +24,17 @@ if TYPE_CHECKING:
 LONGEST = 1000
 """Characters, which is what Airflow's column takes."""
 TAG = "mq"
+ERROR = "mqops_error"
+"""XCom of the error with which a task failed."""
+
+
+@hookimpl
+def on_task_instance_failed(previous_state: object, task_instance: Any, error: object) -> None:
+    """Airflow calls it when a try of a task fails. Only errors of ours are kept: they have no secret, and their first
+    line says what to do. What a library says is in the task's log."""
+    if isinstance(error, MqopsError):
+        first, *more = str(error).split("\n")
+        task_instance.xcom_push(key=ERROR, value=f"{first} (the task's log has more)" if more else first)
 
 
 @hookimpl
@@ -47,21 +61,11 @@ def write(dag_run: DagRun) -> None:
 
 def _outcome(dag_run: DagRun) -> str:
     """The newest words of the run's tasks (`mqops_airflow.outcome_text`)."""
-    from airflow.models.xcom import XComModel  # noqa: PLC0415 - where Airflow has its database
-    from sqlalchemy import select  # noqa: PLC0415
-
-    asked = (
-        select(XComModel)
-        .where(XComModel.dag_id == dag_run.dag_id, XComModel.run_id == dag_run.run_id, XComModel.key == KEY)
-        .order_by(XComModel.timestamp.desc())
-        .limit(1)
-    )
-    found = _session(dag_run).scalar(asked)
-    return str(XComModel.deserialize_value(found)) if found is not None else ""
+    return next((words for _task, words in _kept(dag_run, KEY)), "")
 
 
 def _failed(dag_run: DagRun) -> str:
-    """Which task of a workflow failed before any task had words for the note."""
+    """Which tasks of a workflow failed before any task had words for the note, and why, a line a task."""
     from airflow.models.taskinstance import TaskInstance  # noqa: PLC0415
     from sqlalchemy import select  # noqa: PLC0415
 
@@ -71,8 +75,24 @@ def _failed(dag_run: DagRun) -> str:
     asked = select(TaskInstance.task_id).where(
         TaskInstance.dag_id == dag_run.dag_id, TaskInstance.run_id == dag_run.run_id, TaskInstance.state == "failed"
     )
-    failed = sorted(_session(dag_run).scalars(asked))
-    return f"The task {', '.join(failed)} failed: its log says why, and what to do." if failed else ""
+    errors = dict(_kept(dag_run, ERROR))
+    return "\n".join(
+        f"The task {task} failed: {errors.get(task, 'its log says why, and what to do.')}"
+        for task in sorted(_session(dag_run).scalars(asked))
+    )
+
+
+def _kept(dag_run: DagRun, key: str) -> list[tuple[str, str]]:
+    """Task and text of the run's XComs with this key, the newest first."""
+    from airflow.models.xcom import XComModel  # noqa: PLC0415 - where Airflow has its database
+    from sqlalchemy import select  # noqa: PLC0415
+
+    asked = (
+        select(XComModel)
+        .where(XComModel.dag_id == dag_run.dag_id, XComModel.run_id == dag_run.run_id, XComModel.key == key)
+        .order_by(XComModel.timestamp.desc())
+    )
+    return [(one.task_id, str(XComModel.deserialize_value(one))) for one in _session(dag_run).scalars(asked)]
 
 
 def _session(dag_run: DagRun) -> Session:

@@ -133,9 +133,7 @@ class QualityReportOperator(BaseOperator):
 
 
 def in_words(summary: QualitySummary, docs: str) -> str:
-    """How the check ended, for the run's note. Parameters: `docs` the address of the Data Docs."""
-    failed = {name: len(summary.not_met(name)) for name in SEVERITIES}
-    not_met = ", ".join(f"{number} {name}" for name, number in failed.items() if number)
-    expectations = f"expectations that are not met: {not_met}" if not_met else "every expectation is met"
-    of = f"{summary.left} of {counted(summary.found, 'message')} with findings"
-    return f"{of}; {expectations}. Which message failed what, and why: [Data Docs]({docs})."
+    """How the checks ended, for the run's note, as pages say it. Parameters: `docs` the address of the Data Docs."""
+    from mqops.look.core.run_state import checks_in_words  # noqa: PLC0415
+
+    return f"{checks_in_words(summary.to_json())}. Which message failed what, and why: [Data Docs]({docs})."

@@ -32,7 +32,9 @@ class StopOperator(BaseOperator):
         if params["do"] == "resume":
             lifted = store.lift(place, by=requester(context), at=utc_now())
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
-            keep_for_note(context, f"{what} may go on: clear the task act of the runs that were stopped")
+            keep_for_note(
+                context, f"{what} may go on: the page of a run that was stopped clears its tasks act and prove"
+            )
             return {"what": what, "stopped": None}
         stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"] or ""))
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))

@@ -117,7 +117,7 @@ class Site:
             "MQOPS_CONNECTION": self.manager.connection.to_json(),
         }
         if kind == "connect":
-            wait_until(lambda: spark_connect.answers(self.port))
+            self.until_served(lambda: spark_connect.answers(self.port))
             environment |= {"SPARK_REMOTE": f"sc://localhost:{self.port}", spark_connect.TOKEN: TOKEN}
         with self.log.open("wb") as log:
             return commands.Command([sys.executable, *command], env=environment, stdout=log, stderr=log)
@@ -160,6 +160,13 @@ class Site:
         assert self.server is not None
         return family(self.server)[1:]
 
+    def until_served(self, condition: Callable[[], bool]) -> None:
+        """Wait for the Spark Connect server, as long as there is somebody who starts it."""
+        assert self.server is not None
+        while not condition():
+            assert self.server.poll() is None, (self.folder / "server.log").read_text()
+            time.sleep(0.1)
+
     def looks(self) -> int:
         """The number of the step that the run is at; with a pause, because this is asked in a loop."""
         time.sleep(0.02)
@@ -184,11 +191,6 @@ def site(queue_manager, tmp_path) -> Site:
     return Site(manager=queue_manager(mqsc=QUEUES), folder=tmp_path, dice=random.Random(SEED))
 
 
-def wait_until(reached: Callable[[], bool]) -> None:
-    while not reached():
-        time.sleep(0.1)
-
-
 def kinds(site: Site) -> Iterator[str]:
     """One run in ten by Spark, which takes longest; the others by the command or taken up again."""
     while True:
@@ -208,6 +210,7 @@ def connect_site(site: Site) -> Iterator[Site]:
             command, env=spark_connect.environment(TOKEN), stdout=log, stderr=log, start_new_session=True
         )
     try:
+        site.until_served(lambda: "listens on" in (site.folder / "server.log").read_text())
         yield site
     finally:
         os.killpg(site.server.pid, signal.SIGTERM)

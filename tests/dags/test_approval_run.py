@@ -187,9 +187,10 @@ class Run:
         self.call("alice", "POST", f"/taskInstances/{task}/xcomEntries", {"key": key, "value": value})
 
     def clear(self, *tasks: str) -> None:
-        """Clear these tasks and no others."""
+        """Clear these tasks and no others, as the page of the run does."""
         body = {"dry_run": False, "dag_run_id": self.key, "task_ids": tasks, "only_failed": False}
-        self.airflow.say("call", "carol", "POST", f"/dags/{self.dag}/clearTaskInstances", body)
+        body |= {"prevent_running_task": True}
+        self.airflow.say("call", "operator", "POST", f"/dags/{self.dag}/clearTaskInstances", body)
 
     def mark(self, person: str, task: str, state: str = "success") -> None:
         """A person sets the state of a task."""
@@ -468,6 +469,16 @@ def test_a_form_reads_no_file_but_tables(airflow: Airflow) -> None:
         assert "hunter2" not in written
     assert [check("qm1.rules"), check("rules/other.rules")] == ["success"] * 2
     assert "RulesError: wrong.rules is not valid: 1 error, at 1:8" in check("rules/wrong.rules")
+
+
+def test_the_note_of_a_run_that_failed_at_once_says_why_and_what_to_do(airflow: Airflow) -> None:
+    """Who started the run needs no log."""
+    run = airflow.run("qm1_dlq_rules", "alice", queue="NOSUCH.DLQ")
+    assert run.task("check").startswith("failed")
+    run.call("alice", "PATCH", "", {"state": "failed"})
+    advice = "Define it, or correct the name"
+    error = f"MQOPEN on NOSUCH.DLQ failed: MQRC_UNKNOWN_OBJECT_NAME (2085). {advice}"
+    assert run.call("alice", "GET", "")["note"] == f"The task check failed: {error}"
 
 
 def test_four_eyes_refuse_to_start_where_airflow_cannot_tell_people_apart(airflow: Airflow) -> None:

@@ -49,9 +49,14 @@ WIDE = f"""\
 """
 """A page that is as wide as 1,400 pixels."""
 TICKS = """\
-<form data-starts="a_dag" data-fixed="{&quot;queue&quot;: &quot;Q&quot;}"><input type="checkbox" data-ticks id="all">
+<form data-starts="ticks" data-fixed="{&quot;queue&quot;: &quot;Q&quot;}"><input type="checkbox" data-ticks id="all">
 <input type="checkbox" name="ids" value="1" data-listed><input type="checkbox" name="ids" value="2" data-listed>
 <button type="submit">Move</button><p class="answer"></p></form>
+"""
+NOTE = "This run plans nothing. <b>Why</b>: [Data Docs](http://x/)\nmore"
+CLEARS = """\
+<form data-clears='{"dag_id": "d/1", "run_id": "r", "task_ids": ["act"]}'>
+<button type="submit">Go on</button><p class="answer"></p></form>
 """
 
 
@@ -64,7 +69,7 @@ def served() -> dict[str, str]:
 @pytest.fixture
 def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
     """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
-    `/ticks` a form. A run that is started is told by its form."""
+    `/ticks` a form, `/sent` what was sent last. A run that is started is told by its form."""
     numbers, started = count(2), list[str]()
 
     class Pages(BaseHTTPRequestHandler):
@@ -78,14 +83,17 @@ def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
 
         def do_POST(self) -> None:
             started.append(self.path)
-            form = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["conf"]
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            form = body.get("conf", body)
+            served["/sent"] = f"{self.path} {json.dumps(body, sort_keys=True)}"
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps({"dag_run_id": json.dumps(form, sort_keys=True)}).encode())
 
         def page(self) -> str:
             if self.path.startswith("/api/v2/"):
-                return '{"is_paused": false, "state": "success"}'
+                note = NOTE if self.path.startswith("/api/v2/dags/ticks") else None
+                return json.dumps({"is_paused": False, "state": "failed" if note else "success", "note": note})
             if self.path in served:
                 return served[self.path]
             if self.path == "/ticks":
@@ -128,6 +136,24 @@ def test_what_became_of_a_form_is_told_though_the_page_has_the_form_no_more(brow
     assert not browser.driver.find_elements("id", "undo")
     link = browser.find("//p[@class='answer']/a").get_attribute("href")
     assert "/run?dag_id=the_dag&run_id=%7B" in link
+
+
+def test_how_a_run_ended_is_told_by_its_note(browser: Browser) -> None:
+    browser.open("/ticks")
+    browser.click("//input[@value='1']")
+    browser.click("//button")
+    said = ", ended. This run plans nothing. <b>Why</b>: Data Docs"
+    browser.until(lambda: browser.find("//p[contains(@class, 'answer')]").text.endswith(said))
+
+
+def test_a_form_clears_tasks_of_a_run_by_airflows_api(browser: Browser, served: dict[str, str]) -> None:
+    served["/clears"] = PAGE.replace('data-live="/live"', "").format(CLEARS)
+    browser.open("/clears")
+    browser.click("//button")
+    browser.until(lambda: browser.text().endswith("Airflow runs act again."))
+    body = {"dag_run_id": "r", "dry_run": False, "only_failed": False, "prevent_running_task": True}
+    sent = json.dumps(body | {"task_ids": ["act"]}, sort_keys=True)
+    assert served["/sent"] == f"/api/v2/dags/d%2F1/clearTaskInstances {sent}"
 
 
 def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) -> None:

@@ -51,6 +51,7 @@ from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.permission import POLICY
 from mqops_airflow.plan_text import THIS_PLAN_ONLY
+from mqops_airflow.quality import in_words
 from mqops_airflow.roles import ROLES
 from mqops_airflow.run_folder import run_key
 from mqops_airflow.workplace import estate_file
@@ -306,7 +307,11 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
         return later
 
     assert offered() == set(ids)
+    assert "<h3>Move messages to a queue</h3>" in client("/run", "operator", **address).text
     first = moved(ids[0])
+    page = client("/run", "operator", queue_manager="QM1", run=first.run).text
+    assert "<li>2 left (it was not chosen)</li>" in page
+    assert "<h3>Undo this run</h3>" in page
     assert offered() == set(ids[1:])
     page = unescape(client("/run", "operator", **address).text)
     by = f'by <a class="name" href="/run?queue_manager=QM1&run={first.run}">'
@@ -780,7 +785,7 @@ def runs_of_airflow(airflow_database):
 
     yield change
     for table in ("task_instance", "dag_run", "dag"):
-        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo')")
+        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo', 'mq_recover')")
 
 
 def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, client, runs_of_airflow):
@@ -793,13 +798,31 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     link = '<a class="name" href="/run?dag_id=qm1_dlq_rules&amp;run_id=first">first</a>'
     assert f"{link}: it waits for an answer</li>" in said("second")
     assert "its first task has not finished" in said("first")
-    assert "its first task ended it, and the run&#39;s note says why" in said("ended")
-    assert "Airflow does not know it" in said("none")
-    assert all("data-awaited" in said(run_id) for run_id in ("first", "second"))
+    assert "its first task ended it, or they were removed.</p>" in said("ended")
+    assert "There is no such run, or its files were removed" in said("none")
+    ways = {run_id: "data-awaited" in said(run_id) for run_id in ("first", "second", "ended", "none")}
+    assert ways == {"first": True, "second": True, "ended": False, "none": False}
     runs_of_airflow("UPDATE dag SET is_paused = 1")
     assert "the DAG qm1_dlq_rules is paused" in said("second")
     runs_of_airflow("UPDATE dag SET is_paused = 0, max_active_runs = 2")
     assert "Airflow starts it in a moment" in said("second")
+
+
+def test_a_run_that_ended_without_files_shows_its_note_and_leads_on(estate_folder, client, runs_of_airflow):
+    number = "SELECT id FROM dag_run WHERE run_id = 'ended'"
+    note = f"check: MQOPEN on {HOSTILE} failed\nand more"
+    runs_of_airflow(
+        "INSERT INTO dag_run_note (dag_run_id, content, created_at, updated_at) "
+        f"VALUES (({number}), '{note}', '2026-11-24', '2026-11-24')"
+    )
+    page = client("/run", dag_id=DAG, run_id="ended").text
+    assert "Its note says:</p>" in page
+    assert "check: MQOPEN on &lt;script&gt;alert(1)&lt;/script&gt; failed</p>" in page
+    assert ">and more</p>" in page
+    assert f'href="/dags/{DAG}/runs/ended" data-airflow-page>The run in Airflow</a>' in page
+    assert '<nav aria-label="MQ pages">' in page
+    assert "Nothing to show yet" not in page
+    assert "The run in Airflow" not in client("/run", dag_id=DAG, run_id="none").text
 
 
 def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
@@ -829,6 +852,70 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     assert "begun not proved: a process is at work on it, or ended too early." in said()
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL, run_type = 'scheduled' WHERE run_id = 'first'")
     assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
+
+
+def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_folder, client, runs_of_airflow):
+    letters(manager, "A", "A", "FULL")
+    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
+    act(manager.connection, run, unit_size=1)
+    summary = prove(manager.connection, run)
+    write_json(run.summary_json, {**summary.to_json(), "finished": False, "moved": 1, "left": 2})
+    stop(run.path, Stop(by="carol", at=utc_now()))
+    runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
+    runs_of_airflow("DELETE FROM task_instance WHERE run_id = 'first'")
+    for task in ("act", "prove"):
+        runs_of_airflow(task_of("first", task, "failed"))
+
+    def page(role: str) -> str:
+        return re.sub(r"\s+", " ", unescape(client("/run/live", role, dag_id=DAG, run_id="first").text))
+
+    assert "it balances. The task prove ended as failed because the run was stopped and is not finished<" in page(
+        "viewer"
+    )
+    assert "Resume this run" in page("operator")
+    assert "Go on with this run" not in page("operator")
+    lift(run.path)
+    assert "data-over" not in page("operator")
+    cleared = json.dumps({"dag_id": DAG, "run_id": "first", "task_ids": ["act", "prove"]})
+    task = f'<a href="/dags/{DAG}/runs/first/tasks/act" data-airflow-page>'
+    assert f'data-clears="{cleared}"' in unescape(page("operator"))
+    assert "Resume this run" not in page("operator")
+    assert task in page("operator")
+    assert "data-clears" not in page("approver")  # who may not clear tasks
+    assert f"when a person who may clear its tasks clears act and prove: {task}" in page("approver")
+    old = "1 moved + 0 discarded + 2 left + 0 gone"
+    assert f"<p>3 planned = {old}.</p>" in page("operator")
+    runs_of_airflow("UPDATE dag_run SET state = 'running' WHERE run_id = 'first'")
+    runs_of_airflow("UPDATE task_instance SET state = 'running' WHERE run_id = 'first' AND task_id = 'act'")
+    now = page("operator")
+    assert '<span class="badge note">at work</span> in Airflow the task act is on its way.' in now
+    assert "data-clears" not in now
+    assert f"<p>3 planned = {old}.</p>" not in now
+    assert re.search(
+        rf"Not proved since the run went on. The proof of <time .*</time> found 3 planned = {re.escape(old)} then", now
+    )
+    assert "Balance by rule" not in now
+
+
+def test_a_run_that_was_stopped_before_it_began_to_act_goes_on_too(manager, estate_folder, client, runs_of_airflow):
+    """One that the policy of the estate approves has no answer of a person."""
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "ended")
+    prove(manager.connection, run)
+    runs_of_airflow(task_of("ended", "prove", "failed"))
+    page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
+    assert "data-clears" not in page  # nobody has said that it shall act
+    assert "data-over" in page
+    runs_of_airflow(task_of("ended", "act", "failed"))
+    stop(run.path, Stop(by="carol", at=utc_now()))
+    page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
+    assert "data-clears" not in page
+    assert "data-over" not in page
+    lift(run.path)
+    page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
+    assert "data-clears" in page
+    assert "data-over" not in page
 
 
 def test_a_run_of_a_workflow_that_makes_no_plan_is_not_waited_for_to_make_one(
@@ -883,6 +970,8 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         run.quality_json.parent.mkdir(exist_ok=True)
         write_json(run.quality_json, found.to_json() | {"messages": messages})
         os.utime(run.path)  # as a check does
+        note = in_words(QualitySummary.from_json(found.to_json() | {"messages": messages}), "http://docs")
+        assert note == f"{words}. Which message failed what, and why: [Data Docs](http://docs)."
         page = said(run=run.run)
         assert f'<span class="badge {state}</span> {words}.' in page
         assert f"{link}Look at the checks</a>" in page
@@ -935,7 +1024,59 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
     page = client("/plan", dag_id=DAG, run_id="ended").text.replace("<wbr>", "")
     assert f'<h1 class="name">QM1: plan to act on 1 of 1 message of {DLQ}</h1>' in page
-    assert "Watch the run" in page
+    assert "See the run" in page  # which is proved
+    assert "Watch the run" not in page
+
+
+def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_started(
+    manager, estate_folder, client, runs_of_airflow
+):
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    waits = of_dag(planned(manager, lake), "first")
+    question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+    write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    dry = of_dag(planned(manager, lake), "ended")
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": true}' WHERE run_id = 'ended'""")
+    prove(manager.connection, dry)
+    link = f'<a href="/plan?queue_manager=QM1&amp;run={waits.run}">Look at that plan and its question</a>'
+    pages: list[tuple[str, dict[str, str]]] = [
+        *((path, {"dag_id": DAG, "run_id": "ended"}) for path in ("/run", "/run/live", "/plan")),
+        ("/dead_letters", {"queue_manager": "QM1"}),
+    ]
+
+    def said() -> list[bool]:
+        found = [client(path, "operator", **query).text.replace("<wbr>", "") for path, query in pages]
+        assert all("Start the real run" in page for page in found)
+        for page in found:
+            if link in page:
+                assert f'<span class="name">{DLQ}</span> waits for an answer' in page
+                assert page.index(link) < page.index("Start the real run")
+        return [link in page for page in found]
+
+    assert said() == [True] * 4
+    runs_of_airflow("UPDATE task_instance SET state = 'skipped' WHERE run_id = 'first'")  # rejected or timed out
+    assert said() == [False] * 4
+
+
+@pytest.mark.parametrize("dag_id", ["mq_recover", "mq_undo"])
+def test_a_recovery_waits_for_the_questions_of_all_dags_and_an_undo_for_none(
+    manager, estate_folder, client, runs_of_airflow, dag_id
+):
+    lake = estate_folder / "lake"
+    _run, undo = undo_planned(manager, lake)
+    letters(manager, "A")
+    dry = undo if dag_id == "mq_undo" else planned(manager, lake)
+    write_json(dry.handed_on_json, {"dag_id": dag_id, "run_id": "ended", "found": {}})
+    write_json(dry.plan_json, {**json.loads(dry.plan_json.read_text()), "queue": DLQ})
+    prove(manager.connection, dry)
+    waits = of_dag(planned(manager, lake), "first")
+    question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+    write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
+    runs_of_airflow(f"UPDATE dag_run SET dag_id = '{dag_id}' WHERE run_id = 'ended'")
+    page = client("/run", "operator", queue_manager="QM1", run=dry.run).text
+    assert "Start the real " in page
+    assert ("Look at that plan and its question" in page) == (dag_id == "mq_recover")
 
 
 @pytest.mark.parametrize(
@@ -967,7 +1108,10 @@ def test_a_plan_that_nobody_has_answered_says_what_became_of_its_question(  # no
         write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
         page = client("/plan/answer", queue_manager="QM1", run=run.run).text
         assert "Approved by" in page
+        assert "Watch the run" in page
         assert re.search(said, page)
+        write_json(run.approval_json, {"question": {"digest": "d"}, "answer": {**answer, "approved": False}})
+        assert "See the run" in client("/plan/answer", queue_manager="QM1", run=run.run).text
 
 
 def test_a_plan_that_needs_no_answer_says_why(manager, estate_folder, client, runs_of_airflow):
@@ -1088,6 +1232,17 @@ def test_a_msgid_leads_to_its_message(manager, estate_folder, client):
     sample = re.search(r'href="(/messages/one\?[^"]*)"', client("/plan", queue_manager="QM1", run=run.run).text)
     assert sample
     assert client(unescape(sample[1])).status_code == 200
+
+
+def test_no_undo_is_offered_of_a_run_that_moved_and_discarded_nothing(manager, estate_folder, client):
+    manager.put("FULL", [({}, b"x")])
+    letters(manager, "FULL", "FULL")
+    run = planned(manager, estate_folder / "lake")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "0 moved + 0 discarded + 2 left" in page
+    assert "Undo this run" not in page
 
 
 def test_no_undo_is_offered_for_a_load(manager, estate_folder, client):

@@ -215,11 +215,11 @@ def test_four_eyes_and_a_rejection_move_nothing(site: Any) -> None:
     assert manager.depth(DLQ) == 12
 
 
-def test_a_failed_check_fails_check_alone_and_the_note_names_it(site: Any) -> None:
+def test_a_failed_check_fails_check_alone_and_the_note_says_why(site: Any) -> None:
     site.in_trouble("RULES")
     result = site.run("RULES", dry_run=False)
     assert (result.state, states(result)) == ("failed", "FUUUUUK")
-    assert site.note(result) == "The task check failed: its log says why, and what to do."
+    assert site.note(result).startswith("The task check failed: bad.rules is not valid: 2 errors, at ")
 
 
 def test_scheduled_runs_act_under_the_policy_and_an_empty_queue_starts_no_jvm(site: Any) -> None:

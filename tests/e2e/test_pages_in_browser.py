@@ -62,7 +62,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.click("//a[text()='Look at the plan and answer']")
     browser.click("//button[@value='Approve']")
     browser.until(lambda: "Approved by admin" in browser.text())
-    browser.click("//a[text()='Watch the run']")
+    browser.click("//a[text()='Watch the run' or text()='See the run']")
     browser.until(lambda: "10 planned = 6 moved + 2 discarded + 2 left + 0 gone" in browser.text())
     browser.until(lambda: "it balances" in browser.text())
     browser.until(lambda: "success" in browser.find("//table//th[text()='prove']/..").text)
@@ -78,7 +78,7 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.click("//a[text()='The plan']")
     browser.click("//button[@value='Approve']")
     browser.until(lambda: "Approved by approver" in browser.text())
-    browser.click("//a[text()='Watch the run']")
+    browser.click("//a[text()='Watch the run' or text()='See the run']")
     browser.until(lambda: "it balances" in browser.text())
     assert "approved by approver" in browser.text()
     assert (manager.depth(DLQ), manager.depth("BACK.AGAIN")) == (10, 0)
@@ -107,7 +107,7 @@ def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any
     started(browser, dag_id)
     assert not browser.find(f"{form}//button").is_enabled()
     browser.until(lambda: browser.find(f"{form}//button").is_enabled())
-    assert browser.find(f"{form}//p[@class='answer']").text.endswith(", success")
+    assert ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text
 
 
 def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, browser: Any) -> None:
@@ -122,7 +122,7 @@ def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, br
     browser.find(f"{form}//input[@name='destination']").send_keys("WORK")
     browser.click(f"{form}//button")
     started(browser, "mq_recover")
-    browser.until(lambda: browser.find(f"{form}//p[@class='answer']").text.endswith(", success"))
+    browser.until(lambda: ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text)
     browser.click(f"{form}//p[@class='answer']/a")
     browser.until(lambda: "2 messages of the plan were left" in browser.text())
     assert (manager.depth("WORK.BACK"), manager.depth("WORK")) == (2, 0)

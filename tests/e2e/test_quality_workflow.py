@@ -80,7 +80,7 @@ def assert_the_data_docs_are_found(site: Any, result: RunResult) -> None:
     """By the task's link and by the run's note; shown to who may see the task's log, and to nobody else."""
     row = f"/dags/{result.dag_id}/dagRuns/{result.run_id}/taskInstances/report/links"
     address = site.client.call("GET", row)["extra_links"]["Data Docs"]
-    assert site.note(result).startswith("1 of 5 messages with findings; expectations that are not met: 1 warning. ")
+    assert site.note(result).startswith("1 warning check is not met, in 1 message. ")
     assert f"[Data Docs]({address})" in site.note(result)
     first = site.as_user("viewer").page(address)
     assert first.status_code == 200

@@ -132,12 +132,16 @@ def test_a_server_that_dies_while_a_job_runs_is_told_and_the_next_try_finds_anot
             time.sleep(0.1)
         first = server_process(home)
         first.kill()
+        until(lambda: first not in children(home) and children(home))
+        server_process(home).kill()  # the next one, before it listens
         assert code.result() == 1
     error = job_error(client.lines, "", "spark_warm")
     assert isinstance(error, errors.SparkUnreachable)
     assert "run this step again" in str(error)
     assert "at a time: " in ran(home, tmp_path)[1]
-    assert "ended with -9; it is started again" in (home.folder / "logs" / "spark-connect.log").read_text()
+    log = (home.folder / "logs" / "spark-connect.log").read_text()
+    assert "ended with -9; it is started again" in log
+    assert "ended with -9; another try in 5 s" in log
     assert server_process(home) != first
     (folder,) = (home.folder / "spark").iterdir()
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -200,8 +204,14 @@ def daemons(home: AirflowHome) -> set[int]:
 
 def server_process(home: AirflowHome) -> psutil.Process:
     """The Spark Connect server itself, below the process that starts it again."""
-    (server,) = psutil.Process(running(home)[SPARK]).children()
+    (server,) = children(home)
     return server
+
+
+def children(home: AirflowHome) -> list[psutil.Process]:
+    """What the process that starts the server again has started."""
+    found: list[psutil.Process] = psutil.Process(running(home)[SPARK]).children()
+    return found
 
 
 @pytest.mark.parametrize("token", ["", "another"])

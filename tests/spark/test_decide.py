@@ -26,6 +26,7 @@ from mqops.rules import parse
 
 sys.path.insert(0, str(Path(__file__).parent))
 from dead_letters import dead, headless
+from spark_support import beside_another_job
 
 TABLE = """\
 REASON(MQRC_Q_FULL) ACTION(RETRY) RETRY(2) PUTAUT(CTX)
@@ -71,6 +72,18 @@ def test_D01_D04_D05_D06_every_message_gets_its_rule(spark, make_run):
         (1, "RETRY", "PAYMENTS.IN", "QM1", False, "CTX", "bob", "PAYMENTS.IN@QM1!bob"),
     ]
     assert summary.actions == {"RETRY": 2, "DISCARD": 1, "FWD": 3, "IGNORE": 2, "ERROR": 1}
+
+
+def test_law2_a_job_that_goes_on_without_its_driver_adds_nothing_to_the_next_plan(spark, make_run, tmp_path):
+    folder = make_run(MESSAGES)
+    before, rows = decided(spark, folder)
+    largest = max(folder.plan.glob("*.parquet"), key=lambda path: path.stat().st_size)
+    shutil.copy(largest, tmp_path / "part")
+    left = folder.path / ".plan-of-another-job"
+    left.mkdir()
+    with beside_another_job(folder.plan, tmp_path / "part"):
+        assert decided(spark, folder) == (before, rows)
+    assert not left.exists()
 
 
 def test_PUTAUT_CTX_with_a_blank_user_is_not_our_own_authority(spark, make_run):

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from mq_support import DLQ, create, dead_letter
 from pymqi import CMQC
-from spark_support import ENVIRONMENT, JOBS, job_here
+from spark_support import ENVIRONMENT, JOBS, beside_another_job, job_here
 
 from mqops.decide import arrow as decide_arrow
 from mqops.decide.spark.schema import PLAN
@@ -62,6 +62,15 @@ def test_law7_every_message_is_in_the_snapshot_whole(manager, spark, tmp_path):
     assert {len(row["md"]) for row in rows} == {364}
     assert (summary.messages, summary.bytes) == (len(sizes), sum(sizes))
     assert manager.bodies("A") == bodies
+
+
+def test_law7_a_job_that_goes_on_without_its_driver_adds_nothing_to_the_snapshot(manager, spark, tmp_path):
+    manager.put("A", [({}, b"one"), ({}, b"two")])
+    earlier, run = (RunFolder.at(tmp_path / "lake", "QM1", name) for name in ("earlier", "r"))
+    observe(spark, manager.connection, earlier, ["A"])
+    with beside_another_job(run.snapshot, next(earlier.snapshot.glob("*.parquet"))):
+        assert observe(spark, manager.connection, run, ["A"]).messages == 2
+    assert sorted(row["body"] for row in rows_of(run.snapshot)) == [b"one", b"two"]
 
 
 def test_the_snapshot_is_written_in_pieces_that_one_task_reads(manager, spark, tmp_path, monkeypatch):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from mqops.command import command
 from mqops.errors import LakeError
@@ -154,6 +156,30 @@ def make_durable(folder: Path) -> dict[str, int]:
             _sync_folder(Path(parent))
         _sync_folder(folder.parent)
     return dict(sorted(sizes.items()))
+
+
+@contextmanager
+def written_anew(folder: Path) -> Iterator[Path]:
+    """A place beside a folder, which a Spark job writes: what is there at the end takes the folder's place.
+
+    A job may go on when whoever started it was killed, and the next one begins meanwhile. In one folder Hadoop's
+    committer would take the files of both. So each has a place of its own; the next one removes what is left of it.
+
+    Raises:
+        LakeError: the folder cannot be replaced.
+    """
+    for left in folder.parent.glob(f".{folder.name}-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    new, old = (folder.with_name(f".{folder.name}-{uuid4().hex}") for _ in range(2))
+    try:
+        yield new
+        with lake_errors(folder):
+            with suppress(FileNotFoundError):
+                folder.replace(old)
+            new.replace(folder)
+    finally:
+        for one in (new, old):
+            shutil.rmtree(one, ignore_errors=True)
 
 
 def missing_files(folder: Path, sizes: dict[str, int]) -> list[str]:

@@ -32,7 +32,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.who_answers import asks_for_four_eyes
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
 from mqops_airflow.workplace import lake
 
 EVERY = 10
@@ -75,6 +75,7 @@ def router(page: Page) -> APIRouter:
             dag_id=dag_id,
             may_start=bool(dag_id) and who.may_start(dag_id),
             four_eyes=asks_for_four_eyes(who.estate, dag_id),
+            questions=open_questions(who, dag_id, name) if dag_id else (),
         )
 
     @routes.get(page.path)

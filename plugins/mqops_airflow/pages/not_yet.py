@@ -8,7 +8,7 @@ from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
-from airflow.utils.state import DagRunState, TaskInstanceState
+from airflow.utils.state import DagRunState, State, TaskInstanceState
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
@@ -26,22 +26,32 @@ class Before:
 
 
 class NotYet(HTTPException):
-    """HTTP 404: the run has no files in the lake. Attributes: `before` the runs that it is queued behind."""
+    """HTTP 404: the run has no files in the lake.
+
+    Attributes: `dag_id` and `run_id` of the run; `known` whether Airflow knows it; `awaited` whether it can have files
+    later; `note` that Airflow has of it, its lines; `before` the runs that it is queued behind.
+    """
 
     def __init__(self, dag_id: str, run_id: str) -> None:
+        self.dag_id, self.run_id = dag_id, run_id
         with create_session() as session:
-            text, self.before = _said(session, dag_id, run_id)
+            run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+            text, self.before = _said(session, run)
+            self.known = run is not None
+            self.awaited = run is not None and run.state in State.unfinished_dr_states
+            self.note = tuple(filter(None, (run.note or "").split("\n"))) if run is not None else ()
         super().__init__(404, text)
 
 
-def _said(session: Session, dag_id: str, run_id: str) -> tuple[str, tuple[Before, ...]]:
-    run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]]:
     if run is None:
-        return "This run has no files in the lake, and Airflow does not know it: it was removed.", ()
+        return "There is no such run, or its files were removed: neither the lake nor Airflow has it.", ()
+    dag_id = run.dag_id
     if run.state == DagRunState.RUNNING:
         return "This run has no files in the lake: its first task has not finished.", ()
     if run.state != DagRunState.QUEUED:
-        return "This run has no files in the lake: its first task ended it, and the run's note says why.", ()
+        why = "This run has no files in the lake: its first task ended it, or they were removed."
+        return f"{why} Its note says:" if run.note else why, ()
     dag = session.get(DagModel, dag_id)
     if dag is not None and dag.is_paused:
         return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()

@@ -25,7 +25,7 @@ from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, tasks_of
-from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.plan_text import THIS_PLAN_ONLY, subject
 from mqops_airflow.reach import connection_for
 
@@ -94,15 +94,19 @@ def router(page: Page) -> APIRouter:
 def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     """Who is asked, or what was answered. `settled`: nothing of it changes any more; `open`: somebody is asked, or will
     be."""
-    tasks, story = tasks_of(asked), latest_view(asked.run, limit=MESSAGES).story
+    tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
+    story = view.story
     task = tasks.get(APPROVE)
     form = form_of_dry_run(asked) if not story.begun_at else None
+    may_start = form is not None and who.may_start(asked.dag_id)
     settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
     waits = who_answers(who, asked, task)
     return {
         "form": form,
-        "may_start": form is not None and who.may_start(asked.dag_id),
+        "may_start": may_start,
+        "questions": questions_before(who, asked, story) if may_start else (),
         "story": story,
+        "over": view.over,
         "line": story.line,
         "task": task,
         "waits": waits,

@@ -19,7 +19,7 @@ from mqops_airflow import data_docs
 from mqops_airflow.pages.not_yet import NotYet
 from mqops_airflow.pages.render import FOLDER, render
 from mqops_airflow.pages.security import HEADERS
-from mqops_airflow.pages.table import PAGES
+from mqops_airflow.pages.table import PAGES, page
 
 log = logging.getLogger(__name__)
 SAID = {
@@ -33,8 +33,8 @@ TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 def application() -> FastAPI:
     """The application with every page of the table."""
     made = FastAPI(title="mqops", docs_url=None, redoc_url=None, openapi_url=None)
-    for page in PAGES:
-        made.include_router(import_module(f"mqops_airflow.pages.{page.name}").router(page))
+    for one in PAGES:
+        made.include_router(import_module(f"mqops_airflow.pages.{one.name}").router(one))
     made.include_router(data_docs.router())
     logged_in = Depends(get_user)
 
@@ -80,7 +80,7 @@ def _refused(request: Request, error: Any) -> Response:
     title, text = SAID.get(error.status_code, ("This did not work", ""))
     known = str(error.detail) if error.status_code != 401 else text
     if isinstance(error, NotYet):
-        return render(request, "not_yet", status=error.status_code, text=known, before=error.before)
+        return render(request, "not_yet", status=error.status_code, page=page("run"), text=known, missing=error)
     return render(request, "error", status=error.status_code, title=title, text=known or text)
 
 

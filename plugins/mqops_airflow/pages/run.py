@@ -22,10 +22,10 @@ from mqops.deciders.registry import DECIDERS, decider_named
 from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
-from mqops.look.core.run_state import RunLine, RunState
+from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import acted_on, planned_actions
-from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, RunStory, Unmoved, UnmovedMessage
+from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, WHY_LEFT, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.look.scan_reports import scan_reports
@@ -38,7 +38,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
-from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.workplace import lake
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
@@ -50,6 +50,10 @@ ENDED = ("success", "failed", "skipped", "upstream_failed", "removed")
 """States that a task of Airflow does not leave by itself."""
 WORKING = ("scheduled", "queued", "running", "restarting", "up_for_retry")
 """States of a task that Airflow is at work on."""
+AT_WORK = "at work"
+"""The word for a run that Airflow is at work on."""
+ACT, PROVE = "act", "prove"
+"""The tasks that carry out a plan, and prove it."""
 CHECK = "quality"
 """The task that checks messages."""
 PLANNERS = ("decide", "plan")
@@ -82,7 +86,8 @@ def router(page: Page) -> APIRouter:
         scan = scan_of(asked.run)
         values |= {"scan": scan, "reports": scan_reports(lake(who.estate), scan) if scan and scan.done else None}
         tasks, started = tasks_of(asked), started_of(asked)
-        over = view.over and all(task.state in ENDED for task in tasks.values())
+        go_on = to_clear(view, tasks) if not started.goes_on else []
+        over = view.over and not (view.story.stops or go_on) and all(task.state in ENDED for task in tasks.values())
         state = state_in_words(view.story.line, tasks, goes_on=started.goes_on)
         values |= {"started": started, "plans": not tasks or not tasks.keys().isdisjoint(PLANNERS)}
         values |= {"state": state, "tasks": tasks, "after": after, "few": FEW, "over": over}
@@ -104,9 +109,14 @@ def router(page: Page) -> APIRouter:
         values |= {"by_hand": by_hand(waiting, read_setting(asked.run)), "placed": placed}
         values |= {"most_by_hand": len(view.story.by_hand) == MOST_BY_HAND}
         values |= {"rule_name": partial(rule_name, workflow=_workflow(view.story))}
+        values |= {"why": partial(why, workflow=_workflow(view.story))}
+        may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
+        values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
+        values |= {"old_proof": old_proof(view.story.line, at_work=state.word == AT_WORK)}
+        values |= {"questions": questions_before(who, asked, view.story) if may["real"] else ()}
         values |= {
             "chart": _chart(view),
-            "may": _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER)},
+            "may": may,
             "moving": _moving(view),
             "form": form,
         }
@@ -127,6 +137,18 @@ def scan_of(run: RunFolder) -> ExpirySummary | None:
     return ExpirySummary.from_json(read_json(run.expiry_json)) if run.expiry_json.exists() else None
 
 
+def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
+    """The tasks that are cleared for a run to go on, whose task act failed; none where it cannot."""
+    if view.story.stops or view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED} or ACT not in tasks:
+        return []
+    return [name for name in (ACT, PROVE) if name in tasks] if tasks[ACT].state == "failed" else []
+
+
+def old_proof(line: RunLine, *, at_work: bool) -> bool:
+    """Whether a run has acted since it was proved, or does now: what it had moved then is not its balance."""
+    return bool(line.proved_at) and line.begun and (at_work or not line.proved_since)
+
+
 class Shown(NamedTuple):
     """A state for people. Parameters: `kind` the colour of its word."""
 
@@ -141,9 +163,9 @@ def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = 
     working = [one.name for one in tasks.values() if one.state in WORKING]
     what = f"the task {working[-1]} is on its way" if working else "the run goes on to its next task" if goes_on else ""
     if line.state in EARLY and what:
-        return Shown("at work", f"in Airflow {what}: nothing was moved", "note")
-    if line.state is RunState.BEGUN and what:
-        return Shown("at work", f"in Airflow {what}", "note")
+        return Shown(AT_WORK, f"in Airflow {what}: nothing was moved", "note")
+    if line.state in {RunState.BEGUN, RunState.UNFINISHED} and what:
+        return Shown(AT_WORK, f"in Airflow {what}", "note")
     if line.state is RunState.OBSERVED and CHECK in tasks and tasks[CHECK].state != "success":
         return Shown(
             "not checked", f"the task {CHECK} has not checked the messages: its log in Airflow says why", "bad"
@@ -185,6 +207,14 @@ def became(one: UnmovedMessage | Unmoved) -> str:
     if one.became == FAILED:
         return "left: its try failed"
     return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
+
+
+def why(one: UnmovedMessage | Unmoved, *, workflow: str) -> str:
+    """Why a message was not moved or discarded, for people. Parameters: `workflow` of the run."""
+    return NOT_CHOSEN if one.why == WHY_LEFT[Action.IGNORE] and _by_choice(workflow) else one.why
+
+
+NOT_CHOSEN = "it was not chosen"
 
 
 def untouched(view: RunView, *, ended: bool) -> str:
@@ -257,7 +287,11 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
     story = view.story
     stops = who.may_start(STOP)
     undoable = bool(
-        story.begun_at and not story.undoes and story.line.workflow != MESSAGE_LOAD and not _undone(asked, view)
+        story.begun_at
+        and not story.undoes
+        and story.line.workflow != MESSAGE_LOAD
+        and not _did_nothing(story.line)
+        and not _undone(asked, view)
     )
     return {
         "real": form is not None and who.may_start(asked.dag_id),
@@ -310,6 +344,11 @@ def placed_by_hand(queue: str, action: str, msg_ids: Iterable[str], where: Setti
     unclear = action == Action.AMBIGUOUS
     could = where.named_by.get(queue, ()) if where and unclear else ()
     return ByHand(queue, AMBIGUOUS if unclear else NO_MQDLH, could, tuple(msg_ids))
+
+
+def _did_nothing(line: RunLine) -> bool:
+    """Whether it is proved that a run has moved and discarded nothing."""
+    return line.proved_since and not line.moved and not line.discarded
 
 
 def _undone(asked: Asked, view: RunView) -> bool:
@@ -373,9 +412,14 @@ def rule_in_words(line: int | None, action: Action, workflow: str) -> str:
         return NO_RULE_FITS
     if workflow == UNDO_WORKFLOW:
         return "undo"
-    if workflow in DECIDERS and not decider_named(workflow).by_rules:
+    if _by_choice(workflow):
         return "chosen" if action.acts else "not chosen"
     return "no rule"
+
+
+def _by_choice(workflow: str) -> bool:
+    """Whether a person, and no rules table, chooses the messages of a workflow."""
+    return workflow in DECIDERS and not decider_named(workflow).by_rules
 
 
 def _workflow(story: RunStory) -> str:

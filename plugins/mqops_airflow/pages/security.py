@@ -72,6 +72,10 @@ class Reader:
         """Whether he may start runs of a DAG: pages show the form only then. Airflow's API asks again."""
         return may(self.user, dag_id, method="POST", entity="RUN")
 
+    def may_clear(self, dag_id: str) -> bool:
+        """Whether he may clear tasks of a DAG's runs."""
+        return may(self.user, dag_id, method="PUT", entity="TASK_INSTANCE")
+
     def may_answer(self, dag_id: str) -> bool:
         """Whether he may answer the questions of a DAG."""
         return may_answer(self.user, dag_id)

@@ -12,10 +12,15 @@ from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
 from mqops.estate import EstateFile
 from mqops.estate_sections import MovingWorkflow, dag_prefix, four_eyes
+from mqops.look.core.run_state import RunState
+from mqops.look.run_story import RunStory
+from mqops.look.runs import list_runs
 from mqops_airflow.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, approvals_of, started_of
 from mqops_airflow.roles import ROLES, RolesAuthManager
+from mqops_airflow.which_run import FOR_ALL
+from mqops_airflow.workplace import lake
 
 WAITS = "awaiting_input"
 """The state of a task whose question is open."""
@@ -61,6 +66,41 @@ def who_answers_each(who: Reader, runs: Iterable[tuple[str, str]]) -> dict[str, 
     """Run → who may answer its question, for those that have an open one. Parameters: `runs` queue manager and run."""
     found = {asked.run.run: who_answers(who, asked, task) for asked, task in approvals_of(who, runs)}
     return {run: one for run, one in found.items() if one}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """An open question that a real run would wait for. Parameters: `queue` names, with commas between them."""
+
+    run: str
+    queue: str
+
+
+def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterable[str] = ()) -> tuple[Open, ...]:
+    """The plans that wait for an answer, and that a real run of a DAG on the same queue would wait for, as
+    `mqops_airflow.which_run.waited_for` has it: it plans nothing meanwhile. Raises `LakeError`.
+
+    Parameters: `queues` of the run, none for all.
+    """
+    wanted = set(queues)
+    waiting = {
+        line.run: line.queue
+        for line in list_runs(lake(who.estate), queue_manager=queue_manager, states={RunState.WAITING})
+        if not wanted or wanted & set(line.queue.split(","))
+    }
+    asked = approvals_of(who, [(queue_manager, run) for run in waiting])
+    return tuple(
+        Open(run=one.run.run, queue=waiting[one.run.run])
+        for one, task in asked
+        if dag_id in {one.dag_id, *FOR_ALL} and task.state == WAITS
+    )
+
+
+def questions_before(who: Reader, asked: Asked, story: RunStory) -> tuple[Open, ...]:
+    """The open questions that the real run of a dry run would wait for; an undo waits for none. Raises `LakeError`."""
+    if story.undoes:
+        return ()
+    return open_questions(who, asked.dag_id, story.line.queue_manager, story.line.queue.split(","))
 
 
 def asks_for_four_eyes(estate: EstateFile, dag_id: str) -> bool:

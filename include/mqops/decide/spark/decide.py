@@ -29,7 +29,7 @@ from mqops.decide.spark.rules import chosen_rule, compared
 from mqops.decide.spark.schema import PLAN
 from mqops.decide.spark.totals import totals_of
 from mqops.errors import PlanChanged, RulesError, SettingsError
-from mqops.lake.files import make_durable, read_json, write_json
+from mqops.lake.files import make_durable, read_json, write_json, written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS, bounds
 from mqops.lake.run import RunFolder
 from mqops.observe.core import expired
@@ -81,7 +81,8 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
     spark.conf.set("spark.sql.shuffle.partitions", str(2 + observed["messages"] // ROWS_A_PARTITION))
     tries = _tries(spark, folder)
     plan, messages = _planned(spark, request, table, where, tries=tries, observed=observed["messages"])
-    plan.write.mode("overwrite").options(**SPARK_ROW_GROUPS).parquet(str(folder.plan))
+    with written_anew(folder.plan) as place:
+        plan.write.options(**SPARK_ROW_GROUPS).parquet(str(place))
     make_durable(folder.plan)
     summary = _summary(spark, request, table, observed)
     used_up = _used_up(spark.read.schema(PLAN).parquet(str(folder.plan)), messages, table, tries)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mqops.clock import utc_now
+from mqops.lake.files import written_anew
 from mqops.lake.parquet import SPARK_ROW_GROUPS
 from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
@@ -43,8 +44,8 @@ def observe(
     source = register(spark, connection)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     rows = spark.read.format(source).options(queues=",".join(names), limit=limit, observed_at=observed_at).load()
-    with spark_errors(run.snapshot):
-        rows.write.mode("overwrite").options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(run.snapshot))
+    with written_anew(run.snapshot) as place, spark_errors(run.snapshot):
+        rows.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
     return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired)

@@ -5,6 +5,7 @@
 //   data-awaited                           the page is loaded again as soon as the server has it
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
+//   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
 //   data-copies="id"                       a button that copies the text of that element
 //   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name
@@ -88,6 +89,12 @@
     form.dataset.started = run.dag_run_id;
   };
 
+  // How a run ended: its note says it, where it has one (mqops_airflow/notes.py). Of a table the first line, of links the text.
+  const ended = (run) => {
+    const note = (run.note ?? "").split("\n")[0].replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+    return note ? `, ended. ${note}` : `, ${run.state}`;
+  };
+
   // A form can be sent once more when its run has ended.
   const again = (form, answer, buttons) => {
     const path = segments("dags", form.dataset.starts, "dagRuns", form.dataset.started);
@@ -95,7 +102,7 @@
       const run = await call("GET", path).catch(() => ({}));
       if (!["success", "failed"].includes(run.state)) return;
       clearInterval(timer);
-      answer.append(`, ${run.state}`);
+      answer.append(ended(run));
       buttons.forEach((button) => { button.disabled = false; });
     }, 3000);
   };
@@ -108,16 +115,25 @@
     form.dataset.answered = option;
   };
 
+  const clears = async (form, answer) => {
+    const { dag_id, run_id, task_ids } = JSON.parse(form.dataset.clears);
+    const how = { dry_run: false, only_failed: false, prevent_running_task: true };
+    await call("POST", `${segments("dags", dag_id)}/clearTaskInstances`, { ...how, dag_run_id: run_id, task_ids });
+    said(answer, `Airflow runs ${task_ids.join(" and ")} again.`);
+    form.dataset.started = run_id;
+  };
+
   document.addEventListener("submit", async (event) => {
     const form = event.target;
-    if (!form.dataset.starts && !form.dataset.answers) return;
+    if (!form.dataset.starts && !form.dataset.answers && !form.dataset.clears) return;
     event.preventDefault();
     const answer = form.querySelector(".answer");
     const buttons = [...form.querySelectorAll("button")];
     buttons.forEach((button) => { button.disabled = true; });
     try {
-      if (form.dataset.starts) {
-        form.dataset.title = (form.closest("details")?.querySelector("summary") ?? event.submitter).innerText.trim();
+      form.dataset.title = (form.closest("details")?.querySelector("summary") ?? event.submitter).innerText.trim();
+      if (form.dataset.clears) await clears(form, answer);
+      else if (form.dataset.starts) {
         await starts(form, answer);
         again(form, answer, buttons);
       } else await answers(form, answer, event.submitter.value);
