@@ -48,14 +48,14 @@ def plan_page(dag_id: str, run_id: str) -> str:
     return f"{airflow_path()}{PREFIX}/plan?{query}"
 
 
-def subject(plan: PlanSummary, *, asks: bool = True) -> str:
-    """One line: what is to be approved. Parameters: `asks` whether anybody is asked: after a dry run nobody is."""
+def subject(plan: PlanSummary, *, said: str = "{}?") -> str:
+    """One line: what is to be approved. Parameters: `said` how it is told, with `{}` for what the plan does."""
     moving = sum(count for action, count in plan.actions.items() if action in ACTED)
     if undone := undone_run(plan):
         text = f"undo run {undone}: put back {moving:,} of {counted(plan.rows, 'message', spec=',')}"
     else:
         text = f"act on {moving:,} of {counted(plan.rows, 'message', spec=',')} of {plan.queue}"
-    return printable(f"{plan.queue_manager}: {f'{text}?' if asks else f'would {text}'}")
+    return printable(f"{plan.queue_manager}: {said.format(text)}")
 
 
 def undone_run(plan: PlanSummary) -> str:

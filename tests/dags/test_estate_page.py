@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from mq_support import DLQ, create, dead_letter, until
+from mq_support import DLQ, create, dead_letter, let_expire, until
 
 from mqops.act.in_process import act
 from mqops.clock import utc_now, utc_text
@@ -24,7 +24,8 @@ from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
-from mqops.expiry.scan import run_scan
+from mqops.expiry.queue_manager import scan_queue
+from mqops.expiry.scan import run_scan, write_summary
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, stop
@@ -162,9 +163,9 @@ def problem(text: str, words: str) -> str:
 
 
 def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_ledger_verifies(manager, lake, page):
-    assert tile(page()) == ": No run has acted yet"
+    assert tile(page()) == ": No run has acted on a plan yet"
     run = planned(manager, lake, "A")
-    assert tile(page()) == ": No run has acted yet"
+    assert tile(page()) == ": No run has acted on a plan yet"
     act(manager.connection, run)
     said = tile(page())
     assert said.startswith(f"warn: {NOT_ALL} yet 0 of 1 run that acted is proved. Not proved: run ")
@@ -176,6 +177,69 @@ def test_everything_is_accounted_for_when_each_run_that_acted_is_proved_and_the_
     assert re.search(
         rf"QM1: its ledger was not changed since it was written, {lines} lines verified at [-0-9]+ [:0-9]+ UTC \.$",
         said,
+    )
+
+
+def test_what_scans_discarded_is_told_beside_what_is_accounted_for(manager, lake, page):
+    manager.put("OFFERS", [({"Expiry": 1}, b"x")] * 2)
+    let_expire(1)
+    run = RunFolder.at(lake, "QM1", "scan")
+    run.path.mkdir(parents=True)
+    with connect(manager.connection) as session:
+        write_summary(run, "QM1", [scan_queue(session, "OFFERS", now=lambda: datetime.now(UTC))])
+    said = "Not counted here, because the queue manager does it itself: 2 expired messages that scans made it discard."
+    assert tile(page()) == f": No run has acted on a plan yet {said}"
+    acted(manager, lake, "A")
+    assert said in tile(page())
+    assert "<strong>1</strong> queue manager shown</li>" in page()
+
+
+def test_queues_that_are_misconfigured_are_told_as_the_last_backout_run_found_them(manager, lake, page):
+    manager.mqsc("DEFINE QLOCAL(WRONG) BOTHRESH(5)\n")
+    manager.put("B.BACK", [({}, b"x")])
+    table = parse("ACTION(IGNORE)\n", origins=True).table
+    assert table
+    request = BackoutRequest(connection=manager.connection, lake=lake, table=table, text="ACTION(IGNORE)\n")
+    run, _plan = plan_run(BACKOUT, request)
+    (said,) = [one for one in re.findall('<p class="problem note">.*?</p>', page()) if "misconfigured" in one]
+    assert "misconfigured: WRONG: BOTHRESH(5) BOQNAME( )" in said
+    assert "(as the last backout run, of <time " in said
+    assert f'&run={run.run}">Look at the run</a>' in said
+
+
+def test_each_queue_can_be_opened(manager, lake, page):
+    """One with messages leads to those that were recorded, wherever that was."""
+    manager.put("OFFERS", [({}, b"x")] * 2)
+    manager.put("C.BACK", [({}, b"x")])
+    observe(manager.connection, RunFolder.at(lake, "QM1", "more"), ["OFFERS"])
+    observe(manager.connection, RunFolder.at(lake, "QM1", "less"), ["C.BACK"])
+    text = page()
+    link = '<a href="/messages?queue_manager=QM1&queue=C.BACK" title="Its recorded messages">C.BACK</a>'
+    assert link in text
+    found = page("/messages", queue="C.BACK")
+    assert '<option value="less" selected>' in found
+    assert "1 message looked at" in found
+    assert '<summary>4 other queues without messages</summary>\n<p class="quiet"><span class="name">A</span>, ' in text
+
+
+def test_the_next_runs_by_schedule_are_named(manager, page, client, dag_run_of):
+    from airflow.models.dag import DagModel  # noqa: PLC0415
+    from airflow.utils.session import create_session  # noqa: PLC0415
+
+    assert "<strong>1</strong> queue manager in the estate</li>" in client("/estate").text
+    assert "Next by schedule" not in page()
+    at = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+    for number, workflow in enumerate(("dlq_rules", "expiry_scan", "backout_reprocess")):
+        dag_run_of(f"qm1_{workflow}", "one", "success")
+        with create_session() as session:
+            dag = session.get(DagModel, f"qm1_{workflow}")
+            dag.next_dagrun_create_after = at - timedelta(hours=number)
+            dag.is_paused = workflow == "backout_reprocess"
+            dag.is_stale = False
+    said = re.search("<p class=.quiet.>Next by schedule: .*?</p>", page())
+    assert said
+    assert re.sub("<[^>]*>", "", said[0]) == (
+        "Next by schedule: qm1_expiry_scan 2030-01-02 02:04:05 UTC, qm1_dlq_rules 2030-01-02 03:04:05 UTC."
     )
 
 
@@ -500,7 +564,7 @@ def checked(lake: Path, run: str, at: str, critical: int) -> None:
         checked_at=at,
     )
     folder = lake / "QM1" / "runs" / run / "quality"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "quality.json", summary.to_json())
 
 
@@ -513,6 +577,37 @@ def test_a_quality_run_that_failed_is_a_problem_until_the_next_one(manager, lake
     assert "quality run" not in page()
     (lake / "QM1" / "runs" / "two" / "quality" / "quality.json").write_text("[]")
     assert "is not what mqops wrote" in problem(page(), "The quality runs cannot be read")
+
+
+def test_messages_of_failed_checks_count_while_they_are_there(manager, lake, page):
+    """As a run of the rules table and its ledger say."""
+    manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "NO.RULE")])
+    seen = RunFolder.at(lake, "QM1", "seen")
+    observe(manager.connection, seen, [DLQ])
+    rows = pq.read_table(seen.snapshot).select(["queue", "position", "msg_key"]).to_pylist()
+
+    def failing(*names: str) -> None:
+        checked(lake, "seen", utc_now(), 1)
+        failures = seen.path / "quality" / "failures"
+        chosen = [
+            {**row, "severity": "critical", "tolerated": False}
+            for row, name in zip(rows, ("A", "A", "NO.RULE"), strict=True)
+            if name in names
+        ]
+        failures.mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_pylist(chosen), failures / "one.parquet")
+        summary = read_json(seen.quality_json)
+        known = {"failures": str(failures), "messages": {**summary["messages"], "critical": len(chosen)}}
+        write_json(seen.quality_json, {**summary, **known})
+
+    failing("A", "NO.RULE")
+    assert problem(page(), "1 critical check that is not met, in 3 messages on A.").count("taken") == 0
+    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(TABLE).table, text=TABLE)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    carry_out(DEAD_LETTERS, request, run, plan)
+    assert problem(page(), "in 3 messages on A; later runs have taken 2 of them from there.")
+    failing("A")
+    assert "The last quality run" not in page()
 
 
 def test_the_page_quality_shows_a_run_however_old(manager, lake, page, client, monkeypatch):

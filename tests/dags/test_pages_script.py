@@ -232,3 +232,22 @@ def test_a_very_long_name_of_a_run_makes_no_page_wider_and_is_nowhere_cut_withou
             assert browser.faults() == [], (path, width)
         for select in browser.driver.find_elements("name", "run"):
             assert select.get_attribute("title") == name
+
+
+def test_the_form_for_messages_that_a_person_must_place_is_as_narrow_as_airflows_frame(
+    tmp_path, estate_folder, client, browser, served
+) -> None:
+    manager = create(tmp_path / "home", "QM1")
+    manager.put(DLQ, [({}, b"raw")] * 3)
+    text = "ACTION(RETRY)\n"
+    what = DeadLetterRequest(
+        connection=manager.connection, lake=estate_folder / "lake", table=parse(text).table, text=text, queue=DLQ
+    )
+    run, _plan = plan_run(DEAD_LETTERS, what)
+    found = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert 'class="ticks"' in found
+    served["/run"] = re.sub("/static/|data-live=", lambda one: "/" if "/" in one[0] else "data-was=", found)
+    browser.open("/run")
+    for width in (318, 390):
+        browser.look(width=width, dark=False)
+        assert browser.faults() == [], width

@@ -43,7 +43,9 @@ from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
-from mqops_airflow.pages import shared
+from mqops_airflow.pages import answers, shared
+from mqops_airflow.pages import estate as estate_page
+from mqops_airflow.pages import plan as plan_page
 from mqops_airflow.pages.run import rule_name, state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
@@ -134,6 +136,60 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     waits = client("/run", queue_manager="QM1", run=view.line.run).text
     assert "So far nothing was moved or discarded. The plan has 4 messages, and acts on 4 of them." in waits
     assert "still on the queue" not in waits  # once for all, not once a message
+
+
+def test_destinations_are_those_of_now_only_while_somebody_is_asked(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    """Later, what the run moved is on them itself."""
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(plan_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
+    letters(manager, "A", "FULL")
+    run = of_dag(planned(manager, estate_folder / "lake", text="DESTQ(FULL) ACTION(RETRY)\n"), "first")
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "run": run.run})
+
+    def page() -> str:
+        return client("/plan", queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
+
+    manager.put("FULL", [({}, b"in the way")])
+    for said in (f">QM1: act on 1 of 2 messages of {DLQ}?</h1>", ">room for 0 of 1</span>", "As of <time"):
+        assert said in page()
+    assert "Since the plan was made: FULL@QM1: room for 0 of 1 message" in page()
+    letters(manager, "A", "A", "A")
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    for address in ("/plan", "/plan/answer"):
+        answer = re.sub("<[^>]*>", "", client(address, queue_manager="QM1", run=run.run).text)
+        taken = r"The snapshot of this plan is \d+ s old: it was taken [^,]* UTC, with 2 messages\."
+        assert re.search(rf"{taken} {DLQ} has 5 now\.", answer.replace("<wbr>", ""))
+    take(manager, "FULL", 1)
+    runs_of_airflow("UPDATE task_instance SET state = 'success' WHERE run_id = 'first'")
+    answer = {"approved": True, "by": "olga", "at": "2026-11-21T12:00:00Z"}
+    write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    for said in (f">QM1: plan to act on 1 of 2 messages of {DLQ}</h1>", "As they were for this plan, at <time"):
+        assert said in page()
+    for wrong in ("room for 0", "Since the plan was made", "The snapshot of this plan is"):
+        assert wrong not in page()
+
+
+def test_what_was_wrong_when_the_plan_was_made_is_not_told_again(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
+    letters(manager, "UNHEARD.OF")
+    run = of_dag(planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n"), "first")
+    page = client("/plan", queue_manager="QM1", run=run.run).text
+    assert "As of <time" in page
+    assert "2085" in page
+    assert "Since the plan was made" not in page
+    assert "There is no earlier plan of this workflow for this queue to compare with." in page
 
 
 def test_a_destination_that_is_storage_misses_no_reader(manager, estate_folder, client):
@@ -273,6 +329,74 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
     assert offered() == {ids[0]}
 
 
+def test_what_a_run_did_to_a_message_counts_more_than_an_earlier_look(manager, estate_folder, client, monkeypatch):
+    """A run looks at the queue while another one waits to move the message."""
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    lake = estate_folder / "lake"
+    msg_id = manager.put(DLQ, [({}, b"one")])[0].hex()
+    what = RecoverRequest(connection=manager.connection, lake=lake, do=Do.MOVE, queue=DLQ, msg_ids=(msg_id,), to="A")
+    run, of_run = plan_run(RECOVER, what)
+    other = planned(manager, lake)
+
+    def page() -> str:
+        answer = client("/messages/one", queue_manager="QM1", run=other.run, queue=DLQ, msg_id=msg_id)
+        return unescape(answer.text).replace("<wbr>", "")
+
+    assert "it was there, and nobody has looked since" in page()
+    carry_out(RECOVER, what, run, of_run)
+    assert "nobody has looked since" not in page()
+    link = f'<a class="name" href="/run?queue_manager=QM1&run={run.run}">{run.run}</a>'
+    assert re.search(
+        f'<p>Moved <time [^>]*>[^<]*</time> to <span class="name">A</span> by run\n{re.escape(link)}.</p>', page()
+    )
+
+
+def test_messages_are_looked_for_where_most_are_and_the_page_says_where(manager, estate_folder, client, monkeypatch):
+    """Not in the snapshot of a run for messages that a person chose, though it is the newest."""
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    lake = estate_folder / "lake"
+    letters(manager, "A", "A", "FULL")
+    most = planned(manager, lake)
+    ids = [one.hex() for one in manager.put("A", [({}, b"x")])]
+    what = RecoverRequest(connection=manager.connection, lake=lake, do=Do.MOVE, queue="A", msg_ids=(ids[0],), to="FULL")
+    chosen, _plan = plan_run(RECOVER, what)
+
+    def page(**query: str) -> str:
+        return unescape(client("/messages", queue_manager="QM1", **query).text).replace("<wbr>", "")
+
+    def of(run: RunFolder, queue: str, workflow: str) -> str:
+        link = f'<a class="name" href="/run?queue_manager=QM1&run={run.run}">run {run.run}</a> of {workflow}.</p>'
+        taken = "taken <time [^>]*>[^<]*</time> by"
+        return f'in one snapshot: of <span class="name">{queue}</span>, {taken} {re.escape(link)}'
+
+    assert re.search(of(most, DLQ, "dlq_rules"), page(dest_q="A"))
+    assert "3 of 3 messages looked at" in page()
+    assert "Snapshots of other runs" not in page()
+    text = page(run=chosen.run, dest_q="A")
+    assert re.search(of(chosen, "A", "recover"), text)
+    assert "No message fits. 1 message looked at." in text
+    (link,) = re.findall('<li><a href="(/messages[^"]*)">dlq_rules of SYSTEM.DEAD.LETTER.QUEUE</a>, 3 messages', text)
+    assert f"run={most.run}" in link
+    assert "2 of 2" not in (found := client(link).text)
+    assert len(re.findall('href="/messages/one', found)) == 2
+
+
+@pytest.mark.parametrize(("place", "shown"), [("{}/rules/t.rules", "rules/t.rules"), ("/else/t.rules", "t.rules")])
+def test_a_rules_file_is_named_without_the_place_of_the_estate(manager, estate_folder, client, place, shown):
+    letters(manager, "A")
+    run = planned(manager, estate_folder / "lake")
+    source = place.format(estate_folder)
+    write_json(run.plan_json, {**json.loads(run.plan_json.read_text()), "table_source": source})
+    (msg_id,) = re.findall("msg_id=([0-9a-f]{48})", client("/plan", queue_manager="QM1", run=run.run).text)
+    message = client("/messages/one", queue_manager="QM1", run=run.run, msg_id=msg_id).text
+    assert f'"What each rule of {shown} as run {run.run} read it says of it"' in message
+    assert f"Rules: {shown}. Run" in client("/plan", queue_manager="QM1", run=run.run).text
+    for path in ("/plan", "/run", "/messages/one"):
+        page = client(path, queue_manager="QM1", run=run.run, msg_id=msg_id).text.replace("<wbr>", "")
+        assert shown in page
+        assert source not in page
+
+
 def test_each_form_says_whether_the_estate_asks_for_four_eyes(manager, estate_folder, client):
     """`asks`: of the workflow. mq_recover is of all queue managers: it wants them where any workflow does."""
     msg_id = manager.put(DLQ, [({}, b"raw")])[0].hex()
@@ -377,6 +501,23 @@ def test_a_dry_run_names_the_messages_that_its_proof_found_gone(manager, estate_
     said = r"</time>, 1 message of the plan was left\. 2 are gone: another program took them, or they expired\. <a"
     assert re.search(said, page)
     assert page.count("<td>gone</td>") == 2
+
+
+def test_a_dry_run_shows_what_would_be_done(manager, estate_folder, client):
+    letters(manager, "A", "NO.RULE")
+    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "<h2>What the plan would do</h2>" in page
+    assert "What became of" not in page
+    chart = page.split('aria-label="What the plan would do with the messages of each rule')[1].split("</figure>")[0]
+    for part in ("part: would be moved", "part: would be left"):
+        assert part in chart
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    assert "<h2>What became of the messages</h2>" in page
+    assert "would be" not in page
 
 
 def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):
@@ -882,7 +1023,7 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
     page = client("/plan", dag_id=DAG, run_id="ended").text.replace("<wbr>", "")
-    assert f'<h1 class="name">QM1: act on 1 of 1 message of {DLQ}?</h1>' in page
+    assert f'<h1 class="name">QM1: plan to act on 1 of 1 message of {DLQ}</h1>' in page
     assert "See the run" in page  # which is proved
     assert "Watch the run" not in page
 
@@ -1023,12 +1164,21 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
     assert said("viewer") == f"A person with {anybody} You may not answer."
     eyes = "    dlq_rules: {rules: qm1.rules, approval: {four_eyes: true}}\n"
     (estate_folder / "estate.yaml").write_text(f"lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n{eyes}")
+    for path in ("/estate/live", "/plan/answer"):
+        assert re.search(
+            r'Asked by <span class="name">Operator</span>\.\s+A person with',
+            client(path, queue_manager="QM1", run=run.run).text,
+        )
     not_he = "The estate asks for four eyes: Operator started the run and may not approve"
     assert said("approver") == f"A person with {anybody} {not_he} it. Approve|Reject"
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = 'Approver' WHERE run_id = 'first'")
     assert said("approver").endswith("That is you: you may reject it, and another person must approve it. Reject")
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL WHERE run_id = 'first'")
     assert said("approver") == f"A person with {anybody} Approve|Reject"  # a schedule started it
+    runs_of_airflow("UPDATE dag_run SET run_type = 'scheduled' WHERE run_id = 'first'")
+    assert 'Asked by <span class="name">its schedule</span>. ' in client("/estate/live", queue_manager="QM1").text
+    viewer = re.sub("<[^>]*>", "", client("/estate/live", queue_manager="QM1").text)
+    assert re.search(r"You may not answer\.\s+Look at the plan", viewer)
     runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
     assert address not in client("/run/live", queue_manager="QM1", run=run.run).text
 

@@ -23,6 +23,7 @@ from mqops.actions import SENDS, Action
 from mqops.clock import utc, utc_now
 from mqops.command import command
 from mqops.counted import counted
+from mqops.decide.backout_setting import read_setting
 from mqops.errors import MqopsError
 from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
@@ -38,7 +39,7 @@ from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
-from mqops.mqsc import mqsc_name
+from mqops.mqsc import raised_max_depth
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
@@ -51,8 +52,6 @@ MOST_ACTED = 200
 BACKED_OUT = 3
 """Times after which a message loops where BOTHRESH(0) sets no limit."""
 NO_READER = " (no program has it open for input: check that its application runs)"
-MOST_DEPTH = 999_999_999
-"""The largest MAXDEPTH."""
 T = TypeVar("T")
 
 
@@ -111,7 +110,8 @@ class ManagerNow:
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
     that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
-    `stopped` who stopped all runs, blank where nobody did; `acted` the runs that acted; `ledger` as it was verified
+    `stopped` who stopped all runs, blank where nobody did; `scanned` expired messages that scans made the queue manager
+    discard; `acted` the runs that acted; `ledger` as it was verified
     last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems` what is
     wrong, `notes` what a person should know besides.
     """
@@ -124,6 +124,7 @@ class ManagerNow:
     undoes: Mapping[str, str] = field(default_factory=dict)
     to_act_on: Mapping[str, int] = field(default_factory=dict)
     stopped: str = ""
+    scanned: int = 0
     acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
     ledger_grew: bool = False
@@ -195,6 +196,9 @@ def manager_now(
     notes: tuple[Problem, ...] = _or_problem(
         problems, "Where runs put messages cannot be read", lambda: tuple(_never_read(folder, figures, runs)), ()
     )
+    wrong: tuple[Problem, ...] = _or_problem(
+        problems, "The setting of the last backout run cannot be read", lambda: tuple(_misconfigured(folder, runs)), ()
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
@@ -205,13 +209,14 @@ def manager_now(
         undoes=undoes,
         to_act_on=to_act_on,
         stopped=str(stop) if stop else "",
+        scanned=sum(run.discarded for run in runs if run.state is RunState.SCANNED),
         acted=RunsThatActed(known=False)
         if read is None
         else runs_that_acted(read, ledger.found.runs if ledger else ()),
         ledger=ledger,
         ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
-        notes=notes,
+        notes=notes + wrong,
     )
 
 
@@ -228,7 +233,7 @@ def _nearly_full(figures: Figures) -> Iterator[Problem]:
     for one in figures.queues:
         if one.nearly_full:
             unread = not one.readers and not figures.unreachable and not _for_a_person(one, figures)
-            raised = f"ALTER QLOCAL({mqsc_name(one.name)}) MAXDEPTH({min(2 * one.max_depth, MOST_DEPTH)})"
+            raised = raised_max_depth(one.name, one.max_depth, one.depth)
             text = (
                 f"{one.name} is {100 * one.depth // one.max_depth} % full (CURDEPTH {one.depth}, MAXDEPTH "
                 f"{one.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
@@ -286,6 +291,17 @@ def _actions_of_queues(run: Path) -> Mapping[str, Mapping[Action, int]]:
             for row in counts.to_pylist():
                 found.setdefault(row["queue"], Counter())[Action(row["action"])] += row["count_all"]
     return found
+
+
+def _misconfigured(folder: Path, runs: Iterable[RunLine]) -> Iterator[Problem]:
+    """Queues with BOTHRESH and without a usable BOQNAME, as the newest backout run found them."""
+    for run in runs:
+        setting = read_setting(RunFolder(folder / "runs" / run.run)) if run.workflow == BACKOUT else None
+        if setting is not None:
+            for remark in setting.remarks():
+                text = f"{remark} (as the last backout run, of {run.at}, found it)"
+                yield Problem(text=text, place=Place.RUN, about=run.run)
+            return
 
 
 def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[Problem]:

@@ -30,6 +30,8 @@ KEEP_EVERY = timedelta(minutes=1)
 NEARLY_FULL = 0.9
 MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
+MOST_OTHERS = 200
+"""Queues without messages that are named."""
 _NOT_OF_APPLICATIONS = ("SYSTEM.", "MQOPS.", "AMQ.", "PYMQPCF.")
 """How names begin that are not listed; the last is that of the queue to which this inquiry is answered."""
 _ASKED = (
@@ -75,7 +77,7 @@ class Figures:
 
     Parameters: `seen_at` when the queue manager gave the figures, ISO 8601 UTC, blank where it never did; `unreachable`
     why it does not answer now, blank where it does; `dead_letter_queue` blank for none; `queues` that are listed
-    of, `others` how many there are besides.
+    of, `others` how many there are besides, and `other_names` the first `MOST_OTHERS` of them.
     """
 
     seen_at: str = ""
@@ -83,6 +85,7 @@ class Figures:
     dead_letter_queue: str = ""
     queues: tuple[QueueFigures, ...] = ()
     others: int = 0
+    other_names: tuple[str, ...] = ()
 
     def depth_of(self, queue: str) -> int | None:
         """Messages on a queue; None where that is not known. A queue of applications that is not listed has none."""
@@ -118,13 +121,14 @@ def _answers(session: Session) -> Figures:
         dead = ""
     rows = inquire_queues(session, "*", _ASKED)
     named = {row.get(c.MQCA_BACKOUT_REQ_Q_NAME, "") for row in rows}
-    found, others = [], 0
+    found: list[QueueFigures] = []
+    others: list[str] = []
     for row in rows:
         name, depth = row[c.MQCA_Q_NAME], row[c.MQIA_CURRENT_Q_DEPTH]
         own = not name.startswith(_NOT_OF_APPLICATIONS) or name == dead
         closed = own and (row[c.MQIA_INHIBIT_PUT] or row[c.MQIA_INHIBIT_GET])
         if not own or not (depth or closed or name == dead):
-            others += own
+            others += [name] if own else []
             continue
         queue = QueueFigures(
             name=name,
@@ -139,7 +143,13 @@ def _answers(session: Session) -> Figures:
         )
         found.append(queue)
     found.sort(key=lambda one: (one.name != dead, -one.depth, one.name))
-    return Figures(seen_at=utc_now(), dead_letter_queue=dead, queues=tuple(_with_status(session, found)), others=others)
+    return Figures(
+        seen_at=utc_now(),
+        dead_letter_queue=dead,
+        queues=tuple(_with_status(session, found)),
+        others=len(others),
+        other_names=tuple(sorted(others)[:MOST_OTHERS]),
+    )
 
 
 def _with_status(session: Session, queues: list[QueueFigures]) -> Iterable[QueueFigures]:
@@ -209,7 +219,8 @@ def _kept(folder: Path) -> Figures:
         found = read_json(path) if path.exists() else {}
         rows = [{name: value for name, value in row.items() if name in _NAMES} for row in found["queues"]]
         queues = tuple(QueueFigures(**{**row, "open_by": tuple(row.get("open_by", ()))}) for row in rows)
-        return Figures(**{name: found[name] for name in ("seen_at", "dead_letter_queue", "others")}, queues=queues)
+        known = {name: found[name] for name in ("seen_at", "dead_letter_queue", "others")}
+        return Figures(**known, other_names=tuple(found.get("other_names", ())), queues=queues)
     except (LakeError, AttributeError, KeyError, TypeError):
         return Figures()
 

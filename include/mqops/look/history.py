@@ -22,12 +22,19 @@ from mqops.run_key import is_run_key
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """Parameters: `events` of the ledgers, oldest first in each, with the line of the rule and the table's source;
-    `seen` what is known of messages that no run dealt with; `errors` what cannot be read, each with its queue
-    manager."""
+    `seen` what is known of messages that no run has dealt with since they were last seen; `errors` what cannot be read,
+    each with its queue manager."""
 
     events: tuple[dict[str, Any], ...] = ()
     seen: tuple[Whereabouts, ...] = ()
     errors: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> dict[str, Any] | None:
+        """What a run did to the message last; None where none did, or where it was seen after that."""
+        acted = [one for one in self.events if one["outcome"] == "acted" and one["action"] != Action.COPY]
+        last = max(acted, key=lambda one: datetime.fromisoformat(one["at"]), default=None)
+        return None if self.seen else last
 
     def of(self, queue_manager: str, msg_key: str, msg_id: str) -> History:
         """What of it is about one message: by MsgId, or by its identity where the MsgId is blank."""
@@ -60,14 +67,20 @@ def history(lake: Path, msg_id: str) -> History:
         except LedgerBroken as error:
             errors.append(f"{name}: {error}")
         found += (_with_rule(event, lake) for event in mine)
-        done = {
-            (event.run, event.msg_key) for event in mine if event.outcome == "acted" and event.action != Action.COPY
-        }
+        acted = [event for event in mine if event.outcome == "acted" and event.action != Action.COPY]
+        done = {(event.run, event.msg_key) for event in acted}
         try:
-            seen += (_with_try(one, mine) for one in seen_in_snapshots(lake, name, msg_id, done))
+            last = seen_in_snapshots(lake, name, msg_id, done)
+            seen += (_with_try(one, mine) for one in last if not _is_done_since(one, acted))
         except (LakeError, LedgerBroken) as error:
             errors.append(f"{name}: {error}")
     return History(events=tuple(found), seen=tuple(seen), errors=tuple(errors))
+
+
+def _is_done_since(one: Whereabouts, acted: Iterable[Event]) -> bool:
+    """Whether a run moved or discarded a message after it was seen by another. Parameters: `acted` what runs did."""
+    at = datetime.fromisoformat(one.seen_at)
+    return any(event.msg_key == one.msg_key and datetime.fromisoformat(event.at) >= at for event in acted)
 
 
 def _with_try(one: Whereabouts, mine: Iterable[Event]) -> Whereabouts:

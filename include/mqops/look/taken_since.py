@@ -27,6 +27,7 @@ from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import MarkerRow
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import RunLine
+from mqops.look.runs import list_runs
 from mqops.prove.gone_record import read_gone
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
@@ -85,6 +86,23 @@ def without(messages: pa.Table, taken_by: Sequence[Taker]) -> pa.Table:
         gone = pc.and_(pc.equal(messages["queue"], queue), pc.is_in(messages["msg_key"], keys))
         messages = messages.filter(pc.invert(gone))
     return messages
+
+
+def still_there(run: RunFolder, messages: pa.Table) -> int:
+    """How many messages of a run's snapshot no later run has taken. A run whose plan was removed says nothing.
+
+    Parameters: `messages` with the columns `queue` and `msg_key`.
+
+    Raises:
+        LakeError: a file of a run cannot be read.
+        LedgerBroken: the ledger cannot be read.
+    """
+    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager)
+    at = next((one.at for one in lines if one.run == run.run), "")
+    if not at or not messages:
+        return len(messages)
+    later = takers(run.path.parent, lines, messages["queue"].unique().to_pylist(), since=at)
+    return len(without(messages, [one for one in later if RunFolder(one.run.run).plan.is_dir()]))
 
 
 def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+import pyarrow as pa
 
 from mqops.lake.parquet import read_parquet
 from mqops.quality.summary import QualitySummary
@@ -38,3 +41,21 @@ def failed_messages(summary: QualitySummary, most: int) -> tuple[list[FailedMess
     order = {"critical": 0, "warning": 1, "info": 2}
     found.sort(key=lambda one: (order.get(one.severity, 3), one.queue, one.msg_id, one.check))
     return found[:most], len(found)
+
+
+@lru_cache(maxsize=64)
+def failed_critical(failures: str, _checked_at: str) -> pa.Table | None:
+    """The messages that failed a critical check, each once: `queue`, `position`, `msg_key`; None without the table of
+    failures. Parameters: `_checked_at` of the run: a check that is tried again writes another table. Raises
+    `LakeError`."""
+    if not failures or not Path(failures).is_dir():
+        return None
+    columns = ("queue", "position", "msg_key", "severity", "tolerated")
+    rows = [row for batch in read_parquet(Path(failures), columns) for row in batch.to_pylist()]
+    found = {
+        (row["queue"], row["position"]): {name: row[name] for name in ("queue", "position", "msg_key")}
+        for row in rows
+        if row["severity"] == "critical" and not row["tolerated"]
+    }
+    kinds = pa.schema({"queue": pa.string(), "position": pa.int64(), "msg_key": pa.string()})
+    return pa.Table.from_pylist(list(found.values()), kinds)

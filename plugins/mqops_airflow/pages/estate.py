@@ -22,11 +22,14 @@ from mqops.clock import utc_text
 from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
-from mqops.lake.run import folder_of
+from mqops.lake.run import RunFolder, folder_of
 from mqops.look.accounted import LedgerNow, ledger_now, written_since
 from mqops.look.estate_now import Expiring, ManagerNow, Place, Problem, expiring_now, manager_now
 from mqops.look.expiry_forecast import MORNING, next_time
 from mqops.look.figures import Figures, figures, last_figures
+from mqops.look.taken_since import still_there
+from mqops.quality.failed_messages import failed_critical
+from mqops.quality.summary import QualitySummary
 from mqops.quality.trend import quality_runs
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
@@ -36,7 +39,7 @@ from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import at_work
+from mqops_airflow.pages.which_run import at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers_each
 from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import lake
@@ -94,6 +97,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         morning=next_time(datetime.now(UTC), MORNING),
         answers=who_answers_each(who, waiting),
         ended_early=_ended_early(who, managers),
+        next_runs=next_by_schedule(who),
         may_stop=who.may_start(STOP),
     )
 
@@ -188,20 +192,33 @@ def _now(place: Path, name: str, said: _Said) -> ManagerNow:
 
 
 def _not_in_order(place: Path, name: str) -> Iterator[Problem]:
-    """That the last quality run failed. Raises `LakeError`."""
+    """That the last quality run failed, and what failed is there still. Raises `LakeError`, `LedgerBroken`."""
     last = next(iter(quality_runs(place, name)), None)
     if last is None or last.ok:
+        return
+    whole = last.messages["critical"]
+    left = _left(place, name, last)
+    if whole and not left and last.balanced and all(one.failed is not None for one in last.not_met("critical")):
         return
     failed = [one.queue for one in last.queues if one.failed["critical"]]
     number = last.failed["critical"]
     where = ", ".join(failed) if 0 < len(failed) <= MOST_NAMED else counted(len(failed or last.queues), "queue")
     found = (
         f"found {counted(number, 'critical check')} that {'is' if number == 1 else 'are'} not met, in "
-        f"{counted(last.messages['critical'], 'message', spec=',')} on {where}"
+        f"{counted(whole, 'message', spec=',')} on {where}"
+        + (f"; later runs have taken {whole - left:,} of them from there" if left < whole else "")
         if number
         else "does not add up"
     )
     yield Problem(text=f"The last quality run, of {last.checked_at}, {found}", place=Place.QUALITY, about=last.run)
+
+
+def _left(place: Path, name: str, last: QualitySummary) -> int:
+    """How many messages that failed a critical check no later run has taken."""
+    failed = failed_critical(last.failures, last.checked_at)
+    if failed is None:
+        return last.messages["critical"]
+    return still_there(RunFolder.at(place, name, last.run), failed)
 
 
 def _broken(looked: triggers.Looked | None) -> dict[str, str]:

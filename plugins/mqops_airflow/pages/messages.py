@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -18,6 +18,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from mqops.actions import DISCARDS, Action
 from mqops.decide.backout_setting import read_setting
+from mqops.deciders.recover import WORKFLOW as CHOSEN
 from mqops.errors import RulesError, SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
@@ -33,7 +34,7 @@ from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.estate import figures_now
-from mqops_airflow.pages.render import render_page
+from mqops_airflow.pages.render import below, render_page
 from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
@@ -45,6 +46,9 @@ PAGE = 50
 """Messages of a page."""
 MOST_RUNS = 50
 """Newest runs that the list offers, besides the one that is shown."""
+MOST_OTHERS = 8
+"""Other snapshots that are named where no message fits, the newest."""
+DAY = timedelta(days=1)
 FIELDS = {
     "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
     "dest_q": ("DESTQ", "Destination queue", "contains, or PAY*"),
@@ -72,9 +76,10 @@ def router(page: Page) -> APIRouter:
     ) -> HTMLResponse:
         name = who.queue_manager(given)
         asked = {key: value.strip() for key, value in request.query_params.items()}
-        recorded, newest = _recorded(lake(who.estate), name)
-        chosen = run or newest
+        recorded, newest, default = _recorded(lake(who.estate), name)
+        chosen = run or _default([one for one in newest if asked.get("queue") in one.queue.split(",")]) or default
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
+        query = {key: value for key, value in asked.items() if value and key not in {"run", "after", "action"}}
         found, problem, forbidden, planned = None, "", "", Planned()
         if chosen:
             try:
@@ -93,6 +98,12 @@ def router(page: Page) -> APIRouter:
             status=403 if forbidden else 200,
             runs=runs,
             run=chosen,
+            line=next((one for one in recorded if one.run == chosen), None),
+            others=[
+                (one, urlencode({**query, "queue_manager": name, "run": one.run}))
+                for one in newest
+                if one.run != chosen
+            ][:MOST_OTHERS],
             total=0 if asked.get("queue") else next((one.messages for one in recorded if one.run == chosen), 0),
             actions=planned.actions,
             asked=asked,
@@ -138,6 +149,7 @@ def router(page: Page) -> APIRouter:
             story=story,
             origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
             outcome=outcome,
+            rules_source=below(story.rules_source, who.estate.path.parent),
             unjudged=_unjudged(story),
             by_hand=by_hand,
             placed_by=placed_since(folder, [here]).get(here, "") if by_hand else "",
@@ -149,17 +161,39 @@ def router(page: Page) -> APIRouter:
     return routes
 
 
+class _Recorded(NamedTuple):
+    """Parameters: `runs` that have recorded messages, newest first; `newest` of them for each workflow and its queues,
+    whose snapshot was not removed; `default` the run whose snapshot is shown, "" for none."""
+
+    runs: list[RunLine]
+    newest: list[RunLine]
+    default: str
+
+
 @shared
-def _recorded(place: Path, name: str) -> tuple[list[RunLine], str]:
-    """The runs that have recorded messages, newest first, and the newest whose snapshot was not removed and is not a
-    copy of earlier ones, as that of an undo is."""
+def _recorded(place: Path, name: str) -> _Recorded:
     found = [one for one in list_runs(place, queue_manager=name) if one.messages]
-    fresh = (one.run for one in sorted(found, key=_copy) if RunFolder.at(place, name, one.run).snapshot.is_dir())
-    return found, next(fresh, found[0].run if found else "")
+    newest: dict[tuple[str, str], RunLine] = {}
+    for one in found:
+        key = (one.workflow, one.queue)
+        if key not in newest and RunFolder.at(place, name, one.run).snapshot.is_dir():
+            newest[key] = one
+    return _Recorded(found, [*newest.values()], _default([*newest.values()]) or (found[0].run if found else ""))
 
 
-def _copy(line: RunLine) -> bool:
-    return line.workflow in COPIES
+def _default(newest: Sequence[RunLine]) -> str:
+    """The run whose snapshot shows most: no copy of earlier ones, as that of an undo is, and not of a part of a queue
+    or of what a person chose from; of those that are a day older than the newest at most, that with most messages."""
+    best = min(map(_narrow, newest), default=0)
+    wide = [one for one in newest if _narrow(one) == best]
+    since = max((datetime.fromisoformat(one.at) for one in wide), default=datetime.now(UTC)) - DAY
+    fresh = [one for one in wide if datetime.fromisoformat(one.at) >= since]
+    return max(fresh, key=lambda one: one.messages).run if fresh else ""
+
+
+def _narrow(line: RunLine) -> int:
+    """How little a snapshot shows of what was on queues: 0 all of its queues."""
+    return 2 if line.workflow in COPIES else int(line.partial or line.workflow == CHOSEN)
 
 
 @shared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +13,12 @@ from fastapi.responses import HTMLResponse
 from mqops.actions import ACTED, Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge, same_said
 from mqops.errors import MqopsError
+from mqops.look.core.run_state import RunLine
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
+from mqops_airflow.pages.estate import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside, rule_in_words
 from mqops_airflow.pages.security import Reader
@@ -56,7 +58,6 @@ def router(page: Page) -> APIRouter:
         if not asked.run.plan_json.exists():
             return render_page(request, page, who, name, template="plan_none", asked=asked)
         view = _view(asked.run)
-        seen = _look(who, view)
         values: dict[str, Any] = {
             "asked": asked,
             "view": view,
@@ -65,8 +66,10 @@ def router(page: Page) -> APIRouter:
             "meaning": beside(view.line),
         }
         answers = _answer(who, asked)
+        seen = _look(who, view, now=answers["open"])
+        said = "{}?" if answers["open"] else "would {}" if answers["form"] is not None else "plan to {}"
         values |= {
-            "subject": subject(view.plan, asks=answers["form"] is None),
+            "subject": subject(view.plan, said=said),
             "groups": view.groups[:GROUPS],
             "acted": ACTED,
         }
@@ -89,12 +92,15 @@ def router(page: Page) -> APIRouter:
 
 
 def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
-    """Who is asked, or what was answered. `settled`: nothing of it changes any more."""
+    """Who is asked, or what was answered. `settled`: nothing of it changes any more; `open`: somebody is asked, or will
+    be."""
     tasks, view = tasks_of(asked), latest_view(asked.run, limit=MESSAGES)
     story = view.story
     task = tasks.get(APPROVE)
     form = form_of_dry_run(asked) if not story.begun_at else None
     may_start = form is not None and who.may_start(asked.dag_id)
+    settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
+    waits = who_answers(who, asked, task)
     return {
         "form": form,
         "may_start": may_start,
@@ -103,11 +109,20 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
         "over": view.over,
         "line": story.line,
         "task": task,
-        "waits": who_answers(who, asked, task),
+        "waits": waits,
         "four_eyes": partial(asks_for_four_eyes, who.estate),
-        "settled": bool(story.approval.get("answer")) or task is None or task.state in ENDED,
+        "settled": settled,
+        "open": bool(waits) or (not settled and form is None),
         "unanswered": _unanswered(task, story),
+        "depth": None if settled or story.undoes else _depth(who, story.line),
     }
+
+
+def _depth(who: Reader, line: RunLine) -> int | None:
+    """Messages that are on the queues of a plan now; None where that is not known."""
+    figures = figures_now(who.estate, [line.queue_manager])[line.queue_manager]
+    depths = [None if figures.unreachable else figures.depth_of(queue) for queue in line.queue.split(",")]
+    return None if None in depths else sum(depth or 0 for depth in depths)
 
 
 def _unanswered(task: Task | None, story: RunStory) -> str:
@@ -134,11 +149,14 @@ _UNANSWERED = {
 """State of the task approve → what follows from it."""
 
 
-def _look(who: Reader, view: PlanView) -> Seen:
-    """What the destinations are like now; what the pre-flight saw where that is not known."""
+def _look(who: Reader, view: PlanView, *, now: bool) -> Seen:
+    """What the destinations are like now; what the pre-flight saw where that is not known, or is not asked: the figures
+    of now may have the messages that the plan moved in them."""
     found = view.found
     if found is None or not found.looked:
         return Seen()
+    if not now:
+        return Seen(at=found.checked_at, looked=found.looked)
     name, digest = view.plan.queue_manager, view.plan.digest
     answer = ANSWERS.of({digest: partial(_asked, who, name, found)})[digest]
     if answer.value and not answer.overdue:
@@ -163,10 +181,16 @@ def _folded(findings: Iterable[Finding]) -> list[tuple[str, str]]:
     ]
 
 
+def _still_refused(one: Looked, refused: tuple[tuple[str, str], ...]) -> Looked:
+    """What cannot be inquired now, with what MQOPEN said when the plan was made: the later look opens nothing."""
+    return replace(one, there=replace(one.there, refused=refused)) if one.there.unknown else one
+
+
 def _news(view: PlanView, looked: tuple[Looked, ...]) -> list[Finding]:
     """What is wrong with the destinations now and was not when the plan was made."""
     if view.found is None:
         return []
     known = {(one.destination, one.remedy.split(" ")[0]) for one in view.found.findings}
-    now = judge(looked, view.found.taken_from)
+    refused = {one.demand.name: one.there.refused for one in view.found.looked}
+    now = judge([_still_refused(one, refused.get(one.demand.name, ())) for one in looked], view.found.taken_from)
     return [one for one in now if (one.destination, one.remedy.split(" ")[0]) not in known]

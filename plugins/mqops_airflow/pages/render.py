@@ -111,6 +111,18 @@ def breaks(value: Any) -> Markup:
     return Markup("–") if value is None else _broken(str(value))
 
 
+def below(text: str, folder: Path) -> str:
+    """A text that begins with the path of a file, with the path as it is below a folder: where the folder lies is not
+    for everybody. Of a file elsewhere only the name is left."""
+    if not text.startswith("/"):
+        return text
+    for place in (folder, folder.resolve()):
+        if text.startswith(f"{place}/"):
+            return text.removeprefix(f"{place}/")
+    path, joint, rest = text.partition(" as run ")
+    return f"{path.rsplit('/', 1)[-1]}{joint}{rest}"
+
+
 def shortened(name: str) -> str:
     """The beginning and the end of a long name, for a place that is narrow: the whole name stands in its title."""
     return name if len(name) <= SHORT else f"{name[: SHORT - 9]}…{name[-6:]}"
@@ -167,6 +179,7 @@ def _environment() -> Environment:
         "since": since,
         "moment": moment,
         "breaks": breaks,
+        "below": below,
         "shortened": shortened,
         "dated": dated,
         "counted": counted,

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from airflow.utils.types import DagRunType
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
@@ -38,7 +37,7 @@ from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.which_run import APPROVE, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
+from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.workplace import lake
 
@@ -61,14 +60,6 @@ PLANNERS = ("decide", "plan")
 """Tasks that make a plan: a workflow with none of them makes none."""
 EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)
 """States of a run whose first tasks have not all ended, or that stays as it is."""
-ASKERS: Mapping[str, str] = {
-    DagRunType.SCHEDULED: "its schedule",
-    DagRunType.MANUAL: "a person whom Airflow does not name",
-    DagRunType.BACKFILL_JOB: "a backfill",
-    DagRunType.ASSET_TRIGGERED: "the event of an asset",
-    DagRunType.OPERATOR_TRIGGERED: "a task of another DAG",
-}
-"""Kind of run, which stands for a person where none started it (`mqops_airflow.four_eyes.requester`) → words."""
 KIND = {
     **dict.fromkeys((RunState.DONE, RunState.APPROVED, RunState.CHECKED), "good"),
     **dict.fromkeys((RunState.UNBALANCED, RunState.REJECTED, RunState.STOPPED, RunState.FAILED), "bad"),
@@ -386,7 +377,23 @@ def _chart(view: RunView) -> Markup | None:
         {"rule": rule_name(one, workflow=workflow, with_queue=several), **{name: getattr(one, name) for name in FATES}}
         for one in rules
     ]
+    if view.story.line.state is RunState.PLANNED:  # nothing was done: all are left
+        planned = [
+            {"rule": row["rule"], _PLANNED[_fate(Action(one.action))]: one.planned}
+            for row, one in zip(rows, rules, strict=True)
+        ]
+        parts = {_PLANNED[fate]: FATES[fate] for fate in _PLANNED}
+        label = "What the plan would do with the messages of each rule; the table below has the figures"
+        return stacked(planned, of="rule", label=label, parts=parts)
     return stacked(rows, of="rule", label="What became of the messages of each rule; the table below has the figures")
+
+
+_PLANNED = {"moved": "would be moved", "discarded": "would be discarded", "left": "would be left"}
+"""What becomes of a message → the same of a plan."""
+
+
+def _fate(action: Action) -> str:
+    return "discarded" if action.discards else "moved" if action.acts else "left"
 
 
 def rule_name(one: RuleBalance, *, workflow: str, with_queue: bool = False) -> str:

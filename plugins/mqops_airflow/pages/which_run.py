@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
@@ -24,11 +25,19 @@ from mqops.errors import LakeError, MqopsError, SettingsError
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, find_run
 from mqops_airflow.pages.not_yet import NotYet
-from mqops_airflow.pages.security import Reader, may, reader
+from mqops_airflow.pages.security import Reader, may, own_dags, reader
 from mqops_airflow.pages.table import Right
 from mqops_airflow.run_folder import folders, run_key
 from mqops_airflow.workplace import lake
 
+ASKERS: Mapping[str, str] = {
+    DagRunType.SCHEDULED: "its schedule",
+    DagRunType.MANUAL: "a person whom Airflow does not name",
+    DagRunType.BACKFILL_JOB: "a backfill",
+    DagRunType.ASSET_TRIGGERED: "the event of an asset",
+    DagRunType.OPERATOR_TRIGGERED: "a task of another DAG",
+}
+"""Kind of run, which stands for a person where none started it (`mqops_airflow.four_eyes.requester`) → words."""
 APPROVE = "approve"
 """The task that waits for a person."""
 ORDER = (
@@ -72,6 +81,11 @@ class Started:
     def by(self) -> str:
         """The person who started it, else the kind of run."""
         return self.person or self.kind
+
+    @property
+    def in_words(self) -> str:
+        """Who or what asked for it."""
+        return self.person or ASKERS.get(self.kind, self.kind)
 
 
 def asked_by(right: Right) -> Any:
@@ -153,6 +167,26 @@ class AtWork(NamedTuple):
 
     run_id: str
     since: datetime | None
+
+
+def next_by_schedule(who: Reader) -> dict[str, list[tuple[str, datetime]]]:
+    """Queue manager → its DAGs that a schedule starts next, each with the time, the earliest first. Those that are
+    paused, and those that the person may not read, are not among them."""
+    settings = who.estate.estate.queue_managers
+    of = {dag_id: name for name in who.queue_managers for dag_id in own_dags(name, settings[name])}
+    with create_session() as session:
+        chosen = select(DagModel.dag_id, DagModel.next_dagrun_create_after).where(
+            DagModel.dag_id.in_(of),
+            DagModel.is_paused.is_(False),
+            DagModel.is_stale.is_(False),
+            DagModel.next_dagrun_create_after.is_not(None),
+        )
+        rows = session.execute(chosen.order_by(DagModel.next_dagrun_create_after)).tuples().all()
+    found: dict[str, list[tuple[str, datetime]]] = {}
+    for dag_id, at in rows:
+        if at and may(who.user, dag_id, entity=who.right):
+            found.setdefault(of[dag_id], []).append((dag_id, at))
+    return found
 
 
 def newest_at_work(who: Reader, dag_id: str) -> AtWork | None:

@@ -31,7 +31,8 @@ class WhoAnswers:
     """Who may answer an open question.
 
     Parameters: `until` when no answer becomes a rejection, None where that is not known; `roles` that may answer, empty
-    where Airflow has another auth manager than ours; `may` whether the reader may; `not_by` the person who may not
+    where Airflow has another auth manager than ours; `may` whether the reader may; `asked` who asked for the run, in
+    words, blank where that is not known; `not_by` the person who may not
     approve because of four eyes, blank for nobody; `own` whether that is the reader.
     """
 
@@ -39,6 +40,7 @@ class WhoAnswers:
     until: datetime | None
     roles: tuple[str, ...]
     may: bool
+    asked: str
     not_by: str
     own: bool
 
@@ -47,12 +49,14 @@ def who_answers(who: Reader, asked: Asked, task: Task | None) -> WhoAnswers | No
     """Who may answer, None where no question is open. Parameters: `task` the run's task `approve`, None without one."""
     if task is None or task.state != WAITS or task.name != APPROVE:
         return None
-    person = started_of(asked).person if asks_for_four_eyes(who.estate, asked.dag_id) else ""
+    started = started_of(asked)
+    person = started.person if asks_for_four_eyes(who.estate, asked.dag_id) else ""
     return WhoAnswers(
         dag_id=asked.dag_id,
         until=task.until,
         roles=_roles(asked.dag_id),
         may=who.may_answer(asked.dag_id),
+        asked=started.in_words,
         not_by=person,
         own=bool(person) and any(same_person(person, name) for name in (who.user.get_name(), who.user.get_id())),
     )

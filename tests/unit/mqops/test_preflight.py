@@ -70,7 +70,14 @@ def sent(*states: str, **changes: object) -> Destination:
             here(depth=91),
             [
                 "problem: A: room for 9 of 10 messages (CURDEPTH 91, MAXDEPTH 100). "
-                "Raise MAXDEPTH to 101, or let it be emptied; what finds no room stays"
+                "Raise MAXDEPTH: ALTER QLOCAL(A) MAXDEPTH(200), or let it be emptied; what finds no room stays"
+            ],
+        ),
+        (
+            here(depth=100, max_depth=4),  # more than twice MAXDEPTH is needed
+            [
+                "problem: A: room for 0 of 10 messages (CURDEPTH 100, MAXDEPTH 4). "
+                "Raise MAXDEPTH: ALTER QLOCAL(A) MAXDEPTH(110), or let it be emptied; what finds no room stays"
             ],
         ),
         (here(depth=101), ["problem: A: room for 0 of 10 messages"]),  # MAXDEPTH was lowered below CURDEPTH

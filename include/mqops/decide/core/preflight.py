@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 from mqops.counted import counted
 from mqops.decide.core.protected import is_protected
-from mqops.mqsc import mqsc_name
+from mqops.mqsc import mqsc_name, raised_max_depth
 from mqops.printable import printable
 from mqwire.constants import MQ_MSG_HEADER_LENGTH
 
@@ -320,7 +320,8 @@ def _of_room(looked: Iterable[Looked], taken_from: Collection[str]) -> Iterator[
                 destination=", ".join(demand.name for demand in demands[:3]) + (", ..." if len(demands) > 3 else ""),
                 what=f"{_where(demands[0], queue)}room for {room} of {counted(needed, 'message')} "
                 f"(CURDEPTH {queue.depth}, MAXDEPTH {queue.max_depth})",
-                remedy=f"Raise MAXDEPTH to {queue.depth + needed}, or let it be emptied; what finds no room stays",
+                remedy=f"Raise MAXDEPTH: {raised_max_depth(queue.name, queue.max_depth, queue.depth + needed)}, "
+                "or let it be emptied; what finds no room stays",
             )
 
 
