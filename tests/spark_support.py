@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -63,22 +63,34 @@ def job_here(spark: Any, name: str, *arguments: str, **environment: str) -> subp
 
 
 @contextmanager
-def beside_another_job(folder: Path, part: Path) -> Iterator[None]:
-    """Meanwhile a job whose driver was killed goes on: a task of it has ended, and has left `part` where Hadoop's
-    committer gathers the files of all tasks that write `folder`."""
+def meanwhile(what: Callable[[], object], pause: float = 0.02) -> Iterator[None]:
+    """Do something again and again, in a thread, until it says that it is done or the block ends.
+
+    Parameters: `pause` between two times, in seconds.
+    """
     over = threading.Event()
 
-    def go_on() -> None:
-        task = folder / "_temporary" / "0" / "task_of_another_job"
-        while not over.wait(0.001):
-            with suppress(OSError):
-                task.mkdir()
-                shutil.copy(part, task / "part-of-another-job.parquet")
+    def work() -> None:
+        while not over.is_set() and not what():
+            over.wait(pause)
 
-    another = threading.Thread(target=go_on)
-    another.start()
+    thread = threading.Thread(target=work)
+    thread.start()
     try:
         yield
     finally:
         over.set()
-        another.join()
+        thread.join()
+
+
+def beside_another_job(folder: Path, part: Path) -> AbstractContextManager[None]:
+    """Meanwhile a job whose driver was killed goes on: a task of it has ended, and has left `part` where Hadoop's
+    committer gathers the files of all tasks that write `folder`."""
+    task = folder / "_temporary" / "0" / "task_of_another_job"
+
+    def go_on() -> None:
+        with suppress(OSError):
+            task.mkdir()
+            shutil.copy(part, task / "part-of-another-job.parquet")
+
+    return meanwhile(go_on, pause=0.001)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-import threading
 import time
-from contextlib import contextmanager
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +12,7 @@ from act_support import EXTENDED, counts, planned, proved, send_back
 from mq_support import DLQ, dead_letter, storage_estate
 from pymqi import CMQC
 from pyspark.sql.types import StructType
+from spark_support import meanwhile
 
 from mqops.act import in_process as plain
 from mqops.act.approved_plan import read_approved_plan
@@ -45,24 +44,6 @@ def manager(queue_manager, tmp_path, monkeypatch):
     """Its queues are storage: no program reads the canaries."""
     monkeypatch.setenv("MQOPS_ESTATE", storage_estate(tmp_path, "*"))
     return queue_manager(mqsc=QUEUES)
-
-
-@contextmanager
-def meanwhile(what):
-    """Do something again and again, in a thread, until it says that it is done or the block ends."""
-    over = threading.Event()
-
-    def work():
-        while not over.is_set() and not what():
-            time.sleep(0.02)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 def test_canaries_with_spark_stop_their_group_and_no_other(manager, spark, lake):
