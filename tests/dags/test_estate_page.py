@@ -308,7 +308,7 @@ def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, l
     run = acted(manager, lake, "A")
     write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})
     said = tile(page())
-    assert said.startswith(f"warn: {NOT_ALL} yet 1 of 1 run that acted is proved")
+    assert said.startswith(f"warn: {ALL}; 1 run is not finished 1 of 1 run that acted is proved")
     assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
 
 
@@ -527,23 +527,34 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     manager.put("C", [({}, b"no run put it")])
     table = "DESTQ(A) ACTION(RETRY)\nDESTQ(X) ACTION(FWD) FWDQ(OFFERS)\nDESTQ(Y) ACTION(FWD) FWDQ(C) FWDQM(QM2)\n"
     request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(table).table, text=table)
-    manager.put(DLQ, [dead_letter(name, b"x") for name in ("A", "A", "X", "Y")])
+    dead = [dead_letter(name, b"x") for name in ("A", "A", "X", "Y")]
+    manager.put(DLQ, dead)
     run, plan = plan_run(DEAD_LETTERS, request)
 
     def notes() -> list[str]:
         return re.findall(r'<p class="problem note"><strong>Note:</strong> (.*?)</p>', page())
 
     assert notes() == []
+    manager.put("A", [({}, b"no run put it")])
+    manager.mqsc("ALTER QLOCAL(A) PUT(DISABLED)\nALTER QLOCAL(OFFERS) PUT(DISABLED)")
+    summary = carry_out(DEAD_LETTERS, request, run, plan)
+    assert (summary.moved, notes()) == (0, []), "a run that moved nothing put nothing there"
+    manager.mqsc(
+        f"ALTER QLOCAL(A) PUT(ENABLED)\nALTER QLOCAL(OFFERS) PUT(ENABLED)\nCLEAR QLOCAL(A)\nCLEAR QLOCAL({DLQ})"
+    )
+    manager.put(DLQ, dead)
+    run, plan = plan_run(DEAD_LETTERS, request)
     carry_out(DEAD_LETTERS, request, run, plan)
     assert notes() == [
-        "No program has these queues open for input, and runs put messages there: A (2), OFFERS (1). Check that the "
-        "application of each runs; it is in order only where a person reads them"
+        "No program has these queues open for input, and runs put messages there: A (CURDEPTH 2), OFFERS (CURDEPTH 1). "
+        "Check that the application of each runs; it is in order only where a person reads them"
     ]
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         assert notes() == [
-            "No program has this queue open for input, and runs put messages there: A (2). Check that the application "
-            'of each runs; it is in order only where a person reads it. <a href="#queue-QM1-A">Look at the queue</a>'
+            "No program has this queue open for input, and runs put messages there: A (CURDEPTH 2). Check that the "
+            "application of each runs; it is in order only where a person reads it. "
+            '<a href="#queue-QM1-A">Look at the queue</a>'
         ]
         session.close(handle)
 

@@ -308,7 +308,7 @@ def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iter
     """Queues on which runs put messages, and that no program reads. Old figures say nothing of programs of now."""
     if figures.unreachable:
         return
-    acted = islice((run for run in runs if run.begun), MOST_ACTED)
+    acted = islice((run for run in runs if run.begun and run.moved), MOST_ACTED)
     put_on = {
         queue
         for run in acted
@@ -322,7 +322,7 @@ def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iter
     ]
     if found:
         them, they = ("this queue", "it") if len(found) == 1 else ("these queues", "them")
-        named = ", ".join(f"{one.name} ({one.depth:,})" for one in found)
+        named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in found)
         yield Problem(
             text=f"No program has {them} open for input, and runs put messages there: {named}. Check that the "
             f"application of each runs; it is in order only where a person reads {they}",
