@@ -33,10 +33,10 @@ class StopOperator(BaseOperator):
             lifted = store.lift(place, by=requester(context), at=utc_now())
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
             keep_for_note(
-                context, f"{what} may go on: the page of a run that was stopped clears its tasks act and prove"
+                context, f"{what} may go on. A run that has ended since goes on from its page: Go on with this run"
             )
             return {"what": what, "stopped": None}
         stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"] or ""))
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))
-        keep_for_note(context, f"{what} is stopped {stopped}. To take it back: mq_stop with Do = resume")
+        keep_for_note(context, f"{what} is stopped {stopped}. Resume on its page takes the stop back")
         return {"what": what, "stopped": stopped.to_json()}

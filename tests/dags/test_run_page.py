@@ -591,6 +591,24 @@ def test_a_run_tells_who_stopped_it_after_it_went_on(manager, estate_folder, cli
     assert "stopped by eve" not in page
 
 
+def test_a_stop_that_came_after_the_end_of_a_run_holds_nothing_back(manager, estate_folder, client):
+    letters(manager, "A")
+    run = planned(manager, estate_folder / "lake")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    stop(run.path, Stop(by="carol", at=utc_now()))
+    page = client("/run/live", "operator", queue_manager="QM1", run=run.run).text
+    assert "this run was stopped by carol at <time" in page
+    assert ": it has done all of its plan, so this holds nothing back" in page
+    assert "this run is stopped" not in page
+    assert "Resume this run" not in page
+    assert "data-over" in page
+    stop(run.lake_folder, Stop(by="carol", at=utc_now()))
+    page = client("/run/live", "operator", queue_manager="QM1", run=run.run).text
+    assert "all runs of QM1 are stopped by carol" in page
+    assert "Resume all runs" in page
+
+
 def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
     run, undo = undo_planned(manager, estate_folder / "lake")
     question = {"dag_id": "mq_undo", "run_id": "r", "digest": "d", "text": "t"}

@@ -120,12 +120,12 @@ class RunStory:
     Parameters: `plan` the content of RUN/plan.json without its table and groups; `approval` question and answer in
     Airflow, empty where no person was asked; `dag` DAG id and run id in Airflow; `people` who asked, approved and
     finished it, and `recorded` what was moved, discarded and failed, both as the ledger has it now; `stops` in
-    force, and `stopped` those that were taken back while the run was not over; `summary` the proof; `undoes` the run
-    that an undo is of; `planned_at` when the plan was written, `begun_at` when act began and `acted_at` when its last
-    unit of work was done, ISO 8601 UTC, by the ledger; `failures` by reason and destination, most first; `progress` how
-    far act said it had come, None where it said nothing; `unmoved` how many messages were left, gone or failed, by
-    reason, most first; `messages` these messages, `more` how many there are besides; `next` what to go on after;
-    `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most.
+    force, and `stopped` those that were taken back while the run was not over, or came too late; `summary` the proof;
+    `undoes` the run that an undo is of; `planned_at` when the plan was written, `begun_at` when act began and
+    `acted_at` when its last unit of work was done, ISO 8601 UTC, by the ledger; `failures` by reason and destination,
+    most first; `progress` how far act said it had come, None where it said nothing; `unmoved` how many messages were
+    left, gone or failed, by reason, most first; `messages` these messages, `more` how many there are besides; `next`
+    what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most.
     """
 
     line: RunLine
@@ -196,7 +196,8 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     asked = read_json(run.approval_json) if run.approval_json.exists() else {}
     handed_on = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
     undone = read_undo_record(run)
-    stops = {"this run is": stop_in(run.path), f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
+    own = None if line.state is RunState.DONE else stop_in(run.path)
+    stops = {"this run is": own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
     unmoved, shown, more, by_hand = _page(_unmoved(run, line, sums) if plan else (), limit, after)
@@ -226,7 +227,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
 
 
 def _stopped(run: RunFolder, line: RunLine) -> Iterator[str]:
-    """The stops that were taken back between a run's snapshot and its proof, or now."""
+    """The stops that were taken back between a run's snapshot and its proof, or now, and one that came too late."""
     begin, end = (datetime.fromisoformat(one) for one in (line.at or utc_now(), line.proved_at or utc_now()))
     for what, folder in (("this run was", run.path), (f"all runs of {run.queue_manager} were", run.lake_folder)):
         for one in lifted_in(folder):
@@ -234,6 +235,9 @@ def _stopped(run: RunFolder, line: RunLine) -> Iterator[str]:
                 over = datetime.fromisoformat(one.lifted_at) if one.lifted_at else end
                 if datetime.fromisoformat(one.at) <= end and over >= begin:
                     yield f"{what} stopped {one}"
+    late = stop_in(run.path) if line.state is RunState.DONE else None
+    if late is not None:
+        yield f"this run was stopped {late}: it has done all of its plan, so this holds nothing back"
 
 
 def _planned_at(run: RunFolder) -> str:
