@@ -7,6 +7,7 @@ the backout queues (BOQNAME) of other queues, and queues with GET(DISABLED).
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ class Storage:
         Raises:
             MQError: the connection is lost.
         """
-        if any(queue.startswith(one[:-1]) if one.endswith("*") else queue == one for one in self._named):
+        if is_named(queue, self._named):
             return True
         if self._by_definition is None:
             self._by_definition = _by_definition(self._session)
@@ -52,6 +53,11 @@ class Storage:
         except MQError as error:
             _raise_if_lost(error)
             return False
+
+
+def is_named(queue: str, named: Iterable[str]) -> bool:
+    """Whether one of these names, or beginnings and `*` (`named_in_estate`), is the queue's."""
+    return any(queue.startswith(one[:-1]) if one.endswith("*") else queue == one for one in named)
 
 
 def estate_here() -> EstateFile | None:

@@ -557,6 +557,11 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
             '<a href="#queue-QM1-A">Look at the queue</a>'
         ]
         session.close(handle)
+    assert page().count('<div class="quiet">storage</div>') == 1, "the dead-letter queue"
+    estate_file = Path(os.environ["MQOPS_ESTATE"])
+    estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [OFF*, A]\n    dlq_rules:"))
+    assert notes() == []
+    assert page().count('<div class="quiet">storage</div>') == 3
 
 
 def checked(lake: Path, run: str, at: str, critical: int) -> None:

@@ -232,7 +232,7 @@ def _or_problem(problems: list[Problem], what: str, read: Callable[[], T], other
 def _nearly_full(figures: Figures) -> Iterator[Problem]:
     for one in figures.queues:
         if one.nearly_full:
-            unread = not one.readers and not figures.unreachable and not _for_a_person(one, figures)
+            unread = not one.readers and not figures.unreachable and not one.storage
             raised = raised_max_depth(one.name, one.max_depth, one.depth)
             text = (
                 f"{one.name} is {100 * one.depth // one.max_depth} % full (CURDEPTH {one.depth}, MAXDEPTH "
@@ -240,11 +240,6 @@ def _nearly_full(figures: Figures) -> Iterator[Problem]:
             )
             dead = one.name == figures.dead_letter_queue
             yield Problem(text=text, place=Place.DEAD_LETTERS if dead else Place.QUEUE, about=one.name)
-
-
-def _for_a_person(queue: QueueFigures, figures: Figures) -> bool:
-    """Whether messages wait there for a person: no reader is missed."""
-    return queue.is_backout or queue.name == figures.dead_letter_queue
 
 
 class _Ambiguous(NamedTuple):
@@ -315,11 +310,7 @@ def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iter
         for queue, manager in _put_on(folder / "runs" / run.run)
         if manager in {"", run.queue_manager}
     }
-    found = [
-        one
-        for one in figures.queues
-        if one.name in put_on and one.depth and not one.readers and not _for_a_person(one, figures)
-    ]
+    found = [one for one in figures.queues if one.name in put_on and one.depth and not one.readers and not one.storage]
     if found:
         them, they = ("this queue", "it") if len(found) == 1 else ("these queues", "them")
         named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in found)

@@ -23,6 +23,7 @@ from mqops.lake.run import folder_of
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put
 from mqops.mq.session import Session
+from mqops.storage import is_named, named_in_estate
 from mqwire import constants as c
 
 LAST_SEEN = "last_seen.json"
@@ -47,7 +48,8 @@ class QueueFigures:
     Parameters: `depth` and `max_depth` in messages; `oldest` age of the oldest message in seconds, None where the
     queue manager does not monitor it; `uncommitted` messages of open units of work, None where it does not say;
     `readers` and `writers` handles; `open_by` the programs that have it open, with their users and what they do;
-    `threshold` BOTHRESH; `is_backout` whether another queue names it as BOQNAME; `last_put` as the queue manager tells
+    `threshold` BOTHRESH; `is_backout` whether another queue names it as BOQNAME; `storage` whether messages lie there
+    until a person looks at them, so that no reader is missed (`mqops.storage`); `last_put` as the queue manager tells
     it, blank where it does not.
     """
 
@@ -63,6 +65,7 @@ class QueueFigures:
     open_by: tuple[str, ...] = ()
     threshold: int = 0
     is_backout: bool = False
+    storage: bool = False
     last_put: str = ""
 
     @property
@@ -98,7 +101,7 @@ def figures(connection: MqConnection, lake: Path, name: str) -> Figures:
     """What a queue manager answers now, or what it answered last, with the reason why it does not answer."""
     try:
         with connect(connection) as session:
-            found = _answers(session)
+            found = _answers(session, named_in_estate(name))
     except MqopsError as error:
         return last_figures(lake, name, str(error))
     _keep(lake, name, found)
@@ -113,8 +116,8 @@ def last_figures(lake: Path, name: str, unreachable: str) -> Figures:
         return Figures(unreachable=unreachable)
 
 
-def _answers(session: Session) -> Figures:
-    """Raises `MQError`."""
+def _answers(session: Session, storage: Iterable[str]) -> Figures:
+    """Parameters: `storage` the queues that the estate names so. Raises `MQError`."""
     try:
         dead = dead_letter_queue(session)
     except MqopsError:
@@ -140,6 +143,7 @@ def _answers(session: Session) -> Figures:
             get_allowed=row[c.MQIA_INHIBIT_GET] == c.MQQA_GET_ALLOWED,
             threshold=row.get(c.MQIA_BACKOUT_THRESHOLD, 0),
             is_backout=name in named,
+            storage=name == dead or name in named or bool(row[c.MQIA_INHIBIT_GET]) or is_named(name, storage),
         )
         found.append(queue)
     found.sort(key=lambda one: (one.name != dead, -one.depth, one.name))
