@@ -136,4 +136,5 @@ def in_words(summary: QualitySummary, docs: str) -> str:
     """How the checks ended, for the run's note, as pages say it. Parameters: `docs` the address of the Data Docs."""
     from mqops.look.core.run_state import checks_in_words  # noqa: PLC0415
 
-    return f"{checks_in_words(summary.to_json())}. Which message failed what, and why: [Data Docs]({docs})."
+    found = checks_in_words(summary.to_json())
+    return f"{found}. The page Quality names the messages that failed; [Data Docs]({docs}) have each check's figures."

@@ -505,6 +505,17 @@ def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
     assert "<span>All queues with triggering</span>" in text
 
 
+def test_a_queue_without_trigger_can_be_explained_by_who_may_start_that(site: Any) -> None:
+    assert 'name="queue" value="" maxlength="48"' in site("/triggers").text
+    assert '<option value="TRIGGERED">' in site("/triggers").text
+    text = site("/triggers?queue=%20ELSEWHERE", "operator").text
+    assert "No local queue ELSEWHERE has TRIGGER or an initiation queue" in text
+    fixed = json.dumps({"queue": "ELSEWHERE", "queue_manager": "QM1"}, separators=(", ", ": "))
+    assert f'data-starts="mq_trigger_explain" data-fixed="{fixed}"' in unescape(text)
+    assert "data-starts" not in site("/triggers?queue=ELSEWHERE", "viewer").text
+    assert "data-starts" not in site("/triggers?queue=TRIGGERED", "operator").text
+
+
 def test_triggers_are_those_of_the_last_audit_where_nothing_answers(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     until(lambda: "broken</span>" in site("/triggers").text)  # an audit may take longer than readers wait
     monkeypatch.setenv("AIRFLOW_CONN_MQ_QM1", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))

@@ -346,9 +346,8 @@ def test_what_a_run_did_to_a_message_counts_more_than_an_earlier_look(manager, e
     carry_out(RECOVER, what, run, of_run)
     assert "nobody has looked since" not in page()
     link = f'<a class="name" href="/run?queue_manager=QM1&run={run.run}">{run.run}</a>'
-    assert re.search(
-        f'<p>Moved <time [^>]*>[^<]*</time> to <span class="name">A</span> by run\n{re.escape(link)}.</p>', page()
-    )
+    moved = r'</strong> moved <time [^>]*>[^<]*</time> to <span class="name">A</span> by run\n'
+    assert re.search(rf"Since then:{moved}{re.escape(link)}\.</p>\s*<h2>Data</h2>", page())
 
 
 def test_messages_are_looked_for_where_most_are_and_the_page_says_where(manager, estate_folder, client, monkeypatch):
@@ -989,7 +988,8 @@ def test_a_quality_run_says_what_its_checks_found(manager, estate_folder, client
         write_json(run.quality_json, found.to_json() | {"messages": messages})
         os.utime(run.path)  # as a check does
         note = in_words(QualitySummary.from_json(found.to_json() | {"messages": messages}), "http://docs")
-        assert note == f"{words}. Which message failed what, and why: [Data Docs](http://docs)."
+        docs = "[Data Docs](http://docs) have each check's figures"
+        assert note == f"{words}. The page Quality names the messages that failed; {docs}."
         page = said(run=run.run)
         assert f'<span class="badge {state}</span> {words}.' in page
         assert f"{link}Look at the checks</a>" in page

@@ -68,7 +68,7 @@ def _index(folder: Path, title: str, results: Sequence[CheckResult]) -> str:
         mine = [result for result in results if result.suite == suite]
         failed = sum(not result.met for result in mine)
         pages = sorted((folder / "validations" / suite).rglob("*.html"))
-        seen = f'<a href="{_link(folder, pages[-1])}">which and why</a>' if pages else ""
+        seen = f'<a href="{_link(folder, pages[-1])}">its checks</a>' if pages else ""
         about = folder / "expectations" / f"{suite}.html"
         name = html.escape(suite)
         named = f'<a href="{_link(folder, about)}">{name}</a>' if about.is_file() else name

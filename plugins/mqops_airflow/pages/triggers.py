@@ -33,6 +33,8 @@ class Looked:
     problem: str = ""
 
 
+EXPLAIN = "mq_trigger_explain"
+"""DAG that explains any queue."""
 ANSWERS: Answers[Looked] = Answers(10.0)
 _last: dict[tuple[str, str], Looked] = {}
 
@@ -43,7 +45,7 @@ def router(page: Page) -> APIRouter:
 
     @routes.get(page.path)
     def whole(request: Request, queue_manager: str = "", queue: str = "", who: Reader = sees) -> HTMLResponse:
-        name = who.queue_manager(queue_manager)
+        name, queue = who.queue_manager(queue_manager), queue.strip()
         answer = audits(who.estate, [name])[name]
         found = answer.value or Looked()
         if answer.overdue or answer.value is None:
@@ -51,6 +53,7 @@ def router(page: Page) -> APIRouter:
         queues = found.audit.queues if found.audit else ()
         chosen = next((one for one in queues if one.queue == queue), None)
         values: dict[str, Any] = {"queue": queue, "found": found, "age": time.time() - found.at, "chosen": chosen}
+        values["explain"] = EXPLAIN if who.may_start(EXPLAIN) else ""
         return render_page(request, page, who, name, **values)
 
     return routes
