@@ -629,10 +629,16 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     assert f"<title>Undo of run {run.run}" in page
     assert f"QM1: undo of run {run.run}</h1>" in page
     UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
-    assert run_view(run).undos == (undo.run,)
+    assert run_view(run).undos == (
+        (undo.run, "begun and not proved: a process is at work on it, or ended too early; 1 of 1 put back"),
+    )
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "Its undo is <a" in page
+    assert "It is undone by" not in page
     prove(manager.connection, undo)
     page = client("/run", "operator", queue_manager="QM1", run=run.run).text
     assert "It is undone by" in page
+    assert "Its undo is" not in page
     assert "not begun" not in page
     assert "Undo this run" not in page
 

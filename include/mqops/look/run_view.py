@@ -34,7 +34,7 @@ class RunView:
     Parameters: `rules` the proved balance by queue and rule; `outcomes` (what, messages, meaning) that was seen
     later of the messages that it moved, at `outcomes_at`, ISO 8601 UTC; `untold` messages of which nothing is known;
     `undos` runs that have begun to undo it, and `undos_not_begun` those that were planned (run, its state in words),
-    the newest first.
+    the newest first; those that have put everything back have no words.
     """
 
     story: RunStory
@@ -42,7 +42,7 @@ class RunView:
     outcomes: tuple[tuple[str, int, str], ...] = ()
     outcomes_at: str = ""
     untold: int = 0
-    undos: tuple[str, ...] = ()
+    undos: tuple[tuple[str, str], ...] = ()
     undos_not_begun: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -133,20 +133,22 @@ def _state(run: RunFolder) -> frozenset[tuple[object, ...]]:
 class _Undos(TypedDict):
     """As of `RunView`."""
 
-    undos: tuple[str, ...]
+    undos: tuple[tuple[str, str], ...]
     undos_not_begun: tuple[tuple[str, str], ...]
 
 
 def _undos(run: RunFolder) -> _Undos:
     """The undos of the run. A plan of one, or a dry run, puts nothing back."""
-    begun, planned = list[str](), list[tuple[str, str]]()
+    begun, planned = list[tuple[str, str]](), list[tuple[str, str]]()
     for line in list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=UNDO):
         folder = RunFolder(run.path.parent / line.run)
         record = read_undo_record(folder)
         if record is None or record.plan.run != run.run:
             continue
-        if folder.issued_json.exists():
-            begun.append(line.run)
-        else:
+        if not folder.issued_json.exists():
             planned.append((line.run, line.meaning))
+        elif line.state is RunState.DONE and line.moved == line.planned:
+            begun.append((line.run, ""))
+        else:
+            begun.append((line.run, f"{line.meaning}; {line.moved:,} of {line.planned:,} put back"))
     return _Undos(undos=tuple(begun), undos_not_begun=tuple(planned))

@@ -353,7 +353,7 @@ def _did_nothing(line: RunLine) -> bool:
 
 def _undone(asked: Asked, view: RunView) -> bool:
     """Whether an undo has put back all that could be put back."""
-    return any(_leaves_nothing(RunFolder(asked.run.path.parent / key)) for key in view.undos)
+    return any(_leaves_nothing(RunFolder(asked.run.path.parent / key)) for key, _words in view.undos)
 
 
 def _leaves_nothing(undo: RunFolder) -> bool:
