@@ -1173,7 +1173,10 @@ def test_a_run_that_waits_says_who_may_answer_and_where(manager, estate_folder, 
             page = client(path, role, queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
             assert (link in page) == (path != "/plan/answer"), (path, role)
             if path == "/estate/live":
-                assert f'the plan for <span class="name">{DLQ}</span>, which acts on 1 of 2 messages, ' in page
+                assert (
+                    f'the plan of dlq_rules for <span class="name">{DLQ}</span>, which acts on 1 of 2 messages, '
+                    in page
+                )
                 assert page.index("Question:</strong>") < page.index("Problem:</strong>")
             question = page.split("A person with")[1].split("</p>")[0].replace(link, "")
             found.append(" ".join(re.sub(r"<[^>]*>", "", f"A person with{question}").split()))

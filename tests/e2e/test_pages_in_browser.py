@@ -48,7 +48,9 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
     browser.click("//a[contains(@href, 'mqops-estate-nav')]")
     browser.into_frame()
     browser.until(
-        lambda: f"the plan for {DLQ}, which acts on 8 of 10 messages, waits for an approval" in browser.text()
+        lambda: (
+            f"the plan of dlq_rules for {DLQ}, which acts on 8 of 10 messages, waits for an approval" in browser.text()
+        )
     )
     browser.open(f"/dags/{dag_id}/runs/{quote(run_id)}")
     browser.click("//a[contains(@href, 'mqops-plan-dag-run')]")
