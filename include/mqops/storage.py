@@ -1,7 +1,7 @@
 """Queues on which messages lie until a person looks at them: that no program has one open for input is no fault.
 
-The estate names them (`storage` of a queue manager). Others are storage by their definition: the queue manager's DEADQ,
-the backout queues (BOQNAME) of other queues, and queues with GET(DISABLED).
+The estate names them (`storage` of a queue manager, `quarantine` of its backout_reprocess). Others are storage by their
+definition: the queue manager's DEADQ, the backout queues (BOQNAME) of other queues, and queues with GET(DISABLED).
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def named_in_estate(queue_manager: str) -> tuple[str, ...]:
     """The names, or beginnings and `*`, that the estate has for a queue manager. Raises `SettingsError`."""
     file = estate_here()
     found = file.estate.queue_managers.get(queue_manager) if file else None
-    return found.storage if found else ()
+    backout = found.backout_reprocess if found else None
+    return (*(found.storage if found else ()), *([backout.quarantine] if backout else []))
 
 
 def _by_definition(session: Session) -> frozenset[str]:

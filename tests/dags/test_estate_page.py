@@ -219,7 +219,19 @@ def test_each_queue_can_be_opened(manager, lake, page):
     found = page("/messages", queue="C.BACK")
     assert '<option value="less" selected>' in found
     assert "1 message looked at" in found
-    assert '<summary>4 other queues without messages</summary>\n<p class="quiet"><span class="name">A</span>, ' in text
+    assert '<summary>5 other queues without messages</summary>\n<p class="quiet"><span class="name">A</span>, ' in text
+
+
+def test_messages_in_quarantine_are_seen_and_no_record_of_runs_is(manager, page):
+    """What was parked there is on no other queue: the estate has to add up."""
+    assert "storage" not in page()
+    manager.put("MQOPS.QUARANTINE", [({}, b"x")] * 3)
+    manager.put("MQOPS.LEDGER", [({}, b"x")])
+    text = page()
+    assert "Messages lie in storage until a person looks at them: MQOPS.QUARANTINE (CURDEPTH 3)" in text
+    row = text.split('<tr id="queue-QM1-MQOPS.QUARANTINE">')[1].split("</tr>")[0]
+    assert '<td><div class="quiet">storage</div></td>\n<td class="number">3</td>' in row
+    assert 'id="queue-QM1-MQOPS.LEDGER"' not in text
 
 
 def test_the_next_runs_by_schedule_are_named(manager, page, client, dag_run_of):
@@ -560,7 +572,7 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     assert page().count('<div class="quiet">storage</div>') == 1, "the dead-letter queue"
     estate_file = Path(os.environ["MQOPS_ESTATE"])
     estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [OFF*, A]\n    dlq_rules:"))
-    assert notes() == []
+    assert notes() == ["Messages lie in storage until a person looks at them: A (CURDEPTH 2), OFFERS (CURDEPTH 1)"]
     assert page().count('<div class="quiet">storage</div>') == 3
 
 

@@ -216,7 +216,7 @@ def manager_now(
         ledger=ledger,
         ledger_grew=ledger is not None and written_since(folder, ledger),
         problems=tuple(problems),
-        notes=notes + wrong,
+        notes=(*notes, *wrong, *_in_storage(figures)),
     )
 
 
@@ -317,6 +317,22 @@ def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iter
         yield Problem(
             text=f"No program has {them} open for input, and runs put messages there: {named}. Check that the "
             f"application of each runs; it is in order only where a person reads {they}",
+            place=Place.QUEUE if len(found) == 1 else None,
+            about=found[0].name,
+        )
+
+
+def _in_storage(figures: Figures) -> Iterator[Problem]:
+    """Queues on which messages lie until a person looks, besides those that are problems."""
+    found = [
+        one
+        for one in figures.queues
+        if one.storage and one.depth and not one.is_backout and one.name != figures.dead_letter_queue
+    ]
+    if found:
+        named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in found)
+        yield Problem(
+            text=f"Messages lie in storage until a person looks at them: {named}",
             place=Place.QUEUE if len(found) == 1 else None,
             about=found[0].name,
         )

@@ -20,6 +20,7 @@ from mqops.clock import utc_now
 from mqops.errors import LakeError, MqopsError
 from mqops.lake.files import make_folder, read_json, write_json
 from mqops.lake.run import folder_of
+from mqops.ledger.queue import NAME as LEDGER
 from mqops.mq.connection import MqConnection, connect
 from mqops.mq.inquire import LAST_PUT, command, dead_letter_queue, inquire_queues, last_put
 from mqops.mq.session import Session
@@ -33,7 +34,7 @@ MOST_NAMED = 5
 """Programs that are named at a queue; the others are counted."""
 MOST_OTHERS = 200
 """Queues without messages that are named."""
-_NOT_OF_APPLICATIONS = ("SYSTEM.", "MQOPS.", "AMQ.", "PYMQPCF.")
+_NOT_OF_APPLICATIONS = ("SYSTEM.", LEDGER, "AMQ.", "PYMQPCF.")
 """How names begin that are not listed; the last is that of the queue to which this inquiry is answered."""
 _ASKED = (
     *(c.MQIA_CURRENT_Q_DEPTH, c.MQIA_MAX_Q_DEPTH, c.MQIA_OPEN_INPUT_COUNT, c.MQIA_OPEN_OUTPUT_COUNT),
