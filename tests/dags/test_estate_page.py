@@ -322,6 +322,10 @@ def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, l
     said = tile(page())
     assert said.startswith(f"warn: {ALL}; 1 run is not finished 1 of 1 run that acted is proved")
     assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
+    about = f"Run {run.run} was approved and is not finished: proved, and some messages of the plan are not dealt with"
+    assert f'run={run.run}">Look at the run</a>' in problem(page(), about)
+    stop(run.path, Stop(by="alice", at=utc_now()))
+    assert problem(page(), "is not finished: stopped by a person: what was done is in the ledger")
 
 
 def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved_again(manager, lake, page):

@@ -181,11 +181,7 @@ def manager_now(
     problems += _or_problem(problems, "The snapshots cannot be read", lambda: tuple(_loops(folder, figures, runs)), ())
     problems += _or_problem(problems, "The quality runs cannot be read", lambda: tuple(more_problems()), ())
     problems += _damaged(ledger, name)
-    problems += [
-        Problem(text=f"Run {run.run} does not balance: find the cause first", place=Place.RUN, about=run.run)
-        for run in runs
-        if _is_wrong(run)
-    ]
+    problems += [Problem(text=text, place=Place.RUN, about=run.run) for run in runs if (text := _wrong_with(run))]
     waiting = tuple(run for run in runs if run.state is RunState.WAITING)
     undoes: dict[str, str] = _or_problem(
         problems, "What undos are of cannot be read", lambda: dict(_undone(folder, waiting)), {}
@@ -372,8 +368,13 @@ def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
     return Problem(text=text, place=Place.RUN, about=left.run.run, backout_queue=others)
 
 
-def _is_wrong(run: RunLine) -> bool:
-    return run.state is RunState.UNBALANCED
+def _wrong_with(run: RunLine) -> str:
+    """What is wrong with a run; "" where nothing is."""
+    if run.state is RunState.UNBALANCED:
+        return f"Run {run.run} does not balance: find the cause first"
+    if run.state is RunState.UNFINISHED or (run.state is RunState.STOPPED and (run.begun or run.approved_by)):
+        return f"Run {run.run} was approved and is not finished: {run.meaning}"
+    return ""
 
 
 def _undone(folder: Path, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
