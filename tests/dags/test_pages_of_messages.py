@@ -470,7 +470,9 @@ def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
     assert "No message fits. " in site("/messages?dest_q=NOTHING").text
     assert "No message fits. " in site("/messages?group_id=ff").text
     assert "/messages/one?" in site("/messages?group_id=00").text
-    assert "Problem" in site("/messages?where=REASON(").text
+    text = site("/messages?where=REASON(").text
+    assert "<strong>Problem:</strong> these conditions are not valid; column " in text
+    assert "\N{REPLACEMENT CHARACTER}" not in text
     assert "Problem" in site("/messages?msg_id=xyz").text
     for run in ("..%2F..%2Fx", "nothing"):
         page = site(f"/messages?run={run}&action=FWD")

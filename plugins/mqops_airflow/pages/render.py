@@ -129,10 +129,9 @@ def shortened(name: str) -> str:
 
 
 def dated(text: str) -> Markup:
-    """A text with the times in it, ISO 8601, as `moment` shows them."""
-    return Markup("").join(
-        moment(part) if number % 2 else printable(part) for number, part in enumerate(_TIME.split(text))
-    )
+    """A text, in one line, with the times in it, ISO 8601, as `moment` shows them."""
+    parts = _TIME.split("; ".join(text.split("\n")))
+    return Markup("").join(moment(part) if number % 2 else printable(part) for number, part in enumerate(parts))
 
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))")
