@@ -503,7 +503,7 @@ def test_a_dry_run_names_the_messages_that_its_proof_found_gone(manager, estate_
     page = client("/run", queue_manager="QM1", run=run.run).text
     assert "<p>3 planned = 3 would be moved + 0 would be discarded + 0 would stay.</p>" in page
     assert "<h3>0 messages would stay, 2 are gone</h3>" in page
-    said = r"</time>, 1 message of the plan was still on the queue\. 2 are gone: another program took them, or they expired\. <a"
+    said = r"</time>, 1 message of the plan was still on the queue\. 2 are gone: another program took them, or they exp"
     assert re.search(said, page)
     assert page.count("<td>gone</td>") == 2
 
@@ -539,6 +539,46 @@ def test_a_dry_run_shows_what_would_be_done(manager, estate_folder, client):
     assert "<h2>What became of the messages</h2>" in page
     assert "62 planned = 60 moved + 1 discarded + 1 left + 0 gone." in page
     assert "would" not in page.split("<h2>Steps")[0]
+
+
+def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager, estate_folder, client, monkeypatch):
+    """By the figures of now: as long as the queue is full, then what goes on."""
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    letters(manager, "A", "FULL", "FULL", "FULL")
+    run = planned(manager, estate_folder / "lake")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+
+    def said(path: str, **query: str) -> str:
+        page = client(path, queue_manager="QM1", **query).text.replace("<wbr>", "")
+        return " ".join(page.split())
+
+    page = said("/run", run=run.run)
+    text = (
+        "FULL is 100 % full (CURDEPTH 1, MAXDEPTH 1): let it be emptied (no program has it open for input: check that "
+        "its application runs), or raise MAXDEPTH: ALTER QLOCAL(FULL) MAXDEPTH(2)"
+    )
+    assert f'<h3>What to do about MQRC_Q_FULL</h3><p class="problem note"><strong>Note:</strong> {text}</p>' in page
+    assert text in said("/estate")
+    link = (
+        f'<p>Then <a href="/dead_letters?queue_manager=QM1&amp;queue={DLQ}#handle">make a dry run</a>: it shows which'
+    )
+    assert link in page
+    assert "mq_recover with Action = replay puts them" in page
+    manager.mqsc("ALTER QLOCAL(FULL) MAXDEPTH(50)")
+    page = said("/run", run=run.run)
+    assert "</strong> FULL was full, and has room now (CURDEPTH 1, MAXDEPTH 50)</p>" in page
+    assert link in page
+    take(manager, "FULL", 1)
+    assert "FULL was full when the run put messages there: let it be emptied, or" in said("/run", run=run.run)
+    other = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
+    carried = act(manager.connection, other)
+    assert carried.moved == 0
+    prove(manager.connection, other)
+    assert "What to do" not in said("/run", run=other.run)
 
 
 def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):

@@ -78,8 +78,8 @@ class _Planned(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnmovedMessage:
-    """A message of the plan that was not moved or discarded. Of a plan that nobody carries out, one that it would leave,
-    or that is gone.
+    """A message of the plan that was not moved or discarded. Of a plan that nobody carries out, one that it would
+    leave, or that is gone.
 
     Parameters: `msg_id` hex; `action` that was planned; `became` LEFT, GONE, FAILED or UNKNOWN; `why` in words, for
     FAILED the name of the reason code; `found_at` when it was found to be gone, ISO 8601 UTC.

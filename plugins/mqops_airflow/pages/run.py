@@ -23,7 +23,9 @@ from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
-from mqops.look.placed_since import Placed, placed_since
+from mqops.look.estate_now import nearly_full
+from mqops.look.figures import Figures
+from mqops.look.placed_since import DEAD_LETTERS, Placed, placed_since
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, WHY_LEFT, RunStory, Unmoved, UnmovedMessage
 from mqops.look.run_view import RunView, latest_view
@@ -34,12 +36,15 @@ from mqops.model import RuleBalance
 from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
 from mqops.quality.summary import WORKFLOW as QUALITY
 from mqops_airflow.pages.charts import FATES, stacked
+from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.workplace import lake
+from mqwire.constants import MQRC_Q_FULL
+from mqwire.names import reason_name
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
 FEW = 10
@@ -117,6 +122,9 @@ def router(page: Page) -> APIRouter:
         values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
         values |= {"old_proof": old_proof(view.story.line, at_work=state.word == AT_WORK)}
         values |= {"questions": questions_before(who, asked, view.story) if may["real"] else ()}
+        full = found_full(view.story)
+        room = rooms(full, figures_now(who.estate, [asked.run.queue_manager])[asked.run.queue_manager]) if full else ()
+        values |= {"rooms": room, "dead_letters": view.story.line.workflow == DEAD_LETTERS}
         rows = balance(view)
         values |= {
             "would": would(view),
@@ -375,6 +383,27 @@ def _leaves_nothing(undo: RunFolder) -> bool:
 
 _LATER = frozenset({Action.HIDDEN, Action.UNPROVABLE})
 """What an undo does not put back now, and a later one may (rule 4 of `mqops.undo`)."""
+
+
+def found_full(story: RunStory) -> list[tuple[str, str]]:
+    """The destinations (queue, queue manager; blank for the run's own) that had no room for messages of a run."""
+    own = ("", story.line.queue_manager)
+    found = [one for one in story.failures if one.reason == reason_name(MQRC_Q_FULL)]
+    return list(dict.fromkeys((one.dest_q, "" if one.dest_q_mgr in own else one.dest_q_mgr) for one in found))
+
+
+def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
+    """What is to be done so that these destinations have room, by the figures of now."""
+    queues = {} if figures.unreachable else {one.name: one for one in figures.queues}
+    for queue, manager in full:
+        now = None if manager else queues.get(queue)
+        if now is None:
+            name = f"{queue}@{manager}" if manager else queue
+            yield f"{name} was full when the run put messages there: let it be emptied, or raise its MAXDEPTH"
+        elif now.nearly_full:
+            yield nearly_full(now, figures)
+        else:
+            yield f"{queue} was full, and has room now (CURDEPTH {now.depth}, MAXDEPTH {now.max_depth})"
 
 
 class Share(NamedTuple):
