@@ -36,7 +36,7 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import plan_view
-from mqops.look.run_story import WHY_LEFT
+from mqops.look.run_story import MOST_BY_HAND, WHY_LEFT
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
 from mqops.model import RuleBalance
@@ -329,6 +329,32 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
     undo, plan = plan_run(UNDO, what)
     carry_out(UNDO, what, undo, plan)
     assert offered() == {ids[0]}
+
+
+def test_a_page_whose_forms_have_nothing_left_says_that_others_may_be_left(manager, estate_folder, client):
+    """A page keeps the first 200 messages that a person must place."""
+    lake = estate_folder / "lake"
+    ids = [one.hex() for one in manager.put(DLQ, [({}, b"raw")] * (MOST_BY_HAND + 3))]
+    run = planned(manager, lake)
+
+    def said(role: str) -> str:
+        page = unescape(client("/run", role, queue_manager="QM1", run=run.run).text)
+        return " ".join(page.split())
+
+    address = f'<a href="/messages?queue_manager=QM1&run={run.run}&action=ERROR">all that its plan has with ERROR</a>'
+    more = f"This page keeps the first 200 messages that a person must place; its plan has 3 more: {address}."
+    assert more in said("operator")
+    assert "Later runs have taken" not in said("operator")
+    request = {"connection": manager.connection, "lake": lake, "do": Do.MOVE, "queue": DLQ, "to": "A"}
+    what = RecoverRequest(**request, msg_ids=tuple(ids[:MOST_BY_HAND]))
+    carry_out(RECOVER, what, *plan_run(RECOVER, what))
+    for role in ("operator", "viewer"):
+        assert f"{more} Later runs have taken all 200, and others may be left:" in said(role), role
+        assert "a new dry run finds them, and its page has the form that moves them." in said(role)
+    page = client("/messages", "operator", queue_manager="QM1", run=run.run, action="ERROR").text
+    assert "Next page" in page
+    few = planned(manager, lake)
+    assert "This page keeps" not in client("/run", "operator", queue_manager="QM1", run=few.run).text
 
 
 def test_what_a_run_did_to_a_message_counts_more_than_an_earlier_look(manager, estate_folder, client, monkeypatch):

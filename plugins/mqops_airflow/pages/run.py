@@ -27,7 +27,17 @@ from mqops.look.estate_now import nearly_full
 from mqops.look.figures import Figures
 from mqops.look.placed_since import DEAD_LETTERS, Placed, placed_since
 from mqops.look.plan_view import acted_on, planned_actions
-from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, WHY_LEFT, RunStory, Unmoved, UnmovedMessage
+from mqops.look.run_story import (
+    BY_HAND,
+    FAILED,
+    LEFT,
+    MOST_BY_HAND,
+    NOT_REACHED,
+    WHY_LEFT,
+    RunStory,
+    Unmoved,
+    UnmovedMessage,
+)
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.look.scan_reports import scan_reports
@@ -116,7 +126,7 @@ def router(page: Page) -> APIRouter:
         values |= {"gone": gone(view), "four_eyes": partial(asks_for_four_eyes, who.estate)}
         placed, waiting = still_by_hand(asked.run, view.story.by_hand)
         values |= {"by_hand": by_hand(waiting, read_setting(asked.run)), "placed": placed}
-        values |= {"most_by_hand": len(view.story.by_hand) == MOST_BY_HAND}
+        values |= {"more_by_hand": more_by_hand(view.story), "none_waits": not waiting}
         values |= {"why": partial(why, workflow=_workflow(view.story))}
         may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
         values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
@@ -343,6 +353,12 @@ def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[M
     runs = [taken_by.get(Placed(one.queue, one.msg_key), "") for one in messages]
     waiting = [one for one, by in zip(messages, runs, strict=True) if not by]
     return Counter(filter(None, runs)), waiting
+
+
+def more_by_hand(story: RunStory) -> dict[str, int]:
+    """Action → messages of the plan with it that a person must place, where the story has not all of them."""
+    planned = {name: int(number) for name, number in story.plan.get("actions", {}).items() if name in BY_HAND}
+    return planned if len(story.by_hand) == MOST_BY_HAND < sum(planned.values()) else {}
 
 
 def by_hand(messages: Iterable[UnmovedMessage], where: Setting | None) -> list[ByHand]:
