@@ -599,6 +599,8 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
     assert "</strong> FULL was full, and has room now (CURDEPTH 1, MAXDEPTH 50)</p>" in page
     assert link in page
     take(manager, "FULL", 1)
+    assert "</strong> FULL was full, and is empty now</p>" in said("/run", run=run.run)
+    manager.mqsc("DELETE QLOCAL(FULL)")
     assert "FULL was full when the run put messages there: let it be emptied, or" in said("/run", run=run.run)
     other = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
     carried = act(manager.connection, other)

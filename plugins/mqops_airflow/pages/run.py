@@ -413,7 +413,9 @@ def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
     queues = {} if figures.unreachable else {one.name: one for one in figures.queues}
     for queue, manager in full:
         now = None if manager else queues.get(queue)
-        if now is None:
+        if not manager and not figures.unreachable and queue in figures.other_names:
+            yield f"{queue} was full, and is empty now"
+        elif now is None:
             name = f"{queue}@{manager}" if manager else queue
             yield f"{name} was full when the run put messages there: let it be emptied, or raise its MAXDEPTH"
         elif now.nearly_full:
