@@ -567,6 +567,28 @@ def test_a_dry_run_shows_what_would_be_done(manager, estate_folder, client):
     assert "would" not in page.split("<h2>Steps")[0]
 
 
+def test_a_queue_that_is_no_dead_letter_queue_any_more_is_not_said_to_be_empty(
+    manager, estate_folder, client, monkeypatch
+):
+    """The queue manager's figures have no other queue SYSTEM.*."""
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    letters(manager, "A", "A")
+    planned(manager, estate_folder / "lake")
+
+    def cards() -> str:
+        page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+        return " ".join(re.sub("<[^>]*>", "", page.split('<ul class="cards">')[1].split("</ul>")[0]).split())
+
+    assert "2 messages then" in cards()
+    assert "2 now" in cards()
+    manager.mqsc("ALTER QMGR DEADQ(A)")
+    assert "2 messages then" in cards()
+    assert " now" not in cards()
+
+
 def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager, estate_folder, client, monkeypatch):
     """By the figures of now: as long as the queue is full, then what goes on."""
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
