@@ -41,16 +41,11 @@ def fill(report: Callable[[str], None]) -> None:
 
 def next_steps(home: AirflowHome, report: Callable[[str], None]) -> None:
     """What is on the queues now, and which DAG deals with it."""
-    import pymqi  # noqa: PLC0415
+    from mqops_demo import incident  # noqa: PLC0415 - pymqi is wanted only now
 
-    connection = pymqi.connect("QM1")
-    try:
-        depths = {queue: estate.depth_of(connection, queue) for queue in FILLED}
-    finally:
-        connection.disconnect()
     report("")
-    for queue, depth in depths.items():
-        report(f"{counted(depth, 'message', spec=',')} on {queue} of QM1")
+    for queue in FILLED:
+        report(f"{counted(incident.depth('QM1', queue), 'message')} on {queue} of QM1")
     report("")
     if airflow_processes.running(home):
         report(f"Open {home.address}/dags and trigger a DAG (login: user operator, see `make up`):")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.counted import counted
 from mqops.printable import printable
+from mqops.prove.undo_record import WORKFLOW as UNDO
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -50,10 +51,8 @@ def _sentences(ending: Ending, summary: RunSummary) -> list[str]:
         return _not_acted(ending)
     if ending.acted == "upstream_failed" and ending.approved == "failed":
         return ["Nothing was moved: the approval was refused. The log of the task approve says why."]
-    counts = (
-        f"{summary.moved:,} moved + {summary.discarded:,} discarded + {summary.left:,} left + {summary.gone:,} gone"
-        f" of {counted(summary.planned, 'message', spec=',')}"
-    )
+    rest = f"{summary.left:,} left + {summary.gone:,} gone of {counted(summary.planned, 'message')}"
+    counts = f"{_done(summary)} + {rest}"
     if ending.acted == "success" and summary.finished:
         by = ending.answer.by if ending.answer and ending.answer.approved else POLICY
         return [f"Approved by {by}: {counts}.", "This balances." if summary.balanced else "This does NOT balance."]
@@ -63,6 +62,13 @@ def _sentences(ending: Ending, summary: RunSummary) -> list[str]:
         f"act ended as {ending.acted}: {counts}.",
         "Nothing is lost: its log says why it ended. Clear the task act to go on.",
     ]
+
+
+def _done(summary: RunSummary) -> str:
+    """What was moved and discarded. An undo puts messages back, and takes away those that its run put as copies."""
+    if summary.workflow != UNDO:
+        return f"{summary.moved:,} moved + {summary.discarded:,} discarded"
+    return f"{summary.moved:,} put back" + (f" + {summary.discarded:,} taken away" if summary.discarded else "")
 
 
 def _not_acted(ending: Ending) -> list[str]:

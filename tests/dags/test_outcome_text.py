@@ -56,6 +56,17 @@ def test_each_ending_has_its_words(ending: Ending, words: str) -> None:
     assert outcome_text(ending, SUMMARY) == words
 
 
+@pytest.mark.parametrize(
+    ("discarded", "done"), [(0, "1,200 put back + 1,130 left"), (30, "1,200 put back + 30 taken away + 1,100 left")]
+)
+def test_an_undo_puts_back(discarded: int, done: str) -> None:
+    from dataclasses import replace  # noqa: PLC0415
+
+    summary = replace(SUMMARY, workflow="undo", moved=1200, discarded=discarded, left=1130 - discarded)
+    ending = Ending(acted="success", approved="success", answer=YES)
+    assert outcome_text(ending, summary) == f"Approved by bob: {done} + 0 gone of 2,330 messages. This balances."
+
+
 def test_a_run_that_does_not_balance_does_not_say_so() -> None:
     from dataclasses import replace  # noqa: PLC0415
 

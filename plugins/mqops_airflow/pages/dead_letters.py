@@ -21,13 +21,12 @@ from mqops.look.dead_letters import (
     dead_letters,
     queue_of_last_run,
 )
-from mqops.look.figures import Figures
 from mqops.look.message import of_estate
 from mqops.look.plan_view import planned_actions
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy
 from mqops.printable import printable
 from mqops_airflow.pages import charts
-from mqops_airflow.pages.estate import figures_now
+from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
@@ -64,7 +63,7 @@ def router(page: Page) -> APIRouter:
             records=records,
             found=found,
             figures=figures,
-            depth=_depth(figures, found.anatomy.queue if found else own),
+            depth=figures.depth_of(found.anatomy.queue if found else own),
             comes_back=_comes_back,
             no_rule_fits=NO_RULE_FITS,
             by_hand=found is not None and _has_form(place, found.anatomy),
@@ -87,12 +86,6 @@ def router(page: Page) -> APIRouter:
         return shown("dead_letters_live", request, queue_manager, queue, who)
 
     return routes
-
-
-def _depth(figures: Figures, queue: str) -> int | None:
-    """Messages on a queue as the queue manager says; None where it has never said. A queue that it does not tell of has
-    none."""
-    return next((one.depth for one in figures.queues if one.name == queue), 0) if figures.seen_at else None
 
 
 queue_seen_last = shared(queue_of_last_run)
