@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 from browser_support import Browser, chromium
@@ -91,11 +92,11 @@ def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
             self.wfile.write(json.dumps({"dag_run_id": json.dumps(form, sort_keys=True)}).encode())
 
         def page(self) -> str:
+            if self.path in served:
+                return served[self.path]
             if self.path.startswith("/api/v2/"):
                 note = NOTE if self.path.startswith("/api/v2/dags/ticks") else None
                 return json.dumps({"is_paused": False, "state": "failed" if note else "success", "note": note})
-            if self.path in served:
-                return served[self.path]
             if self.path == "/ticks":
                 return PAGE.replace('data-live="/live"', "").format(TICKS)
             if self.path == "/wide":
@@ -144,6 +145,34 @@ def test_how_a_run_ended_is_told_by_its_note(browser: Browser) -> None:
     browser.click("//button")
     said = ", ended. This run plans nothing. <b>Why</b>: Data Docs"
     browser.until(lambda: browser.find("//p[contains(@class, 'answer')]").text.endswith(said))
+
+
+def test_a_form_tells_what_its_run_does_and_that_its_plan_waits(browser: Browser, served: dict[str, str]) -> None:
+    """Each change once: what has not changed is not written again."""
+    answer, button = "//p[contains(@class, 'answer')]", "//button"
+    key = '{"ids": ["1"], "queue": "Q"}'
+    run = f"/api/v2/dags/ticks/dagRuns/{quote(key)}"
+    waiting = f"{run}/taskInstances?state=awaiting_input"
+    served |= {run: json.dumps({"state": "queued"}), waiting: json.dumps({"total_entries": 0})}
+    browser.open("/ticks")
+    browser.click("//input[@value='1']")
+    browser.click(button)
+    browser.until(lambda: browser.find(answer).text == f"Started: {key}, queued")
+    assert "This form can be sent again when the run has ended." in browser.text()
+    assert not browser.find(button).is_enabled()
+    watch = "window.changes = 0; new MutationObserver(() => window.changes++).observe(arguments[0], arguments[1])"
+    browser.driver.execute_script(watch, browser.find(f"{answer}/span"), {"childList": True})
+    served[waiting] = json.dumps({"total_entries": 1})
+    browser.until(lambda: browser.find(answer).text.endswith(". Its plan waits for an answer: look at the plan."))
+    link = browser.find(f"{answer}//a[text()='look at the plan']").get_attribute("href")
+    assert "/plan?dag_id=ticks&run_id=%7B" in link
+    served |= {waiting: json.dumps({"total_entries": 0}), run: json.dumps({"state": "running"})}
+    browser.until(lambda: browser.find(answer).text == f"Started: {key}, at work")
+    served[run] = json.dumps({"state": "success", "note": "Done."})
+    browser.until(lambda: browser.find(answer).text == f"Started: {key}, ended. Done.")
+    assert "This form can be sent again" not in browser.text()
+    assert browser.find(button).is_enabled()
+    assert browser.driver.execute_script("return window.changes") == 3
 
 
 def test_a_form_clears_tasks_of_a_run_by_airflows_api(browser: Browser, served: dict[str, str]) -> None:

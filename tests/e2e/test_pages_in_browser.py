@@ -73,9 +73,9 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
 
     undo = undoes(browser)
     waits(site, browser, "mq_undo", undo)
+    browser.until(lambda: "Its plan waits for an answer: look at the plan." in browser.text())
     browser.log_in(site.as_user("approver"))  # four eyes: the estate asks for them somewhere, so an undo wants them
-    browser.click("//form[@data-starts='mq_undo']//p[@class='answer']/a")
-    browser.click("//a[text()='The plan']")
+    browser.click("//form[@data-starts='mq_undo']//a[text()='look at the plan']")
     browser.click("//button[@value='Approve']")
     browser.until(lambda: "Approved by approver" in browser.text())
     browser.click("//a[text()='Watch the run' or text()='See the run']")

@@ -80,13 +80,15 @@
     const state = await call("GET", segments("dags", dag));
     if (state.is_paused) throw new Error(`The DAG ${dag} is paused, so a run would wait. Unpause it in Airflow first.`);
     const run = await call("POST", segments("dags", dag, "dagRuns"), { logical_date: null, conf: conf(form) });
-    said(answer, "Started: ");
-    const link = document.createElement("a");
-    const query = new URLSearchParams({ dag_id: dag, run_id: run.dag_run_id });
-    link.href = `${document.body.dataset.root}/run?${query}`;
-    link.textContent = run.dag_run_id;
-    answer.append(link);
     form.dataset.started = run.dag_run_id;
+    said(answer, "Started: ");
+    answer.append(toPage("run", dag, run.dag_run_id, run.dag_run_id), document.createElement("span"));
+  };
+  const toPage = (page, dag_id, run_id, text) => {
+    const link = document.createElement("a");
+    link.href = `${document.body.dataset.root}/${page}?${new URLSearchParams({ dag_id, run_id })}`;
+    link.textContent = text;
+    return link;
   };
 
   // How a run ended: its note says it, where it has one (mqops_airflow/notes.py). Of a table the first line, of links the text.
@@ -95,16 +97,36 @@
     return note ? `, ended. ${note}` : `, ${run.state}`;
   };
 
-  // A form can be sent once more when its run has ended.
-  const again = (form, answer, buttons) => {
-    const path = segments("dags", form.dataset.starts, "dagRuns", form.dataset.started);
-    const timer = setInterval(async () => {
+  // Tells beside its link what a run that a form has started does, until it has ended. Returns its last state.
+  const ends = async (form, answer) => {
+    const { starts: dag, started: run_id } = form.dataset;
+    const path = segments("dags", dag, "dagRuns", run_id);
+    const place = answer.querySelector("span");
+    for (let told = ""; ; await new Promise((done) => setTimeout(done, 3000))) {
       const run = await call("GET", path).catch(() => ({}));
-      if (!["success", "failed"].includes(run.state)) return;
-      clearInterval(timer);
-      answer.append(ended(run));
-      buttons.forEach((button) => { button.disabled = false; });
-    }, 3000);
+      if (["success", "failed"].includes(run.state)) {
+        place.replaceChildren(ended(run));
+        return run.state;
+      }
+      const asks = run.state && await call("GET", path + "/taskInstances?state=awaiting_input").catch(() => null);
+      if (!asks) continue; // Airflow does not say: what was told last stays
+      const now = asks.total_entries ? "waits" : run.state === "queued" ? ", queued" : ", at work";
+      if (now === told) continue; // a screen reader reads out what changes
+      told = now;
+      if (now !== "waits") place.replaceChildren(now);
+      else place.replaceChildren(". Its plan waits for an answer: ", toPage("plan", dag, run_id, "look at the plan"), ".");
+    }
+  };
+
+  // A form can be sent once more when its run has ended. Until then it says why its button is grey.
+  const again = async (form, answer, buttons) => {
+    const why = document.createElement("p");
+    why.className = "hint";
+    why.textContent = "This form can be sent again when the run has ended.";
+    answer.before(why);
+    await ends(form, answer);
+    why.remove();
+    buttons.forEach((button) => { button.disabled = false; });
   };
 
   const answers = async (form, answer, option) => {
