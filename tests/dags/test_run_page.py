@@ -43,7 +43,7 @@ from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
-from mqops_airflow.pages import answers, shared
+from mqops_airflow.pages import answers, shared, views
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
 from mqops_airflow.pages.run import rule_name, state_in_words
@@ -808,21 +808,33 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     assert "Airflow starts it in a moment" in said("second")
 
 
-def test_a_run_that_ended_without_files_shows_its_note_and_leads_on(estate_folder, client, runs_of_airflow):
+def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_its_form(
+    estate_folder, client, runs_of_airflow
+):
     number = "SELECT id FROM dag_run WHERE run_id = 'ended'"
-    note = f"check: MQOPEN on {HOSTILE} failed\nand more"
+    plan = views.address("plan", dag_id=DAG, run_id="a (b) c")
+    note = f"check: MQOPEN on {HOSTILE} failed: [its <plan>]({plan}) and [another](javascript:x)\nand more"
     runs_of_airflow(
         "INSERT INTO dag_run_note (dag_run_id, content, created_at, updated_at) "
         f"VALUES (({number}), '{note}', '2026-11-24', '2026-11-24')"
     )
     page = client("/run", dag_id=DAG, run_id="ended").text
-    assert "Its note says:</p>" in page
-    assert "check: MQOPEN on &lt;script&gt;alert(1)&lt;/script&gt; failed</p>" in page
-    assert ">and more</p>" in page
+    link = f'<a href="/mqops/plan?dag_id={DAG}&amp;run_id=a%20%28b%29%20c">its &lt;plan&gt;</a>'
+    reason = f"check: MQOPEN on &lt;script&gt;alert(1)&lt;/script&gt; failed: {link} and [another](javascript:x)</p>"
+    assert page.index("<h1>") < page.index(reason) < page.index(">and more</p>") < page.index("This run has no files")
+    form = '<a href="/dead_letters?queue_manager=QM1#handle">The dead letters of QM1, with the form of this run</a>'
+    assert form in page
+    assert 'id="handle"' in client("/dead_letters", "operator", queue_manager="QM1").text
     assert f'href="/dags/{DAG}/runs/ended" data-airflow-page>The run in Airflow</a>' in page
     assert '<nav aria-label="MQ pages">' in page
     assert "Nothing to show yet" not in page
     assert "The run in Airflow" not in client("/run", dag_id=DAG, run_id="none").text
+    for name, known in (("QM1", True), ("QM2", False)):
+        conf = json.dumps({"queue_manager": name})
+        runs_of_airflow(f"UPDATE dag_run SET dag_id = 'mq_recover', conf = '{conf}' WHERE run_id = 'ended'")
+        page = client("/run", dag_id="mq_recover", run_id="ended").text
+        assert ('<a href="/estate?queue_manager=QM1">Estate: QM1</a>' in page) is known
+        assert 'href="/dags/mq_recover" data-airflow-page>' in page
 
 
 def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
