@@ -1091,6 +1091,46 @@ def test_a_recovery_waits_for_the_questions_of_all_dags_and_an_undo_for_none(
     assert ("Look at that plan and its question" in page) == (dag_id == "mq_recover")
 
 
+def test_a_form_that_moves_messages_says_that_a_plan_of_their_queue_waits(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    """On the page of that plan's own run, too; and nothing of a plan of another queue."""
+    lake = estate_folder / "lake"
+    manager.mqsc("DEFINE QLOCAL(MY.BACK)\nDEFINE QLOCAL(MY) BOQNAME(MY.BACK) BOTHRESH(1)")
+    manager.put("MY.BACK", [({}, b"x")])
+    (msg_id,) = [one.hex() for one in manager.put(DLQ, [({}, b"raw")])]
+    dead = planned(manager, lake)
+    what = RecoverRequest(
+        connection=manager.connection, lake=lake, do=Do.MOVE, queue="MY.BACK", to="A", everything=True
+    )
+    backed_out, _plan = plan_run(RECOVER, what)
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    pages = {
+        dead: [
+            ("/run", {"run": dead.run}),
+            ("/run/live", {"run": dead.run}),
+            ("/messages/one", {"run": dead.run, "queue": DLQ, "msg_id": msg_id}),
+        ],
+        backed_out: [("/estate", {}), ("/estate/live", {})],
+    }
+    for waits in pages:
+        kept = of_dag(waits, "first")
+        question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+        write_json(kept.approval_json, {"question": question, "task_instance": "i", "answer": None})
+        said = f'<a href="/plan?queue_manager=QM1&amp;run={kept.run}">Look at that plan and its question</a>'
+        for run, places in pages.items():
+            for path, query in places:
+                address = {"queue_manager": "QM1", **query, **({"run": kept.run} if run is waits and query else {})}
+                page = client(path, "operator", **address).text
+                assert (said in page) == (run is waits), (path, query)
+                assert page.find(said) < page.index('data-starts="mq_recover"'), (path, query)
+                assert said not in client(path, "viewer", **address).text
+        kept.path.rename(waits.path)
+
+
 @pytest.mark.parametrize(
     ("state", "said"),
     [

@@ -38,7 +38,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
-from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions, questions_before, who_answers
 from mqops_airflow.workplace import lake
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
@@ -114,6 +114,9 @@ def router(page: Page) -> APIRouter:
         values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
         values |= {"old_proof": old_proof(view.story.line, at_work=state.word == AT_WORK)}
         values |= {"questions": questions_before(who, asked, view.story) if may["real"] else ()}
+        unplaced = {one.queue for one in waiting}
+        before = open_questions(who, RECOVER, asked.run.queue_manager, unplaced) if may["move"] else ()
+        values |= {"move_waits_for": before}
         values |= {
             "chart": _chart(view),
             "may": may,
