@@ -1091,6 +1091,24 @@ def test_a_recovery_waits_for_the_questions_of_all_dags_and_an_undo_for_none(
     assert ("Look at that plan and its question" in page) == (dag_id == "mq_recover")
 
 
+def test_what_was_moved_by_hand_while_a_plan_waited_is_gone_when_the_plan_is_carried_out(
+    manager, estate_folder, client
+):
+    """The plan leaves such messages where they are. A run of the command waits for no question of Airflow."""
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    (msg_id,) = [one.hex() for one in manager.put(DLQ, [({}, b"raw")])]
+    run = planned(manager, lake)
+    what = RecoverRequest(connection=manager.connection, lake=lake, do=Do.MOVE, queue=DLQ, msg_ids=(msg_id,), to="A")
+    carry_out(RECOVER, what, *plan_run(RECOVER, what))
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "2 planned = 1 moved + 0 discarded + 0 left + 1 gone." in page
+    assert "it balances" in page
+    assert 'data-starts="mq_recover"' not in page
+
+
 def test_a_form_that_moves_messages_says_that_a_plan_of_their_queue_waits(
     manager, estate_folder, client, runs_of_airflow, monkeypatch
 ):
