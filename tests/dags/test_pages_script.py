@@ -185,6 +185,27 @@ def test_a_form_clears_tasks_of_a_run_by_airflows_api(browser: Browser, served: 
     assert served["/sent"] == f"/api/v2/dags/d%2F1/clearTaskInstances {sent}"
 
 
+def test_a_form_takes_a_stop_back_and_clears_only_when_that_has_ended_well(
+    browser: Browser, served: dict[str, str]
+) -> None:
+    both = CLEARS.replace("<form", '<form data-starts="mq_stop"').replace('class="answer"', 'class="answer" id="told"')
+    served["/clears"] = PAGE.replace('data-live="/live"', "").format(both)
+    run = "/api/v2/dags/mq_stop/dagRuns/%7B%7D"
+    served[f"{run}/taskInstances?state=awaiting_input"] = json.dumps({"total_entries": 0})
+    for state, told in (
+        ("success", "Started: {}, success Airflow runs act again."),
+        ("failed", "Started: {}, failed The stopped run does not go on: nothing was cleared."),
+    ):
+        served[run] = json.dumps({"state": "running"})
+        browser.open("/clears")
+        browser.click("//button")
+        browser.until(lambda: browser.find("//p[@id='told']").text == "Started: {}, at work")
+        assert served["/sent"].startswith("/api/v2/dags/mq_stop/dagRuns ")
+        served[run] = json.dumps({"state": state})
+        browser.until(lambda told=told: browser.find("//p[@id='told']").text == told)
+        assert served["/sent"].startswith("/api/v2/dags/d%2F1/clearTaskInstances ") == (state == "success")
+
+
 def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) -> None:
     browser.open("/ticks")
     answer, button = "//p[contains(@class, 'answer')]", "//button"

@@ -885,13 +885,25 @@ def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_
     assert "it balances. The task prove ended as failed because the run was stopped and is not finished<" in page(
         "viewer"
     )
-    assert "Resume this run" in page("operator")
-    assert "Go on with this run" not in page("operator")
-    lift(run.path)
-    assert "data-over" not in page("operator")
     cleared = json.dumps({"dag_id": DAG, "run_id": "first", "task_ids": ["act", "prove"]})
+    once = f'data-clears="{cleared}"'
+    assert '"run": "' + run.run in page("operator")
+    form = re.findall('<form class="starts" id="resume-on".*?</form>', page("operator"))
+    assert [(' data-starts="mq_stop"' in one, once in one) for one in form] == [(True, True)]
+    assert ">Resume this run, and go on</button>" in form[0]
+    assert ">Resume this run</button>" in page("approver")  # who may not clear tasks
+    assert "data-clears" not in page("approver")
+    assert "Go on with this run" not in page("operator")
+    stop(run.lake_folder, Stop(by="carol", at=utc_now()))  # two stops: what is taken back first leaves the other
+    assert ">Resume this run</button>" in page("operator")
+    assert ">Resume all runs</button>" in page("operator")
+    lift(run.path)
+    assert "This takes the stop back for all runs, and moves nothing" in page("operator")
+    assert "data-clears" not in page("operator")
+    lift(run.lake_folder)
+    assert "data-over" not in page("operator")
     task = f'<a href="/dags/{DAG}/runs/first/tasks/act" data-airflow-page>'
-    assert f'data-clears="{cleared}"' in unescape(page("operator"))
+    assert once in page("operator")
     assert "Resume this run" not in page("operator")
     assert task in page("operator")
     assert "data-clears" not in page("approver")  # who may not clear tasks
@@ -922,7 +934,8 @@ def test_a_run_that_was_stopped_before_it_began_to_act_goes_on_too(manager, esta
     runs_of_airflow(task_of("ended", "act", "failed"))
     stop(run.path, Stop(by="carol", at=utc_now()))
     page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
-    assert "data-clears" not in page
+    assert "Resume this run, and go on" in page
+    assert "Go on with this run" not in page
     assert "data-over" not in page
     lift(run.path)
     page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text

@@ -86,7 +86,8 @@ def router(page: Page) -> APIRouter:
         scan = scan_of(asked.run)
         values |= {"scan": scan, "reports": scan_reports(lake(who.estate), scan) if scan and scan.done else None}
         tasks, started = tasks_of(asked), started_of(asked)
-        go_on = to_clear(view, tasks) if not started.goes_on else []
+        clear = to_clear(view, tasks) if not started.goes_on else []
+        go_on = [] if view.story.stops else clear
         over = view.over and not (view.story.stops or go_on) and all(task.state in ENDED for task in tasks.values())
         state = state_in_words(view.story.line, tasks, goes_on=started.goes_on)
         values |= {"started": started, "plans": not tasks or not tasks.keys().isdisjoint(PLANNERS)}
@@ -111,7 +112,8 @@ def router(page: Page) -> APIRouter:
         values |= {"rule_name": partial(rule_name, workflow=_workflow(view.story))}
         values |= {"why": partial(why, workflow=_workflow(view.story))}
         may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
-        values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
+        may_clear = bool(clear) and who.may_clear(asked.dag_id)
+        values |= {"go_on": go_on, "may_clear": may_clear, "resumed_go_on": clear if may_clear else []}
         values |= {"old_proof": old_proof(view.story.line, at_work=state.word == AT_WORK)}
         values |= {"questions": questions_before(who, asked, view.story) if may["real"] else ()}
         unplaced = {one.queue for one in waiting}
@@ -141,8 +143,9 @@ def scan_of(run: RunFolder) -> ExpirySummary | None:
 
 
 def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
-    """The tasks that are cleared for a run to go on, whose task act failed; none where it cannot."""
-    if view.story.stops or view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED} or ACT not in tasks:
+    """The tasks that are cleared for a run to go on, whose task act failed; none where it cannot. A stop that holds it
+    must be taken back before."""
+    if view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED, RunState.STOPPED} or ACT not in tasks:
         return []
     return [name for name in (ACT, PROVE) if name in tasks] if tasks[ACT].state == "failed" else []
 

@@ -5,7 +5,8 @@
 //   data-awaited                           the page is loaded again as soon as the server has it
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
-//   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API
+//   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API; with data-starts,
+//                                          when the run that it has started has ended well
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
 //   data-copies="id"                       a button that copies the text of that element
 //   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name
@@ -124,7 +125,8 @@
     why.className = "hint";
     why.textContent = "This form can be sent again when the run has ended.";
     answer.before(why);
-    await ends(form, answer);
+    const state = await ends(form, answer);
+    if (form.dataset.clears) await goesOn(form, answer, state);
     why.remove();
     buttons.forEach((button) => { button.disabled = false; });
   };
@@ -137,12 +139,23 @@
     form.dataset.answered = option;
   };
 
-  const clears = async (form, answer) => {
+  const clears = async (form) => {
     const { dag_id, run_id, task_ids } = JSON.parse(form.dataset.clears);
     const how = { dry_run: false, only_failed: false, prevent_running_task: true };
     await call("POST", `${segments("dags", dag_id)}/clearTaskInstances`, { ...how, dag_run_id: run_id, task_ids });
-    said(answer, `Airflow runs ${task_ids.join(" and ")} again.`);
-    form.dataset.started = run_id;
+    form.dataset.started ??= run_id;
+    return `Airflow runs ${task_ids.join(" and ")} again.`;
+  };
+
+  // A stop is taken back, or is not: in what state its run has ended. What it stopped goes on.
+  const goesOn = async (form, answer, state) => {
+    try {
+      if (state !== "success") throw new Error("nothing was cleared.");
+      answer.append(` ${await clears(form)}`);
+    } catch (error) {
+      answer.append(` The stopped run does not go on: ${error.message}`);
+      answer.classList.add("bad");
+    }
   };
 
   document.addEventListener("submit", async (event) => {
@@ -154,11 +167,11 @@
     buttons.forEach((button) => { button.disabled = true; });
     try {
       form.dataset.title = (form.closest("details")?.querySelector("summary") ?? event.submitter).innerText.trim();
-      if (form.dataset.clears) await clears(form, answer);
-      else if (form.dataset.starts) {
+      if (form.dataset.starts) {
         await starts(form, answer);
         again(form, answer, buttons);
-      } else await answers(form, answer, event.submitter.value);
+      } else if (form.dataset.clears) said(answer, await clears(form));
+      else await answers(form, answer, event.submitter.value);
     } catch (error) {
       said(answer, error.message, true);
       buttons.forEach((button) => { button.disabled = false; });
