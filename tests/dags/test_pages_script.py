@@ -70,14 +70,14 @@ def served() -> dict[str, str]:
 @pytest.fixture
 def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
     """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
-    `/ticks` a form, `/sent` what was sent last. A run that is started is told by its form."""
+    `/ticks` a form, `/sent` what was sent last; `/missing` is not there. A run that is started is told by its form."""
     numbers, started = count(2), list[str]()
 
     class Pages(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             file = STATIC / self.path[1:].partition("?")[0]
             found = file.suffix in TYPES and file.exists()
-            self.send_response(200)
+            self.send_response(404 if self.path == "/missing" else 200)
             self.send_header("Content-Type", TYPES.get(file.suffix, "text/html; charset=utf-8"))
             self.end_headers()
             self.wfile.write(file.read_bytes() if found else self.page().encode())
@@ -173,6 +173,17 @@ def test_a_form_tells_what_its_run_does_and_that_its_plan_waits(browser: Browser
     assert "This form can be sent again" not in browser.text()
     assert browser.find(button).is_enabled()
     assert browser.driver.execute_script("return window.changes") == 3
+
+
+def test_a_page_that_awaits_its_run_tells_that_the_run_has_ended_without_files(
+    browser: Browser, served: dict[str, str]
+) -> None:
+    awaits = PAGE.replace('data-live="/live"', "").format("<p{}>{}</p>")
+    served["/missing"] = awaits.format(" data-awaited", "the run is queued")
+    browser.open("/missing")
+    browser.until(lambda: "the run is queued" in browser.text())
+    served["/missing"] = awaits.format("", "the run has ended")
+    browser.until(lambda: "the run has ended" in browser.text())
 
 
 def test_a_form_clears_tasks_of_a_run_by_airflows_api(browser: Browser, served: dict[str, str]) -> None:

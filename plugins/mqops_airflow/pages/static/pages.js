@@ -2,7 +2,7 @@
 //   data-live="URL" data-every="seconds"   the element's content is replaced by what URL answers
 //   data-keeps (with an id, in such an element) stays as the person left it, as long as the answer has it, too;
 //              data-keeps="open": only whether it is open
-//   data-awaited                           the page is loaded again as soon as the server has it
+//   data-awaited                           the page is loaded again as soon as the server has it, or awaits it no more
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
 //   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API; with data-starts,
@@ -328,7 +328,8 @@
     if (document.querySelector("[data-awaited]")) {
       setInterval(async () => {
         const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => ({}));
-        if (answer.ok) location.reload();
+        const over = answer.status === 404 && !(await answer.text()).includes("data-awaited"); // it ended without files
+        if (answer.ok || over) location.reload();
       }, 2000);
     }
     label(document);
