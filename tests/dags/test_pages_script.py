@@ -204,8 +204,8 @@ def test_a_form_takes_a_stop_back_and_clears_only_when_that_has_ended_well(
     run = "/api/v2/dags/mq_stop/dagRuns/%7B%7D"
     served[f"{run}/taskInstances?state=awaiting_input"] = json.dumps({"total_entries": 0})
     for state, told in (
-        ("success", "Started: {}, success Airflow runs act again."),
-        ("failed", "Started: {}, failed The stopped run does not go on: nothing was cleared."),
+        ("success", "Started: {}, success\nAirflow runs act again."),
+        ("failed", "Started: {}, failed\nThe stopped run does not go on: nothing was cleared."),
     ):
         served[run] = json.dumps({"state": "running"})
         browser.open("/clears")

@@ -149,11 +149,12 @@
 
   // A stop is taken back, or is not: in what state its run has ended. What it stopped goes on.
   const goesOn = async (form, answer, state) => {
+    answer.append(document.createElement("br"));
     try {
       if (state !== "success") throw new Error("nothing was cleared.");
-      answer.append(` ${await clears(form)}`);
+      answer.append(await clears(form));
     } catch (error) {
-      answer.append(` The stopped run does not go on: ${error.message}`);
+      answer.append(`The stopped run does not go on: ${error.message}`);
       answer.classList.add("bad");
     }
   };
