@@ -13,6 +13,7 @@ from mqops.lake.files import read_json
 from mqops.lake.run import HANDED_ON, RunFolder, find_run, folder_of
 from mqops.printable import printable
 from mqops_airflow.four_eyes import requester
+from mqops_airflow.pages.views import address
 from mqops_airflow.policy import unattended
 from mqops_airflow.run_folder import folders, run_key
 
@@ -98,11 +99,12 @@ def waited_for(context: Context, lake: Path, queue_manager: str, queues: Iterabl
             asked = answer.read_question(str(run.path))
             waits = asked is not None and asked.answer is None
             what = "waits for an answer" if waits else "is at work"
-            do = "answer it under Required Actions" if waits else "let it end"
+            plan = address("plan", dag_id=kept["dag_id"], run_id=kept["run_id"])
+            who = f". [Its plan]({plan}) names who may answer" if waits else ""
             return printable(
                 f"Run {kept['run_id']} of {kept['dag_id']}, which {found['requested_by']} started, {what} on "
-                f"{', '.join(shared)}. This run plans nothing: {do}, then start a new run. A dry run is possible "
-                "meanwhile"
+                f"{', '.join(shared)}. This run plans nothing: when the other one has ended, start a new run. "
+                f"A dry run is possible meanwhile{who}"
             )
     return ""
 

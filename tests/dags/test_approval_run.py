@@ -31,6 +31,7 @@ from mqops.ledger.file import LedgerFile
 from mqops.look.run_story import run_story
 from mqops.rules import parse
 from mqops_airflow import outcome_text
+from mqops_airflow.pages.views import address
 from mqops_airflow.run_folder import HANDED_ON, run_key
 from mqops_demo.airflow import NO_PORT
 
@@ -604,7 +605,9 @@ def test_a_plan_that_waits_for_its_answer_keeps_only_the_same_queue_waiting(airf
     chosen = {"queue_manager": "QM1", "action": "move", "queue": DLQ, "all_messages": True, "destination": "A"}
     by_hand = airflow.run("mq_recover", "bob", **chosen, dry_run=False)
     assert by_hand.task("plan") == "success"
-    assert waits in by_hand.xcom("plan", outcome_text.KEY)
+    told = by_hand.xcom("plan", outcome_text.KEY)
+    assert waits in told
+    assert f"[Its plan]({address('plan', dag_id=first.dag, run_id=first.key)}) names who may answer" in told
     assert by_hand.states("route", "planned", "prove") == ["skipped"] * 3
     dry, elsewhere = airflow.run("qm1_dlq_rules", "bob"), airflow.run("qm1_dlq_rules", "bob", queue="A", dry_run=False)
     airflow.manager.put("A", [dead_letter("B", b"y")])

@@ -456,7 +456,9 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, lake, page, monk
 
 def handling(text: str, queue: str) -> tuple[str, dict[str, Any], str]:
     """What the estate offers for the messages of a backout queue: DAG, fixed fields, the form."""
-    (form,) = re.findall(rf'<details id="handle-QM1-{re.escape(queue)}" data-keeps>(.*?)</details>', text, re.DOTALL)
+    (form,) = re.findall(
+        rf'<details id="handle-QM1-{re.escape(queue)}" data-keeps="open">(.*?)</details>', text, re.DOTALL
+    )
     ((dag_id, fixed),) = re.findall(r'data-starts="([^"]*)" data-fixed="(.*?)">', form)
     return dag_id, json.loads(fixed), form
 

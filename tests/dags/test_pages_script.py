@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 from browser_support import Browser, chromium
@@ -69,14 +70,14 @@ def served() -> dict[str, str]:
 @pytest.fixture
 def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
     """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
-    `/ticks` a form, `/sent` what was sent last. A run that is started is told by its form."""
+    `/ticks` a form, `/sent` what was sent last; `/missing` is not there. A run that is started is told by its form."""
     numbers, started = count(2), list[str]()
 
     class Pages(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             file = STATIC / self.path[1:].partition("?")[0]
             found = file.suffix in TYPES and file.exists()
-            self.send_response(200)
+            self.send_response(404 if self.path == "/missing" else 200)
             self.send_header("Content-Type", TYPES.get(file.suffix, "text/html; charset=utf-8"))
             self.end_headers()
             self.wfile.write(file.read_bytes() if found else self.page().encode())
@@ -91,11 +92,11 @@ def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
             self.wfile.write(json.dumps({"dag_run_id": json.dumps(form, sort_keys=True)}).encode())
 
         def page(self) -> str:
+            if self.path in served:
+                return served[self.path]
             if self.path.startswith("/api/v2/"):
                 note = NOTE if self.path.startswith("/api/v2/dags/ticks") else None
                 return json.dumps({"is_paused": False, "state": "failed" if note else "success", "note": note})
-            if self.path in served:
-                return served[self.path]
             if self.path == "/ticks":
                 return PAGE.replace('data-live="/live"', "").format(TICKS)
             if self.path == "/wide":
@@ -146,6 +147,45 @@ def test_how_a_run_ended_is_told_by_its_note(browser: Browser) -> None:
     browser.until(lambda: browser.find("//p[contains(@class, 'answer')]").text.endswith(said))
 
 
+def test_a_form_tells_what_its_run_does_and_that_its_plan_waits(browser: Browser, served: dict[str, str]) -> None:
+    """Each change once: what has not changed is not written again."""
+    answer, button = "//p[contains(@class, 'answer')]", "//button"
+    key = '{"ids": ["1"], "queue": "Q"}'
+    run = f"/api/v2/dags/ticks/dagRuns/{quote(key)}"
+    waiting = f"{run}/taskInstances?state=awaiting_input"
+    served |= {run: json.dumps({"state": "queued"}), waiting: json.dumps({"total_entries": 0})}
+    browser.open("/ticks")
+    browser.click("//input[@value='1']")
+    browser.click(button)
+    browser.until(lambda: browser.find(answer).text == f"Started: {key}, queued")
+    assert "This form can be sent again when the run has ended." in browser.text()
+    assert not browser.find(button).is_enabled()
+    watch = "window.changes = 0; new MutationObserver(() => window.changes++).observe(arguments[0], arguments[1])"
+    browser.driver.execute_script(watch, browser.find(f"{answer}/span"), {"childList": True})
+    served[waiting] = json.dumps({"total_entries": 1})
+    browser.until(lambda: browser.find(answer).text.endswith(". Its plan waits for an answer: look at the plan."))
+    link = browser.find(f"{answer}//a[text()='look at the plan']").get_attribute("href")
+    assert "/plan?dag_id=ticks&run_id=%7B" in link
+    served |= {waiting: json.dumps({"total_entries": 0}), run: json.dumps({"state": "running"})}
+    browser.until(lambda: browser.find(answer).text == f"Started: {key}, at work")
+    served[run] = json.dumps({"state": "success", "note": "Done."})
+    browser.until(lambda: browser.find(answer).text == f"Started: {key}, ended. Done.")
+    assert "This form can be sent again" not in browser.text()
+    assert browser.find(button).is_enabled()
+    assert browser.driver.execute_script("return window.changes") == 3
+
+
+def test_a_page_that_awaits_its_run_tells_that_the_run_has_ended_without_files(
+    browser: Browser, served: dict[str, str]
+) -> None:
+    awaits = PAGE.replace('data-live="/live"', "").format("<p{}>{}</p>")
+    served["/missing"] = awaits.format(" data-awaited", "the run is queued")
+    browser.open("/missing")
+    browser.until(lambda: "the run is queued" in browser.text())
+    served["/missing"] = awaits.format("", "the run has ended")
+    browser.until(lambda: "the run has ended" in browser.text())
+
+
 def test_a_form_clears_tasks_of_a_run_by_airflows_api(browser: Browser, served: dict[str, str]) -> None:
     served["/clears"] = PAGE.replace('data-live="/live"', "").format(CLEARS)
     browser.open("/clears")
@@ -154,6 +194,27 @@ def test_a_form_clears_tasks_of_a_run_by_airflows_api(browser: Browser, served: 
     body = {"dag_run_id": "r", "dry_run": False, "only_failed": False, "prevent_running_task": True}
     sent = json.dumps(body | {"task_ids": ["act"]}, sort_keys=True)
     assert served["/sent"] == f"/api/v2/dags/d%2F1/clearTaskInstances {sent}"
+
+
+def test_a_form_takes_a_stop_back_and_clears_only_when_that_has_ended_well(
+    browser: Browser, served: dict[str, str]
+) -> None:
+    both = CLEARS.replace("<form", '<form data-starts="mq_stop"').replace('class="answer"', 'class="answer" id="told"')
+    served["/clears"] = PAGE.replace('data-live="/live"', "").format(both)
+    run = "/api/v2/dags/mq_stop/dagRuns/%7B%7D"
+    served[f"{run}/taskInstances?state=awaiting_input"] = json.dumps({"total_entries": 0})
+    for state, told in (
+        ("success", "Started: {}, success\nAirflow runs act again."),
+        ("failed", "Started: {}, failed\nThe stopped run does not go on: nothing was cleared."),
+    ):
+        served[run] = json.dumps({"state": "running"})
+        browser.open("/clears")
+        browser.click("//button")
+        browser.until(lambda: browser.find("//p[@id='told']").text == "Started: {}, at work")
+        assert served["/sent"].startswith("/api/v2/dags/mq_stop/dagRuns ")
+        served[run] = json.dumps({"state": state})
+        browser.until(lambda told=told: browser.find("//p[@id='told']").text == told)
+        assert served["/sent"].startswith("/api/v2/dags/d%2F1/clearTaskInstances ") == (state == "success")
 
 
 def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) -> None:

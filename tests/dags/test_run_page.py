@@ -45,7 +45,7 @@ from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
-from mqops_airflow.pages import answers, shared
+from mqops_airflow.pages import answers, shared, views
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
 from mqops_airflow.pages.run import rule_name, state_in_words
@@ -952,21 +952,33 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     assert "Airflow starts it in a moment" in said("second")
 
 
-def test_a_run_that_ended_without_files_shows_its_note_and_leads_on(estate_folder, client, runs_of_airflow):
+def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_its_form(
+    estate_folder, client, runs_of_airflow
+):
     number = "SELECT id FROM dag_run WHERE run_id = 'ended'"
-    note = f"check: MQOPEN on {HOSTILE} failed\nand more"
+    plan = views.address("plan", dag_id=DAG, run_id="a (b) c")
+    note = f"check: MQOPEN on {HOSTILE} failed: [its <plan>]({plan}) and [another](javascript:x)\nand more"
     runs_of_airflow(
         "INSERT INTO dag_run_note (dag_run_id, content, created_at, updated_at) "
         f"VALUES (({number}), '{note}', '2026-11-24', '2026-11-24')"
     )
     page = client("/run", dag_id=DAG, run_id="ended").text
-    assert "Its note says:</p>" in page
-    assert "check: MQOPEN on &lt;script&gt;alert(1)&lt;/script&gt; failed</p>" in page
-    assert ">and more</p>" in page
+    link = f'<a href="/mqops/plan?dag_id={DAG}&amp;run_id=a%20%28b%29%20c">its &lt;plan&gt;</a>'
+    reason = f"check: MQOPEN on &lt;script&gt;alert(1)&lt;/script&gt; failed: {link} and [another](javascript:x)</p>"
+    assert page.index("<h1>") < page.index(reason) < page.index(">and more</p>") < page.index("This run has no files")
+    form = '<a href="/dead_letters?queue_manager=QM1#handle">The dead letters of QM1, with the form of this run</a>'
+    assert form in page
+    assert 'id="handle"' in client("/dead_letters", "operator", queue_manager="QM1").text
     assert f'href="/dags/{DAG}/runs/ended" data-airflow-page>The run in Airflow</a>' in page
     assert '<nav aria-label="MQ pages">' in page
     assert "Nothing to show yet" not in page
     assert "The run in Airflow" not in client("/run", dag_id=DAG, run_id="none").text
+    for name, known in (("QM1", True), ("QM2", False)):
+        conf = json.dumps({"queue_manager": name})
+        runs_of_airflow(f"UPDATE dag_run SET dag_id = 'mq_recover', conf = '{conf}' WHERE run_id = 'ended'")
+        page = client("/run", dag_id="mq_recover", run_id="ended").text
+        assert ('<a href="/estate?queue_manager=QM1">Estate: QM1</a>' in page) is known
+        assert 'href="/dags/mq_recover" data-airflow-page>' in page
 
 
 def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
@@ -1017,13 +1029,25 @@ def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_
     assert "it balances. The task prove ended as failed because the run was stopped and is not finished<" in page(
         "viewer"
     )
-    assert "Resume this run" in page("operator")
-    assert "Go on with this run" not in page("operator")
-    lift(run.path)
-    assert "data-over" not in page("operator")
     cleared = json.dumps({"dag_id": DAG, "run_id": "first", "task_ids": ["act", "prove"]})
+    once = f'data-clears="{cleared}"'
+    assert '"run": "' + run.run in page("operator")
+    form = re.findall('<form class="starts" id="resume-on".*?</form>', page("operator"))
+    assert [(' data-starts="mq_stop"' in one, once in one) for one in form] == [(True, True)]
+    assert ">Resume this run, and go on</button>" in form[0]
+    assert ">Resume this run</button>" in page("approver")  # who may not clear tasks
+    assert "data-clears" not in page("approver")
+    assert "Go on with this run" not in page("operator")
+    stop(run.lake_folder, Stop(by="carol", at=utc_now()))  # two stops: what is taken back first leaves the other
+    assert ">Resume this run</button>" in page("operator")
+    assert ">Resume all runs</button>" in page("operator")
+    lift(run.path)
+    assert "This takes the stop back for all runs, and moves nothing" in page("operator")
+    assert "data-clears" not in page("operator")
+    lift(run.lake_folder)
+    assert "data-over" not in page("operator")
     task = f'<a href="/dags/{DAG}/runs/first/tasks/act" data-airflow-page>'
-    assert f'data-clears="{cleared}"' in unescape(page("operator"))
+    assert once in page("operator")
     assert "Resume this run" not in page("operator")
     assert task in page("operator")
     assert "data-clears" not in page("approver")  # who may not clear tasks
@@ -1054,7 +1078,8 @@ def test_a_run_that_was_stopped_before_it_began_to_act_goes_on_too(manager, esta
     runs_of_airflow(task_of("ended", "act", "failed"))
     stop(run.path, Stop(by="carol", at=utc_now()))
     page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
-    assert "data-clears" not in page
+    assert "Resume this run, and go on" in page
+    assert "Go on with this run" not in page
     assert "data-over" not in page
     lift(run.path)
     page = client("/run/live", "operator", dag_id=DAG, run_id="ended").text
@@ -1222,6 +1247,64 @@ def test_a_recovery_waits_for_the_questions_of_all_dags_and_an_undo_for_none(
     page = client("/run", "operator", queue_manager="QM1", run=dry.run).text
     assert "Start the real " in page
     assert ("Look at that plan and its question" in page) == (dag_id == "mq_recover")
+
+
+def test_what_was_moved_by_hand_while_a_plan_waited_is_gone_when_the_plan_is_carried_out(
+    manager, estate_folder, client
+):
+    """The plan leaves such messages where they are. A run of the command waits for no question of Airflow."""
+    lake = estate_folder / "lake"
+    letters(manager, "A")
+    (msg_id,) = [one.hex() for one in manager.put(DLQ, [({}, b"raw")])]
+    run = planned(manager, lake)
+    what = RecoverRequest(connection=manager.connection, lake=lake, do=Do.MOVE, queue=DLQ, msg_ids=(msg_id,), to="A")
+    carry_out(RECOVER, what, *plan_run(RECOVER, what))
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    assert "2 planned = 1 moved + 0 discarded + 0 left + 1 gone." in page
+    assert "it balances" in page
+    assert 'data-starts="mq_recover"' not in page
+
+
+def test_a_form_that_moves_messages_says_that_a_plan_of_their_queue_waits(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    """On the page of that plan's own run, too; and nothing of a plan of another queue."""
+    lake = estate_folder / "lake"
+    manager.mqsc("DEFINE QLOCAL(MY.BACK)\nDEFINE QLOCAL(MY) BOQNAME(MY.BACK) BOTHRESH(1)")
+    manager.put("MY.BACK", [({}, b"x")])
+    (msg_id,) = [one.hex() for one in manager.put(DLQ, [({}, b"raw")])]
+    dead = planned(manager, lake)
+    what = RecoverRequest(
+        connection=manager.connection, lake=lake, do=Do.MOVE, queue="MY.BACK", to="A", everything=True
+    )
+    backed_out, _plan = plan_run(RECOVER, what)
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    pages = {
+        dead: [
+            ("/run", {"run": dead.run}),
+            ("/run/live", {"run": dead.run}),
+            ("/messages/one", {"run": dead.run, "queue": DLQ, "msg_id": msg_id}),
+        ],
+        backed_out: [("/estate", {}), ("/estate/live", {})],
+    }
+    for waits in pages:
+        kept = of_dag(waits, "first")
+        question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+        write_json(kept.approval_json, {"question": question, "task_instance": "i", "answer": None})
+        said = f'<a href="/plan?queue_manager=QM1&amp;run={kept.run}">Look at that plan and its question</a>'
+        for run, places in pages.items():
+            for path, query in places:
+                address = {"queue_manager": "QM1", **query, **({"run": kept.run} if run is waits and query else {})}
+                page = client(path, "operator", **address).text
+                assert (said in page) == (run is waits), (path, query)
+                assert page.find(said) < page.index('data-starts="mq_recover"'), (path, query)
+                assert said not in client(path, "viewer", **address).text
+        kept.path.rename(waits.path)
 
 
 @pytest.mark.parametrize(

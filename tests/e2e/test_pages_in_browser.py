@@ -75,9 +75,9 @@ def test_an_incident_is_approved_undone_stopped_and_resumed_by_clicking(site: An
 
     undo = undoes(browser)
     waits(site, browser, "mq_undo", undo)
+    browser.until(lambda: "Its plan waits for an answer: look at the plan." in browser.text())
     browser.log_in(site.as_user("approver"))  # four eyes: the estate asks for them somewhere, so an undo wants them
-    browser.click("//form[@data-starts='mq_undo']//p[@class='answer']/a")
-    browser.click("//a[text()='The plan']")
+    browser.click("//form[@data-starts='mq_undo']//a[text()='look at the plan']")
     browser.click("//button[@value='Approve']")
     browser.until(lambda: "Approved by approver" in browser.text())
     browser.click("//a[text()='Watch the run' or text()='See the run']")
@@ -110,6 +110,32 @@ def test_a_form_can_be_sent_again_when_its_run_has_ended(site: Any, browser: Any
     assert not browser.find(f"{form}//button").is_enabled()
     browser.until(lambda: browser.find(f"{form}//button").is_enabled())
     assert ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text
+
+
+def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
+    """A second real run is refused while the first one waits: the page of that run leads to the plan that waits."""
+    manager = site.in_trouble(NAME, 1)
+    site.client.wait_for_dag("mq_stop")
+    site.client.unpause("mq_stop")
+    dag_id, run_id = site.trigger(NAME, dry_run=False)
+    waits(site, browser, dag_id, run_id)
+    _dag_id, refused = site.trigger(NAME, dry_run=False)
+    browser.open(f"/mqops/run?dag_id={dag_id}&run_id={quote(refused)}")
+    browser.until(lambda: "This run plans nothing: " in browser.text())
+    browser.click("//a[text()='Its plan']")
+    browser.click("//a[text()='Watch the run']")
+    browser.click("//form[@id='stop']//button")
+    browser.until(lambda: browser.find("//form[@id='resume-run']//button").text == "Resume this run")
+    browser.click("//a[text()='The plan']")
+    browser.click("//button[@value='Approve']")
+    browser.until(lambda: "Approved by admin" in browser.text())
+    browser.click("//a[text()='Watch the run' or text()='See the run']")
+    moved = manager.depth("BACK.AGAIN")
+    browser.click("//form[@id='resume-on']//button")
+    browser.until(lambda: "Airflow runs act and prove again." in browser.text())
+    browser.until(lambda: "it balances" in browser.text())
+    assert "Resume this run, and go on. Started: " in browser.text()
+    assert manager.depth("BACK.AGAIN") > moved
 
 
 def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, browser: Any) -> None:

@@ -41,7 +41,7 @@ from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
-from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers_each
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions, who_answers_each
 from mqops_airflow.workplace import lake
 
 AUDIT_KEPT = 60.0
@@ -92,6 +92,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
         form=partial(form_of, who.estate),
         may_start=who.may_start,
+        open_questions=partial(open_questions, who),
         four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=next_time(datetime.now(UTC), MORNING),
         answers=who_answers_each(who, waiting),

@@ -39,7 +39,7 @@ from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
-from mqops_airflow.pages.who_answers import asks_for_four_eyes
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions
 from mqops_airflow.workplace import lake
 
 PAGE = 50
@@ -139,6 +139,7 @@ def router(page: Page) -> APIRouter:
             raise HTTPException(404, str(error)) from error
         here = Placed(story.found.queue, story.found.msg_key)
         by_hand = _by_hand(who, folder, story)
+        may_move = by_hand is not None and who.may_start(RECOVER)
         return render_page(
             request,
             page,
@@ -154,7 +155,8 @@ def router(page: Page) -> APIRouter:
             by_hand=by_hand,
             placed_by=placed_since(folder, [here]).get(here, "") if by_hand else "",
             refusal=_refusal(who, name),
-            may_move=who.may_start(RECOVER),
+            may_move=may_move,
+            questions=open_questions(who, RECOVER, name, [here.queue]) if may_move else (),
             four_eyes=asks_for_four_eyes(who.estate, RECOVER),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from airflow.models.dag import DagModel
@@ -14,6 +15,7 @@ from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 
 from mqops.counted import counted
+from mqops.estate_sections import dag_prefix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +31,22 @@ class NotYet(HTTPException):
     """HTTP 404: the run has no files in the lake.
 
     Attributes: `dag_id` and `run_id` of the run; `known` whether Airflow knows it; `awaited` whether it can have files
-    later; `note` that Airflow has of it, its lines; `before` the runs that it is queued behind.
+    later; `note` that Airflow has of it, its lines; `before` the runs that it is queued behind; `queue_manager` that
+    it is of, "" where that is not known; `dead_letters` whether its form is on the page of their dead letters.
+
+    Parameters: `own` the queue manager of the DAG, "" where it serves several; `seen` those that the person may see.
     """
 
-    def __init__(self, dag_id: str, run_id: str) -> None:
+    def __init__(self, dag_id: str, run_id: str, *, own: str, seen: Collection[str]) -> None:
         self.dag_id, self.run_id = dag_id, run_id
+        self.dead_letters = bool(own) and dag_id == f"{dag_prefix(own)}_dlq_rules"
         with create_session() as session:
             run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
             text, self.before = _said(session, run)
             self.known = run is not None
             self.awaited = run is not None and run.state in State.unfinished_dr_states
+            named = own or (run.conf or {}).get("queue_manager", "") if run is not None else own
+            self.queue_manager = named if named in seen else ""
             self.note = tuple(filter(None, (run.note or "").split("\n"))) if run is not None else ()
         super().__init__(404, text)
 
@@ -50,8 +58,7 @@ def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]
     if run.state == DagRunState.RUNNING:
         return "This run has no files in the lake: its first task has not finished.", ()
     if run.state != DagRunState.QUEUED:
-        why = "This run has no files in the lake: its first task ended it, or they were removed."
-        return f"{why} Its note says:" if run.note else why, ()
+        return "This run has no files in the lake: its first task ended it, or they were removed.", ()
     dag = session.get(DagModel, dag_id)
     if dag is not None and dag.is_paused:
         return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()

@@ -16,14 +16,14 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from mqops.counted import counted
 from mqops.printable import printable
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.security import Reader
-from mqops_airflow.pages.table import PAGES, Page
-from mqops_airflow.pages.views import airflow_path
+from mqops_airflow.pages.table import PAGES, PREFIX, Page
+from mqops_airflow.pages.views import address, airflow_path
 
 FOLDER = Path(__file__).parent
 SHORT = 24
@@ -137,6 +137,16 @@ def dated(text: str) -> Markup:
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))")
 
 
+def linked(text: str) -> Markup:
+    """A text with the links to plans that are in it, Markdown."""
+    parts = iter(re.split(rf"\[([^\]]*)\]\({re.escape(address('plan'))}([^()\s]+)\)", text))
+    made = escape(printable(next(parts)))
+    for words, query, after in zip(parts, parts, parts, strict=True):
+        to = f"{airflow_path()}{PREFIX}/plan?{query}"
+        made += Markup('<a href="{}">{}</a>{}').format(to, printable(words), printable(after))
+    return made
+
+
 @lru_cache(maxsize=4096)
 def _broken(text: str) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=[._@,-])", printable(text)))
@@ -181,6 +191,7 @@ def _environment() -> Environment:
         "below": below,
         "shortened": shortened,
         "dated": dated,
+        "linked": linked,
         "counted": counted,
     }
     made.filters.update(filters)

@@ -51,7 +51,7 @@ from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
-from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
+from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions, questions_before, who_answers
 from mqops_airflow.workplace import lake
 from mqwire.constants import MQRC_Q_FULL
 from mqwire.names import reason_name
@@ -101,7 +101,8 @@ def router(page: Page) -> APIRouter:
         scan = scan_of(asked.run)
         values |= {"scan": scan, "reports": scan_reports(lake(who.estate), scan) if scan and scan.done else None}
         tasks, started = tasks_of(asked), started_of(asked)
-        go_on = to_clear(view, tasks) if not started.goes_on else []
+        clear = to_clear(view, tasks) if not started.goes_on else []
+        go_on = [] if view.story.stops else clear
         over = view.over and not (view.story.stops or go_on) and all(task.state in ENDED for task in tasks.values())
         state = state_in_words(view.story.line, tasks, goes_on=started.goes_on)
         values |= {"started": started, "plans": not tasks or not tasks.keys().isdisjoint(PLANNERS)}
@@ -129,13 +130,17 @@ def router(page: Page) -> APIRouter:
         values |= {"more_by_hand": more_by_hand(view.story), "none_waits": not waiting}
         values |= {"why": partial(why, workflow=_workflow(view.story))}
         may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
-        values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
+        may_clear = bool(clear) and who.may_clear(asked.dag_id)
+        values |= {"go_on": go_on, "may_clear": may_clear, "resumed_go_on": clear if may_clear else []}
         values |= {"old_proof": old_proof(view.story.line, at_work=state.word == AT_WORK)}
         values |= {"questions": questions_before(who, asked, view.story) if may["real"] else ()}
         full = found_full(view.story)
         room = rooms(full, figures_now(who.estate, [asked.run.queue_manager])[asked.run.queue_manager]) if full else ()
         values |= {"rooms": room, "dead_letters": view.story.line.workflow == DEAD_LETTERS}
         rows = balance(view)
+        unplaced = {one.queue for one in waiting}
+        before = open_questions(who, RECOVER, asked.run.queue_manager, unplaced) if may["move"] else ()
+        values |= {"move_waits_for": before}
         values |= {
             "would": would(view),
             "words": _words(view),
@@ -163,8 +168,9 @@ def scan_of(run: RunFolder) -> ExpirySummary | None:
 
 
 def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
-    """The tasks that are cleared for a run to go on, whose task act failed; none where it cannot."""
-    if view.story.stops or view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED} or ACT not in tasks:
+    """The tasks that are cleared for a run to go on, whose task act failed; none where it cannot. A stop that holds it
+    must be taken back before."""
+    if view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED, RunState.STOPPED} or ACT not in tasks:
         return []
     return [name for name in (ACT, PROVE) if name in tasks] if tasks[ACT].state == "failed" else []
 

@@ -109,7 +109,7 @@ def asked_run(who: Reader, *, queue_manager: str, run: str, dag_id: str, run_id:
         for name in (own,) if own else who.queue_managers:
             if (found := _of_airflow(who, name, dag_id, run_id)) is not None:
                 return Asked(run=found, dag_id=dag_id, run_id=run_id)
-        raise NotYet(dag_id, run_id)
+        raise NotYet(dag_id, run_id, own=own, seen=who.queue_managers)
     name = who.queue_manager(queue_manager)
     try:
         found = find_run(lake(who.estate), key=run, queue_manager=name)

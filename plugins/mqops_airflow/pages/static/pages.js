@@ -2,10 +2,11 @@
 //   data-live="URL" data-every="seconds"   the element's content is replaced by what URL answers
 //   data-keeps (with an id, in such an element) stays as the person left it, as long as the answer has it, too;
 //              data-keeps="open": only whether it is open
-//   data-awaited                           the page is loaded again as soon as the server has it
+//   data-awaited                           the page is loaded again as soon as the server has it, or awaits it no more
 //   data-starts="DAG id" data-fixed="{}"   a form that starts a run by Airflow's API, with the person's own rights
 //   data-answers="{dag_id, run_id, task_id}" a form that answers an approval by Airflow's API
-//   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API
+//   data-clears="{dag_id, run_id, task_ids}" a form that clears tasks of a run by Airflow's API; with data-starts,
+//                                          when the run that it has started has ended well
 //   data-airflow-page                      a link to a page of Airflow's own: opens in the whole window
 //   data-copies="id"                       a button that copies the text of that element
 //   data-listed                            a checkbox whose value, if it is ticked, is one of the list of its name
@@ -80,13 +81,15 @@
     const state = await call("GET", segments("dags", dag));
     if (state.is_paused) throw new Error(`The DAG ${dag} is paused, so a run would wait. Unpause it in Airflow first.`);
     const run = await call("POST", segments("dags", dag, "dagRuns"), { logical_date: null, conf: conf(form) });
-    said(answer, "Started: ");
-    const link = document.createElement("a");
-    const query = new URLSearchParams({ dag_id: dag, run_id: run.dag_run_id });
-    link.href = `${document.body.dataset.root}/run?${query}`;
-    link.textContent = run.dag_run_id;
-    answer.append(link);
     form.dataset.started = run.dag_run_id;
+    said(answer, "Started: ");
+    answer.append(toPage("run", dag, run.dag_run_id, run.dag_run_id), document.createElement("span"));
+  };
+  const toPage = (page, dag_id, run_id, text) => {
+    const link = document.createElement("a");
+    link.href = `${document.body.dataset.root}/${page}?${new URLSearchParams({ dag_id, run_id })}`;
+    link.textContent = text;
+    return link;
   };
 
   // How a run ended: its note says it, where it has one (mqops_airflow/notes.py). Of a table the first line, of links the text.
@@ -95,16 +98,37 @@
     return note ? `, ended. ${note}` : `, ${run.state}`;
   };
 
-  // A form can be sent once more when its run has ended.
-  const again = (form, answer, buttons) => {
-    const path = segments("dags", form.dataset.starts, "dagRuns", form.dataset.started);
-    const timer = setInterval(async () => {
+  // Tells beside its link what a run that a form has started does, until it has ended. Returns its last state.
+  const ends = async (form, answer) => {
+    const { starts: dag, started: run_id } = form.dataset;
+    const path = segments("dags", dag, "dagRuns", run_id);
+    const place = answer.querySelector("span");
+    for (let told = ""; ; await new Promise((done) => setTimeout(done, 3000))) {
       const run = await call("GET", path).catch(() => ({}));
-      if (!["success", "failed"].includes(run.state)) return;
-      clearInterval(timer);
-      answer.append(ended(run));
-      buttons.forEach((button) => { button.disabled = false; });
-    }, 3000);
+      if (["success", "failed"].includes(run.state)) {
+        place.replaceChildren(ended(run));
+        return run.state;
+      }
+      const asks = run.state && await call("GET", path + "/taskInstances?state=awaiting_input").catch(() => null);
+      if (!asks) continue; // Airflow does not say: what was told last stays
+      const now = asks.total_entries ? "waits" : run.state === "queued" ? ", queued" : ", at work";
+      if (now === told) continue; // a screen reader reads out what changes
+      told = now;
+      if (now !== "waits") place.replaceChildren(now);
+      else place.replaceChildren(". Its plan waits for an answer: ", toPage("plan", dag, run_id, "look at the plan"), ".");
+    }
+  };
+
+  // A form can be sent once more when its run has ended. Until then it says why its button is grey.
+  const again = async (form, answer, buttons) => {
+    const why = document.createElement("p");
+    why.className = "hint";
+    why.textContent = "This form can be sent again when the run has ended.";
+    answer.before(why);
+    const state = await ends(form, answer);
+    if (form.dataset.clears) await goesOn(form, answer, state);
+    why.remove();
+    buttons.forEach((button) => { button.disabled = false; });
   };
 
   const answers = async (form, answer, option) => {
@@ -115,12 +139,24 @@
     form.dataset.answered = option;
   };
 
-  const clears = async (form, answer) => {
+  const clears = async (form) => {
     const { dag_id, run_id, task_ids } = JSON.parse(form.dataset.clears);
     const how = { dry_run: false, only_failed: false, prevent_running_task: true };
     await call("POST", `${segments("dags", dag_id)}/clearTaskInstances`, { ...how, dag_run_id: run_id, task_ids });
-    said(answer, `Airflow runs ${task_ids.join(" and ")} again.`);
-    form.dataset.started = run_id;
+    form.dataset.started ??= run_id;
+    return `Airflow runs ${task_ids.join(" and ")} again.`;
+  };
+
+  // A stop is taken back, or is not: in what state its run has ended. What it stopped goes on.
+  const goesOn = async (form, answer, state) => {
+    answer.append(document.createElement("br"));
+    try {
+      if (state !== "success") throw new Error("nothing was cleared.");
+      answer.append(await clears(form));
+    } catch (error) {
+      answer.append(`The stopped run does not go on: ${error.message}`);
+      answer.classList.add("bad");
+    }
   };
 
   document.addEventListener("submit", async (event) => {
@@ -132,11 +168,11 @@
     buttons.forEach((button) => { button.disabled = true; });
     try {
       form.dataset.title = (form.closest("details")?.querySelector("summary") ?? event.submitter).innerText.trim();
-      if (form.dataset.clears) await clears(form, answer);
-      else if (form.dataset.starts) {
+      if (form.dataset.starts) {
         await starts(form, answer);
         again(form, answer, buttons);
-      } else await answers(form, answer, event.submitter.value);
+      } else if (form.dataset.clears) said(answer, await clears(form));
+      else await answers(form, answer, event.submitter.value);
     } catch (error) {
       said(answer, error.message, true);
       buttons.forEach((button) => { button.disabled = false; });
@@ -293,7 +329,8 @@
     if (document.querySelector("[data-awaited]")) {
       setInterval(async () => {
         const answer = await fetch(location.href, { credentials: "same-origin" }).catch(() => ({}));
-        if (answer.ok) location.reload();
+        const over = answer.status === 404 && !(await answer.text()).includes("data-awaited"); // it ended without files
+        if (answer.ok || over) location.reload();
       }, 2000);
     }
     label(document);
