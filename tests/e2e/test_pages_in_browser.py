@@ -133,7 +133,7 @@ def test_a_stopped_run_goes_on_by_one_click(site: Any, browser: Any) -> None:
     moved = manager.depth("BACK.AGAIN")
     browser.click("//form[@id='resume-on']//button")
     browser.until(lambda: "Airflow runs act and prove again." in browser.text())
-    browser.until(lambda: "it balances" in browser.text())
+    browser.until(lambda: "done proved: it balances" in browser.text())
     assert "Resume this run, and go on. Started: " in browser.text()
     assert manager.depth("BACK.AGAIN") > moved
 
