@@ -75,7 +75,8 @@ def judge(
     total = sum(moving.values())
     number = counted(total, "message")
     if by_hand and dry_run:
-        return Verdict(way="stop", why=f"dry run: {_would(messages, total)}; nothing was done")
+        found = f"; the pre-flight found {counted(doubts, 'problem')}: see the plan" if doubts and total else ""
+        return Verdict(way="stop", why=f"dry run: {_would(messages, total)}; nothing was done{found}")
     if not total:
         return Verdict(way="stop", why="the plan moves nothing")
     if not approval.required and not by_hand:

@@ -72,7 +72,9 @@ def test_doubts_about_destinations_need_a_person() -> None:
     one = judge(messages={"RETRY": 1}, dry_run=False, approval=SMALL_RETRIES, by_hand=False, doubts=1)
     assert one.why == "1 message waits for approval: the pre-flight found 1 problem"
     assert judge(**small, approval=NEVER, by_hand=False, doubts=2).way == "act"  # the estate asks nobody
-    assert judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=2).way == "stop"
+    dry = judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=2)
+    assert dry.way == "stop"
+    assert dry.why.endswith("moved or discarded; nothing was done; the pre-flight found 2 problems: see the plan")
 
 
 def test_a_plan_whose_destinations_nobody_looked_at_needs_a_person() -> None:

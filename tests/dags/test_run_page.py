@@ -566,6 +566,19 @@ def test_a_dry_run_shows_what_would_be_done(manager, estate_folder, client):
     assert "would" not in page.split("<h2>Steps")[0]
 
 
+def test_a_dry_run_says_what_stands_in_the_way_of_its_plan(manager, estate_folder, client):
+    letters(manager, "NOT.THERE")
+    run = planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n")
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text
+    said = page.split("<h2>What the plan would do</h2>")[1]
+    assert said.startswith('\n<p class="problem bad"><strong>Problem:</strong> NOT.THERE: ')
+    assert "MQRC_UNKNOWN_OBJECT_NAME" in said.split("</p>")[0]
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    assert "MQOPEN for puts fails" not in client("/run", queue_manager="QM1", run=run.run).text
+
+
 def test_a_queue_that_is_no_dead_letter_queue_any_more_is_not_said_to_be_empty(
     manager, estate_folder, client, monkeypatch
 ):

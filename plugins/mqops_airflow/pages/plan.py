@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.actions import ACTED, Action
-from mqops.decide.core.preflight import Finding, Looked, Preflight, judge, same_said
+from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import RunLine
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
@@ -20,7 +19,7 @@ from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside, rule_in_words
+from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside, folded, rule_in_words
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -78,8 +77,8 @@ def router(page: Page) -> APIRouter:
         values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}
-        values |= {"findings": _folded(view.found.findings if view.found else ())}
-        values |= {"since_then": _folded(_news(view, seen.looked))}
+        values |= {"findings": folded(view.found.findings if view.found else ())}
+        values |= {"since_then": folded(_news(view, seen.looked))}
         return render_page(request, page, who, name, **values, **answers)
 
     @routes.get(f"{page.path}/answer")
@@ -171,14 +170,6 @@ def _asked(who: Reader, queue_manager: str, found: Preflight) -> Seen:
     except MqopsError as error:
         return Seen(at=found.checked_at, looked=found.looked, error=str(error))
     return Seen(at=at, looked=looked)
-
-
-def _folded(findings: Iterable[Finding]) -> list[tuple[str, str]]:
-    """Severity and text of what was found, once for all destinations with the same."""
-    return [
-        (severity, f"{', '.join(names)}: {what}" + (f". {remedy}" if remedy else ""))
-        for (severity, what, remedy), names in same_said(findings).items()
-    ]
 
 
 def _still_refused(one: Looked, refused: tuple[tuple[str, str], ...]) -> Looked:

@@ -18,6 +18,8 @@ from mqops.actions import NO_RULE_FITS, Action
 from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide.backout_setting import read_setting
+from mqops.decide.core.preflight import Finding, same_said
+from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.registry import DECIDERS, decider_named
 from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
@@ -143,6 +145,7 @@ def router(page: Page) -> APIRouter:
         values |= {"move_waits_for": before}
         values |= {
             "would": would(view),
+            "findings": folded(found.findings) if would(view) and (found := read_preflight(asked.run)) else (),
             "words": _words(view),
             "balance": rows,
             "chart": _chart(view, rows),
@@ -442,6 +445,14 @@ class Share(NamedTuple):
 def would(view: RunView) -> bool:
     """Whether the page tells what would be done: a dry run, and any other plan that nobody carries out."""
     return bool(view.rules) and view.story.line.state is RunState.PLANNED
+
+
+def folded(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """Severity and text of what was found, once for all destinations with the same."""
+    return [
+        (severity, f"{', '.join(names)}: {what}" + (f". {remedy}" if remedy else ""))
+        for (severity, what, remedy), names in same_said(findings).items()
+    ]
 
 
 def _words(view: RunView) -> Mapping[str, str]:
