@@ -130,13 +130,25 @@ def test_what_was_opened_stays_open_and_shows_what_is_new(browser: Browser) -> N
     assert browser.driver.switch_to.active_element.get_attribute("id") == "fold"
 
 
-def test_what_became_of_a_form_is_told_though_the_page_has_the_form_no_more(browser: Browser) -> None:
+def test_what_became_of_a_form_is_told_though_the_page_has_the_form_no_more(
+    browser: Browser, served: dict[str, str]
+) -> None:
     browser.open("/")
     browser.click("//button")
     browser.until(lambda: 'Rehearse. Started: {"dry_run": true}, success' in browser.text())
     assert not browser.driver.find_elements("id", "undo")
-    link = browser.find("//p[@class='answer']/a").get_attribute("href")
+    link = browser.find("//p[contains(@class, 'answer')]/a").get_attribute("href")
     assert "/run?dag_id=the_dag&run_id=%7B" in link
+    served["/live"] = FORM.replace('id="undo"', 'id="resume"').replace("Rehearse", "Resume") + LIVE.format(9)
+    browser.click("//form[@id='resume']//button")
+    browser.until(lambda: "success" in browser.find("//form[@id='resume']").text)
+    assert "Rehearse. Started" in browser.text()
+    served["/live"] = LIVE.format(10)
+    browser.until(lambda: "Resume. Started" in browser.text())
+    assert "Rehearse. Started" not in browser.text()  # what was told before may be so no more
+    browser.driver.execute_script("document.body.style.height = '5000px'; window.scrollTo(0, 3000)")
+    place = "return document.querySelector('.answer').getBoundingClientRect().top"
+    browser.until(lambda: browser.driver.execute_script(place) == 0)
 
 
 def test_how_a_run_ended_is_told_by_its_note(browser: Browser) -> None:

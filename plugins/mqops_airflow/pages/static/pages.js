@@ -234,12 +234,14 @@
   const same = (element, old) => [...element.querySelectorAll(old.tagName)].find((one) =>
     ["id", "href", "aria-label"].every((name) => one.getAttribute(name) === old.getAttribute(name)));
 
-  // What became of a form that was sent stays above the part, though the part no longer has the form.
+  // What became of a form that was sent stays above the part, though the part no longer has the form: of the last one.
   const outlive = (element, old) => {
     for (const form of [old, ...old.querySelectorAll("form")]) {
       const answer = form.dataset.started && form.querySelector(".answer");
       if (!answer) continue;
       answer.prepend(`${form.dataset.title}. `);
+      answer.classList.add("outlives");
+      document.querySelectorAll(".outlives").forEach((earlier) => { earlier.remove(); });
       element.before(answer);
     }
   };
