@@ -219,6 +219,12 @@ def test_each_queue_can_be_opened(manager, lake, page):
     found = page("/messages", queue="C.BACK")
     assert '<option value="less" selected>' in found
     assert "1 message looked at" in found
+    manager.put("A", [({}, b"x")] * 7)
+    found = page("/messages", queue="A").replace("<wbr>", "")
+    assert 'no run has recorded messages of <span class="name">A</span>, which has 7 now, so none can be shown' in found
+    assert 'href="/quality?queue_manager=QM1"' in found
+    assert "No message fits" not in found
+    assert "no run has recorded" not in page("/messages", queue="A*")
     assert '<summary>5 other queues without messages</summary>\n<p class="quiet"><span class="name">A</span>, ' in text
 
 

@@ -81,6 +81,8 @@ def router(page: Page) -> APIRouter:
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
         query = {key: value for key, value in asked.items() if value and key not in {"run", "after", "action"}}
         found, problem, forbidden, planned = None, "", "", Planned()
+        queue = asked.get("queue", "")
+        unrecorded = bool(queue) and "*" not in queue and not any(queue in one.queue.split(",") for one in newest)
         if chosen:
             try:
                 folder = RunFolder.at(lake(who.estate), name, chosen)
@@ -104,7 +106,9 @@ def router(page: Page) -> APIRouter:
                 for one in newest
                 if one.run != chosen
             ][:MOST_OTHERS],
-            total=0 if asked.get("queue") else next((one.messages for one in recorded if one.run == chosen), 0),
+            unrecorded=queue if unrecorded else "",
+            depth=figures_now(who.estate, [name])[name].depth_of(queue) if unrecorded else None,
+            total=0 if queue else next((one.messages for one in recorded if one.run == chosen), 0),
             actions=planned.actions,
             asked=asked,
             fields=FIELDS,
