@@ -596,6 +596,18 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
     assert page().count('<div class="quiet">storage</div>') == 3
 
 
+def test_a_message_in_storage_can_be_moved_from_its_page_and_one_of_an_application_cannot(manager, lake, page):
+    ids = {name: manager.put(name, [({}, b"x")])[0].hex() for name in ("A", "OFFERS")}
+    observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), list(ids))
+    estate_file = Path(os.environ["MQOPS_ESTATE"])
+    estate_file.write_text(ESTATE.replace("    dlq_rules:", "    storage: [A]\n    dlq_rules:"))
+    assert 'class="quiet">storage<' in page()
+    text = page("/messages/one", "operator", run="seen", queue="A", msg_id=ids["A"])
+    assert "1 message in storage, where messages lie until a person looks, on " in text
+    assert 'data-starts="mq_recover"' in text
+    assert "mq_recover" not in page("/messages/one", "operator", run="seen", queue="OFFERS", msg_id=ids["OFFERS"])
+
+
 def checked(lake: Path, run: str, at: str, critical: int) -> None:
     """The summary of a quality run, as one writes it."""
     failed = {"critical": critical, "warning": 1, "info": 0}

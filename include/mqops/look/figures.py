@@ -91,6 +91,13 @@ class Figures:
     others: int = 0
     other_names: tuple[str, ...] = ()
 
+    @property
+    def storage(self) -> tuple[str, ...]:
+        """The queues where messages lie until a person looks, but for the dead-letter queue and backout queues, which
+        workflows empty."""
+        own = self.dead_letter_queue
+        return tuple(one.name for one in self.queues if one.storage and not one.is_backout and one.name != own)
+
     def depth_of(self, queue: str) -> int | None:
         """Messages on a queue; None where that is not known. A queue of applications that is not listed has none."""
         listed = next((one.depth for one in self.queues if one.name == queue), None)

@@ -25,6 +25,7 @@ from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.expiry_forecast import COPIES
+from mqops.look.figures import Figures
 from mqops.look.find import FoundMessage, FoundPage, find_recorded
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.placed_since import Placed, placed_since
@@ -35,7 +36,7 @@ from mqops.single_flight import single_flight
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import below, render_page
-from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
+from mqops_airflow.pages.run import IN_STORAGE, RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -209,23 +210,24 @@ def _story(place: Path, run: RunFolder, queue: str, msg_id: str, position: int |
 
 
 def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
-    """What moves a message that no rule can place: one of ambiguous origin, and one on a dead-letter queue that has no
-    MQDLH. None for another."""
+    """What moves a message that no rule can place: one of ambiguous origin, one on a dead-letter queue that has no
+    MQDLH, and one in storage. None for another."""
     queue, msg_ids = story.found.queue, [story.found.msg_id]
     if story.ambiguous:
         return placed_by_hand(queue, Action.AMBIGUOUS, msg_ids, read_setting(run))
-    if story.header_read or not (
-        Action.ERROR in planned_actions(run).actions or queue in _dead_letter_queues(who, run.queue_manager)
+    figures = figures_now(who.estate, [run.queue_manager])[run.queue_manager]
+    if not story.header_read and (
+        Action.ERROR in planned_actions(run).actions or queue in _dead_letter_queues(who, run.queue_manager, figures)
     ):
-        return None
-    return placed_by_hand(queue, Action.ERROR, msg_ids, None)
+        return placed_by_hand(queue, Action.ERROR, msg_ids, None)
+    return ByHand(queue, IN_STORAGE, (), tuple(msg_ids)) if queue in figures.storage else None
 
 
-def _dead_letter_queues(who: Reader, name: str) -> set[str]:
+def _dead_letter_queues(who: Reader, name: str, figures: Figures) -> set[str]:
     """The queue of `dlq_rules` in the estate, that of the newest dead-letter run, and the queue manager's DEADQ."""
     section = who.estate.estate.queue_managers[name].dlq_rules
-    own = figures_now(who.estate, [name])[name].dead_letter_queue
-    return {(section.queue if section else "") or "", queue_seen_last(lake(who.estate), name), own}
+    named = (section.queue if section else "") or ""
+    return {named, queue_seen_last(lake(who.estate), name), figures.dead_letter_queue}
 
 
 def _unjudged(story: MessageStory) -> str:

@@ -353,6 +353,7 @@ class ByHand(NamedTuple):
         return f"{self.queue}-{'origin' if self.why == AMBIGUOUS else 'header'}"
 
 
+IN_STORAGE = "in storage, where messages lie until a person looks"
 AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read: no rule can move them"
 
 
