@@ -573,6 +573,7 @@ def test_a_dry_run_says_what_stands_in_the_way_of_its_plan(manager, estate_folde
     page = client("/run", queue_manager="QM1", run=run.run).text
     said = page.split("<h2>What the plan would do</h2>")[1]
     assert said.startswith('\n<p class="problem bad"><strong>Problem:</strong> NOT.THERE@QM1: MQOPEN for puts fails')
+    assert "1 would be moved + 0 would be discarded + 0 would stay. What the problems above are about stays" in said
     act(manager.connection, run)
     prove(manager.connection, run)
     assert "MQOPEN for puts fails" not in client("/run", queue_manager="QM1", run=run.run).text
