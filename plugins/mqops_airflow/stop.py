@@ -32,9 +32,8 @@ class StopOperator(BaseOperator):
         if params["do"] == "resume":
             lifted = store.lift(place, by=requester(context), at=utc_now())
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
-            keep_for_note(
-                context, f"{what} may go on. A run that has ended since goes on from its page: Go on with this run"
-            )
+            then = "" if run else ". A run that has ended since goes on from its page"
+            keep_for_note(context, f"{what} may go on{then}")
             return {"what": what, "stopped": None}
         stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"] or ""))
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))
