@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 
-def counted(number: int, one: str, many: str = "", *, spec: str = "") -> str:
+def counted(number: int, one: str, many: str = "", *, spec: str = ",") -> str:
     """The number with the form of the noun that belongs to it.
 
     Parameters: `one` the words behind the number 1; `many` those behind every other number, `one` with an s unless
-    given; `spec` of the number, as in an f-string.
+    given; `spec` of the number, as in an f-string: separators of thousands unless given.
     """
     return f"{number:{spec}} {one if number == 1 else many or f'{one}s'}"

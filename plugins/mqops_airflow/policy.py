@@ -75,9 +75,7 @@ def judge(
     total = sum(moving.values())
     number = counted(total, "message")
     if by_hand and dry_run:
-        return Verdict(
-            way="stop", why=f"dry run: {counted(total, 'message')} would be moved or discarded; nothing was done"
-        )
+        return Verdict(way="stop", why=f"dry run: {_would(messages, total)}; nothing was done")
     if not total:
         return Verdict(way="stop", why="the plan moves nothing")
     if not approval.required and not by_hand:
@@ -90,6 +88,17 @@ def judge(
     return Verdict(way="act", why=f"{number}, {', '.join(sorted(moving))}: approved by the estate's policy")
 
 
+def _would(messages: Mapping[Action, int], total: int) -> str:
+    """What a plan would do, in words. Parameters: `total` of the messages that it acts on."""
+    planned = [Action(action) for action in messages]
+    if not any(action.puts_back or action.refused or action is Action.WITHDRAW for action in planned):
+        return f"{counted(total, 'message')} would be moved or discarded"
+    copies = messages.get(Action.WITHDRAW, 0)  # an undo
+    taken = [f"{counted(copies, 'copy', 'copies')} would be taken away"] if copies else []
+    back = [f"{counted(total - copies, 'message')} would be put back"] if total > copies or not copies else []
+    return ", ".join(back + taken)
+
+
 def beyond_policy(moving: Mapping[Action, int], policy: AutoApprove, doubts: int) -> str:
     """Why a plan needs a person after all, or nothing."""
     others = sorted(set(moving) - set(policy.actions))
@@ -97,7 +106,7 @@ def beyond_policy(moving: Mapping[Action, int], policy: AutoApprove, doubts: int
         return f"{', '.join(others)} is not approved automatically"
     total = sum(moving.values())
     if total > policy.max_messages:
-        return f"{counted(total, 'message')}: more than the {policy.max_messages} approved automatically"
+        return f"{counted(total, 'message')}: more than the {policy.max_messages:,} approved automatically"
     if doubts:
         waiting = counted(total, "message waits", "messages wait")
         return f"{waiting} for approval: the pre-flight found {counted(doubts, 'problem')}"

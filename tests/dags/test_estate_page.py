@@ -413,7 +413,7 @@ def test_a_ledger_whose_check_breaks_down_is_not_green(manager, lake, page, monk
     assert said.startswith("bad: ")
 
 
-def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatch):
+def test_a_problem_links_to_where_it_is_seen_or_mended(manager, lake, page, monkeypatch):
     manager.put(DLQ, [dead_letter("A", b"x")])
     manager.put("B.BACK", [({}, b"x")])
     manager.put("OFFERS", [({}, b"x")] * 2)
@@ -422,11 +422,14 @@ def test_a_problem_links_to_where_it_is_seen_or_mended(manager, page, monkeypatc
         text, "the dead-letter queue, has 1 message"
     )
     assert "</a>" not in problem(text, "a backout queue, has 1 message")
-    assert 'href="#queue-QM1-OFFERS"' in problem(text, "OFFERS is 100 % full")
+    assert '<a href="#queue-QM1-OFFERS">Its row below</a>' in problem(text, "OFFERS is 100 % full")
     assert '<tr id="queue-QM1-OFFERS">' in text
     empty = "OFFERS is 100 % full (CURDEPTH 2, MAXDEPTH 2): let it be emptied"
     said = problem(text, f"{empty} (no program has it open for input: check that its application runs), or raise")
     assert "MAXDEPTH: ALTER QLOCAL(OFFERS) MAXDEPTH(4)" in said
+    observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["OFFERS"])
+    recorded = '<a href="/messages?queue_manager=QM1&queue=OFFERS">Its messages, as a run recorded them</a>'
+    assert recorded in problem(page(), "OFFERS is 100 % full")
     with connect(manager.connection) as session:
         handle = session.open("OFFERS", c.MQOO_INPUT_SHARED)
         assert problem(page(), f"{empty}, or raise MAXDEPTH: ")
@@ -554,8 +557,13 @@ def test_queues_on_which_runs_put_messages_and_that_no_program_reads_are_a_note(
         assert notes() == [
             "No program has this queue open for input, and runs put messages there: A (CURDEPTH 2). Check that the "
             "application of each runs; it is in order only where a person reads it. "
-            '<a href="#queue-QM1-A">Look at the queue</a>'
+            '<a href="#queue-QM1-A">Its row below</a>'
         ]
+        observe(manager.connection, RunFolder.at(lake, "QM1", "seen"), ["A"])
+        (note,) = notes()
+        address = "/messages?queue_manager=QM1&queue=A"
+        assert note.endswith(f'<a href="{address}">Its messages, as a run recorded them</a>')
+        assert "Messages that fit: 2" in page("/messages", queue="A")
         session.close(handle)
     assert page().count('<div class="quiet">storage</div>') == 1, "the dead-letter queue"
     estate_file = Path(os.environ["MQOPS_ESTATE"])

@@ -20,7 +20,7 @@ import mqops_airflow.pages
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.rules import parse
-from mqops_airflow.pages.charts import bars
+from mqops_airflow.pages.charts import FATES, bars, stacked
 
 STATIC = Path(mqops_airflow.pages.__file__).parent / "static"
 LIVE = """\
@@ -204,6 +204,29 @@ def test_on_a_telephone_rows_are_lists_with_headings_and_a_chart_is_as_narrow_as
     bar = "//figure[contains(@class, 'narrow')]//*[@aria-roledescription='bar']"
     wide, less = (browser.find(f"({bar})[{number}]").rect["width"] for number in (1, 2))
     assert 300 / 350 - 0.02 < less / wide < 300 / 350 + 0.02
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_names_in_the_legend_of_a_chart_have_room(browser, served, width) -> None:
+    """Names as those of an undo's dry run. The browser's letters are wider than those that the chart was drawn with."""
+    names = ["would be put back", "would be taken away", "would not be put back"]
+    parts = dict(zip(names, FATES.values(), strict=False))
+    row = {"rule": "A" * 48, **dict.fromkeys(names, 3)}
+    served["/chart"] = PAGE.format(
+        f"<main><h1>a page</h1>{stacked([row], of='rule', label='a chart', parts=parts)}</main>"
+    )
+    browser.open("/chart")
+    browser.look(width=width, dark=False)
+    assert browser.faults() == []
+    figure = f"//figure[contains(@class, '{'broad' if width > 640 else 'narrow'}')]"
+    found = {
+        kind: browser.driver.find_elements("xpath", f"{figure}//*[contains(@class, 'role-legend-{kind}')]/*")
+        for kind in ("symbol", "label")
+    }
+    assert [one.text for one in found["label"]] == names
+    for label, symbol in zip(found["label"], found["symbol"][1:], strict=False):
+        one, after = label.rect, symbol.rect
+        assert one["x"] + one["width"] + 8 < after["x"] or one["y"] + one["height"] <= after["y"] + 2
 
 
 def test_a_very_long_name_of_a_run_makes_no_page_wider_and_is_nowhere_cut_without_its_title(

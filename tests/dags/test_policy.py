@@ -20,6 +20,15 @@ SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messag
     ("messages", "approval", "dry_run", "by_hand", "way", "why"),
     [
         ({"RETRY": 5}, ASK, True, True, "stop", "dry run: 5 messages would be moved or discarded; nothing was done"),
+        ({"RETRY": 2270}, ASK, True, True, "stop", "dry run: 2,270 messages would be moved or discarded; nothing"),
+        ({"RETURN": 2, "RESTORE": 1, "UNDONE": 1}, ASK, True, True, "stop", "dry run: 3 messages would be put back; "),
+        ({"WITHDRAW": 3}, ASK, True, True, "stop", "dry run: 3 copies would be taken away; nothing was done"),
+        (
+            {"WITHDRAW": 1, "RETURN": 1},
+            *(ASK, True, True, "stop"),
+            "dry run: 1 message would be put back, 1 copy would be taken away; nothing was done",
+        ),
+        ({"CONSUMED": 3}, ASK, True, True, "stop", "dry run: 0 messages would be put back; nothing was done"),
         ({"RETRY": 5}, NEVER, True, True, "stop", "dry run"),  # dry beats everything for a run by hand
         ({"RETRY": 5}, NEVER, True, False, "act", "requires no approval"),  # the form's default is not for schedules
         ({"IGNORE": 5, "ERROR": 2}, ASK, False, True, "stop", "the plan moves nothing"),
@@ -38,6 +47,12 @@ SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messag
         ({"RETRY": 5}, ASK, True, False, "ask", "wait for approval"),
         ({"RETRY": 10, "IGNORE": 99}, SMALL_RETRIES, True, False, "act", "10 messages, RETRY: approved by the estate"),
         ({"RETRY": 11}, SMALL_RETRIES, True, False, "ask", "11 messages: more than the 10 approved automatically"),
+        (
+            {"RETRY": 1200},
+            Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messages=1000)),
+            *(True, False, "ask"),
+            "1,200 messages: more than the 1,000 approved automatically",
+        ),
         ({"RETRY": 1, "FWD": 1, "DISCARD": 1}, SMALL_RETRIES, True, False, "ask", "DISCARD, FWD is not approved"),
     ],
 )

@@ -20,6 +20,7 @@ from pymqi import CMQC
 
 from mqops.act.core.progress import Tally
 from mqops.act.in_process import act
+from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.decide.core.pacing import Pacing
 from mqops.deciders.backout import BACKOUT, BackoutRequest
@@ -35,6 +36,7 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import plan_view
+from mqops.look.run_story import MOST_BY_HAND, WHY_LEFT
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
 from mqops.model import RuleBalance
@@ -329,6 +331,32 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
     assert offered() == {ids[0]}
 
 
+def test_a_page_whose_forms_have_nothing_left_says_that_others_may_be_left(manager, estate_folder, client):
+    """A page keeps the first 200 messages that a person must place."""
+    lake = estate_folder / "lake"
+    ids = [one.hex() for one in manager.put(DLQ, [({}, b"raw")] * (MOST_BY_HAND + 3))]
+    run = planned(manager, lake)
+
+    def said(role: str) -> str:
+        page = unescape(client("/run", role, queue_manager="QM1", run=run.run).text)
+        return " ".join(page.split())
+
+    address = f'<a href="/messages?queue_manager=QM1&run={run.run}&action=ERROR">all that its plan has with ERROR</a>'
+    more = f"This page keeps the first 200 messages that a person must place; its plan has 3 more: {address}."
+    assert more in said("operator")
+    assert "Later runs have taken" not in said("operator")
+    request = {"connection": manager.connection, "lake": lake, "do": Do.MOVE, "queue": DLQ, "to": "A"}
+    what = RecoverRequest(**request, msg_ids=tuple(ids[:MOST_BY_HAND]))
+    carry_out(RECOVER, what, *plan_run(RECOVER, what))
+    for role in ("operator", "viewer"):
+        assert f"{more} Later runs have taken all 200, and others may be left:" in said(role), role
+        assert "a new dry run finds them, and its page has the form that moves them." in said(role)
+    page = client("/messages", "operator", queue_manager="QM1", run=run.run, action="ERROR").text
+    assert "Next page" in page
+    few = planned(manager, lake)
+    assert "This page keeps" not in client("/run", "operator", queue_manager="QM1", run=few.run).text
+
+
 def test_what_a_run_did_to_a_message_counts_more_than_an_earlier_look(manager, estate_folder, client, monkeypatch):
     """A run looks at the queue while another one waits to move the message."""
     monkeypatch.setattr(shared, "KEPT", 0.0)
@@ -491,32 +519,91 @@ def test_a_dry_run_names_the_messages_that_its_proof_found_gone(manager, estate_
     run = planned(manager, estate_folder / "lake")
     prove(manager.connection, run)
     page = client("/run", queue_manager="QM1", run=run.run).text
-    assert re.search(r"discarded\. At <time [^>]*>[^<]* UTC</time>, 3 messages of the plan were left\. <a", page)
+    assert re.search(
+        r"discarded\. At <time [^>]*>[^<]* UTC</time>, 3 messages of the plan were still on the queue\. <a", page
+    )
     assert "Messages that were left, gone or failed" not in page
     take(manager, DLQ, 2)
     prove(manager.connection, run)
     page = client("/run", queue_manager="QM1", run=run.run).text
-    assert "3 planned = 0 moved + 0 discarded + 1 left + 2 gone" in page
-    said = r"</time>, 1 message of the plan was left\. 2 are gone: another program took them, or they expired\. <a"
+    assert "<p>3 planned = 3 would be moved + 0 would be discarded + 0 would stay.</p>" in page
+    assert "<h3>0 messages would stay, 2 are gone</h3>" in page
+    said = r"</time>, 1 message of the plan was still on the queue\. 2 are gone: another program took them, or they exp"
     assert re.search(said, page)
     assert page.count("<td>gone</td>") == 2
 
 
 def test_a_dry_run_shows_what_would_be_done(manager, estate_folder, client):
-    letters(manager, "A", "NO.RULE")
-    run = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
+    """It has left nothing, and nothing has failed: only the messages that would stay are listed, with why."""
+    letters(manager, *["A"] * 60, "NO.RULE", "WORTHLESS")
+    text = "DESTQ(A) ACTION(RETRY)\nDESTQ(WORTHLESS) ACTION(DISCARD)\n"
+    run = planned(manager, estate_folder / "lake", text=text)
     prove(manager.connection, run)
     page = client("/run", queue_manager="QM1", run=run.run).text
     assert "<h2>What the plan would do</h2>" in page
     assert "What became of" not in page
     chart = page.split('aria-label="What the plan would do with the messages of each rule')[1].split("</figure>")[0]
-    for part in ("part: would be moved", "part: would be left"):
+    for part in ("part: would be moved", "part: would be discarded", "part: would stay"):
         assert part in chart
+    assert "<p>62 planned = 60 would be moved + 1 would be discarded + 1 would stay.</p>" in page
+    heads = "".join(
+        f'<th class="number" scope="col">Would {fate}</th>' for fate in ("be moved", "be discarded", "stay")
+    )
+    assert f'<th class="number" scope="col">Planned</th>{heads}</tr>' in page
+    assert "<h3>1 message would stay</h3>" in page
+    assert f"<ul><li>1 would stay ({WHY_LEFT[Action.IGNORE]})</li></ul>" in page
+    table = page.split("Messages that would stay</span>")[1].split("</table>")[0]
+    assert f'<td>would stay</td><td class="text">{WHY_LEFT[Action.IGNORE]}</td><td class="name">IGNORE' in table
+    assert table.count("<tr>") == 2
+    said = page.split("<h2>What the plan would do")[1].split("<h2>Steps")[0].replace(WHY_LEFT[Action.IGNORE], "")
+    for wrong in (" left", "failed", "Failed", "not moved", "gone", "Gone"):
+        assert wrong not in re.sub("<[^>]*>", "", said)
     act(manager.connection, run)
     prove(manager.connection, run)
     page = client("/run", queue_manager="QM1", run=run.run).text
     assert "<h2>What became of the messages</h2>" in page
-    assert "would be" not in page
+    assert "62 planned = 60 moved + 1 discarded + 1 left + 0 gone." in page
+    assert "would" not in page.split("<h2>Steps")[0]
+
+
+def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager, estate_folder, client, monkeypatch):
+    """By the figures of now: as long as the queue is full, then what goes on."""
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    letters(manager, "A", "FULL", "FULL", "FULL")
+    run = planned(manager, estate_folder / "lake")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+
+    def said(path: str, **query: str) -> str:
+        page = client(path, queue_manager="QM1", **query).text.replace("<wbr>", "")
+        return " ".join(page.split())
+
+    page = said("/run", run=run.run)
+    text = (
+        "FULL is 100 % full (CURDEPTH 1, MAXDEPTH 1): let it be emptied (no program has it open for input: check that "
+        "its application runs), or raise MAXDEPTH: ALTER QLOCAL(FULL) MAXDEPTH(2)"
+    )
+    assert f'<h3>What to do about MQRC_Q_FULL</h3><p class="problem note"><strong>Note:</strong> {text}</p>' in page
+    assert text in said("/estate")
+    link = (
+        f'<p>Then <a href="/dead_letters?queue_manager=QM1&amp;queue={DLQ}#handle">make a dry run</a>: it shows which'
+    )
+    assert link in page
+    assert "mq_recover with Action = replay puts them" in page
+    manager.mqsc("ALTER QLOCAL(FULL) MAXDEPTH(50)")
+    page = said("/run", run=run.run)
+    assert "</strong> FULL was full, and has room now (CURDEPTH 1, MAXDEPTH 50)</p>" in page
+    assert link in page
+    take(manager, "FULL", 1)
+    assert "FULL was full when the run put messages there: let it be emptied, or" in said("/run", run=run.run)
+    other = planned(manager, estate_folder / "lake", text="DESTQ(A) ACTION(RETRY)\n")
+    carried = act(manager.connection, other)
+    assert carried.moved == 0
+    prove(manager.connection, other)
+    assert "What to do" not in said("/run", run=other.run)
 
 
 def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):
@@ -530,11 +617,14 @@ def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_
     page = client("/run", queue_manager="QM1", run=undo.run).text
     assert "is gone" not in page  # it was when the undo was planned
     assert "<td>gone</td>" not in page
+    assert "<h3>1 message would not be put back</h3>" in page
+    assert "<li>1 would not be put back (it was consumed where it had gone)</li>" in page
     take(manager, "A", 1)
     prove(manager.connection, undo)
     page = client("/run", queue_manager="QM1", run=undo.run).text
     assert "</time>: 1 is gone: another program took it, or it expired. <a" in page
-    assert "<td>gone</td>" in page
+    assert page.count("<td>gone</td>") == 1
+    assert "<h3>1 message would not be put back, 1 is gone</h3>" in page
 
 
 def test_an_undo_is_offered_again_as_long_as_messages_were_hidden(manager, estate_folder, client):
@@ -652,6 +742,13 @@ def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder
     page = client("/run", queue_manager="QM1", run=undo.run).text
     planned = "1 message to put back from the lake (RESTORE): the run discarded them; 1 message to bring back"
     assert f"Nothing was put back. The undo has planned: {planned} from where the run put them (RETURN)" in page
+    assert "<h2>What the undo would do</h2>" in page
+    assert "<p>2 planned = 2 would be put back + 0 would not be put back.</p>" in page
+    chart = page.split('aria-label="What the plan would do with')[1].split("</figure>")[0]
+    assert "part: would be put back" in chart
+    assert '<th class="number" scope="col">Would be put back</th>' in page
+    assert "would be moved" not in page
+    assert "discarded</th>" not in page
     assert "<td>undo: RETURN</td>" in page
     assert "no rule" not in page
     assert "still on the queue" not in page

@@ -126,7 +126,7 @@ def test_the_messages_of_a_backout_queue_have_a_form_on_the_estate(site: Any, br
     started(browser, "mq_recover")
     browser.until(lambda: ", ended. Dry run: " in browser.find(f"{form}//p[@class='answer']").text)
     browser.click(f"{form}//p[@class='answer']/a")
-    browser.until(lambda: "2 messages of the plan were left" in browser.text())
+    browser.until(lambda: "2 messages of the plan were still on the queue" in browser.text())
     assert (manager.depth("WORK.BACK"), manager.depth("WORK")) == (2, 0)
 
 

@@ -114,9 +114,9 @@ class Progress:
         lost = isinstance(error, OutcomeUnknown) or (isinstance(error, MQError) and error.reason in LOST_CONNECTION)
         about = "at least " if lost or self._others else ""  # a unit of work may have been committed and not reported
         before = sum(tally.reached.values()) - tally.done
-        stands = f"{about}{tally.moved} of {self._planned} had moved"
-        stands += f", {tally.discarded} were discarded" if tally.discarded else ""
-        stands += f", {before} were done before" if before > 0 else ""
+        stands = f"{about}{tally.moved:,} of {self._planned} had moved"
+        stands += f", {tally.discarded:,} were discarded" if tally.discarded else ""
+        stands += f", {before:,} were done before" if before > 0 else ""
         if isinstance(error, Stopped):  # it names the run and the command itself
             return f"{stands[0].upper()}{stands[1:]}."
         undone = str(self._about.get("undoes") or "")

@@ -6,7 +6,7 @@ Nothing here fails: what cannot be read is one more problem of this queue manage
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -64,6 +64,7 @@ class Place(StrEnum):
     MESSAGES = "messages"
     QUALITY = "quality"
     QUEUE = "queue"
+    RECORDED = "recorded"
     RUN = "run"
     TRIGGERS = "triggers"
 
@@ -169,7 +170,14 @@ def manager_now(
     if expiring and expiring.problem:
         problems.append(Problem(text=expiring.problem))
     queues = tuple(_queue(one, scans, expiring, today) for one in figures.queues)
-    problems += _nearly_full(figures)
+    full = [one.name for one in figures.queues if one.nearly_full]
+    recorded: set[str] = _or_problem(
+        problems,
+        "Which queues are recorded cannot be read",
+        lambda: {queue for queue in full if _is_recorded(queue, folder, runs)},
+        set(),
+    )
+    problems += _nearly_full(figures, recorded)
     ambiguous: Mapping[str, _Ambiguous] = _or_problem(
         problems, "The plan of the last run for backout queues cannot be read", lambda: _ambiguous(folder, runs), {}
     )
@@ -229,17 +237,28 @@ def _or_problem(problems: list[Problem], what: str, read: Callable[[], T], other
         return otherwise
 
 
-def _nearly_full(figures: Figures) -> Iterator[Problem]:
+def _is_recorded(queue: str, folder: Path, runs: Iterable[RunLine]) -> bool:
+    """Whether a snapshot has messages of a queue."""
+    looked = (folder / "runs" / run.run for run in runs if run.messages and queue in run.queue.split(","))
+    return any(dict(_observed(run)).get(queue) and RunFolder(run).snapshot.is_dir() for run in looked)
+
+
+def _nearly_full(figures: Figures, recorded: Collection[str]) -> Iterator[Problem]:
     for one in figures.queues:
         if one.nearly_full:
-            unread = not one.readers and not figures.unreachable and not one.storage
-            raised = raised_max_depth(one.name, one.max_depth, one.depth)
-            text = (
-                f"{one.name} is {100 * one.depth // one.max_depth} % full (CURDEPTH {one.depth}, MAXDEPTH "
-                f"{one.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
-            )
-            dead = one.name == figures.dead_letter_queue
-            yield Problem(text=text, place=Place.DEAD_LETTERS if dead else Place.QUEUE, about=one.name)
+            place = Place.RECORDED if one.name in recorded else Place.QUEUE
+            place = Place.DEAD_LETTERS if one.name == figures.dead_letter_queue else place
+            yield Problem(text=nearly_full(one, figures), place=place, about=one.name)
+
+
+def nearly_full(queue: QueueFigures, figures: Figures) -> str:
+    """That a queue has no room, or little, and what to do about it. Parameters: `figures` of its queue manager."""
+    unread = not queue.readers and not figures.unreachable and not queue.storage
+    raised = raised_max_depth(queue.name, queue.max_depth, queue.depth)
+    return (
+        f"{queue.name} is {100 * queue.depth // queue.max_depth} % full (CURDEPTH {queue.depth}, MAXDEPTH "
+        f"{queue.max_depth}): let it be emptied{NO_READER if unread else ''}, or raise MAXDEPTH: {raised}"
+    )
 
 
 class _Ambiguous(NamedTuple):
@@ -299,7 +318,7 @@ def _misconfigured(folder: Path, runs: Iterable[RunLine]) -> Iterator[Problem]:
             return
 
 
-def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[Problem]:
+def _never_read(folder: Path, figures: Figures, runs: Sequence[RunLine]) -> Iterator[Problem]:
     """Queues on which runs put messages, and that no program reads. Old figures say nothing of programs of now."""
     if figures.unreachable:
         return
@@ -312,12 +331,13 @@ def _never_read(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iter
     }
     found = [one for one in figures.queues if one.name in put_on and one.depth and not one.readers and not one.storage]
     if found:
+        recorded = _is_recorded(found[0].name, folder, runs)
         them, they = ("this queue", "it") if len(found) == 1 else ("these queues", "them")
         named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in found)
         yield Problem(
             text=f"No program has {them} open for input, and runs put messages there: {named}. Check that the "
             f"application of each runs; it is in order only where a person reads {they}",
-            place=Place.QUEUE if len(found) == 1 else None,
+            place=None if len(found) > 1 else Place.RECORDED if recorded else Place.QUEUE,
             about=found[0].name,
         )
 

@@ -27,6 +27,7 @@ from mqops.look.core.run_state import MEANING, RunLine, RunState
 from mqops.look.runs import run_line
 from mqops.prove.core.balance import ABSENT
 from mqops.prove.gone_record import Gone, read_gone
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqwire.names import reason_name
 
@@ -77,7 +78,8 @@ class _Planned(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnmovedMessage:
-    """A message of the plan that was not moved or discarded.
+    """A message of the plan that was not moved or discarded. Of a plan that nobody carries out, one that it would
+    leave, or that is gone.
 
     Parameters: `msg_id` hex; `action` that was planned; `became` LEFT, GONE, FAILED or UNKNOWN; `why` in words, for
     FAILED the name of the reason code; `found_at` when it was found to be gone, ISO 8601 UTC.
@@ -301,6 +303,8 @@ def _unmoved(run: RunFolder, line: RunLine, sums: Account) -> Iterator[UnmovedMe
         if row.row in sums.acted:
             continue
         became, why = _became(row, line, sums, gone)
+        if line.state is RunState.PLANNED and row.action.acts and became == LEFT:
+            continue  # nobody has left it: the plan would move or discard it
         yield UnmovedMessage(
             **{**row._asdict(), "msg_id": row.msg_id.hex(), "action": row.action.value},
             became=became,
@@ -312,6 +316,8 @@ def _unmoved(run: RunFolder, line: RunLine, sums: Account) -> Iterator[UnmovedMe
 def _became(row: _Planned, line: RunLine, sums: Account, gone: Gone) -> tuple[str, str]:
     """What became of a message that was not acted on, and why: by the proof, the markers, the plan, the run's state."""
     number = row.row
+    if line.state is RunState.PLANNED and line.workflow == UNDO and not row.action.acts:
+        return LEFT, _why_left(row.action, line.state)  # it was not on its queue when the undo was planned
     if number in gone.because:
         return GONE, gone.because[number]
     if number in sums.failed:

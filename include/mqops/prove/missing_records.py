@@ -29,7 +29,7 @@ def missing_records(run: RunFolder, plan: PlanIdentity, sums: Account) -> list[s
         gone.append(f"the record that the plan was begun is gone from {NAME}: somebody took it away")
     if (acted := _acted(run, plan)) > len(sums.acted):
         gone.append(
-            f"act moved and discarded {counted(acted, 'message')}, and the ledger has {len(sums.acted)}: "
+            f"act moved and discarded {counted(acted, 'message')}, and the ledger has {len(sums.acted):,}: "
             f"records are gone from {NAME}, somebody took them away"
         )
     return gone

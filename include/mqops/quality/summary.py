@@ -124,7 +124,7 @@ def verdict(summary: QualitySummary) -> None:
 def describe(check: CheckResult) -> str:
     """One expectation that is not met, in a line without any value of a message."""
     count = (
-        f"{check.failed} of {counted(check.checked, 'message')}"
+        f"{check.failed:,} of {counted(check.checked, 'message')}"
         if check.failed is not None
         else f"found {check.observed}"
     )

@@ -31,7 +31,13 @@ LOOK: dict[str, Any] = {
         "titleFontWeight": "normal",
         "labelLimit": 420,
     },
-    "legend": {"labelColor": "var(--text)", "titleColor": "var(--quiet)", "labelFontSize": 12, "orient": "top"},
+    "legend": {
+        "labelColor": "var(--text)",
+        "titleColor": "var(--quiet)",
+        "labelFontSize": 12,
+        "orient": "top",
+        "columnPadding": 32,
+    },
     "bar": {"color": "var(--accent)"},
     "line": {"color": "var(--accent)"},
 }
@@ -40,7 +46,7 @@ NARROW = {"width": 350, "autosize": {"type": "fit-x", "contains": "padding"}}
 LOOK_NARROW = {
     **LOOK,
     "axis": {**LOOK["axis"], "labelLimit": 170, "labelOverlap": True},
-    "legend": {**LOOK["legend"], "columns": 2},
+    "legend": {**LOOK["legend"], "columns": 1},
 }
 FATES = {
     "moved": "var(--moved)",

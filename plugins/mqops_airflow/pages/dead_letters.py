@@ -27,7 +27,7 @@ from mqops.look.plan_view import planned_actions
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy
 from mqops.printable import printable
 from mqops_airflow.pages import charts
-from mqops_airflow.pages.estate import figures_now
+from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared

@@ -26,7 +26,7 @@ from mqops.lake.run import RunFolder, folder_of
 from mqops.look.accounted import LedgerNow, ledger_now, written_since
 from mqops.look.estate_now import Expiring, ManagerNow, Place, Problem, expiring_now, manager_now
 from mqops.look.expiry_forecast import MORNING, next_time
-from mqops.look.figures import Figures, figures, last_figures
+from mqops.look.figures import Figures
 from mqops.look.taken_since import still_there
 from mqops.quality.failed_messages import failed_critical
 from mqops.quality.summary import QualitySummary
@@ -34,6 +34,7 @@ from mqops.quality.trend import quality_runs
 from mqops_airflow.pages import triggers
 from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.problem_link import form_of, link_of
+from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import STOP
 from mqops_airflow.pages.security import Reader, reader
@@ -41,14 +42,12 @@ from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, who_answers_each
-from mqops_airflow.reach import connection_for
 from mqops_airflow.workplace import lake
 
 AUDIT_KEPT = 60.0
 """Seconds for which this page shows a trigger audit, which asks more of a queue manager than its figures do."""
 FEW_RUNS = 5
 """Last runs of each queue manager where several are shown."""
-ANSWERS: Answers[Figures] = Answers(5.0)
 LEDGERS: Answers[LedgerNow] = Answers(10.0)
 EXPIRING: Answers[Expiring] = Answers(5.0)
 QUICK = 0.2
@@ -134,14 +133,6 @@ def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, 
     return quiet - at_work(who, quiet)
 
 
-def figures_now(estate: EstateFile, names: Sequence[str]) -> dict[str, Figures]:
-    """What each queue manager says, a few seconds old at most; of one that does not answer, what it said last."""
-    place = lake(estate)
-    asked = {name: partial(_figures, name, estate, place) for name in names}
-    found = ANSWERS.of(asked, scope=str(estate.path))
-    return {name: _answered_or_last(answer, place, name) for name, answer in found.items()}
-
-
 class _Moments(NamedTuple):
     """When each was seen: ISO 8601 UTC, the audit in seconds since 1970. Parameters: `unreachable` why there are no
     later figures."""
@@ -225,18 +216,3 @@ def _broken(looked: triggers.Looked | None) -> dict[str, str]:
     """Queue → why it cannot trigger."""
     queues = looked.audit.queues if looked and looked.audit else ()
     return {one.queue: one.verdict for one in queues if one.broken}
-
-
-def _answered_or_last(answer: Answer[Figures], place: Path, name: str) -> Figures:
-    """The figures that are known. A queue manager that lets its readers wait counts as one that does not answer."""
-    if answer.value is not None and not answer.overdue:
-        return answer.value
-    return last_figures(place, name, f"it was asked {max(1, round(answer.waiting))} s ago")
-
-
-def _figures(name: str, estate: EstateFile, place: Path) -> Figures:
-    try:
-        connection = connection_for(name, estate)
-    except MqopsError as error:
-        return last_figures(place, name, str(error))
-    return figures(connection, place, name)

@@ -18,7 +18,7 @@ from mqops.look.core.expires import NO_SCAN, Expires, expires
 from mqops.look.expiry_forecast import MORNING, Forecast, forecast, next_time
 from mqops.look.figures import Figures
 from mqops_airflow.pages import charts
-from mqops_airflow.pages.estate import figures_now
+from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared

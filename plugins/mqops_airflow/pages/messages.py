@@ -33,7 +33,7 @@ from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.dead_letters import queue_seen_last
-from mqops_airflow.pages.estate import figures_now
+from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import below, render_page
 from mqops_airflow.pages.run import RECOVER, ByHand, placed_by_hand
 from mqops_airflow.pages.security import Reader, reader

@@ -18,7 +18,7 @@ from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
 from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
-from mqops_airflow.pages.estate import figures_now
+from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside, rule_in_words
 from mqops_airflow.pages.security import Reader

@@ -25,7 +25,8 @@ LINKS: Mapping[Place, Link] = {
     Place.DEAD_LETTERS: Link("{root}/dead_letters?queue_manager={name}&queue={about}", "Look at them, and handle them"),
     Place.MESSAGES: Link("{root}/messages?queue_manager={name}&run={about}", "Look at the messages"),
     Place.QUALITY: Link("{root}/quality?queue_manager={name}&run={about}", "Look at the checks"),
-    Place.QUEUE: Link("#queue-{name}-{about}", "Look at the queue"),
+    Place.QUEUE: Link("#queue-{name}-{about}", "Its row below"),
+    Place.RECORDED: Link("{root}/messages?queue_manager={name}&queue={about}", "Its messages, as a run recorded them"),
     Place.RUN: Link("{root}/run?queue_manager={name}&run={about}", "Look at the run"),
     Place.TRIGGERS: Link("{root}/triggers?queue_manager={name}&queue={about}", "See what fails, and the MQSC for it"),
 }

@@ -23,9 +23,21 @@ from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
-from mqops.look.placed_since import Placed, placed_since
+from mqops.look.estate_now import nearly_full
+from mqops.look.figures import Figures
+from mqops.look.placed_since import DEAD_LETTERS, Placed, placed_since
 from mqops.look.plan_view import acted_on, planned_actions
-from mqops.look.run_story import FAILED, LEFT, MOST_BY_HAND, NOT_REACHED, WHY_LEFT, RunStory, Unmoved, UnmovedMessage
+from mqops.look.run_story import (
+    BY_HAND,
+    FAILED,
+    LEFT,
+    MOST_BY_HAND,
+    NOT_REACHED,
+    WHY_LEFT,
+    RunStory,
+    Unmoved,
+    UnmovedMessage,
+)
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.look.scan_reports import scan_reports
@@ -34,12 +46,15 @@ from mqops.model import RuleBalance
 from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
 from mqops.quality.summary import WORKFLOW as QUALITY
 from mqops_airflow.pages.charts import FATES, stacked
+from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import APPROVE, ASKERS, Asked, Task, asked_by, form_of_dry_run, started_of, tasks_of
 from mqops_airflow.pages.who_answers import asks_for_four_eyes, questions_before, who_answers
 from mqops_airflow.workplace import lake
+from mqwire.constants import MQRC_Q_FULL
+from mqwire.names import reason_name
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
 FEW = 10
@@ -103,19 +118,29 @@ def router(page: Page) -> APIRouter:
         begun = view.story.line.state not in _NOT_BEGUN
         form = form_of_dry_run(asked) if view.story.plan and over and not view.story.begun_at else None
         ended = over or view.story.line.state is RunState.REJECTED or bool(asked.dag_id and not started.goes_on)
-        values |= {"became": became, "begun": begun, "untouched": "" if begun else untouched(view, ended=ended)}
+        values |= {
+            "became": partial(became, words=_words(view)),
+            "begun": begun,
+            "untouched": "" if begun else untouched(view, ended=ended),
+        }
         values |= {"gone": gone(view), "four_eyes": partial(asks_for_four_eyes, who.estate)}
         placed, waiting = still_by_hand(asked.run, view.story.by_hand)
         values |= {"by_hand": by_hand(waiting, read_setting(asked.run)), "placed": placed}
-        values |= {"most_by_hand": len(view.story.by_hand) == MOST_BY_HAND}
-        values |= {"rule_name": partial(rule_name, workflow=_workflow(view.story))}
+        values |= {"more_by_hand": more_by_hand(view.story), "none_waits": not waiting}
         values |= {"why": partial(why, workflow=_workflow(view.story))}
         may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
         values |= {"go_on": go_on, "may_clear": bool(go_on) and who.may_clear(asked.dag_id)}
         values |= {"old_proof": old_proof(view.story.line, at_work=state.word == AT_WORK)}
         values |= {"questions": questions_before(who, asked, view.story) if may["real"] else ()}
+        full = found_full(view.story)
+        room = rooms(full, figures_now(who.estate, [asked.run.queue_manager])[asked.run.queue_manager]) if full else ()
+        values |= {"rooms": room, "dead_letters": view.story.line.workflow == DEAD_LETTERS}
+        rows = balance(view)
         values |= {
-            "chart": _chart(view),
+            "would": would(view),
+            "words": _words(view),
+            "balance": rows,
+            "chart": _chart(view, rows),
             "may": may,
             "moving": _moving(view),
             "form": form,
@@ -202,11 +227,13 @@ def what(story: RunStory, *, checks: bool) -> str:
     return f"{'quality checks' if checks else 'run'} of {of}"
 
 
-def became(one: UnmovedMessage | Unmoved) -> str:
-    """What became of a message, for people: what no run has reached is not said to be left by one."""
+def became(one: UnmovedMessage | Unmoved, *, words: Mapping[str, str]) -> str:
+    """What became of a message, for people: what no run has reached is not said to be left by one.
+
+    Parameters: `words` of its run, as `_words` gives them."""
     if one.became == FAILED:
         return "left: its try failed"
-    return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else one.became
+    return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else words.get(one.became, one.became)
 
 
 def why(one: UnmovedMessage | Unmoved, *, workflow: str) -> str:
@@ -231,7 +258,7 @@ def untouched(view: RunView, *, ended: bool) -> str:
         number = counted(line.planned, "message", spec=",")
         return f"Nothing was moved or discarded: the run leaves the {number} of its plan as they are"
     there = counted(line.planned - line.gone, "message of the plan was", "messages of the plan were", spec=",")
-    found = f"Nothing was moved or discarded. At {line.proved_at}, {there} left"
+    found = f"Nothing was moved or discarded. At {line.proved_at}, {there} still on the queue"
     return f"{found}. {_gone(line.gone)}" if line.gone else found
 
 
@@ -328,6 +355,12 @@ def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[M
     return Counter(filter(None, runs)), waiting
 
 
+def more_by_hand(story: RunStory) -> dict[str, int]:
+    """Action → messages of the plan with it that a person must place, where the story has not all of them."""
+    planned = {name: int(number) for name, number in story.plan.get("actions", {}).items() if name in BY_HAND}
+    return planned if len(story.by_hand) == MOST_BY_HAND < sum(planned.values()) else {}
+
+
 def by_hand(messages: Iterable[UnmovedMessage], where: Setting | None) -> list[ByHand]:
     """Groups of such messages. All of a backout queue whose origin is ambiguous have the same possible origins.
 
@@ -368,39 +401,95 @@ _LATER = frozenset({Action.HIDDEN, Action.UNPROVABLE})
 """What an undo does not put back now, and a later one may (rule 4 of `mqops.undo`)."""
 
 
-def _chart(view: RunView) -> Markup | None:
-    rules, workflow = view.rules, _workflow(view.story)
-    if not rules:
-        return None
-    several = len({one.queue for one in rules}) > 1
-    rows = [
-        {"rule": rule_name(one, workflow=workflow, with_queue=several), **{name: getattr(one, name) for name in FATES}}
-        for one in rules
+def found_full(story: RunStory) -> list[tuple[str, str]]:
+    """The destinations (queue, queue manager; blank for the run's own) that had no room for messages of a run."""
+    own = ("", story.line.queue_manager)
+    found = [one for one in story.failures if one.reason == reason_name(MQRC_Q_FULL)]
+    return list(dict.fromkeys((one.dest_q, "" if one.dest_q_mgr in own else one.dest_q_mgr) for one in found))
+
+
+def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
+    """What is to be done so that these destinations have room, by the figures of now."""
+    queues = {} if figures.unreachable else {one.name: one for one in figures.queues}
+    for queue, manager in full:
+        now = None if manager else queues.get(queue)
+        if now is None:
+            name = f"{queue}@{manager}" if manager else queue
+            yield f"{name} was full when the run put messages there: let it be emptied, or raise its MAXDEPTH"
+        elif now.nearly_full:
+            yield nearly_full(now, figures)
+        else:
+            yield f"{queue} was full, and has room now (CURDEPTH {now.depth}, MAXDEPTH {now.max_depth})"
+
+
+class Share(NamedTuple):
+    """What became, or would become, of the messages of a rule. Parameters: `name` of the rule; `parts` what in words →
+    messages."""
+
+    rule: RuleBalance
+    name: str
+    parts: Mapping[str, int]
+
+
+def would(view: RunView) -> bool:
+    """Whether the page tells what would be done: a dry run, and any other plan that nobody carries out."""
+    return bool(view.rules) and view.story.line.state is RunState.PLANNED
+
+
+def _words(view: RunView) -> Mapping[str, str]:
+    """What becomes of a message (`FATES`) → the word for it. An undo puts messages back, and takes away those that its
+    run put as copies."""
+    undo, copies = bool(view.story.undoes), Action.WITHDRAW in view.story.plan.get("actions", {})
+    words = _WOULD if would(view) else _DONE
+    return {fate: word for fate, word in words[undo].items() if copies or not undo or fate != "discarded"}
+
+
+_DONE = (
+    {fate: fate for fate in FATES},
+    {"moved": "put back", "discarded": "taken away", "left": "left", "gone": "gone"},
+)
+_WOULD = (
+    {"moved": "would be moved", "discarded": "would be discarded", "left": "would stay"},
+    {"moved": "would be put back", "discarded": "would be taken away", "left": "would not be put back"},
+)
+"""What becomes of a message → the word for it: of any other run, and of an undo."""
+
+
+def balance(view: RunView) -> list[Share]:
+    """What became of the messages of each rule, or would."""
+    words, workflow = _words(view), _workflow(view.story)
+    dry = would(view)
+    return [
+        Share(
+            one,
+            rule_name(one, workflow=workflow),
+            {
+                word: (one.planned if _fate(Action(one.action)) == fate else 0) if dry else getattr(one, fate)
+                for fate, word in words.items()
+            },
+        )
+        for one in view.rules
     ]
-    if view.story.line.state is RunState.PLANNED:  # nothing was done: all are left
-        planned = [
-            {"rule": row["rule"], _PLANNED[_fate(Action(one.action))]: one.planned}
-            for row, one in zip(rows, rules, strict=True)
-        ]
-        parts = {_PLANNED[fate]: FATES[fate] for fate in _PLANNED}
-        label = "What the plan would do with the messages of each rule; the table below has the figures"
-        return stacked(planned, of="rule", label=label, parts=parts)
-    return stacked(rows, of="rule", label="What became of the messages of each rule; the table below has the figures")
 
 
-_PLANNED = {"moved": "would be moved", "discarded": "would be discarded", "left": "would be left"}
-"""What becomes of a message → the same of a plan."""
+def _chart(view: RunView, shares: Sequence[Share]) -> Markup | None:
+    if not shares:
+        return None
+    several = len({one.rule.queue for one in shares}) > 1
+    rows = [{"rule": f"{one.name} ({one.rule.queue})" if several else one.name, **one.parts} for one in shares]
+    what = "What the plan would do with" if would(view) else "What became of"
+    label = f"{what} the messages of each rule; the table below has the figures"
+    return stacked(rows, of="rule", label=label, parts={word: FATES[fate] for fate, word in _words(view).items()})
 
 
 def _fate(action: Action) -> str:
     return "discarded" if action.discards else "moved" if action.acts else "left"
 
 
-def rule_name(one: RuleBalance, *, workflow: str, with_queue: bool = False) -> str:
+def rule_name(one: RuleBalance, *, workflow: str) -> str:
     """A rule in a few words. Parameters: `workflow` of the run."""
     rule, action = rule_in_words(one.rule_line, Action(one.action), workflow), one.action
-    named = rule if action == Action.ERROR else f"{rule} {action}" if one.rule_line else f"{rule}: {action}"
-    return named + (f" ({one.queue})" if with_queue else "")
+    return rule if action == Action.ERROR else f"{rule} {action}" if one.rule_line else f"{rule}: {action}"
 
 
 def rule_in_words(line: int | None, action: Action, workflow: str) -> str:

@@ -49,7 +49,7 @@ def test_a_plan_is_carried_out_more_carefully_than_it_says(manager, mqops_here):
     act = ["dlq", "act", planned["run"], "--approve", planned["digest"], "--json"]
     summary = json.loads(mqops_here(*act, "--canary", "1", "--canary-wait", "0", "--pace", "1000").stdout)
     assert (summary["moved"], summary["left_because"]) == (1, {"no program has read the canary": 3})
-    assert any(line.startswith("pace: 1000 messages a second") for line in summary["remarks"])
+    assert any(line.startswith("pace: 1,000 messages a second") for line in summary["remarks"])
     again = mqops_here(*act, "--pace", "5", expect=1)
     assert "was begun: how it is carried out cannot be changed any more" in again.stderr
 

@@ -155,7 +155,7 @@ def test_a_torn_line_of_any_length_is_measured(lake, length):
     path = LedgerFile(lake / "QM2", str).path
     with path.open("ab") as stream:
         stream.write(b"x" * length)
-    assert f"QM2: {length} byte" in ledger(lake, "verify", "QM2").output
+    assert f"QM2: {length:,} byte" in ledger(lake, "verify", "QM2").output
 
 
 def test_a_torn_last_line_is_told_and_no_error(lake):
@@ -166,7 +166,7 @@ def test_a_torn_last_line_is_told_and_no_error(lake):
     assert result.exit_code == 0
     assert result.output == (
         "QM1: 4 lines, unbroken\n"
-        f"QM1: {torn} bytes of a half-written last line: a crash; its marker is still on the ledger queue, and the "
+        f"QM1: {torn:,} bytes of a half-written last line: a crash; its marker is still on the ledger queue, and the "
         "next prove or drain writes the line again\n"
     )
     (document,) = json.loads(ledger(lake, "verify", "QM1", "--json").output)["ledgers"]
@@ -374,7 +374,7 @@ def test_a_message_as_long_as_the_ledger_queue_takes_is_read_and_no_longer_one(l
     keys = LedgerFile(lake / "QM1", str).keys
     longest = b'{"a":"%s"}' % (b"x" * (LONGEST - len(sign_message(keys, b'{"a":""}'))))
     assert read_message(keys, sign_message(keys, longest)) == longest
-    with pytest.raises(BadSignature, match="longer than 4194304 bytes"):
+    with pytest.raises(BadSignature, match="longer than 4,194,304 bytes"):
         read_message(keys, sign_message(keys, longest[:-1] + b" }"))
 
 

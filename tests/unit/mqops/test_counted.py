@@ -31,8 +31,8 @@ def test_a_number_stands_with_the_form_of_its_noun(number: int, words: tuple[str
     assert counted(number, *words) == text
 
 
-def test_a_number_can_have_separators() -> None:
-    assert counted(1200, "message", spec=",") == "1,200 messages"
+def test_a_number_has_the_separators_of_the_pages() -> None:
+    assert counted(1200, "message") == "1,200 messages"
 
 
 def _written_by_hand() -> Iterator[str]:

@@ -205,6 +205,10 @@ def test_the_tallies_of_processes_add_up_and_a_lane_goes_no_way_back():
     assert whole.line("20 messages", 2.0) == (
         "10 of 20 messages done, 3 a second: 3 moved, 1 discarded, 1 failed, 1 left, 4 before"
     )
+    large = Tally(moved=2270, left=1000, reached={0: 4000})
+    assert large.line("5,000 messages", 0.5) == (
+        "4,000 of 5,000 messages done, 3,270 a second: 2,270 moved, 0 discarded, 0 failed, 1,000 left, 730 before"
+    )
 
 
 def test_what_tasks_write_is_heard_and_nothing_of_it_stays(tmp_path):

@@ -79,10 +79,10 @@ class Tally:
         """For people: how many of the `planned` ("12 messages") are done, `seconds` after this execution began."""
         overall = sum(self.reached.values())
         before = overall - self.done
-        rate = f"{self.done / seconds:.0f}" if seconds >= 1 else str(self.done)
-        counts = f"{self.moved} moved, {self.discarded} discarded, {self.failed} failed, {self.left} left"
-        more = (f", {self.absent} gone" if self.absent else "") + (f", {before} before" if before > 0 else "")
-        return f"{overall} of {planned} done, {rate} a second: {counts}{more}"
+        rate = f"{self.done / seconds if seconds >= 1 else self.done:,.0f}"
+        counts = f"{self.moved:,} moved, {self.discarded:,} discarded, {self.failed:,} failed, {self.left:,} left"
+        more = (f", {self.absent:,} gone" if self.absent else "") + (f", {before:,} before" if before > 0 else "")
+        return f"{overall:,} of {planned} done, {rate} a second: {counts}{more}"
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object."""

@@ -128,7 +128,7 @@ def balance(
     totals.problems += [f"row {row} is in the ledger and not in the plan" for row in sorted(totals.unknown)[:10]]
     if account.lengths and sum(account.lengths) != totals.to_act:
         totals.problems.append(
-            f"the plan has {counted(totals.to_act, 'row')} to act on, and lane tokens for {sum(account.lengths)} "
+            f"the plan has {counted(totals.to_act, 'row')} to act on, and lane tokens for {sum(account.lengths):,} "
             "were issued"
         )
     rules = _rules(totals)
@@ -217,7 +217,7 @@ def _why_gone(totals: _Totals, row: PlannedRow, account: Account) -> str:
 def _unexplained(rule: RuleBalance) -> str:
     line = f"rule line {rule.rule_line}" if rule.rule_line else "no rule"
     return (
-        f"{rule.queue}, {line}, {rule.action}: {rule.unexplained} of "
+        f"{rule.queue}, {line}, {rule.action}: {rule.unexplained:,} of "
         + counted(rule.planned, "planned message is unexplained: it is", "planned messages are unexplained: they are")
         + f" not on the queue, and no marker says what became of {'it' if rule.planned == 1 else 'them'}"
     )
