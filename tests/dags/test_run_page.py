@@ -43,6 +43,7 @@ from mqops.look.runs import run_line
 from mqops.model import RuleBalance
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
+from mqops.prove.outcomes import look
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
@@ -655,6 +656,28 @@ def test_a_stopped_undo_says_where_the_messages_are_whose_turn_has_not_come(mana
     ]
     assert page.count("<td>not put back yet</td>") == 4
     assert "still on the queue" not in page
+
+
+def test_a_look_that_was_before_the_proof_of_the_undo_says_so(manager, estate_folder, client):
+    """A run of more messages than are looked for of itself is looked at by a person only."""
+    run, undo = undo_planned(manager, estate_folder / "lake")
+    look(manager.connection, run)
+    later = "Its undo was proved after that, at <time"
+
+    def page() -> str:
+        return client("/run", queue_manager="QM1", run=run.run).text.split("<h3>Later</h3>")[1]
+
+    assert "<li>1 there: still where it was put</li>" in page()
+    assert later not in page()
+    UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
+    assert later not in page()
+    prove(manager.connection, undo)
+    assert later in page()
+    assert f"<code>mqops ledger outcomes {run.run} -m QM1</code> looks again" in page()
+    look(manager.connection, run)
+    assert "<li>1 returned: came back to the queue that it was taken from</li>" in page()
+    prove(manager.connection, undo)
+    assert later not in page(), "what came back is not looked for again"
 
 
 def test_an_undo_is_offered_again_as_long_as_messages_were_hidden(manager, estate_folder, client):
