@@ -264,6 +264,8 @@ def test_a_run_is_looked_at_after_each_proof_of_its_undo(manager, bench, monkeyp
         return [(one.run, one.outcomes) for one in look_back(manager.connection, undo)]
 
     assert proved() == [(run.run, {"returned": 1, "there": 1})]
+    shown = bench.mqops("run", "show", undo.run)
+    assert "its turn has not come: it is where the run that is undone put it" in " ".join(shown.split())
     act_undo(manager.connection, undo)
     assert proved() == [(run.run, {"returned": 2})]
     assert run.run not in dict(proved()), "nothing of it can change any more"
