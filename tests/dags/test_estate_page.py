@@ -763,6 +763,16 @@ def expiring(text: str, queue: str) -> str:
     return str(found)
 
 
+def figures_of(text: str, queue: str) -> list[int]:
+    """The row of a queue on the page of what expires, which adds up: messages now, expired by now, before the limit,
+    later, never, in no snapshot."""
+    (row,) = re.findall(rf"<tr><th[^>]*>{re.escape(queue)}</th><td>[^<]* ago</td>(.*?)</tr>", text)
+    now, *parts = [int(one) for one in re.findall(r">(?:at most )?(-?\d+)<", row)]
+    assert len(parts) == 5
+    assert now == sum(parts)
+    return [now, *parts]
+
+
 def headline(page: Any, limit: datetime) -> str:
     """The figures on top of the page of what expires before a time."""
     (found,) = re.findall(r'<ul class="cards">(.*?)</ul>', page("/expiry", before=f"{limit:%H:%M}"), re.DOTALL)
@@ -841,8 +851,7 @@ def test_messages_beyond_those_of_the_newest_snapshot_are_not_known(manager, lak
     assert expiring(page(), DLQ) == f"3 before {at}; 5 not looked at"
     assert headline(page, limit).endswith(" UTC; of 5 messages on 1 queue it is not known")
     text = page("/expiry", "operator", before=at)
-    (row,) = re.findall(rf"<tr><th[^>]*>{DLQ}</th><td>[^<]* ago</td>(.*?)</tr>", text)
-    assert re.findall(r">(\d+)<", row) == ["9", "0", "3", "0", "1", "5"]
+    assert figures_of(text, DLQ) == [9, 0, 3, 0, 1, 5]
     said = "The queue has 9 messages now, and its newest snapshot does not have these. When they expire is not known."
     assert f'{DLQ}</th><td class="number">5</td><td>{said}</td>' in text
     assert f'for <span class="name">{DLQ}</span>:' in text
@@ -858,7 +867,10 @@ def test_messages_beyond_the_snapshot_do_not_expire_if_a_later_scan_says_so(mana
     run_scan(manager.connection, lake, [DLQ], recheck=timedelta(hours=1))
     assert expiring(page(), DLQ) == f"none before {limit:%H:%M}"
     assert headline(page, limit) == f"0 messages expire before {limit:%Y-%m-%d %H:%M} UTC"
-    assert "Messages that are in no snapshot" not in page("/expiry")
+    text = page("/expiry", before=f"{limit:%H:%M}")
+    assert figures_of(text, DLQ) == [6, 0, 0, 0, 1, 5]
+    said = "The queue has 6 messages now, and its newest snapshot does not have these. A scan"
+    assert re.search(f'{DLQ}</th><td class="number">5</td><td>{said} [0-9]+ s ago: nothing expires.</td>', text)
     planned(manager, lake, "A")  # now the snapshot is the later one
     manager.mqsc(f"CLEAR QLOCAL({DLQ})")
     manager.put(DLQ, [dead_letter("A", b"x")] * 6)
@@ -875,8 +887,28 @@ def test_what_has_been_read_since_a_snapshot_makes_its_figure_the_most_that_can_
     manager.put("OFFERS", [({}, b"x")])
     assert expiring(page(), "OFFERS") == f"at most 1 before {limit:%H:%M}"
     assert headline(page, limit) == f"at most 1 message expires before {limit:%Y-%m-%d %H:%M} UTC"
+    assert figures_of(page("/expiry", before=f"{limit:%H:%M}"), "OFFERS") == [1, 0, 1, 0, 0, 0]
     manager.mqsc("CLEAR QLOCAL(OFFERS)")
+    assert figures_of(page("/expiry", before="00:00"), "OFFERS")[0] == 0
     assert headline(page, limit) == f"0 messages expire before {limit:%Y-%m-%d %H:%M} UTC"
+
+
+def test_each_row_of_what_expires_adds_up_to_the_messages_of_now(manager, lake, page, limit):
+    """Whatever came, went, or was put there by a run since the snapshot, and whatever a scan tells of it."""
+    before = f"{limit:%H:%M}"
+    manager.put("A", [({}, b"x"), ({"Expiry": 36000}, b"x"), ({"Expiry": 864000}, b"x")])
+    manager.put(DLQ, [dead_letter("A", b"moved", Expiry=864000)] * 2)
+    observe(manager.connection, RunFolder.at(lake, "QM1", "snapshot"), ["A", DLQ])
+    assert figures_of(page("/expiry", before=before), "A") == [3, 0, 1, 1, 1, 0]
+    acted(manager, lake, "A")
+    assert figures_of(page("/expiry", before=before), "A") == [6, 0, 1, 1, 1, 3]
+    run_scan(manager.connection, lake, ["A"], recheck=timedelta(hours=1))
+    assert figures_of(page("/expiry", before=before), "A") == [6, 0, 1, 1, 1, 3]
+    manager.mqsc("CLEAR QLOCAL(A)")
+    manager.put("A", [({}, b"x")])
+    text = page("/expiry", before=before)
+    assert figures_of(text, "A") == [1, 0, 1, 1, 1, -2]
+    assert 'id="unrecorded"' not in text
 
 
 def test_what_expires_later_is_none_of_those_before_the_time(manager, lake, page, limit):

@@ -29,6 +29,7 @@ from mqops.deciders.message_load import MESSAGE_LOAD, LoadRequest
 from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.errors import Stopped
 from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
 from mqops.expiry.scan import write_summary
 from mqops.lake.files import write_json
@@ -42,9 +43,11 @@ from mqops.look.runs import run_line
 from mqops.model import RuleBalance
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
+from mqops.prove.outcomes import look
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
+from mqops.undo.in_process import act_undo
 from mqops_airflow.pages import answers, shared, views
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
@@ -662,6 +665,56 @@ def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_
     assert "</time>: 1 is gone: another program took it, or it expired. <a" in page
     assert page.count("<td>gone</td>") == 1
     assert "<h3>1 message would not be put back, 1 is gone</h3>" in page
+
+
+def test_a_stopped_undo_says_where_the_messages_are_whose_turn_has_not_come(manager, estate_folder, client):
+    """What its run discarded is on no queue; what its run moved is where it was put."""
+    lake = estate_folder / "lake"
+    letters(manager, "NO", "A", "A", "NO", "NO")
+    run = planned(manager, lake, text="DESTQ(NO) ACTION(DISCARD)\nDESTQ(A) ACTION(RETRY)\n")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=lake, undoes=run))
+
+    def halting() -> datetime:
+        stop(undo.path, Stop(by="carol", at=utc_now()))
+        return datetime.now(UTC)
+
+    with pytest.raises(Stopped):
+        act_undo(manager.connection, undo, unit_size=1, now=halting)
+    prove(manager.connection, undo)
+    assert (manager.depth("A"), manager.depth(DLQ)) == (2, 1)
+    page = client("/run", queue_manager="QM1", run=undo.run).text
+    reasons = page.split("4 messages are not put back</h3>")[1].split("</ul>")[0]
+    assert sorted(re.findall("<li>(.*?)</li>", reasons)) == [
+        "2 not put back yet (its turn has not come: it is where the run that is undone put it)",
+        "2 not put back yet (its turn has not come: the run that is undone discarded it, so it is on no queue; the "
+        "lake has it)",
+    ]
+    assert page.count("<td>not put back yet</td>") == 4
+    assert "still on the queue" not in page
+
+
+def test_a_look_that_was_before_the_proof_of_the_undo_says_so(manager, estate_folder, client):
+    """A run of more messages than are looked for of itself is looked at by a person only."""
+    run, undo = undo_planned(manager, estate_folder / "lake")
+    look(manager.connection, run)
+    later = "Its undo was proved after that, at <time"
+
+    def page() -> str:
+        return client("/run", queue_manager="QM1", run=run.run).text.split("<h3>Later</h3>")[1]
+
+    assert "<li>1 there: still where it was put</li>" in page()
+    assert later not in page()
+    UNDO.act(manager.connection, undo, approved=None, unit_size=10, about={})
+    assert later not in page()
+    prove(manager.connection, undo)
+    assert later in page()
+    assert f"<code>mqops ledger outcomes {run.run} -m QM1</code> looks again" in page()
+    look(manager.connection, run)
+    assert "<li>1 returned: came back to the queue that it was taken from</li>" in page()
+    prove(manager.connection, undo)
+    assert later not in page(), "what came back is not looked for again"
 
 
 def test_an_undo_is_offered_again_as_long_as_messages_were_hidden(manager, estate_folder, client):

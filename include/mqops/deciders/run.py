@@ -86,7 +86,9 @@ def carry_out(decider: Decider[R], request: R, run: RunFolder, plan: PlanSummary
     """
     people = {"requested_by": request.requested_by, "approved_by": request.approved_by}
     about = {name: who for name, who in people.items() if who or name == "requested_by"}
-    return _carried_out(decider, request.connection, run, plan, unit_size=request.unit_size, about=about)
+    return act_and_prove(
+        decider, request.connection, run, unit_size=request.unit_size, approved=plan.digest, about=about
+    )
 
 
 def load_approved_plan(connection: MqConnection, lake: Path, *, key: str, digest: str) -> PlannedRun:
@@ -130,7 +132,8 @@ def carry_out_approved(
         MqopsError: as `carry_out`.
     """
     about = {"requested_by": plan.requested_by, "approved_by": approved_by}
-    return _carried_out(decider_named(plan.workflow), connection, run, plan, unit_size=unit_size, about=about)
+    decider = decider_named(plan.workflow)
+    return act_and_prove(decider, connection, run, unit_size=unit_size, approved=plan.digest, about=about)
 
 
 def finish_run(
@@ -163,7 +166,7 @@ def act_and_prove(
     approved: str,
     about: About,
 ) -> RunSummary:
-    """Act on a plan and prove it, also if somebody stopped it.
+    """Act on a plan and prove it, also if somebody stopped it (`prove_and_look_back`).
 
     Raises:
         Stopped: somebody stopped it; RUN/summary.json has the proof of what was done until then.
@@ -172,21 +175,14 @@ def act_and_prove(
     try:
         decider.act(connection, run, unit_size=unit_size, approved=approved, about=about)
     except Stopped:
-        prove(connection, run)
+        prove_and_look_back(connection, run)
         raise
-    return prove(connection, run)
+    return prove_and_look_back(connection, run)
 
 
-def _carried_out(
-    decider: Decider[Any],
-    connection: MqConnection,
-    run: RunFolder,
-    plan: PlanSummary,
-    *,
-    unit_size: int,
-    about: About,
-) -> RunSummary:
-    summary = act_and_prove(decider, connection, run, unit_size=unit_size, approved=plan.digest, about=about)
+def prove_and_look_back(connection: MqConnection, run: RunFolder) -> RunSummary:
+    """Prove a run, then look what became of the messages that earlier runs moved. Raises as `prove`."""
+    summary = prove(connection, run)
     look_back(connection, run)
     return summary
 

@@ -74,8 +74,7 @@ def finish_undos(
 
     Raises as `act_and_prove` and `prove`.
     """
-    from mqops.deciders.run import act_and_prove  # noqa: PLC0415 - loads the MQ library
-    from mqops.prove.prove import prove  # noqa: PLC0415
+    from mqops.deciders.run import act_and_prove, prove_and_look_back  # noqa: PLC0415 - they load the MQ library
     from mqops.undo.in_process import begun_undos  # noqa: PLC0415
 
     summaries = []
@@ -84,5 +83,5 @@ def finish_undos(
             about = {"finished_by": who}
             summaries.append(act_and_prove(UNDO, connection, undo, unit_size=unit_size, approved=digest, about=about))
         elif not undo.summary_json.exists():
-            summaries.append(prove(connection, undo))
+            summaries.append(prove_and_look_back(connection, undo))
     return summaries

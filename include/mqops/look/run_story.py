@@ -34,6 +34,13 @@ from mqwire.names import reason_name
 LEFT, GONE, FAILED, UNKNOWN = "left", "gone", "failed", "unknown"
 """What became of a message that was not moved or discarded. FAILED: its try failed, and it is left."""
 NOT_REACHED = "its turn has not come"
+NOT_REACHED_ELSEWHERE: Mapping[Action, str] = {
+    Action.RESTORE: f"{NOT_REACHED}: the run that is undone discarded it, so it is on no queue; the lake has it",
+    Action.RETURN: f"{NOT_REACHED}: it is where the run that is undone put it",
+    Action.WITHDRAW: f"{NOT_REACHED}: the copy is where the run that is undone put it",
+    Action.LOAD: f"{NOT_REACHED}: the file has it",
+}
+"""Action of a message that is not on the queue of its row → why it is left where its turn has not come."""
 BY_HAND = (Action.AMBIGUOUS, Action.ERROR)
 """Actions that leave a message until a person names the queue that it belongs on."""
 MOST_BY_HAND = 200
@@ -334,4 +341,4 @@ def _why_left(action: Action, state: RunState) -> str:
     if not action.acts:
         return WHY_LEFT.get(action, action.effect.value)
     under_way = state in {RunState.BEGUN, RunState.STOPPED, RunState.UNFINISHED}
-    return NOT_REACHED if under_way else MEANING[state]
+    return NOT_REACHED_ELSEWHERE.get(action, NOT_REACHED) if under_way else MEANING[state]

@@ -18,7 +18,7 @@ from mqops.look.core.run_state import OPEN, RunState
 from mqops.look.run_story import RunStory, run_story
 from mqops.look.runs import list_runs
 from mqops.model import RuleBalance, RunSummary
-from mqops.prove.core.outcome import MEANING
+from mqops.prove.core.outcome import MEANING, THERE
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
@@ -34,7 +34,8 @@ class RunView:
     Parameters: `rules` the proved balance by queue and rule; `outcomes` (what, messages, meaning) that was seen
     later of the messages that it moved, at `outcomes_at`, ISO 8601 UTC; `untold` messages of which nothing is known;
     `undos` runs that have begun to undo it, and `undos_not_begun` those that were planned (run, its state in words),
-    the newest first; those that have put everything back have no words.
+    the newest first; those that have put everything back have no words; `undone_at` when one that has begun was last
+    proved, blank where none was.
     """
 
     story: RunStory
@@ -44,6 +45,13 @@ class RunView:
     untold: int = 0
     undos: tuple[tuple[str, str], ...] = ()
     undos_not_begun: tuple[tuple[str, str], ...] = ()
+    undone_at: str = ""
+
+    @property
+    def looked_too_early(self) -> bool:
+        """Whether an undo has been proved since these outcomes were seen, of which some may have changed by that."""
+        may_change = self.untold or any(what == THERE for what, _messages, _meaning in self.outcomes)
+        return bool(may_change) and self.outcomes_at < self.undone_at
 
     @property
     def over(self) -> bool:
@@ -66,7 +74,7 @@ def run_view(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunView:
             outcomes=outcomes,
             outcomes_at=str(later.get("looked_at", "")),
             untold=int(later.get("untold", 0)),
-            **(_undos(run) if story.begun_at else _Undos(undos=(), undos_not_begun=())),
+            **(_undos(run) if story.begun_at else _Undos(undos=(), undos_not_begun=(), undone_at="")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise LakeError(f"A file of run {run.run} is not what mqops wrote: {error!r}") from error
@@ -135,11 +143,12 @@ class _Undos(TypedDict):
 
     undos: tuple[tuple[str, str], ...]
     undos_not_begun: tuple[tuple[str, str], ...]
+    undone_at: str
 
 
 def _undos(run: RunFolder) -> _Undos:
     """The undos of the run. A plan of one, or a dry run, puts nothing back."""
-    begun, planned = list[tuple[str, str]](), list[tuple[str, str]]()
+    begun, planned, undone_at = list[tuple[str, str]](), list[tuple[str, str]](), ""
     for line in list_runs(run.lake_folder.parent, queue_manager=run.queue_manager, workflow=UNDO):
         folder = RunFolder(run.path.parent / line.run)
         record = read_undo_record(folder)
@@ -147,8 +156,10 @@ def _undos(run: RunFolder) -> _Undos:
             continue
         if not folder.issued_json.exists():
             planned.append((line.run, line.meaning))
-        elif line.state is RunState.DONE and line.moved == line.planned:
+            continue
+        undone_at = max(undone_at, line.proved_at)
+        if line.state is RunState.DONE and line.moved == line.planned:
             begun.append((line.run, ""))
         else:
             begun.append((line.run, f"{line.meaning}; {line.moved:,} of {line.planned:,} put back"))
-    return _Undos(undos=tuple(begun), undos_not_begun=tuple(planned))
+    return _Undos(undos=tuple(begun), undos_not_begun=tuple(planned), undone_at=undone_at)

@@ -87,7 +87,7 @@ def look(
 def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], datetime] = utc) -> list[OutcomeSummary]:
     """Look at the outcomes of the newest runs before this one that may still change. An error is logged, not raised.
 
-    A run is looked at again when its age has doubled since the last look.
+    A run is looked at again when its age has doubled since the last look, and when this run is an undo of it.
     """
     summaries = []
     for earlier in _open_runs(run, now()):
@@ -101,11 +101,16 @@ def look_back(connection: MqConnection, run: RunFolder, *, now: Callable[[], dat
 
 
 def _open_runs(run: RunFolder, now: datetime) -> list[RunFolder]:
-    """The newest proved runs beside this one that moved messages whose outcome is open."""
+    """The run that this one undoes, and the newest proved runs beside it that moved messages whose outcome is open."""
+    undoes = undo.read_undo_record(run)
+    undone = undoes.plan.run if undoes else ""
     others = (RunFolder(path) for path in run.path.parent.iterdir() if path != run.path)
     proved = [(_changed_at(other.summary_json), other) for other in others if not other.undo_json.exists()]
     newest = [other for at, other in sorted(proved, key=itemgetter(0), reverse=True) if at]
-    return [other for other in newest[: 4 * BACK_RUNS] if _is_due(other, now)][:BACK_RUNS]
+    newest.sort(key=lambda other: other.run != undone)
+    return [other for other in newest[: 4 * BACK_RUNS] if _is_due(other, now, just_undone=other.run == undone)][
+        :BACK_RUNS
+    ]
 
 
 def _changed_at(path: Path) -> int:
@@ -116,7 +121,7 @@ def _changed_at(path: Path) -> int:
         return 0
 
 
-def _is_due(run: RunFolder, now: datetime) -> bool:
+def _is_due(run: RunFolder, now: datetime, *, just_undone: bool) -> bool:
     try:
         summary = read_json(run.summary_json)
         last = read_json(run.outcomes_json) if run.outcomes_json.exists() else {}
@@ -127,7 +132,9 @@ def _is_due(run: RunFolder, now: datetime) -> bool:
     if (last.get("plan"), last.get("moved")) != (summary["plan"], summary["moved"]):
         return True
     looked_at = datetime.fromisoformat(last["looked_at"])
-    return bool(last["open"]) and now - looked_at >= looked_at - datetime.fromisoformat(summary["proved_at"])
+    if not last["open"]:
+        return False
+    return just_undone or now - looked_at >= looked_at - datetime.fromisoformat(summary["proved_at"])
 
 
 @dataclass(slots=True)

@@ -49,9 +49,7 @@ def router(page: Page) -> APIRouter:
         recorded = {one.queue for one in found.queues}
         scans = known(folder_of(lake(who.estate), name))
         told = _told(found, figures, scans)
-        uncounted = [
-            one for one in figures.queues if one.depth and (one.name not in recorded or told[one.name].unknown)
-        ]
+        uncounted = [one for one in figures.queues if one.depth and told[one.name].unrecorded]
         section = who.estate.estate.queue_managers[name].expiry_scan
         dag_id = f"{dag_prefix(name)}_expiry_scan" if section else ""
         return render_page(

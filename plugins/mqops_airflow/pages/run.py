@@ -35,6 +35,7 @@ from mqops.look.run_story import (
     LEFT,
     MOST_BY_HAND,
     NOT_REACHED,
+    NOT_REACHED_ELSEWHERE,
     WHY_LEFT,
     RunStory,
     Unmoved,
@@ -242,7 +243,18 @@ def became(one: UnmovedMessage | Unmoved, *, words: Mapping[str, str]) -> str:
     Parameters: `words` of its run, as `_words` gives them."""
     if one.became == FAILED:
         return "left: its try failed"
-    return "still on the queue" if one.became == LEFT and one.why == NOT_REACHED else words.get(one.became, one.became)
+    waits = _WAITS.get(one.why) if one.became == LEFT else None
+    return waits or words.get(one.became, one.became)
+
+
+_WAITS = {
+    NOT_REACHED: "still on the queue",
+    NOT_REACHED_ELSEWHERE[Action.RESTORE]: "not put back yet",
+    NOT_REACHED_ELSEWHERE[Action.RETURN]: "not put back yet",
+    NOT_REACHED_ELSEWHERE[Action.WITHDRAW]: "not taken away yet",
+    NOT_REACHED_ELSEWHERE[Action.LOAD]: "not put yet",
+}
+"""Why a message is left whose turn has not come → what is so of it."""
 
 
 def why(one: UnmovedMessage | Unmoved, *, workflow: str) -> str:

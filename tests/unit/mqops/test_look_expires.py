@@ -55,8 +55,10 @@ def test_what_is_known(depth: int | None, snapshot: QueueForecast | None, last_s
 def test_of_how_many_messages_it_is_not_known() -> None:
     assert expires(12, recorded(), None, "", limit=LIMIT).unknown == 2
     assert expires(4, None, None, "", limit=LIMIT).unknown == 4
-    assert expires(4, None, scan(SEVEN, 4), "", limit=LIMIT) == Expires(before=0)
-    assert expires(4, None, scan(SEVEN, 4, SEVEN), "", limit=LIMIT) == Expires(some=True, unknown=4)
+    assert expires(4, None, scan(SEVEN, 4), "", limit=LIMIT) == Expires(before=0, unrecorded=4)
+    assert expires(4, None, scan(SEVEN, 4, SEVEN), "", limit=LIMIT) == Expires(some=True, unknown=4, unrecorded=4)
+    after_a_scan = expires(12, recorded(), scan(SEVEN, 12), "", limit=LIMIT)
+    assert (after_a_scan.unknown, after_a_scan.unrecorded) == (0, 2), "not before the limit, and not in the snapshot"
 
 
 def test_a_scan_does_not_hold_after_another_last_put() -> None:

@@ -16,11 +16,14 @@ from mq_support import DLQ, Manager, dead_letter, let_expire
 from pymqi import CMQC
 
 from mqops.cli import main
+from mqops.clock import utc_now
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
-from mqops.errors import InProgress, SettingsError
+from mqops.deciders.undo import finish_undos
+from mqops.errors import InProgress, SettingsError, Stopped
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
+from mqops.lake.stop import Stop, lift, stop
 from mqops.ledger.file import LedgerFile
 from mqops.mq.connection import connect
 from mqops.mq.inquire import try_resolve_queue
@@ -227,6 +230,52 @@ def test_what_an_undo_put_back_has_returned(manager, bench, caplog):
     assert "Cannot tell what became of" not in caplog.text  # an undo is passed over
     with pytest.raises(SettingsError, match=f"Run undo1 is an undo: ask for the outcomes of run {run.run}"):
         look(manager.connection, folder)
+
+
+def undo_half(bench: Bench) -> tuple[RunFolder, RunFolder]:
+    """A run that moved two messages and discarded one, and an undo of it that has put back one of the two, and the
+    discarded one. It was stopped then, and is not proved."""
+    bench.letters("A", "B", "A")
+    run = bench.run("DESTQ(B) ACTION(DISCARD)\nACTION(RETRY)\n")
+    undo = RunFolder.at(bench.lake, "QM1", "undo1")
+    plan = plan_undo(bench.manager.connection, run, undo)
+
+    def halting() -> datetime:
+        """Asked when the second message is put back from the lake."""
+        stop(undo.path, Stop(by="carol", at=utc_now()))
+        return datetime.now(UTC)
+
+    with pytest.raises(Stopped):
+        act_undo(bench.manager.connection, undo, approved=plan.digest, unit_size=1, now=halting)
+    lift(undo.path)
+    return run, undo
+
+
+def test_a_run_is_looked_at_after_each_proof_of_its_undo(manager, bench, monkeypatch):
+    """However short ago it was looked at, and however many runs there were since."""
+    monkeypatch.setattr(finding, "BACK_RUNS", 1)
+    run, undo = undo_half(bench)
+    for _newer in range(5):
+        bench.letters("PARKED")
+        bench.run("DESTQ(PARKED) ACTION(RETRY)\n")
+
+    def proved() -> list[tuple[str, Any]]:
+        prove(manager.connection, undo)
+        return [(one.run, one.outcomes) for one in look_back(manager.connection, undo)]
+
+    assert proved() == [(run.run, {"returned": 1, "there": 1})]
+    shown = bench.mqops("run", "show", undo.run)
+    assert "its turn has not come: it is where the run that is undone put it" in " ".join(shown.split())
+    act_undo(manager.connection, undo)
+    assert proved() == [(run.run, {"returned": 2})]
+    assert run.run not in dict(proved()), "nothing of it can change any more"
+
+
+def test_a_run_is_looked_at_when_its_undo_is_finished(manager, bench):
+    run, undo = undo_half(bench)
+    assert not run.outcomes_json.exists()
+    assert [one.run for one in finish_undos(manager.connection, run)] == [undo.run]
+    assert read_json(run.outcomes_json)["outcomes"] == {"returned": 2}
 
 
 def test_what_a_later_run_moved_again_is_not_called_consumed(manager, bench):

@@ -43,13 +43,15 @@ class Expires:
 
     Parameters: `before` messages that expire before the limit, None where nobody has counted; `at_most` whether they
     can be fewer (rule 3); `some` whether a scan tells of one, and not of how many; `unknown` messages that are not
-    counted; `why` nothing is known, blank where something is.
+    counted; `unrecorded` messages that the newest whole snapshot does not have, of which a scan may tell that none
+    expires before the limit; `why` nothing is known, blank where something is.
     """
 
     before: int | None = None
     at_most: bool = False
     some: bool = False
     unknown: int = 0
+    unrecorded: int = 0
     why: str = ""
 
     def words(self, time: str) -> str:
@@ -83,20 +85,22 @@ def expires(
     if recorded is not None:
         return _counted(depth, recorded, some=some, none=none)
     if none:
-        return Expires(before=0)
+        return Expires(before=0, unrecorded=depth or 0)
     why = "" if some else OLD_SCAN if scan else NO_SCAN
-    return Expires(some=some, unknown=depth or 0, why=why if depth else "")
+    return Expires(some=some, unknown=depth or 0, unrecorded=depth or 0, why=why if depth else "")
 
 
 def _counted(depth: int | None, recorded: QueueForecast, *, some: bool, none: bool) -> Expires:
     if depth is None:
         return Expires(before=recorded.before)
-    unknown = 0 if none else max(0, depth - recorded.messages)
+    unrecorded = max(0, depth - recorded.messages)
+    unknown = 0 if none else unrecorded
     return Expires(
         before=min(recorded.before, depth),
         at_most=depth < recorded.messages - recorded.past,
         some=some and bool(unknown),
         unknown=unknown,
+        unrecorded=unrecorded,
     )
 
 

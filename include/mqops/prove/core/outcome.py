@@ -36,7 +36,7 @@ THERE, RETURNED, MOVED_AGAIN = "there", "returned", "moved again"
 CONSUMED, EXPIRED, SENT_ON = "consumed", "expired", "sent on"
 MEANING: Mapping[str, str] = {
     THERE: "still where it was put",
-    RETURNED: "back on the queue it was taken from",
+    RETURNED: "came back to the queue that it was taken from",
     MOVED_AGAIN: "dealt with by a later run",
     CONSUMED: "no longer there, with lifetime left: consumed",
     EXPIRED: "no longer there, its lifetime is over: expired, if not consumed or sent on before that",
