@@ -52,9 +52,9 @@ def subject(plan: PlanSummary, *, said: str = "{}?") -> str:
     """One line: what is to be approved. Parameters: `said` how it is told, with `{}` for what the plan does."""
     moving = sum(count for action, count in plan.actions.items() if action in ACTED)
     if undone := undone_run(plan):
-        text = f"undo run {undone}: put back {moving:,} of {counted(plan.rows, 'message', spec=',')}"
+        text = f"undo run {undone}: put back {moving:,} of {counted(plan.rows, 'message')}"
     else:
-        text = f"act on {moving:,} of {counted(plan.rows, 'message', spec=',')} of {plan.queue}"
+        text = f"act on {moving:,} of {counted(plan.rows, 'message')} of {plan.queue}"
     return printable(f"{plan.queue_manager}: {said.format(text)}")
 
 
@@ -67,9 +67,9 @@ def body(plan: PlanSummary, found: Preflight | None = None) -> str:
     """What a person needs for the decision, most important first: problems, counts per rule and destination, warnings,
     the digest that the approval is for, a few masked samples."""
     found = found if found and found.plan == plan.digest else None
-    messages = counted(plan.rows, "message", spec=",")
+    messages = counted(plan.rows, "message")
     actions = ", ".join(f"{action} {count:,}" for action, count in sorted(plan.actions.items()))
-    size = counted(plan.bytes, "byte", spec=",")
+    size = counted(plan.bytes, "byte")
     undone = undone_run(plan)
     what = f"Undoes run {code(undone)}: " if undone else ""
     parts = [
@@ -90,15 +90,15 @@ def problems(found: Preflight | None) -> str:
     """What is wrong with the destinations, worst first; `found` None where nobody has looked at this plan's."""
     if found is None:
         return "**Pre-flight: the destinations were not looked at.**"
-    at_time = f"of {counted(found.destinations, 'destination', spec=',')} at {code(found.checked_at)}"
+    at_time = f"of {counted(found.destinations, 'destination')} at {code(found.checked_at)}"
     severities = [one.severity for one in found.findings]
-    counts = ", ".join(counted(severities.count(one), one, spec=",") for one in SEVERITIES if one in severities)
+    counts = ", ".join(counted(severities.count(one), one) for one in SEVERITIES if one in severities)
     doubts = found.doubts
     if not doubts:
         return f"Pre-flight {at_time}: {counts or 'nothing found'}."
     rows = [(one.severity, code(one.destination), code(one.what), code(one.remedy)) for one in doubts[:MOST_SHOWN]]
     more = len(doubts) - len(rows)
-    left_off = f"\n\n… and {counted(more, 'more finding', spec=',')}" if more else ""
+    left_off = f"\n\n… and {counted(more, 'more finding')}" if more else ""
     return f"**Pre-flight {at_time}: {counts}.**\n\n{table(('', 'goes to', 'what', 'to do'), rows)}{left_off}"
 
 
@@ -108,10 +108,10 @@ def warnings(found: Preflight | None) -> str:
     lines = []
     for (_severity, what, remedy), destinations in list(same.items())[:MOST_SHOWN]:
         named = ", ".join(map(code, destinations[:NAMED])) + (", …" if len(destinations) > NAMED else "")
-        number = counted(len(destinations), "destination", spec=",")
+        number = counted(len(destinations), "destination")
         lines.append(f"- warning: {number}: {code(what)}: {named}" + (f". {code(remedy)}" if remedy else ""))
     more = len(same) - len(lines)
-    return "\n".join([*lines, *([f"- … and {counted(more, 'more warning', spec=',')}"] if more else [])])
+    return "\n".join([*lines, *([f"- … and {counted(more, 'more warning')}"] if more else [])])
 
 
 def groups(plan: PlanSummary) -> str:
@@ -130,7 +130,7 @@ def groups(plan: PlanSummary) -> str:
     ]
     headings = ("messages", "action", "was for, reason", "goes to", "rule", "oldest")
     more = len(plan.counts) - len(rows) + plan.counts_left_off
-    return table(headings, rows) + (f"\n\n… and {counted(more, 'smaller group', spec=',')}" if more else "")
+    return table(headings, rows) + (f"\n\n… and {counted(more, 'smaller group')}" if more else "")
 
 
 def ruled(count: PlanCount, texts: Mapping[int, str]) -> str:

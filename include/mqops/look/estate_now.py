@@ -363,7 +363,7 @@ def _put_on(run: Path) -> frozenset[tuple[str, str]]:
 def _waiting_for_a_person(figures: Figures, ambiguous: Mapping[str, _Ambiguous]) -> Iterator[Problem]:
     """Queues whose messages no application got: the dead-letter queue, and backout queues."""
     for one in figures.queues:
-        messages = counted(one.depth, "message", spec=",")
+        messages = counted(one.depth, "message")
         if one.depth and one.name == figures.dead_letter_queue:
             text = f"{one.name}, the dead-letter queue, has {messages}"
             yield Problem(text=text, place=Place.DEAD_LETTERS, about=one.name)
@@ -373,7 +373,7 @@ def _waiting_for_a_person(figures: Figures, ambiguous: Mapping[str, _Ambiguous])
 
 
 def _on_backout_queue(queue: QueueFigures, left: _Ambiguous | None) -> Problem:
-    text = f"{queue.name}, a backout queue, has {counted(queue.depth, 'message', spec=',')}"
+    text = f"{queue.name}, a backout queue, has {counted(queue.depth, 'message')}"
     if left is None:
         return Problem(text=text, backout_queue=queue.name)
     text += (

@@ -197,7 +197,7 @@ def _not_in_order(place: Path, name: str) -> Iterator[Problem]:
     where = ", ".join(failed) if 0 < len(failed) <= MOST_NAMED else counted(len(failed or last.queues), "queue")
     found = (
         f"found {counted(number, 'critical check')} that {'is' if number == 1 else 'are'} not met, in "
-        f"{counted(whole, 'message', spec=',')} on {where}"
+        f"{counted(whole, 'message')} on {where}"
         + (f"; later runs have taken {whole - left:,} of them from there" if left < whole else "")
         if number
         else "does not add up"

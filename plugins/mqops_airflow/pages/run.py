@@ -273,12 +273,12 @@ def untouched(view: RunView, *, ended: bool) -> str:
         return ". ".join(_undo_untouched(view, ended=ended))
     if not ended and not line.proved_at:
         acts = acted_on(view.story.plan["actions"])
-        of = f"The plan has {counted(line.planned, 'message', spec=',')}, and acts on {acts:,} of them"
+        of = f"The plan has {counted(line.planned, 'message')}, and acts on {acts:,} of them"
         return f"So far nothing was moved or discarded. {of}"
     if not line.proved_at:
-        number = counted(line.planned, "message", spec=",")
+        number = counted(line.planned, "message")
         return f"Nothing was moved or discarded: the run leaves the {number} of its plan as they are"
-    there = counted(line.planned - line.gone, "message of the plan was", "messages of the plan were", spec=",")
+    there = counted(line.planned - line.gone, "message of the plan was", "messages of the plan were")
     found = f"Nothing was moved or discarded. At {line.proved_at}, {there} still on the queue"
     return f"{found}. {_gone(line.gone)}" if line.gone else found
 
@@ -302,11 +302,9 @@ def _gone(number: int) -> str:
 
 def _undo_untouched(view: RunView, *, ended: bool) -> Iterator[str]:
     counts = {Action(name): int(number) for name, number in view.story.plan.get("actions", {}).items()}
-    ways = [
-        f"{counted(counts[one], 'message', spec=',')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts
-    ]
+    ways = [f"{counted(counts[one], 'message')} {where}" for one, where in _BEFORE_UNDO.items() if one in counts]
     refused = sum(number for action, number in counts.items() if not action.acts)
-    ways += [f"{counted(refused, 'message', spec=',')} cannot or need not be put back"] if refused else []
+    ways += [f"{counted(refused, 'message')} cannot or need not be put back"] if refused else []
     nothing = "Nothing was" if ended or view.story.line.proved_at else "So far nothing was"
     yield f"{nothing} put back. The undo has planned: {'; '.join(ways) or 'nothing'}"
     if number := gone(view):

@@ -184,7 +184,7 @@ def checks_in_words(quality: Mapping[str, Any]) -> str:
     """What quality checks found, from RUN/quality/quality.json."""
     found = [
         counted(number, f"{severity} check is not met", f"{severity} checks are not met")
-        + (f", in {counted(messages, 'message', spec=',')}" if (messages := quality["messages"][severity]) else "")
+        + (f", in {counted(messages, 'message')}" if (messages := quality["messages"][severity]) else "")
         for severity, number in quality["failed"].items()
         if number
     ]
@@ -192,8 +192,8 @@ def checks_in_words(quality: Mapping[str, Any]) -> str:
         found.insert(0, "the counts of the checks do not add up")
     if found:
         return "; ".join(found)
-    met = counted(len(quality["checks"]), "check is met", "checks are met", spec=",")
-    return f"{met}, in {counted(quality['found'], 'message', spec=',')}"
+    met = counted(len(quality["checks"]), "check is met", "checks are met")
+    return f"{met}, in {counted(quality['found'], 'message')}"
 
 
 def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
