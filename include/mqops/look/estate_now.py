@@ -340,7 +340,7 @@ def _never_read(folder: Path, figures: Figures, runs: Sequence[RunLine]) -> Iter
 
 def _in_storage(figures: Figures) -> Iterator[Problem]:
     """Queues on which messages lie until a person looks, besides those that are problems."""
-    found = [one for one in figures.queues if one.depth and one.name in figures.storage]
+    found = [one for one in figures.storage if one.depth]
     if found:
         named = ", ".join(f"{one.name} (CURDEPTH {one.depth:,})" for one in found)
         yield Problem(

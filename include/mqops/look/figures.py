@@ -92,11 +92,11 @@ class Figures:
     other_names: tuple[str, ...] = ()
 
     @property
-    def storage(self) -> tuple[str, ...]:
+    def storage(self) -> list[QueueFigures]:
         """The queues where messages lie until a person looks, but for the dead-letter queue and backout queues, which
         workflows empty."""
         own = self.dead_letter_queue
-        return tuple(one.name for one in self.queues if one.storage and not one.is_backout and one.name != own)
+        return [one for one in self.queues if one.storage and not one.is_backout and one.name != own]
 
     def depth_of(self, queue: str) -> int | None:
         """Messages on a queue; None where that is not known. A queue of applications that is not listed has none."""

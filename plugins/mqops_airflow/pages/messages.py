@@ -33,10 +33,11 @@ from mqops.look.plan_view import Planned, planned_actions, planned_rows
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs
 from mqops.single_flight import single_flight
+from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import below, render_page
-from mqops_airflow.pages.run import IN_STORAGE, RECOVER, ByHand, placed_by_hand
+from mqops_airflow.pages.run import RECOVER
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -220,7 +221,8 @@ def _by_hand(who: Reader, run: RunFolder, story: MessageStory) -> ByHand | None:
         Action.ERROR in planned_actions(run).actions or queue in _dead_letter_queues(who, run.queue_manager, figures)
     ):
         return placed_by_hand(queue, Action.ERROR, msg_ids, None)
-    return ByHand(queue, IN_STORAGE, (), tuple(msg_ids)) if queue in figures.storage else None
+    stored = any(one.name == queue for one in figures.storage)
+    return ByHand(queue, IN_STORAGE, (), tuple(msg_ids)) if stored else None
 
 
 def _dead_letter_queues(who: Reader, name: str, figures: Figures) -> set[str]:

@@ -5,7 +5,6 @@ All of it is live: it is asked for again until the run is over.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from mqops.actions import NO_RULE_FITS, Action
-from mqops.backout.core.origin import Setting
 from mqops.counted import counted
 from mqops.decide.backout_setting import read_setting
 from mqops.decide.core.preflight import Finding, same_said
@@ -27,13 +25,11 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
 from mqops.look.estate_now import nearly_full
 from mqops.look.figures import Figures
-from mqops.look.placed_since import DEAD_LETTERS, Placed, placed_since
+from mqops.look.placed_since import DEAD_LETTERS
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import (
-    BY_HAND,
     FAILED,
     LEFT,
-    MOST_BY_HAND,
     NOT_REACHED,
     NOT_REACHED_ELSEWHERE,
     WHY_LEFT,
@@ -48,6 +44,7 @@ from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import RuleBalance
 from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
 from mqops.quality.summary import WORKFLOW as QUALITY
+from mqops_airflow.pages.by_hand import by_hand, more_by_hand, still_by_hand
 from mqops_airflow.pages.charts import FATES, stacked
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
@@ -345,58 +342,6 @@ def _may(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | Non
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),
     }
-
-
-class ByHand(NamedTuple):
-    """Messages of a queue for which a person must name the queue that they belong on, for the same reason.
-
-    Parameters: `why` in words that follow their number; `could` queues that they can have come from; `msg_ids` hex."""
-
-    queue: str
-    why: str
-    could: tuple[str, ...]
-    msg_ids: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """For the element of the page."""
-        return f"{self.queue}-{'origin' if self.why == AMBIGUOUS else 'header'}"
-
-
-IN_STORAGE = "in storage, where messages lie until a person looks"
-AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read: no rule can move them"
-
-
-def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
-    """Later runs → how many of these messages each has taken; and the messages that no run has."""
-    taken_by = placed_since(run, {Placed(one.queue, one.msg_key) for one in messages})
-    runs = [taken_by.get(Placed(one.queue, one.msg_key), "") for one in messages]
-    waiting = [one for one, by in zip(messages, runs, strict=True) if not by]
-    return Counter(filter(None, runs)), waiting
-
-
-def more_by_hand(story: RunStory) -> dict[str, int]:
-    """Action → messages of the plan with it that a person must place, where the story has not all of them."""
-    planned = {name: int(number) for name, number in story.plan.get("actions", {}).items() if name in BY_HAND}
-    return planned if len(story.by_hand) == MOST_BY_HAND < sum(planned.values()) else {}
-
-
-def by_hand(messages: Iterable[UnmovedMessage], where: Setting | None) -> list[ByHand]:
-    """Groups of such messages. All of a backout queue whose origin is ambiguous have the same possible origins.
-
-    Parameters: `where` the setting of a backout run, None for another run.
-    """
-    found: dict[tuple[str, str], list[str]] = {}
-    for one in messages:
-        found.setdefault((one.queue, one.action), []).append(one.msg_id)
-    return [placed_by_hand(queue, action, msg_ids, where) for (queue, action), msg_ids in found.items()]
-
-
-def placed_by_hand(queue: str, action: str, msg_ids: Iterable[str], where: Setting | None) -> ByHand:
-    """Parameters: `action` one of `BY_HAND`; the others as of `by_hand`."""
-    unclear = action == Action.AMBIGUOUS
-    could = where.named_by.get(queue, ()) if where and unclear else ()
-    return ByHand(queue, AMBIGUOUS if unclear else NO_MQDLH, could, tuple(msg_ids))
 
 
 def _did_nothing(line: RunLine) -> bool:

@@ -1,0 +1,65 @@
+"""Messages for which a person must name the queue that they belong on: what the forms of mq_recover have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from mqops.actions import Action
+from mqops.backout.core.origin import Setting
+from mqops.lake.run import RunFolder
+from mqops.look.placed_since import Placed, placed_since
+from mqops.look.run_story import BY_HAND, MOST_BY_HAND, RunStory, UnmovedMessage
+
+
+class ByHand(NamedTuple):
+    """Messages of a queue for which a person must name the queue that they belong on, for the same reason.
+
+    Parameters: `why` in words that follow their number; `could` queues that they can have come from; `msg_ids` hex."""
+
+    queue: str
+    why: str
+    could: tuple[str, ...]
+    msg_ids: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """For the element of the page."""
+        return f"{self.queue}-{'origin' if self.why == AMBIGUOUS else 'header'}"
+
+
+IN_STORAGE = "in storage, where messages lie until a person looks"
+AMBIGUOUS, NO_MQDLH = "of ambiguous origin", "without an MQDLH that can be read: no rule can move them"
+
+
+def still_by_hand(run: RunFolder, messages: Sequence[UnmovedMessage]) -> tuple[Mapping[str, int], list[UnmovedMessage]]:
+    """Later runs → how many of these messages each has taken; and the messages that no run has."""
+    taken_by = placed_since(run, {Placed(one.queue, one.msg_key) for one in messages})
+    runs = [taken_by.get(Placed(one.queue, one.msg_key), "") for one in messages]
+    waiting = [one for one, by in zip(messages, runs, strict=True) if not by]
+    return Counter(filter(None, runs)), waiting
+
+
+def more_by_hand(story: RunStory) -> dict[str, int]:
+    """Action → messages of the plan with it that a person must place, where the story has not all of them."""
+    planned = {name: int(number) for name, number in story.plan.get("actions", {}).items() if name in BY_HAND}
+    return planned if len(story.by_hand) == MOST_BY_HAND < sum(planned.values()) else {}
+
+
+def by_hand(messages: Iterable[UnmovedMessage], where: Setting | None) -> list[ByHand]:
+    """Groups of such messages. All of a backout queue whose origin is ambiguous have the same possible origins.
+
+    Parameters: `where` the setting of a backout run, None for another run.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in messages:
+        found.setdefault((one.queue, one.action), []).append(one.msg_id)
+    return [placed_by_hand(queue, action, msg_ids, where) for (queue, action), msg_ids in found.items()]
+
+
+def placed_by_hand(queue: str, action: str, msg_ids: Iterable[str], where: Setting | None) -> ByHand:
+    """Parameters: `action` one of `BY_HAND`; the others as of `by_hand`."""
+    unclear = action == Action.AMBIGUOUS
+    could = where.named_by.get(queue, ()) if where and unclear else ()
+    return ByHand(queue, AMBIGUOUS if unclear else NO_MQDLH, could, tuple(msg_ids))
