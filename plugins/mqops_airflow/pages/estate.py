@@ -7,11 +7,11 @@ ledgers are verified and what expires is counted beside that, and a reader does 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
 from mqops_airflow.pages.which_run import at_work, next_by_schedule
-from mqops_airflow.pages.who_answers import asks_for_four_eyes, open_questions, who_answers_each
+from mqops_airflow.pages.who_answers import Open, asks_for_four_eyes, open_questions, who_answers_each
 from mqops_airflow.workplace import lake
 
 AUDIT_KEPT = 60.0
@@ -92,7 +92,7 @@ def _shown(request: Request, template: str, page: Page, who: Reader, queue_manag
         link=partial(link_of, request.scope.get("root_path", "").rstrip("/"), who.estate),
         form=partial(form_of, who.estate),
         may_start=who.may_start,
-        open_questions=partial(open_questions, who),
+        open_questions=_questions_of_queues(who),
         four_eyes=partial(asks_for_four_eyes, who.estate),
         morning=next_time(datetime.now(UTC), MORNING),
         answers=who_answers_each(who, waiting),
@@ -125,6 +125,12 @@ def _is_verified_at_once(place: Path, name: str, known: Answer[LedgerNow]) -> bo
     with suppress(MqopsError):
         return known.value is not None and known.took < QUICK and written_since(folder_of(place, name), known.value)
     return False
+
+
+def _questions_of_queues(who: Reader) -> Callable[[str, str, str], list[Open]]:
+    """DAG, queue manager and queue → as of `open_questions`. All forms of a DAG cost one look."""
+    of_all = cache(partial(open_questions, who))
+    return lambda dag_id, name, queue: [one for one in of_all(dag_id, name) if queue in one.queue.split(",")]
 
 
 def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, str]]:
