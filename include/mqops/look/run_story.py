@@ -19,7 +19,7 @@ from mqops.decide.arrow import read_plan
 from mqops.errors import LakeError
 from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder
-from mqops.lake.stop import lifted_in, stop_in
+from mqops.lake.stop import Stop, lifted_in, stop_in
 from mqops.ledger.core.account import Account, account
 from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import markers_of
@@ -205,8 +205,8 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     asked = read_json(run.approval_json) if run.approval_json.exists() else {}
     handed_on = read_json(run.handed_on_json) if run.handed_on_json.exists() else {}
     undone = read_undo_record(run)
-    own = None if line.state is RunState.DONE else stop_in(run.path)
-    stops = {"this run is": own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
+    own, done = stop_in(run.path), line.state is RunState.DONE
+    stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
     unmoved, shown, more, by_hand = _page(_unmoved(run, line, sums) if plan else (), limit, after)
@@ -219,7 +219,7 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         people=_people(str(handed_on.get("found", {}).get("requested_by", "")), plan, markers),
         recorded=_recorded(sums),
         stops=tuple(f"{what} stopped {found}" for what, found in stops.items() if found),
-        stopped=tuple(_stopped(run, line)),
+        stopped=tuple(_stopped(run, line, late=own if done else None)),
         summary=read_json(run.summary_json) if run.summary_json.exists() else {},
         undoes=undone.plan.run if undone else "",
         planned_at=_planned_at(run) if plan else "",
@@ -235,8 +235,11 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     )
 
 
-def _stopped(run: RunFolder, line: RunLine) -> Iterator[str]:
-    """The stops that were taken back between a run's snapshot and its proof, or now, and one that came too late."""
+def _stopped(run: RunFolder, line: RunLine, *, late: Stop | None) -> Iterator[str]:
+    """The stops that were taken back between a run's snapshot and its proof, or now.
+
+    Parameters: `late` one that came when the run had done all of its plan.
+    """
     begin, end = (datetime.fromisoformat(one) for one in (line.at or utc_now(), line.proved_at or utc_now()))
     for what, folder in (("this run was", run.path), (f"all runs of {run.queue_manager} were", run.lake_folder)):
         for one in lifted_in(folder):
@@ -244,7 +247,6 @@ def _stopped(run: RunFolder, line: RunLine) -> Iterator[str]:
                 over = datetime.fromisoformat(one.lifted_at) if one.lifted_at else end
                 if datetime.fromisoformat(one.at) <= end and over >= begin:
                     yield f"{what} stopped {one}"
-    late = stop_in(run.path) if line.state is RunState.DONE else None
     if late is not None:
         yield f"this run was stopped {late}: it has done all of its plan, so this holds nothing back"
 
