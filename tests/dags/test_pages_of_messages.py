@@ -535,6 +535,7 @@ def test_rules_show_lint_hits_and_what_versions_differ_in(site: Any) -> None:
     assert "the table of now" in text
     assert '<p class="name">t.rules: 0 errors' in text  # not where it lies on this machine
     assert "Hits are those of 2 runs that acted; dry runs do not count." in text
+    assert "A message that a run left is counted again by the next run that reads it." in text
     assert "not hit in 2 runs</span>" in text
     assert '<code class="line">      ACTION(RETRY)</code>' in text  # the style keeps the spaces
     digest = text.split("old=")[1].split("#")[0]
