@@ -994,8 +994,9 @@ def runs_of_airflow(airflow_database):
         database.close()
 
     yield change
+    change("DELETE FROM dag_run_note")
     for table in ("task_instance", "dag_run", "dag"):
-        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo', 'mq_recover')")
+        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo', 'mq_recover', 'mq_trigger_explain')")
 
 
 def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, client, runs_of_airflow):
@@ -1008,7 +1009,9 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     link = '<a class="name" href="/run?dag_id=qm1_dlq_rules&amp;run_id=first">first</a>'
     assert f"{link}: it waits for an answer</li>" in said("second")
     assert "its first task has not finished" in said("first")
-    assert "its first task ended it, or they were removed.</p>" in said("ended")
+    assert "it ended before it read a message, or they were removed.</p>" in said("ended")
+    assert '<h1 class="name">The run failed: qm1_<wbr>dlq_<wbr>rules</h1>' in said("ended")
+    assert '<h1 class="name">No such run</h1>' in said("none")
     assert "There is no such run, or its files were removed" in said("none")
     ways = {run_id: "data-awaited" in said(run_id) for run_id in ("first", "second", "ended", "none")}
     assert ways == {"first": True, "second": True, "ended": False, "none": False}
@@ -1031,7 +1034,7 @@ def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_i
     page = client("/run", dag_id=DAG, run_id="ended").text
     link = f'<a href="/mqops/plan?dag_id={DAG}&amp;run_id=a%20%28b%29%20c">its &lt;plan&gt;</a>'
     reason = f"check: MQOPEN on &lt;script&gt;alert(1)&lt;/script&gt; failed: {link} and [another](javascript:x)</p>"
-    assert page.index("<h1>") < page.index(reason) < page.index(">and more</p>") < page.index("This run has no files")
+    assert page.index("<h1 ") < page.index(reason) < page.index(">and more</p>") < page.index("This run has no files")
     form = '<a href="/dead_letters?queue_manager=QM1#handle">The dead letters of QM1, with the form of this run</a>'
     assert form in page
     assert 'id="handle"' in client("/dead_letters", "operator", queue_manager="QM1").text
@@ -1045,6 +1048,30 @@ def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_i
         page = client("/run", dag_id="mq_recover", run_id="ended").text
         assert ('<a href="/estate?queue_manager=QM1">Estate: QM1</a>' in page) is known
         assert 'href="/dags/mq_recover" data-airflow-page>' in page
+
+
+def test_the_note_of_a_run_that_succeeded_and_keeps_no_files_is_shown_as_markdown(
+    estate_folder, client, runs_of_airflow
+):
+    table = f"| condition | state |\n| --- | --- |\n| a | **fails** {HOSTILE} |"
+    links = f"[page]({views.address('estate', queue_manager='QM1')}) [x](javascript:x) [y](//elsewhere/mqops/)"
+    note = f"`A` of `QM1`: {links} ![z](/mqops/z)\n\n{table}"
+    runs_of_airflow(
+        "INSERT INTO dag_run_note (dag_run_id, content, created_at, updated_at) "
+        f"VALUES ((SELECT id FROM dag_run WHERE run_id = 'ended'), '{note}', '2026-11-24', '2026-11-24')"
+    )
+    runs_of_airflow(
+        "UPDATE dag_run SET dag_id = 'mq_trigger_explain', state = 'success', conf = '{}' WHERE run_id = 'ended'"
+    )
+    page = client("/run", dag_id="mq_trigger_explain", run_id="ended").text
+    assert '<h1 class="name">The run has ended: mq_<wbr>trigger_<wbr>explain</h1>' in page
+    assert "<code>A</code> of <code>QM1</code>: " in page
+    assert "<td><strong>fails</strong> &lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert 'aria-label="Table of the note" tabindex="0"><table>' in page
+    assert '<a href="/mqops/estate?queue_manager=QM1">page</a>' in page
+    assert not re.search(r'href="(javascript|//)|<img|<script>alert', page)
+    assert "it ended before it read a message" not in page
+    assert "its DAG keeps none, or they were removed" in page
 
 
 def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:

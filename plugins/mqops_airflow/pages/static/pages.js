@@ -273,7 +273,7 @@
   const label = (element) => {
     for (const table of element.querySelectorAll("table")) {
       const heads = [...table.tHead.rows[0].cells].map((one) => one.textContent.trim().replace(/\s+/g, " "));
-      for (const row of table.tBodies[0].rows) {
+      for (const row of table.tBodies[0]?.rows ?? []) {
         [...row.cells].forEach((cell, place) => { if (cell.colSpan === 1) cell.dataset.label = heads[place]; });
       }
     }
