@@ -248,17 +248,23 @@ def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estat
 def test_messages_that_a_person_must_place_are_chosen_one_by_one(tmp_path, estate_folder, client):
     manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(BACK)\nDEFINE QLOCAL(A) BOQNAME(BACK)\n")
     manager.mqsc("DEFINE QLOCAL(B) BOQNAME(BACK)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n")
-    manager.put("BACK", [({}, b"whence")] * 2)
+    context = {"PutApplName": HOSTILE, "PutDate": "20261101", "PutTime": "08000950"}
+    two = [(context, b"whence"), ({**context, "PutTime": ""}, b"from where")]
+    manager.put("BACK", two, options=CMQC.MQOO_SET_ALL_CONTEXT)
     text = "ACTION(RETRY)\n"
     table = parse(text, origins=True).table
     assert table
     request = BackoutRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text)
     run, _plan = plan_run(BACKOUT, request)
-    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
     (form,) = re.findall('<form class="starts" id="move-BACK-origin".*?</form>', page, re.DOTALL)
     assert "message_ids" not in form.split(">")[0]
     ticks = re.findall('<input type="checkbox" name="message_ids" value="([0-9a-f]{48})" data-listed ([^>]*)>', form)
     assert len(ticks) == 2
+    when = '<time datetime="2026-11-01T08:00:09.500000+00:00">2026-11-01 08:00:09 UTC</time>'
+    by = '</td><td class="name">&lt;script&gt;alert(1)&lt;/script&gt;</td><td class="number">'
+    assert f"<td>{when}{by}6</td>" in form
+    assert f"<td>–{by}10</td>" in form
     for msg_id, others in ticks:
         assert "checked" not in others
         assert f'msg_id={msg_id}">{msg_id[:8]}…{msg_id[-12:]}</a>' in form

@@ -31,8 +31,9 @@ class NotYet(HTTPException):
     """HTTP 404: the run has no files in the lake.
 
     Attributes: `dag_id` and `run_id` of the run; `known` whether Airflow knows it; `awaited` whether it can have files
-    later; `ended_well` whether it has succeeded: its note tells in Markdown what it found; `note` that Airflow has of it; `before` the runs that it is queued behind; `queue_manager` that
-    it is of, "" where that is not known; `dead_letters` whether its form is on the page of their dead letters.
+    later; `note` that Airflow has of it; `ended_well` whether it succeeded, and its note is Markdown; `before` the runs
+    that it is queued behind; `queue_manager` that it is of, "" where that is not known; `dead_letters` whether its form
+    is on the page of their dead letters.
 
     Parameters: `own` the queue manager of the DAG, "" where it serves several; `seen` those that the person may see.
     """
@@ -58,10 +59,9 @@ def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]
     dag_id = run.dag_id
     if run.state == DagRunState.RUNNING:
         return "This run has no files in the lake: its first task has not finished.", ()
-    if run.state == DagRunState.SUCCESS:
-        return "This run has no files in the lake: its DAG keeps none, or they were removed.", ()
     if run.state != DagRunState.QUEUED:
-        return "This run has no files in the lake: it ended before it read a message, or they were removed.", ()
+        why = "its DAG keeps none" if run.state == DagRunState.SUCCESS else "it ended before it read a message"
+        return f"This run has no files in the lake: {why}, or they were removed.", ()
     dag = session.get(DagModel, dag_id)
     if dag is not None and dag.is_paused:
         return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()

@@ -157,7 +157,7 @@ def of_markdown(text: str) -> Markup:
 def _markdown() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
     own = f"{airflow_path()}{PREFIX}/"
-    made.validateLink = lambda url: url.startswith(own)  # type: ignore[method-assign]
+    made.validateLink = lambda url: url.startswith(own)
     scrolls = '<div class="scrolls" role="region" aria-label="Table of the note" tabindex="0"><table>'
     made.add_render_rule("table_open", lambda *_rest: scrolls)
     made.add_render_rule("table_close", lambda *_rest: "</table></div>")

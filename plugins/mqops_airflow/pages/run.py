@@ -15,7 +15,6 @@ from markupsafe import Markup
 
 from mqops.actions import NO_RULE_FITS, Action
 from mqops.counted import counted
-from mqops.decide.backout_setting import read_setting
 from mqops.decide.core.preflight import Finding, same_said
 from mqops.decide.preflight_record import read_preflight
 from mqops.deciders.registry import DECIDERS, decider_named
@@ -126,7 +125,7 @@ def router(page: Page) -> APIRouter:
         }
         values |= {"gone": gone(view), "four_eyes": partial(asks_for_four_eyes, who.estate)}
         placed, waiting = still_by_hand(asked.run, view.story.by_hand)
-        values |= {"by_hand": by_hand(waiting, read_setting(asked.run)), "placed": placed}
+        values |= {"by_hand": by_hand(asked.run, view.story, waiting), "placed": placed}
         values |= {"more_by_hand": more_by_hand(view.story), "none_waits": not waiting}
         values |= {"why": partial(why, workflow=_workflow(view.story))}
         may = _may(who, asked, view, form) | {"move": bool(waiting) and who.may_start(RECOVER), "go_on": bool(go_on)}
