@@ -1297,6 +1297,24 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert "Watch the run" not in page
 
 
+def test_the_queue_of_a_dry_run_by_hand_is_corrected_and_its_messages_stay_chosen(
+    manager, estate_folder, client, runs_of_airflow
+):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "ended")
+    form = {"action": "move", "queue": DLQ, "message_ids": ["00" * 24], "destination": 'NO"SUCH', "dry_run": True}
+    runs_of_airflow(f"UPDATE dag_run SET conf = '{json.dumps(form)}' WHERE run_id = 'ended'")
+    prove(manager.connection, RunFolder(run.path))
+    for path in ("/run", "/plan"):
+        page = client(path, "operator", dag_id=DAG, run_id="ended").text
+        (real,) = re.findall('<form class="starts" id="real".*?</form>', page, re.DOTALL)
+        (fixed,) = re.findall('data-fixed="([^"]*)"', real)
+        assert json.loads(unescape(fixed)) == {**form, "dry_run": False}
+        assert 'name="destination" maxlength="48" size="34" required value="NO&#34;SUCH">' in real
+        assert '<input type="checkbox" name="dry_run"> Dry run' in real
+        assert "Start another dry run</span>" in real
+
+
 def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_started(
     manager, estate_folder, client, runs_of_airflow
 ):
