@@ -32,6 +32,7 @@ from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
 from mqops.look import accounted, estate_now
 from mqops.look.expiry_forecast import MORNING, next_time
+from mqops.look.runs import run_line
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
@@ -40,6 +41,7 @@ from mqops.quality import trend
 from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
+from mqops_airflow.pages.render import moment
 from mqwire import constants as c
 
 MQSC = """\
@@ -326,12 +328,16 @@ def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, l
     run = acted(manager, lake, "A")
     write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})
     said = tile(page())
-    assert said.startswith(f"warn: {ALL}; 1 run is not finished 1 of 1 run that acted is proved")
+    proved = "1 of 1 run that acted is proved, up to where it ended: each message of its plan was moved or discarded"
+    assert said.startswith(f"warn: {ALL}; 1 run is not finished {proved}")
     assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
     about = f"Run {run.run} was approved and is not finished: proved, and some messages of the plan are not dealt with"
     assert f'run={run.run}">Look at the run</a>' in problem(page(), about)
     stop(run.path, Stop(by="alice", at=utc_now()))
     assert problem(page(), "is not finished: stopped by a person: what was done is in the ledger")
+    acted(manager, lake, "A")
+    proved = "2 of 2 runs that acted are proved, 1 of them up to where it ended: each message of their plans was moved"
+    assert tile(page()).startswith(f"warn: {ALL}; 1 run is not finished {proved}")
 
 
 def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved_again(manager, lake, page):
@@ -497,7 +503,7 @@ def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run
     assert "data-starts" not in text
 
 
-@pytest.mark.parametrize("ended", ["dry", "rejected", "acted"])
+@pytest.mark.parametrize("ended", ["planned", "rejected", "acted"])
 def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_the_others(manager, lake, page, ended):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
     manager.put("B.BACK", [({"Persistence": 0}, b"x")] * 2 + [({}, b"x")] * 3)
@@ -517,8 +523,8 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
         write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
     if ended != "acted":
         prove(manager.connection, run)
-        who = {"dry": "a dry run", "rejected": "the last run for it, which was rejected,"}[ended]
-        found = f"has 5 messages; {who} found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
+        which = {"planned": "moved nothing", "rejected": "was rejected"}[ended]
+        found = f"has 5 messages; the run of {moment(run_line(run).at)}, which {which}, found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
     else:
         carry_out(BACKOUT, request, run, plan)
         found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"

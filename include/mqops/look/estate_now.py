@@ -268,12 +268,9 @@ class _Ambiguous(NamedTuple):
     def __str__(self) -> str:
         if self.run.begun:
             return f"the last run for it left {self.messages:,} (AMBIGUOUS)"
-        who = _WHO.get(self.run.state, "the last run for it")
-        return f"{who} found {self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
-
-
-_WHO = {RunState.PLANNED: "a dry run", RunState.REJECTED: "the last run for it, which was rejected,"}
-"""State of a run that has not begun to act → what it is called."""
+        which = "which was rejected" if self.run.state is RunState.REJECTED else "which moved nothing"
+        found = f"{self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
+        return f"the run of {self.run.at}, {which}, found {found}"
 
 
 def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
