@@ -24,7 +24,7 @@ from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
-from mqops.expiry.queue_manager import scan_queue
+from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
 from mqops.expiry.scan import run_scan, write_summary
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
@@ -194,6 +194,31 @@ def test_what_scans_discarded_is_told_beside_what_is_accounted_for(manager, lake
     acted(manager, lake, "A")
     assert said in tile(page())
     assert "<strong>1</strong> queue manager shown</li>" in page()
+
+
+def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lake, page):
+    """As the page of the scan has it: reports that no reply-to queue takes."""
+    report = {"Expiry": 1, "Report": c.MQRO_EXPIRATION, "ReplyToQ": "NO.SUCH"}
+
+    def scanned(run: str, *messages: dict[str, Any]) -> str:
+        folder = RunFolder.at(lake, "QM1", run)
+        folder.path.mkdir(parents=True)
+        manager.put("A", [(one, b"x") for one in messages])
+        let_expire(1)
+        with connect(manager.connection) as session:
+            before = dead_letters_now(session)
+            scans = [scan_queue(session, "A", now=lambda: datetime.now(UTC))]
+            write_summary(folder, "QM1", scans, dead_letters_since(session, before))
+        return tile(page())
+
+    assert scanned("none", {"Expiry": 1}).endswith(" 1 expired message that scans made it discard.")
+    for run, number in (("one", 2), ("two", 3)):
+        said = scanned(run, report)
+        grew = f"{DLQ} of QM1 grew by {number - 1} message"
+        assert f" {number} expired messages that scans made it discard. {grew}" in said
+        assert f"put on their reply-to queue go there; see run {run} , the newest scan" in said
+        assert f'<a href="/run?queue_manager=QM1&run={run}">run {run}</a>, the newest' in page()
+    assert scanned("later", {"Expiry": 1}).endswith("see run two , the newest scan of which this is so.")
 
 
 def test_queues_that_are_misconfigured_are_told_as_the_last_backout_run_found_them(manager, lake, page):
@@ -524,7 +549,8 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
     if ended != "acted":
         prove(manager.connection, run)
         which = {"planned": "moved nothing", "rejected": "was rejected"}[ended]
-        found = f"has 5 messages; the run of {moment(run_line(run).at)}, which {which}, found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
+        of = f"the run of {moment(run_line(run).at)}, which {which},"
+        found = f"has 5 messages; {of} found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
     else:
         carry_out(BACKOUT, request, run, plan)
         found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"
