@@ -41,6 +41,7 @@ from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
 from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
 from mqops.mqsc import raised_max_depth
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
@@ -133,6 +134,11 @@ class ManagerNow:
     ledger_grew: bool = False
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+
+    def held_by(self, queue: str) -> tuple[RunLine, ...]:
+        """The runs whose plans wait, and keep real runs on a queue waiting. An undo keeps none."""
+        on_queue = (run for run in self.waiting if queue in run.queue.split(","))
+        return tuple(run for run in on_queue if run.workflow != UNDO)
 
 
 def manager_now(
