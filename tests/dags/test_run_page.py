@@ -801,6 +801,7 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
     page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
     assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
     assert "</a>, which puts back 1 of 1 message, waits for an approval; its snapshot is" in page
+    assert "a plan waits for an answer" not in page  # no run waits for an undo
 
 
 def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client):
@@ -1316,9 +1317,14 @@ def test_the_queue_of_a_dry_run_by_hand_is_corrected_and_its_messages_stay_chose
 
 
 def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_started(
-    manager, estate_folder, client, runs_of_airflow
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
 ):
     lake = estate_folder / "lake"
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    monkeypatch.setattr(shared, "KEPT", 0.0)
     letters(manager, "A")
     waits = of_dag(planned(manager, lake), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
@@ -1341,9 +1347,19 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
                 assert page.index(link) < page.index("Start the real run")
         return [link in page for page in found]
 
+    def on_estate() -> list[bool]:
+        """Whether its question says so, and the row of the queue, which has a link to the plan."""
+        page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
+        row = page.split(f'id="queue-QM1-{DLQ}"')[1].split("</tr>")[0]
+        plan = f'<a href="/plan?queue_manager=QM1&amp;run={waits.run}">a plan waits for an answer</a>'
+        question = "Until then a real run of dlq_rules or mq_recover on this queue plans nothing."
+        return [question in page, f"{plan}: until then a real run plans nothing" in row]
+
     assert said() == [True] * 4
+    assert on_estate() == [True] * 2
     runs_of_airflow("UPDATE task_instance SET state = 'skipped' WHERE run_id = 'first'")  # rejected or timed out
     assert said() == [False] * 4
+    assert on_estate() == [False] * 2
 
 
 @pytest.mark.parametrize("dag_id", ["mq_recover", "mq_undo"])

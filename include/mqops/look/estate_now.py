@@ -39,7 +39,9 @@ from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
+from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
 from mqops.mqsc import raised_max_depth
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
@@ -112,9 +114,9 @@ class ManagerNow:
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
     that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
     `stopped` who stopped all runs, blank where nobody did; `scanned` expired messages that scans made the queue manager
-    discard; `acted` the runs that acted; `ledger` as it was verified
-    last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems` what is
-    wrong, `notes` what a person should know besides.
+    discard, and `grew` the dead-letter queues that grew meanwhile; `acted` the runs that acted; `ledger` as it was
+    verified last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems` what
+    is wrong, `notes` what a person should know besides.
     """
 
     name: str
@@ -126,11 +128,17 @@ class ManagerNow:
     to_act_on: Mapping[str, int] = field(default_factory=dict)
     stopped: str = ""
     scanned: int = 0
+    grew: tuple[GrewDuringScans, ...] = ()
     acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
     ledger_grew: bool = False
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+
+    def held_by(self, queue: str) -> tuple[RunLine, ...]:
+        """The runs whose plans wait, and keep real runs on a queue waiting. An undo keeps none."""
+        on_queue = (run for run in self.waiting if queue in run.queue.split(","))
+        return tuple(run for run in on_queue if run.workflow != UNDO)
 
 
 def manager_now(
@@ -203,6 +211,13 @@ def manager_now(
     wrong: tuple[Problem, ...] = _or_problem(
         problems, "The setting of the last backout run cannot be read", lambda: tuple(_misconfigured(folder, runs)), ()
     )
+    discarding = [run for run in runs if run.state is RunState.SCANNED and run.discarded]
+    grew: tuple[GrewDuringScans, ...] = _or_problem(
+        problems,
+        "What scans for expired messages found cannot be read",
+        lambda: grew_during_scans(folder, discarding),
+        (),
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
@@ -213,7 +228,8 @@ def manager_now(
         undoes=undoes,
         to_act_on=to_act_on,
         stopped=str(stop) if stop else "",
-        scanned=sum(run.discarded for run in runs if run.state is RunState.SCANNED),
+        scanned=sum(run.discarded for run in discarding),
+        grew=grew,
         acted=RunsThatActed(known=False)
         if read is None
         else runs_that_acted(read, ledger.found.runs if ledger else ()),
@@ -268,12 +284,9 @@ class _Ambiguous(NamedTuple):
     def __str__(self) -> str:
         if self.run.begun:
             return f"the last run for it left {self.messages:,} (AMBIGUOUS)"
-        who = _WHO.get(self.run.state, "the last run for it")
-        return f"{who} found {self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
-
-
-_WHO = {RunState.PLANNED: "a dry run", RunState.REJECTED: "the last run for it, which was rejected,"}
-"""State of a run that has not begun to act → what it is called."""
+        which = "which was rejected" if self.run.state is RunState.REJECTED else "which moved nothing"
+        found = f"{self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
+        return f"the run of {self.run.at}, {which}, found {found}"
 
 
 def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
