@@ -13,6 +13,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pymqi
 import pytest
 from mq_support import DLQ, create, dead_letter, let_expire
@@ -37,7 +38,7 @@ from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import plan_view
-from mqops.look.run_story import MOST_BY_HAND, WHY_LEFT
+from mqops.look.run_story import MOST_BY_HAND, WHY_LEFT, run_story
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
 from mqops.model import RuleBalance
@@ -575,17 +576,59 @@ def test_a_dry_run_shows_what_would_be_done(manager, estate_folder, client):
     assert "would" not in page.split("<h2>Steps")[0]
 
 
+def words_of(page: str) -> str:
+    return " ".join(unescape(re.sub("<[^>]*>", " ", page.replace("<wbr>", ""))).split())
+
+
 def test_a_dry_run_says_what_stands_in_the_way_of_its_plan(manager, estate_folder, client):
+    """What no destination takes is not counted as moved: in the sum, by rule, in the chart, in the list."""
     letters(manager, "NOT.THERE")
     run = planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n")
     prove(manager.connection, run)
     page = client("/run", queue_manager="QM1", run=run.run).text
     said = page.split("<h2>What the plan would do</h2>")[1]
     assert said.startswith('\n<p class="problem bad"><strong>Problem:</strong> NOT.THERE@QM1: MQOPEN for puts fails')
-    assert "1 would be moved + 0 would be discarded + 0 would stay. What the problems above are about stays" in said
+    words = words_of(said)
+    assert (
+        "1 planned = 0 would be moved + 0 would be discarded + 1 would stay. 1 message would stay because of" in words
+    )
+    assert "<li>1 would stay (the destination does not exist)</li>" in said
+    assert "line 1 RETRY 1 0 0 1 " in words
+    chart = said.split("</figure>")[0]
+    assert "part: would stay" in chart
+    assert "part: would be moved" not in chart
+    assert client("/run/live", queue_manager="QM1", run=run.run).text.count("the destination does not exist") == 2
     act(manager.connection, run)
     prove(manager.connection, run)
     assert "MQOPEN for puts fails" not in client("/run", queue_manager="QM1", run=run.run).text
+
+
+@pytest.mark.parametrize("spark_order", [False, True], ids=["in order", "as Spark writes plans"])
+def test_a_dry_run_counts_what_finds_no_room_as_staying(manager, estate_folder, client, spark_order):
+    """Two rules put on one queue with room for 3: together they get no more. The first rows get the room."""
+    manager.mqsc(
+        "ALTER QLOCAL(FULL) MAXDEPTH(3)\nDEFINE QALIAS(FULL.TOO) TARGET(FULL)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)"
+    )
+    letters(manager, "FULL", "FULL.TOO", "A", "FULL", "FULL.TOO", "SHUT", "WORTHLESS", "FULL.TOO")
+    text = "DESTQ(WORTHLESS) ACTION(DISCARD)\nDESTQ(FULL.TOO) ACTION(RETRY)\nACTION(RETRY)\n"
+    run = planned(manager, estate_folder / "lake", text=text)
+    if spark_order:
+        (file,) = run.plan.glob("*.parquet")
+        rows = pq.read_table(file)
+        pq.write_table(rows.take([*range(rows.num_rows)][::-1]), file)
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text.split("<h2>What the plan would do</h2>")[1]
+    words = words_of(page)
+    assert (
+        "8 planned = 4 would be moved + 1 would be discarded + 3 would stay. 3 messages would stay because of" in words
+    )
+    assert "line 2 RETRY 3 1 0 2 " in words
+    assert "line 3 RETRY 4 3 0 1 " in words
+    assert "2 would stay (FULL has room for 3 of 5 messages)" in words
+    assert "1 would stay (the destination has PUT(DISABLED))" in words
+    assert [(one.row, one.dest_q) for one in run_story(run).messages] == [(4, "FULL.TOO"), (5, "SHUT"), (7, "FULL.TOO")]
+    summary = act(manager.connection, run)
+    assert (summary.moved, summary.discarded, summary.failed) == (4, 1, 3)
 
 
 def test_a_queue_that_is_no_dead_letter_queue_any_more_is_not_said_to_be_empty(
@@ -828,6 +871,18 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     assert "Its undo is" not in page
     assert "not begun" not in page
     assert "Undo this run" not in page
+
+
+def test_a_dry_run_of_an_undo_does_not_count_as_put_back_what_its_queue_does_not_take(manager, estate_folder, client):
+    letters(manager, "A")
+    run, _undo = undo_planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n")
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)")
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=estate_folder / "lake", undoes=run))
+    prove(manager.connection, undo)
+    words = words_of(client("/run", queue_manager="QM1", run=undo.run).text)
+    assert "2 planned = 0 would be put back + 2 would not be put back. 2 messages would not be put back beca" in words
+    assert "2 would not be put back (the destination has PUT(DISABLED))" in words
+    assert act_undo(manager.connection, undo).moved == 0
 
 
 def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder, client):

@@ -5,6 +5,7 @@ All of it is live: it is asked for again until the run is over.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -433,17 +434,14 @@ def balance(view: RunView) -> list[Share]:
     """What became of the messages of each rule, or would."""
     words, workflow = _words(view), _workflow(view.story)
     dry = would(view)
-    return [
-        Share(
-            one,
-            rule_name(one, workflow=workflow),
-            {
-                word: (one.planned if _fate(Action(one.action)) == fate else 0) if dry else getattr(one, fate)
-                for fate, word in words.items()
-            },
-        )
-        for one in view.rules
-    ]
+    stays = {(one.queue, one.rule_line, one.action): one.messages for one in view.story.stays}
+    shares = []
+    for one in view.rules:
+        stay = stays.get((one.queue, one.rule_line, one.action), 0)
+        planned = Counter({_fate(Action(one.action)): one.planned - stay}) + Counter(left=stay)
+        parts = {word: planned[fate] if dry else getattr(one, fate) for fate, word in words.items()}
+        shares.append(Share(one, rule_name(one, workflow=workflow), parts))
+    return shares
 
 
 def _chart(view: RunView, shares: Sequence[Share]) -> Markup | None:
