@@ -22,6 +22,7 @@ from mqops.act.in_process import act
 from mqops.clock import utc_now, utc_text
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
 from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
@@ -32,6 +33,7 @@ from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
 from mqops.look import accounted, estate_now
 from mqops.look.expiry_forecast import MORNING, next_time
+from mqops.look.run_story import run_story
 from mqops.look.runs import run_line
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
@@ -558,7 +560,16 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
     said = problem(page(), "a backout queue")
     assert f"{found}: where they came from is not known. The page of that run has the form of mq_recover" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
+    msg_ids = [one.msg_id for one in run_story(run).by_hand]
+    one = {"connection": manager.connection, "lake": lake, "do": Do.MOVE, "queue": "B.BACK", "to": "A"}
+    for count, msg_id in enumerate(msg_ids, 1):
+        what = RecoverRequest(**one, msg_ids=(msg_id,))
+        carry_out(RECOVER, what, *plan_run(RECOVER, what))
+        if count < len(msg_ids):
+            said = problem(page(), "a backout queue")
+            assert f"(AMBIGUOUS), and later runs have taken {count} of them: where they came from is not known" in said
     manager.put("B.BACK", [({}, b"another")])
+    assert "AMBIGUOUS" not in problem(page(), "a backout queue")
     assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])

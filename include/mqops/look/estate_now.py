@@ -40,6 +40,7 @@ from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
 from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
+from mqops.look.taken_since import still_there
 from mqops.mqsc import raised_max_depth
 from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
@@ -274,33 +275,47 @@ def nearly_full(queue: QueueFigures, figures: Figures) -> str:
 
 
 class _Ambiguous(NamedTuple):
-    """The messages of a backout queue whose origin is ambiguous by a run's plan. Parameters: `go_back` other messages
-    that the plan puts back."""
+    """The messages of a backout queue whose origin is ambiguous by a run's plan. Parameters: `messages` that no later
+    run has taken, `taken` those that one has; `go_back` other messages that the plan puts back."""
 
     run: RunLine
     messages: int
+    taken: int
     go_back: int
 
     def __str__(self) -> str:
+        all_of_them = self.messages + self.taken
+        since = f", and later runs have taken {self.taken:,} of them" if self.taken else ""
         if self.run.begun:
-            return f"the last run for it left {self.messages:,} (AMBIGUOUS)"
+            return f"the last run for it left {all_of_them:,} (AMBIGUOUS){since}"
         which = "which was rejected" if self.run.state is RunState.REJECTED else "which moved nothing"
-        found = f"{self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
-        return f"the run of {self.run.at}, {which}, found {found}"
+        found = f"{self.go_back:,} that can go back and {all_of_them:,} of ambiguous origin (AMBIGUOUS)"
+        return f"the run of {self.run.at}, {which}, found {found}{since}"
 
 
 def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
     """Backout queue → what the newest proved run that looked at it found or left as ambiguous, where it did."""
-    found: dict[str, _Ambiguous] = {}
+    newest: dict[str, RunLine] = {}
     for run in runs:
-        if run.workflow != BACKOUT or not run.proved_at or run.partial:
-            continue
-        planned = _actions_of_queues(folder / "runs" / run.run) if run.left else {}
-        for queue in run.queue.split(","):
-            here = planned.get(queue, {})
-            acts = sum(number for action, number in here.items() if action.acts)
-            found.setdefault(queue, _Ambiguous(run, here.get(Action.AMBIGUOUS, 0), acts))
+        if run.workflow == BACKOUT and run.proved_at and not run.partial:
+            newest = {**dict.fromkeys(run.queue.split(","), run), **newest}
+    found: dict[str, _Ambiguous] = {}
+    for queue, run in newest.items():
+        planned = _actions_of_queues(folder / "runs" / run.run).get(queue, {}) if run.left else {}
+        if number := planned.get(Action.AMBIGUOUS, 0):
+            there = still_there(RunFolder(folder / "runs" / run.run), _ambiguous_of(folder / "runs" / run.run, queue))
+            acts = sum(messages for action, messages in planned.items() if action.acts)
+            found[queue] = _Ambiguous(run, there, number - there, acts)
     return {queue: one for queue, one in found.items() if one.messages}
+
+
+@single_flight
+@lru_cache(maxsize=64)
+def _ambiguous_of(run: Path, queue: str) -> pa.Table:
+    """Queue and identity of the messages of a queue whose origin is ambiguous by a plan. A plan never changes."""
+    plan = pa.Table.from_batches(read_parquet(RunFolder(run).plan, ["queue", "msg_key", "action"]))
+    chosen = pc.and_(pc.equal(plan["queue"], queue), pc.equal(plan["action"], Action.AMBIGUOUS.value))
+    return plan.filter(chosen).drop_columns("action")
 
 
 @single_flight
