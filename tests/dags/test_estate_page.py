@@ -201,6 +201,8 @@ def test_what_scans_discarded_is_told_beside_what_is_accounted_for(manager, lake
 def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lake, page):
     """As the page of the scan has it: reports that no reply-to queue takes."""
     report = {"Expiry": 1, "Report": c.MQRO_EXPIRATION, "ReplyToQ": "NO.SUCH"}
+    planned(manager, lake, "A")
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})")
 
     def scanned(run: str, *messages: dict[str, Any]) -> str:
         folder = RunFolder.at(lake, "QM1", run)
@@ -221,6 +223,11 @@ def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lak
         assert f"put on their reply-to queue go there; see run {run} , the newest scan" in said
         assert f'<a href="/run?queue_manager=QM1&run={run}">run {run}</a>, the newest' in page()
     assert scanned("later", {"Expiry": 1}).endswith("see run two , the newest scan of which this is so.")
+    said = "the queue grew by 2 messages during scans for expired messages."
+    assert said in page("/dead_letters")
+    assert 'see <a class="name" href="/run?queue_manager=QM1&run=two">run two</a>.' in page("/dead_letters")
+    planned(manager, lake, "A")
+    assert said not in page("/dead_letters")  # the run has seen them
 
 
 def test_queues_that_are_misconfigured_are_told_as_the_last_backout_run_found_them(manager, lake, page):
@@ -1002,7 +1009,8 @@ def test_the_headline_of_expiry_has_its_date_and_what_is_not_known(manager, lake
     assert headline(page, limit) == f"0 messages expire before {moment}"
     manager.put("A", [({"Expiry": 36000}, b"x")])
     run_scan(manager.connection, lake, ["A"], recheck=timedelta(hours=1))
-    assert headline(page, limit).endswith("; of 1 message on 1 queue it is not known")  # one expires, others may, too
+    one = f"0 that were counted, and at least 1 that was not, expire before {moment}"
+    assert headline(page, limit) == f"{one}; of 1 message on 1 queue it is not known"  # others may expire, too
 
 
 def test_what_has_expired_by_now_stands_in_the_headline(manager, lake, page):
