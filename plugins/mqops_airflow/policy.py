@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mqops.decide.core.preflight import Preflight
 
 Way = Literal["stop", "ask", "act"]
+NOT_LOOKED = "the destinations were not looked at"
 OPERATOR_TRIGGERED = "operator_triggered"
 UNATTENDED = frozenset({"scheduled", "asset_triggered"})
 """Kinds of runs that carry no form. See `unattended` for the one other kind that may carry none."""
@@ -46,7 +47,7 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
         approval=approval,
         dry_run=bool(context["params"]["dry_run"]),
         by_hand=not unattended(context["dag_run"]),
-        doubts=len(found.doubts) if found is not None and looked_at else 1,
+        doubts=[one.text for one in found.doubts] if found is not None and looked_at else [NOT_LOOKED],
         stay=staying(found).messages if found is not None and looked_at else 0,
     )
 
@@ -66,15 +67,15 @@ def judge(
     approval: Approval,
     dry_run: bool,
     by_hand: bool,
-    doubts: int = 0,
+    doubts: Sequence[str] = (),
     stay: int = 0,
 ) -> Verdict:
     """The way of a plan.
 
     Parameters: `messages` action → number of messages; `approval` the estate's policy; `dry_run` what the form says,
     which counts for runs started by hand only (law 2); `by_hand` whether anything but a schedule started the run;
-    `doubts` how much the pre-flight of its destinations found that a person has to look at, and `stay` the messages
-    that these did not take (`mqops.decide.core.staying`).
+    `doubts` what the pre-flight of its destinations found that a person has to look at, the worst first, and `stay` the
+    messages that these did not take (`mqops.decide.core.staying`).
 
     1. A dry run stops, and so does a plan that moves nothing.
     2. A run by hand always asks: its form may name any queue and any table of the estate.
@@ -85,7 +86,7 @@ def judge(
     total = sum(moving.values())
     number = counted(total, "message")
     if by_hand and dry_run:
-        found = f"; the pre-flight found {counted(doubts, 'problem')}: see the plan" if doubts and total else ""
+        found = f"; {_found(doubts)}" if doubts and total else ""
         return Verdict(way="stop", why=f"dry run: {_would(messages, total, stay)}; nothing was done{found}")
     if not total:
         return Verdict(way="stop", why="the plan moves nothing")
@@ -93,7 +94,7 @@ def judge(
         return Verdict(way="act", why="the estate requires no approval of scheduled runs")
     if by_hand or approval.auto_approve is None:
         return Verdict(way="ask", why=f"{counted(total, 'message waits', 'messages wait')} for approval")
-    beyond = beyond_policy(moving, approval.auto_approve, doubts)
+    beyond = beyond_policy(moving, approval.auto_approve, len(doubts))
     if beyond:
         return Verdict(way="ask", why=beyond)
     return Verdict(way="act", why=f"{number}, {', '.join(sorted(moving))}: approved by the estate's policy")
@@ -111,6 +112,14 @@ def _would(messages: Mapping[Action, int], total: int, stay: int) -> str:
     back = [f"{counted(does - copies, 'message')} would be put back"] if does > copies or not copies else []
     back += [f"{stay:,} would not be put back, because {because}"] if stay else []
     return ", ".join(back + taken)
+
+
+def _found(doubts: Sequence[str]) -> str:
+    """What the pre-flight found: the worst of it in words, so that nobody has to look for it elsewhere."""
+    number = counted(len(doubts), "problem")
+    if len(doubts) == 1:
+        return f"the pre-flight found {number}: {doubts[0]}"
+    return f"the pre-flight found {number}, which the plan has; the worst: {doubts[0]}"
 
 
 def beyond_policy(moving: Mapping[Action, int], policy: AutoApprove, doubts: int) -> str:

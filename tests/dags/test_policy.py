@@ -13,6 +13,7 @@ from mqops.estate_sections import Approval, AutoApprove
 from mqops_airflow.policy import UNATTENDED, judge, plain, restored, unattended, verdict_on
 
 ASK = Approval()
+TWO = ("A: it is not there. Define it", "B: it is full")
 NEVER = Approval(required=False)
 SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messages=10))
 
@@ -67,15 +68,18 @@ def test_way(  # noqa: PLR0917 - a row of the table
 
 def test_doubts_about_destinations_need_a_person() -> None:
     small = {"messages": {"RETRY": 5}, "dry_run": False}
-    verdict = judge(**small, approval=SMALL_RETRIES, by_hand=False, doubts=2)
+    verdict = judge(**small, approval=SMALL_RETRIES, by_hand=False, doubts=TWO)
     assert verdict.way == "ask"
     assert verdict.why == "5 messages wait for approval: the pre-flight found 2 problems"
-    one = judge(messages={"RETRY": 1}, dry_run=False, approval=SMALL_RETRIES, by_hand=False, doubts=1)
+    one = judge(messages={"RETRY": 1}, dry_run=False, approval=SMALL_RETRIES, by_hand=False, doubts=TWO[:1])
     assert one.why == "1 message waits for approval: the pre-flight found 1 problem"
-    assert judge(**small, approval=NEVER, by_hand=False, doubts=2).way == "act"  # the estate asks nobody
-    dry = judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=2)
+    assert judge(**small, approval=NEVER, by_hand=False, doubts=TWO).way == "act"  # the estate asks nobody
+    dry = judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=TWO)
     assert dry.way == "stop"
-    assert dry.why.endswith("moved or discarded; nothing was done; the pre-flight found 2 problems: see the plan")
+    found = "the pre-flight found 2 problems, which the plan has; the worst: A: it is not there. Define it"
+    assert dry.why.endswith(f"moved or discarded; nothing was done; {found}")
+    dry = judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=TWO[:1])
+    assert dry.why.endswith("nothing was done; the pre-flight found 1 problem: A: it is not there. Define it")
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from mqops.expiry.scan import write_summary
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
+from mqops.look.core.criteria import criteria
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import plan_view
 from mqops.look.run_story import MOST_BY_HAND, WHY_LEFT, run_story
@@ -679,7 +680,21 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
         f'<p>Then <a href="/dead_letters?queue_manager=QM1&amp;queue={DLQ}#handle">make a dry run</a>: it shows which'
     )
     assert link in page
-    assert "mq_recover with Action = replay puts them" in page
+    assert "mq_recover with Action = replay puts them where each MQDLH says.</p>" in page
+    assert "data-starts" not in page  # of a person who may start nothing
+    page = unescape(" ".join(client("/run", "operator", queue_manager="QM1", run=run.run).text.split()))
+    assert "puts them where each MQDLH says, by the form below.</p>" in page
+    form = page.split("<summary>Replay the dead letters for FULL</summary>")[1].split("</form>")[0]
+    assert 'data-starts="mq_recover"' in form
+    assert '<input type="checkbox" name="dry_run" checked>' in form
+    fixed = json.loads(form.split('data-fixed="')[1].split('">')[0])
+    assert fixed == {"queue_manager": "QM1", "action": "replay", "queue": DLQ}
+    where = criteria(form.split('name="where" value="')[1].split('"')[0])
+    request = RecoverRequest(
+        connection=manager.connection, lake=estate_folder / "lake", do=Do(fixed["action"]), queue=DLQ, wanted=where
+    )
+    _run, plan = plan_run(RECOVER, request)
+    assert plan.actions["RETRY"] == 2
     manager.mqsc("ALTER QLOCAL(FULL) MAXDEPTH(50)")
     page = said("/run", run=run.run)
     assert "</strong> FULL was full, and has room now (CURDEPTH 1, MAXDEPTH 50)</p>" in page

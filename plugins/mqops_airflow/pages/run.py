@@ -136,7 +136,11 @@ def router(page: Page) -> APIRouter:
         values |= {"questions": questions_before(who, asked, view.story) if may["real"] else ()}
         full = found_full(view.story)
         room = rooms(full, figures_now(who.estate, [asked.run.queue_manager])[asked.run.queue_manager]) if full else ()
-        values |= {"rooms": room, "dead_letters": view.story.line.workflow == DEAD_LETTERS}
+        dead = view.story.line.workflow == DEAD_LETTERS
+        replays = [queue for queue, manager in full if not manager] if dead and who.may_start(RECOVER) else []
+        own = [view.story.line.queue]
+        held = open_questions(who, RECOVER, asked.run.queue_manager, own) if replays else ()
+        values |= {"rooms": room, "dead_letters": dead, "replays": replays, "replay_waits_for": held}
         rows = balance(view)
         unplaced = {one.queue for one in waiting}
         before = open_questions(who, RECOVER, asked.run.queue_manager, unplaced) if may["move"] else ()

@@ -124,8 +124,12 @@ class Finding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        text = f"{self.severity}: {self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
-        return printable(text)
+        return f"{self.severity}: {self.text}"
+
+    @property
+    def text(self) -> str:
+        """Without its severity."""
+        return printable(f"{self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
