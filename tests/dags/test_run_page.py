@@ -50,6 +50,7 @@ from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqops.undo.in_process import act_undo
+from mqops_airflow.outcome_text import Ending, outcome_text
 from mqops_airflow.pages import answers, shared, views
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
@@ -340,6 +341,40 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
     undo, plan = plan_run(UNDO, what)
     carry_out(UNDO, what, undo, plan)
     assert offered() == {ids[0]}
+
+
+def test_the_sums_of_a_run_by_hand_are_of_the_chosen_messages(manager, estate_folder, client):
+    """Its plan has all of the queue. Another program takes one of the chosen and one of the others meanwhile."""
+    ids = [one.hex() for one in manager.put("A", [({}, b"%d" % number) for number in range(7)])]
+    manager.mqsc("ALTER QLOCAL(FULL) MAXDEPTH(2)")
+    chosen = (ids[1], *ids[3:6])
+    what = RecoverRequest(
+        connection=manager.connection, lake=estate_folder / "lake", do=Do.MOVE, queue="A", msg_ids=chosen, to="FULL"
+    )
+    run, plan = plan_run(RECOVER, what)
+
+    def said() -> str:
+        return words_of(client("/run", queue_manager="QM1", run=run.run).text)
+
+    assert "Not proved yet. 4 messages chosen; the ledger has" in said()
+    prove(manager.connection, run)
+    dry = said()
+    assert "4 chosen = 2 would be moved + 0 would be discarded + 2 would stay. 3 other messages were not chosen." in dry
+    assert "A chosen: FWD 4 2 0 2 Nothing was" in dry
+    assert ", 4 chosen messages were still on the queue." in dry
+    assert "2 chosen messages would stay, 3 others were not chosen" in dry
+    take(manager, "A", 2)
+    summary = carry_out(RECOVER, what, run, plan)
+    assert (summary.planned, summary.moved, summary.left, summary.gone) == (7, 2, 3, 2)
+    done = said()
+    assert "4 chosen = 2 moved + 0 discarded + 1 left + 1 gone. 3 other messages were not chosen." in done
+    assert "A chosen: FWD 4 2 0 1 1 1 " in done
+    assert "not chosen: IGNORE" not in done
+    assert "2 chosen messages were not moved or discarded, 3 others were not chosen 2 left (it was not chosen)" in done
+    ending = Ending(acted="success", approved="success")
+    assert outcome_text(ending, summary).endswith(
+        ": 2 moved + 0 discarded + 1 left + 1 gone of 4 chosen messages. This balances."
+    )
 
 
 def test_a_page_whose_forms_have_nothing_left_says_that_others_may_be_left(manager, estate_folder, client):

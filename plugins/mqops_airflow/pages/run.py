@@ -18,7 +18,7 @@ from mqops.actions import NO_RULE_FITS, Action
 from mqops.counted import counted
 from mqops.decide.core.preflight import Finding, same_said
 from mqops.decide.preflight_record import read_preflight
-from mqops.deciders.registry import DECIDERS, decider_named
+from mqops.deciders.registry import by_choice, not_chosen
 from mqops.expiry.core.outcome import ExpirySummary
 from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder
@@ -41,7 +41,7 @@ from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.look.scan_reports import scan_reports
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
-from mqops.model import RuleBalance
+from mqops.model import Counts, RuleBalance, total_of
 from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
 from mqops.quality.summary import WORKFLOW as QUALITY
 from mqops_airflow.pages.by_hand import by_hand, more_by_hand, still_by_hand
@@ -150,6 +150,8 @@ def router(page: Page) -> APIRouter:
             "findings": folded(found.findings) if would(view) and (found := read_preflight(asked.run)) else (),
             "words": _words(view),
             "balance": rows,
+            "sums": sums_of(view),
+            "others": others(view),
             "chart": _chart(view, rows),
             "may": may,
             "moving": _moving(view),
@@ -260,7 +262,7 @@ _WAITS = {
 
 def why(one: UnmovedMessage | Unmoved, *, workflow: str) -> str:
     """Why a message was not moved or discarded, for people. Parameters: `workflow` of the run."""
-    return NOT_CHOSEN if one.why == WHY_LEFT[Action.IGNORE] and _by_choice(workflow) else one.why
+    return NOT_CHOSEN if one.why == WHY_LEFT[Action.IGNORE] and by_choice(workflow) else one.why
 
 
 NOT_CHOSEN = "it was not chosen"
@@ -279,16 +281,21 @@ def untouched(view: RunView, *, ended: bool) -> str:
     if not line.proved_at:
         number = counted(line.planned, "message")
         return f"Nothing was moved or discarded: the run leaves the {number} of its plan as they are"
-    there = counted(line.planned - line.gone, "message of the plan was", "messages of the plan were")
+    sums = sums_of(view)
+    which = ("chosen message was", "chosen messages were") if others(view) else _OF_THE_PLAN
+    there = counted(sums.planned - sums.gone, *which)
     found = f"Nothing was moved or discarded. At {line.proved_at}, {there} still on the queue"
-    return f"{found}. {_gone(line.gone)}" if line.gone else found
+    return f"{found}. {_gone(sums.gone)}" if sums.gone else found
+
+
+_OF_THE_PLAN = ("message of the plan was", "messages of the plan were")
 
 
 def gone(view: RunView) -> int:
-    """The messages of a plan that the proof found gone. Those of an undo are where the run had put them: what is not
-    to be put back was not on its queue when the undo was planned."""
+    """The `chosen` messages of a plan that the proof found gone. Those of an undo are where the run had put them: what
+    is not to be put back was not on its queue when the undo was planned."""
     if not view.story.undoes:
-        return view.story.line.gone
+        return sums_of(view).gone
     return sum(one.gone for one in view.rules if Action(one.action).acts)
 
 
@@ -434,13 +441,28 @@ _WOULD = (
 """What becomes of a message → the word for it: of any other run, and of an undo."""
 
 
+def others(view: RunView) -> int:
+    """The messages of a plan that nobody has chosen: they are not in its sums."""
+    return not_chosen(_workflow(view.story), view.story.plan.get("actions", {}))
+
+
+def chosen(view: RunView) -> Sequence[RuleBalance]:
+    """The proved balance by rule, without the messages that nobody has chosen."""
+    return [one for one in view.rules if one.action != Action.IGNORE] if others(view) else view.rules
+
+
+def sums_of(view: RunView) -> Counts | RunLine:
+    """The sums of the proof, of `chosen` messages."""
+    return total_of(chosen(view)) if others(view) else view.story.line
+
+
 def balance(view: RunView) -> list[Share]:
-    """What became of the messages of each rule, or would."""
+    """What became of the messages of each rule, or would; of `chosen` ones."""
     words, workflow = _words(view), _workflow(view.story)
     dry = would(view)
     stays = {(one.queue, one.rule_line, one.action): one.messages for one in view.story.stays}
     shares = []
-    for one in view.rules:
+    for one in chosen(view):
         stay = stays.get((one.queue, one.rule_line, one.action), 0)
         planned = Counter({_fate(Action(one.action)): one.planned - stay}) + Counter(left=stay)
         parts = {word: planned[fate] if dry else getattr(one, fate) for fate, word in words.items()}
@@ -477,14 +499,9 @@ def rule_in_words(line: int | None, action: Action, workflow: str) -> str:
         return NO_RULE_FITS
     if workflow == UNDO_WORKFLOW:
         return "undo"
-    if _by_choice(workflow):
+    if by_choice(workflow):
         return "chosen" if action.acts else "not chosen"
     return "no rule"
-
-
-def _by_choice(workflow: str) -> bool:
-    """Whether a person, and no rules table, chooses the messages of a workflow."""
-    return workflow in DECIDERS and not decider_named(workflow).by_rules
 
 
 def _workflow(story: RunStory) -> str:
