@@ -100,9 +100,9 @@ def test_doubts_about_destinations_need_a_person() -> None:
     ],
 )
 def test_a_dry_run_does_not_count_what_no_destination_takes(messages: dict[str, int], stay: int, why: str) -> None:
-    verdict = judge(messages=messages, approval=ASK, dry_run=True, by_hand=True, doubts=1, stay=stay)
+    verdict = judge(messages=messages, approval=ASK, dry_run=True, by_hand=True, doubts=TWO[:1], stay=stay)
     assert verdict.why.startswith(f"dry run: {why}")
-    assert verdict.why.endswith("; nothing was done; the pre-flight found 1 problem: see the plan")
+    assert verdict.why.endswith("; nothing was done; the pre-flight found 1 problem: A: it is not there. Define it")
 
 
 def test_the_pre_flight_of_another_plan_says_nothing_of_what_would_stay() -> None:
