@@ -18,6 +18,7 @@ import pytest
 from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from pymqi import CMQC
 
+from mqops.counted import counted
 from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -473,6 +474,25 @@ def test_the_snapshot_of_an_undo_is_not_shown_unasked(client: Any, fuller: Manag
     page = client("/messages", queue_manager="QM1", queue=DLQ).text
     assert f'<option value="{run.run}" selected>' in page
     assert f'<option value="{undo.run}">' in page
+
+
+def test_what_an_undo_put_back_and_the_last_record_has_not_is_told(
+    client: Any, fuller: Manager, estate_folder: Path
+) -> None:
+    lake, text = estate_folder / "lake", "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n"
+    table = parse(text).table
+    assert table
+    request = DeadLetterRequest(connection=fuller.connection, lake=lake, table=table, text=text)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    number = carry_out(DEAD_LETTERS, request, run, plan).moved
+    fuller.put(DLQ, [dead_letter("A", b"x")])
+    carry_out(DEAD_LETTERS, request, *plan_run(DEAD_LETTERS, request))
+    none = "These runs have left none of the messages that were there then."
+    assert f"{none}</p>" in client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+    undo = UndoRequest(connection=fuller.connection, lake=lake, undoes=run)
+    carry_out(UNDO, undo, *plan_run(UNDO, undo))
+    back = f"The {counted(number, 'message')} that an undo put back were recorded by an earlier run: a dry run shows"
+    assert f"{none} {back} what they are.</p>" in client("/dead_letters", queue_manager="QM1", queue=DLQ).text
 
 
 def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:

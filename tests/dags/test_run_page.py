@@ -743,6 +743,19 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
     assert carried.moved == 0
     prove(manager.connection, other)
     assert "What to do" not in said("/run", run=other.run)
+    dry = planned(manager, estate_folder / "lake")
+    prove(manager.connection, dry)
+    assert "Since then" not in said("/run", run=run.run) + said("/run", run=dry.run)
+    moved = RecoverRequest(
+        connection=manager.connection, lake=estate_folder / "lake", do=Do.MOVE, queue=DLQ, everything=True, to="A"
+    )
+    later, plan = plan_run(RECOVER, moved)
+    carry_out(RECOVER, moved, later, plan)
+    link = f'by <a class="name" href="/run?queue_manager=QM1&amp;run={later.run}">run {later.run}</a>. '
+    since = f"<strong>Since then:</strong> messages of this queue were moved or discarded {link}"
+    assert f"{since}What was left here may be there no more." in said("/run", run=run.run)
+    assert f"{since}The figures below are those before; a new run looks again." in said("/run", run=dry.run)
+    assert "Since then" not in said("/run", run=later.run)
 
 
 def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):

@@ -40,6 +40,7 @@ from mqops.look.run_story import (
 from mqops.look.run_view import RunView, latest_view
 from mqops.look.runs import run_line
 from mqops.look.scan_reports import scan_reports
+from mqops.look.taken_since import taken_by_later
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
 from mqops.model import Counts, RuleBalance, total_of
 from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW
@@ -141,6 +142,7 @@ def router(page: Page) -> APIRouter:
         own = [view.story.line.queue]
         held = open_questions(who, RECOVER, asked.run.queue_manager, own) if replays else ()
         values |= {"rooms": room, "dead_letters": dead, "replays": replays, "replay_waits_for": held}
+        values |= {"later": taken_by_later(asked.run) if would(view) or full else ()}
         rows = balance(view)
         unplaced = {one.queue for one in waiting}
         before = open_questions(who, RECOVER, asked.run.queue_manager, unplaced) if may["move"] else ()
