@@ -1470,7 +1470,7 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
         page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
         row = page.split(f'id="queue-QM1-{DLQ}"')[1].split("</tr>")[0]
         plan = f'<a href="/plan?queue_manager=QM1&amp;run={waits.run}">a plan waits for an answer</a>'
-        question = "Until then a real run of dlq_rules or mq_recover on this queue plans nothing."
+        question = "Until it is answered, a real run of dlq_rules or mq_recover on this queue plans nothing."
         return [question in page, f"{plan}: until then a real run plans nothing" in row]
 
     assert said() == [True] * 4
