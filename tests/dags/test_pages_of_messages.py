@@ -477,8 +477,9 @@ def test_the_snapshot_of_an_undo_is_not_shown_unasked(client: Any, fuller: Manag
 
 
 def test_what_an_undo_put_back_and_the_last_record_has_not_is_told(
-    client: Any, fuller: Manager, estate_folder: Path
+    client: Any, fuller: Manager, estate_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(shared, "KEPT", 0.0)
     lake, text = estate_folder / "lake", "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n"
     table = parse(text).table
     assert table

@@ -54,7 +54,8 @@ from mqops_airflow.outcome_text import Ending, outcome_text
 from mqops_airflow.pages import answers, shared, views
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
-from mqops_airflow.pages.run import rule_name, state_in_words
+from mqops_airflow.pages.run_balance import rule_name
+from mqops_airflow.pages.run_words import state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.permission import POLICY
@@ -134,6 +135,8 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert ">room for 1 of 2</span>" in page.text
     assert "1 new group, 0 groups gone" in page.text
     assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
+    assert page.text.count("nothing of an approved plan will be done") == 1
+    assert '<a href="/estate?queue_manager=QM1">Resume all runs, on the estate</a>' in page.text
     assert "secret" not in page.text
     assert "xxxxxx xx 9" in page.text
     assert "A@QM1, FULL@QM1: no program has it open for input" in page.text  # once, not once a destination
@@ -743,9 +746,20 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
     assert carried.moved == 0
     prove(manager.connection, other)
     assert "What to do" not in said("/run", run=other.run)
+
+
+def test_later_runs_that_took_messages_are_named_where_something_is_left_to_do(manager, estate_folder, client):
+    letters(manager, "A", "FULL", "FULL")
+    run = planned(manager, estate_folder / "lake")
+    act(manager.connection, run)
+    prove(manager.connection, run)
     dry = planned(manager, estate_folder / "lake")
     prove(manager.connection, dry)
-    assert "Since then" not in said("/run", run=run.run) + said("/run", run=dry.run)
+
+    def said(run: RunFolder) -> str:
+        return " ".join(client("/run", queue_manager="QM1", run=run.run).text.replace("<wbr>", "").split())
+
+    assert "Since then" not in said(run) + said(dry)
     moved = RecoverRequest(
         connection=manager.connection, lake=estate_folder / "lake", do=Do.MOVE, queue=DLQ, everything=True, to="A"
     )
@@ -753,9 +767,9 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
     carry_out(RECOVER, moved, later, plan)
     link = f'by <a class="name" href="/run?queue_manager=QM1&amp;run={later.run}">run {later.run}</a>. '
     since = f"<strong>Since then:</strong> messages of this queue were moved or discarded {link}"
-    assert f"{since}What was left here may be there no more." in said("/run", run=run.run)
-    assert f"{since}The figures below are those before; a new run looks again." in said("/run", run=dry.run)
-    assert "Since then" not in said("/run", run=later.run)
+    assert f"{since}What was left here may be there no more." in said(run)
+    assert f"{since}The figures below are those before; a new run looks again." in said(dry)
+    assert "Since then" not in said(later)
 
 
 def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):
@@ -916,7 +930,7 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     assert run_view(run).undos == ()
     page = client("/run", "operator", queue_manager="QM1", run=run.run).text
     assert "Undo this run" in page
-    assert f'not begun: <a class="name" href="/run?queue_manager=QM1&amp;run={undo.run}"' in page
+    assert f'put nothing back: <a class="name" href="/run?queue_manager=QM1&amp;run={undo.run}"' in page
     assert "(planned only: nothing was moved)" in page
     page = client("/run", queue_manager="QM1", run=undo.run).text.replace("<wbr>", "")
     assert f"<title>Undo of run {run.run}" in page
@@ -1475,6 +1489,12 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
 
     assert said() == [True] * 4
     assert on_estate() == [True] * 2
+    stopped = "The run is stopped: what is approved is done when it is resumed."
+    assert stopped not in client("/estate", queue_manager="QM1").text
+    stop(waits.path, Stop(by="carol", at="2026-11-21T12:00:00Z"))  # its question stays open
+    assert said() == [True] * 4
+    assert on_estate() == [True] * 2
+    assert stopped in client("/estate", queue_manager="QM1").text
     runs_of_airflow("UPDATE task_instance SET state = 'skipped' WHERE run_id = 'first'")  # rejected or timed out
     assert said() == [False] * 4
     assert on_estate() == [False] * 2

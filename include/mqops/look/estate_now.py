@@ -199,7 +199,7 @@ def manager_now(
     problems += _or_problem(problems, "The quality runs cannot be read", lambda: tuple(more_problems()), ())
     problems += _damaged(ledger, name)
     problems += [Problem(text=text, place=Place.RUN, about=run.run) for run in runs if (text := _wrong_with(run))]
-    waiting = tuple(run for run in runs if run.state is RunState.WAITING)
+    waiting = tuple(run for run in runs if run.asks)
     undoes: dict[str, str] = _or_problem(
         problems, "What undos are of cannot be read", lambda: dict(_undone(folder, waiting)), {}
     )

@@ -38,7 +38,7 @@ from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import below, render_page
-from mqops_airflow.pages.run import RECOVER
+from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -85,7 +85,7 @@ def router(page: Page) -> APIRouter:
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
         query = {key: value for key, value in asked.items() if value and key not in {"run", "after", "action"}}
         found, problem, forbidden, planned = None, "", "", Planned()
-        unrecorded = bool(queue) and not any(_named(queue, one.queue) for one in newest)
+        unrecorded = bool(queue) and "*" not in queue and not any(_named(queue, one.queue) for one in newest)
         if chosen:
             try:
                 folder = RunFolder.at(lake(who.estate), name, chosen)

@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 
 from mqops.actions import ACTED, Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
+from mqops.decide.preflight import NOT_DONE
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import RunLine
 from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
@@ -19,7 +20,10 @@ from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside, folded, rule_in_words
+from mqops_airflow.pages.run import ENDED, MESSAGES
+from mqops_airflow.pages.run_balance import rule_in_words
+from mqops_airflow.pages.run_forms import RECOVER
+from mqops_airflow.pages.run_words import KIND, beside, folded
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -77,7 +81,8 @@ def router(page: Page) -> APIRouter:
         values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}
-        values |= {"findings": folded(view.found.findings if view.found else ())}
+        problems = view.found.findings if view.found else ()
+        values |= {"findings": folded(one for one in problems if not one.what.endswith(NOT_DONE)), "not_done": NOT_DONE}
         values |= {"since_then": folded(_news(view, seen.looked))}
         return render_page(request, page, who, name, **values, **answers)
 
