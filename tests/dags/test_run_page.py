@@ -1242,6 +1242,34 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
 
 
+def test_that_an_approved_run_is_not_carried_out_is_a_problem(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    """As after a stop that was taken back: its act failed, and nothing was moved."""
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+    answer = {"approved": True, "by": "bob", "at": utc_now()}
+    write_json(run.approval_json, {"question": question, "task_instance": "i", "answer": answer})
+    with_act = task_of("first", "act", "queued")
+    runs_of_airflow(with_act)
+
+    def said() -> tuple[bool, str]:
+        text = f"Run {run.run} was approved, and it has moved nothing: nothing is at work on it"
+        page = client("/run/live", dag_id=DAG, run_id="first").text
+        return text in client("/estate", queue_manager="QM1").text, re.sub(r"<[^>]*>", "", page)
+
+    found, page = said()
+    assert not found
+    assert "at work in Airflow the task act is on its way: nothing was moved." in page
+    runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
+    runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
+    found, page = said()
+    assert found
+    assert "approved the task act failed before it moved anything." in page
+
+
 def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_folder, client, runs_of_airflow):
     letters(manager, "A", "A", "FULL")
     run = of_dag(planned(manager, estate_folder / "lake"), "first")

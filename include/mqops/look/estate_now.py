@@ -114,10 +114,10 @@ class ManagerNow:
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
     that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
-    `stopped` who stopped all runs, blank where nobody did; `scanned` expired messages that scans made the queue manager
-    discard, and `grew` the dead-letter queues that grew meanwhile; `acted` the runs that acted; `ledger` as it was
-    verified last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems` what
-    is wrong, `notes` what a person should know besides.
+    `approved` runs that were approved and have not begun; `stopped` who stopped all runs, blank where nobody did;
+    `scanned` expired messages that scans made the queue manager discard, and `grew` the dead-letter queues that grew
+    meanwhile; `acted` the runs that acted; `ledger` as it was verified last, None where that is not known yet, and
+    `ledger_grew` whether it was written to since; `problems` what is wrong, `notes` what a person should know besides.
     """
 
     name: str
@@ -127,6 +127,7 @@ class ManagerNow:
     waiting: tuple[RunLine, ...] = ()
     undoes: Mapping[str, str] = field(default_factory=dict)
     to_act_on: Mapping[str, int] = field(default_factory=dict)
+    approved: tuple[RunLine, ...] = ()
     stopped: str = ""
     scanned: int = 0
     grew: tuple[GrewDuringScans, ...] = ()
@@ -228,6 +229,7 @@ def manager_now(
         waiting=waiting,
         undoes=undoes,
         to_act_on=to_act_on,
+        approved=tuple(run for run in runs if run.state is RunState.APPROVED),
         stopped=str(stop) if stop else "",
         scanned=sum(run.discarded for run in discarding),
         grew=grew,

@@ -18,14 +18,15 @@ from mqops.look.run_story import (
 from mqops.look.run_view import RunView
 from mqops.look.runs import run_line
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD
+from mqops_airflow.pages.run_words import ACT
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.which_run import Asked, Task
 from mqwire.constants import MQRC_Q_FULL
 from mqwire.names import reason_name
 
 STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
-ACT, PROVE = "act", "prove"
-"""The tasks that carry out a plan, and prove it."""
+PROVE = "prove"
+"""The task that proves what was done."""
 
 
 def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:

@@ -29,6 +29,8 @@ WORKING = ("scheduled", "queued", "running", "restarting", "up_for_retry")
 """States of a task that Airflow is at work on."""
 AT_WORK = "at work"
 """The word for a run that Airflow is at work on."""
+ACT = "act"
+"""The task that carries out a plan."""
 CHECK = "quality"
 """The task that checks messages."""
 EARLY = (RunState.INCOMPLETE, RunState.OBSERVED, RunState.PLANNED)
@@ -60,10 +62,12 @@ def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = 
     Airflow knows better. Parameters: `goes_on` whether its DAG run has not ended: between two tasks none is at work."""
     working = [one.name for one in tasks.values() if one.state in WORKING]
     what = f"the task {working[-1]} is on its way" if working else "the run goes on to its next task" if goes_on else ""
-    if line.state in EARLY and what:
+    if line.state in {*EARLY, RunState.APPROVED} and what:
         return Shown(AT_WORK, f"in Airflow {what}: nothing was moved", "note")
     if line.state in {RunState.BEGUN, RunState.UNFINISHED} and what:
         return Shown(AT_WORK, f"in Airflow {what}", "note")
+    if line.state is RunState.APPROVED and ACT in tasks and tasks[ACT].state == "failed":
+        return Shown(line.word, "the task act failed before it moved anything", "warn")
     if line.state is RunState.OBSERVED and CHECK in tasks and tasks[CHECK].state != "success":
         return Shown(
             "not checked", f"the task {CHECK} has not checked the messages: its log in Airflow says why", "bad"
