@@ -104,7 +104,7 @@ def _would(messages: Mapping[Action, int], total: int, stay: int) -> str:
     """What a plan would do, in words. Parameters: `total` of the messages that it acts on; `stay` as of `judge`."""
     planned, does = [Action(action) for action in messages], total - stay
     because = "its destination does not take it now" if stay == 1 else "their destinations do not take them now"
-    if not any(action.puts_back or action.refused or action is Action.WITHDRAW for action in planned):
+    if not any(action.puts_back or action.refused or action in _OF_UNDO for action in planned):
         left = f", {stay:,} would stay, because {because}" if stay else ""
         return f"{counted(does, 'message')} would be moved or discarded{left}"
     copies = messages.get(Action.WITHDRAW, 0)  # an undo
@@ -112,6 +112,10 @@ def _would(messages: Mapping[Action, int], total: int, stay: int) -> str:
     back = [f"{counted(does - copies, 'message')} would be put back"] if does > copies or not copies else []
     back += [f"{stay:,} would not be put back, because {because}"] if stay else []
     return ", ".join(back + taken)
+
+
+_OF_UNDO = frozenset({Action.WITHDRAW, Action.PRESENT, Action.UNDONE})
+"""Actions that only an undo plans, besides those that put back and those that refuse."""
 
 
 def _found(doubts: Sequence[str]) -> str:

@@ -31,6 +31,7 @@ SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messag
             "dry run: 1 message would be put back, 1 copy would be taken away; nothing was done",
         ),
         ({"CONSUMED": 3}, ASK, True, True, "stop", "dry run: 0 messages would be put back; nothing was done"),
+        ({"PRESENT": 3}, ASK, True, True, "stop", "dry run: 0 messages would be put back; nothing was done"),
         ({"RETRY": 5}, NEVER, True, True, "stop", "dry run"),  # dry beats everything for a run by hand
         ({"RETRY": 5}, NEVER, True, False, "act", "requires no approval"),  # the form's default is not for schedules
         ({"IGNORE": 5, "ERROR": 2}, ASK, False, True, "stop", "the plan moves nothing"),

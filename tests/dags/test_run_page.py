@@ -1449,6 +1449,11 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert f'<h1 class="name">QM1: would act on 1 of 1 message of {DLQ}</h1>' in page.replace("<wbr>", "")
     assert "Watch the run" not in page
     assert "task approve" not in page
+    plan = json.loads(run.plan_json.read_text())
+    write_json(run.plan_json, {**plan, "actions": {"IGNORE": 1}})  # which acts on nothing
+    for path in ("/run", "/plan"):
+        assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
+    write_json(run.plan_json, plan)
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text

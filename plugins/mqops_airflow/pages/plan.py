@@ -14,7 +14,7 @@ from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
 from mqops.decide.preflight import NOT_DONE
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import RunLine
-from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
+from mqops.look.plan_view import PlanView, acted_on, destinations, look_now, plan_view
 from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
@@ -102,7 +102,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     story = view.story
     task = tasks.get(APPROVE)
     form = form_of_dry_run(asked) if not story.begun_at else None
-    may_start = form is not None and who.may_start(asked.dag_id)
+    may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0
     settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
     waits = who_answers(who, asked, task)
     return {

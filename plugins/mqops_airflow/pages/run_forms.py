@@ -11,7 +11,7 @@ from mqops.lake.run import RunFolder
 from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
 from mqops.look.estate_now import nearly_full
 from mqops.look.figures import Figures
-from mqops.look.plan_view import planned_actions
+from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.run_story import (
     RunStory,
 )
@@ -38,7 +38,8 @@ def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
 
 
 def may_do(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | None) -> dict[str, bool]:
-    """Which forms the page shows. Parameters: `form` of a dry run that is over."""
+    """Which forms the page shows. A plan that acts on no message is carried out by nobody. Parameters: `form` of a dry
+    run that is over."""
     story = view.story
     stops = who.may_start(STOP)
     undoable = bool(
@@ -49,7 +50,7 @@ def may_do(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | N
         and not _undone(asked, view)
     )
     return {
-        "real": form is not None and who.may_start(asked.dag_id),
+        "real": form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0,
         "undo": undoable and who.may_start(UNDO),
         "stop": stops and not story.stops and not view.over,
         "resume": stops and bool(story.stops),
