@@ -95,7 +95,7 @@ class ExpiryReportOperator(BaseOperator):
         value = report(self, context, summary)
         context["outlet_events"][self.asset].extra = value
         if warning := trigger_again(self.log, self.queue_manager, "expiry_scan"):
-            keep_for_note(context, warning)
+            keep_for_note(context, f"{in_words(summary)} {warning}")
         return value
 
 
@@ -136,7 +136,18 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
         operator.log.info("%s: %d before the scan, %d after it", printable(dead.name), dead.before, dead.after)
     value = summary.to_json()
     context["ti"].xcom_push(key="return_value", value=value)
+    keep_for_note(context, in_words(summary))
     if not summary.balanced:
         wrong = ", ".join(scan.queue for scan in summary.queues if scan.exact and not scan.balanced)
         raise Unbalanced(f"The figures of {wrong} do not add up; see the lines above")
     return value
+
+
+def in_words(summary: ExpirySummary) -> str:
+    """What a scan did, for the run's note."""
+    queues, found = counted(len(summary.queues), "queue"), counted(summary.found, "message")
+    words = f"{queues}: {found} found = {summary.done:,} discarded because expired + {summary.left:,} left."
+    if summary.dead_letters and summary.came > 0:
+        grew = counted(summary.came, "message")
+        words += f" {summary.dead_letters.name} grew by {grew} meanwhile: reports of expiry may be among them."
+    return printable(words)

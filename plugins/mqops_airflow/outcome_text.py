@@ -5,11 +5,14 @@ The words say who decided, what was done, and what to do next. Nothing is decide
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mqops.actions import Action
 from mqops.counted import counted
+from mqops.model import Counts, total_of
 from mqops.printable import printable
 from mqops.prove.undo_record import WORKFLOW as UNDO
 
@@ -51,8 +54,7 @@ def _sentences(ending: Ending, summary: RunSummary) -> list[str]:
         return _not_acted(ending)
     if ending.acted == "upstream_failed" and ending.approved == "failed":
         return ["Nothing was moved: the approval was refused. The log of the task approve says why."]
-    rest = f"{summary.left:,} left + {summary.gone:,} gone of {counted(summary.planned, 'message')}"
-    counts = f"{_done(summary)} + {rest}"
+    counts = _counts(summary)
     if ending.acted == "success" and summary.finished:
         by = ending.answer.by if ending.answer and ending.answer.approved else POLICY
         return [f"Approved by {by}: {counts}.", "This balances." if summary.balanced else "This does NOT balance."]
@@ -62,6 +64,18 @@ def _sentences(ending: Ending, summary: RunSummary) -> list[str]:
         f"act ended as {ending.acted}: {counts}.",
         "Nothing is lost: its log says why it ended. Clear the task act to go on.",
     ]
+
+
+def _counts(summary: RunSummary) -> str:
+    """The balance, in words. Messages that nobody has chosen are not in it."""
+    from mqops.deciders.registry import not_chosen  # noqa: PLC0415
+
+    sums: Counts = summary
+    others = not_chosen(summary.workflow, Counter({one.action: one.planned for one in summary.rules}))
+    if others:
+        sums = total_of(one for one in summary.rules if one.action != Action.IGNORE)
+    number = counted(sums.planned, "chosen message" if others else "message")
+    return f"{_done(summary)} + {sums.left:,} left + {sums.gone:,} gone of {number}"
 
 
 def _done(summary: RunSummary) -> str:

@@ -54,7 +54,7 @@ def subject(plan: PlanSummary, *, said: str = "{}?") -> str:
     if undone := undone_run(plan):
         text = f"undo run {undone}: put back {moving:,} of {counted(plan.rows, 'message')}"
     else:
-        text = f"act on {moving:,} of {counted(plan.rows, 'message')} of {plan.queue}"
+        text = f"act on {moving:,} of {counted(plan.rows, 'message')} of {plan.queue.replace(',', ', ')}"
     return printable(f"{plan.queue_manager}: {said.format(text)}")
 
 

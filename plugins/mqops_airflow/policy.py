@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mqops.decide.core.preflight import Preflight
 
 Way = Literal["stop", "ask", "act"]
+NOT_LOOKED = "the destinations were not looked at"
 OPERATOR_TRIGGERED = "operator_triggered"
 UNATTENDED = frozenset({"scheduled", "asset_triggered"})
 """Kinds of runs that carry no form. See `unattended` for the one other kind that may carry none."""
@@ -38,13 +39,16 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
     Parameters: `found` the pre-flight; None, or that of another plan, counts as one doubt. Kind of run and form come
     from Airflow's record of the DAG run, which cannot be edited after the start.
     """
+    from mqops.decide.core.staying import staying  # noqa: PLC0415
+
     looked_at = found is not None and found.plan == plan.digest
     return judge(
         messages=plan.actions,
         approval=approval,
         dry_run=bool(context["params"]["dry_run"]),
         by_hand=not unattended(context["dag_run"]),
-        doubts=len(found.doubts) if found is not None and looked_at else 1,
+        doubts=[one.text for one in found.doubts] if found is not None and looked_at else [NOT_LOOKED],
+        stay=staying(found).messages if found is not None and looked_at else 0,
     )
 
 
@@ -58,13 +62,20 @@ def unattended(run: Any) -> bool:
 
 
 def judge(
-    *, messages: Mapping[Action, int], approval: Approval, dry_run: bool, by_hand: bool, doubts: int = 0
+    *,
+    messages: Mapping[Action, int],
+    approval: Approval,
+    dry_run: bool,
+    by_hand: bool,
+    doubts: Sequence[str] = (),
+    stay: int = 0,
 ) -> Verdict:
     """The way of a plan.
 
     Parameters: `messages` action → number of messages; `approval` the estate's policy; `dry_run` what the form says,
     which counts for runs started by hand only (law 2); `by_hand` whether anything but a schedule started the run;
-    `doubts` how much the pre-flight of its destinations found that a person has to look at.
+    `doubts` what the pre-flight of its destinations found that a person has to look at, the worst first, and `stay` the
+    messages that these did not take (`mqops.decide.core.staying`).
 
     1. A dry run stops, and so does a plan that moves nothing.
     2. A run by hand always asks: its form may name any queue and any table of the estate.
@@ -75,29 +86,44 @@ def judge(
     total = sum(moving.values())
     number = counted(total, "message")
     if by_hand and dry_run:
-        found = f"; the pre-flight found {counted(doubts, 'problem')}: see the plan" if doubts and total else ""
-        return Verdict(way="stop", why=f"dry run: {_would(messages, total)}; nothing was done{found}")
+        found = f"; {_found(doubts)}" if doubts and total else ""
+        return Verdict(way="stop", why=f"dry run: {_would(messages, total, stay)}; nothing was done{found}")
     if not total:
         return Verdict(way="stop", why="the plan moves nothing")
     if not approval.required and not by_hand:
         return Verdict(way="act", why="the estate requires no approval of scheduled runs")
     if by_hand or approval.auto_approve is None:
         return Verdict(way="ask", why=f"{counted(total, 'message waits', 'messages wait')} for approval")
-    beyond = beyond_policy(moving, approval.auto_approve, doubts)
+    beyond = beyond_policy(moving, approval.auto_approve, len(doubts))
     if beyond:
         return Verdict(way="ask", why=beyond)
     return Verdict(way="act", why=f"{number}, {', '.join(sorted(moving))}: approved by the estate's policy")
 
 
-def _would(messages: Mapping[Action, int], total: int) -> str:
-    """What a plan would do, in words. Parameters: `total` of the messages that it acts on."""
-    planned = [Action(action) for action in messages]
-    if not any(action.puts_back or action.refused or action is Action.WITHDRAW for action in planned):
-        return f"{counted(total, 'message')} would be moved or discarded"
+def _would(messages: Mapping[Action, int], total: int, stay: int) -> str:
+    """What a plan would do, in words. Parameters: `total` of the messages that it acts on; `stay` as of `judge`."""
+    planned, does = [Action(action) for action in messages], total - stay
+    because = "its destination does not take it now" if stay == 1 else "their destinations do not take them now"
+    if not any(action.puts_back or action.refused or action in _OF_UNDO for action in planned):
+        left = f", {stay:,} would stay, because {because}" if stay else ""
+        return f"{counted(does, 'message')} would be moved or discarded{left}"
     copies = messages.get(Action.WITHDRAW, 0)  # an undo
     taken = [f"{counted(copies, 'copy', 'copies')} would be taken away"] if copies else []
-    back = [f"{counted(total - copies, 'message')} would be put back"] if total > copies or not copies else []
+    back = [f"{counted(does - copies, 'message')} would be put back"] if does > copies or not copies else []
+    back += [f"{stay:,} would not be put back, because {because}"] if stay else []
     return ", ".join(back + taken)
+
+
+_OF_UNDO = frozenset({Action.WITHDRAW, Action.PRESENT, Action.UNDONE})
+"""Actions that only an undo plans, besides those that put back and those that refuse."""
+
+
+def _found(doubts: Sequence[str]) -> str:
+    """What the pre-flight found: the worst of it in words, so that nobody has to look for it elsewhere."""
+    number = counted(len(doubts), "problem")
+    if len(doubts) == 1:
+        return f"the pre-flight found {number}: {doubts[0]}"
+    return f"the pre-flight found {number}, which the plan has; the worst: {doubts[0]}"
 
 
 def beyond_policy(moving: Mapping[Action, int], policy: AutoApprove, doubts: int) -> str:

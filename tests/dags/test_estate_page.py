@@ -22,9 +22,10 @@ from mqops.act.in_process import act
 from mqops.clock import utc_now, utc_text
 from mqops.deciders.backout import BACKOUT, BackoutRequest
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
+from mqops.deciders.recover import RECOVER, Do, RecoverRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
-from mqops.expiry.queue_manager import scan_queue
+from mqops.expiry.queue_manager import dead_letters_now, dead_letters_since, scan_queue
 from mqops.expiry.scan import run_scan, write_summary
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder
@@ -32,6 +33,8 @@ from mqops.lake.stop import Stop, stop
 from mqops.ledger.file import LedgerFile
 from mqops.look import accounted, estate_now
 from mqops.look.expiry_forecast import MORNING, next_time
+from mqops.look.run_story import run_story
+from mqops.look.runs import run_line
 from mqops.mq.connection import connect
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
@@ -40,6 +43,7 @@ from mqops.quality import trend
 from mqops.quality.summary import QualitySummary, QueueQuality
 from mqops.rules import parse
 from mqops_airflow.pages import answers, estate, shared
+from mqops_airflow.pages.render import moment
 from mqwire import constants as c
 
 MQSC = """\
@@ -194,6 +198,38 @@ def test_what_scans_discarded_is_told_beside_what_is_accounted_for(manager, lake
     assert "<strong>1</strong> queue manager shown</li>" in page()
 
 
+def test_dead_letters_that_came_while_scans_discarded_are_explained(manager, lake, page):
+    """As the page of the scan has it: reports that no reply-to queue takes."""
+    report = {"Expiry": 1, "Report": c.MQRO_EXPIRATION, "ReplyToQ": "NO.SUCH"}
+    planned(manager, lake, "A")
+    manager.mqsc(f"CLEAR QLOCAL({DLQ})")
+
+    def scanned(run: str, *messages: dict[str, Any]) -> str:
+        folder = RunFolder.at(lake, "QM1", run)
+        folder.path.mkdir(parents=True)
+        manager.put("A", [(one, b"x") for one in messages])
+        let_expire(1)
+        with connect(manager.connection) as session:
+            before = dead_letters_now(session)
+            scans = [scan_queue(session, "A", now=lambda: datetime.now(UTC))]
+            write_summary(folder, "QM1", scans, dead_letters_since(session, before))
+        return tile(page())
+
+    assert scanned("none", {"Expiry": 1}).endswith(" 1 expired message that scans made it discard.")
+    for run, number in (("one", 2), ("two", 3)):
+        said = scanned(run, report)
+        grew = f"{DLQ} of QM1 grew by {number - 1} message"
+        assert f" {number} expired messages that scans made it discard. {grew}" in said
+        assert f"put on their reply-to queue go there; see run {run} , the newest scan" in said
+        assert f'<a href="/run?queue_manager=QM1&run={run}">run {run}</a>, the newest' in page()
+    assert scanned("later", {"Expiry": 1}).endswith("see run two , the newest scan of which this is so.")
+    said = "the queue grew by 2 messages during scans for expired messages."
+    assert said in page("/dead_letters")
+    assert 'see <a class="name" href="/run?queue_manager=QM1&run=two">run two</a>.' in page("/dead_letters")
+    planned(manager, lake, "A")
+    assert said not in page("/dead_letters")  # the run has seen them
+
+
 def test_queues_that_are_misconfigured_are_told_as_the_last_backout_run_found_them(manager, lake, page):
     manager.mqsc("DEFINE QLOCAL(WRONG) BOTHRESH(5)\n")
     manager.put("B.BACK", [({}, b"x")])
@@ -326,12 +362,16 @@ def test_a_run_that_is_proved_and_not_finished_is_named_and_not_green(manager, l
     run = acted(manager, lake, "A")
     write_json(run.summary_json, {**read_json(run.summary_json), "finished": False})
     said = tile(page())
-    assert said.startswith(f"warn: {ALL}; 1 run is not finished 1 of 1 run that acted is proved")
+    proved = "1 of 1 run that acted is proved, up to where it ended: each message of its plan was moved or discarded"
+    assert said.startswith(f"warn: {ALL}; 1 run is not finished {proved}")
     assert re.search(rf"Proved up to [-0-9]+ [:0-9]+ UTC , and not finished: run {re.escape(run.run)} \.", said)
     about = f"Run {run.run} was approved and is not finished: proved, and some messages of the plan are not dealt with"
     assert f'run={run.run}">Look at the run</a>' in problem(page(), about)
     stop(run.path, Stop(by="alice", at=utc_now()))
     assert problem(page(), "is not finished: stopped by a person: what was done is in the ledger")
+    acted(manager, lake, "A")
+    proved = "2 of 2 runs that acted are proved, 1 of them up to where it ended: each message of their plans was moved"
+    assert tile(page()).startswith(f"warn: {ALL}; 1 run is not finished {proved}")
 
 
 def test_a_run_that_acted_again_after_its_proof_is_not_proved_until_it_is_proved_again(manager, lake, page):
@@ -497,7 +537,7 @@ def test_a_backout_queue_has_a_form_that_puts_its_messages_back_and_is_a_dry_run
     assert "data-starts" not in text
 
 
-@pytest.mark.parametrize("ended", ["dry", "rejected", "acted"])
+@pytest.mark.parametrize("ended", ["planned", "rejected", "acted"])
 def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_the_others(manager, lake, page, ended):
     manager.mqsc("DEFINE QLOCAL(D) BOQNAME(B.BACK)")
     manager.put("B.BACK", [({"Persistence": 0}, b"x")] * 2 + [({}, b"x")] * 3)
@@ -517,8 +557,9 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
         write_json(run.approval_json, {"question": {"digest": "d"}, "task_instance": "i", "answer": answer})
     if ended != "acted":
         prove(manager.connection, run)
-        who = {"dry": "a dry run", "rejected": "the last run for it, which was rejected,"}[ended]
-        found = f"has 5 messages; {who} found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
+        which = {"planned": "moved nothing", "rejected": "was rejected"}[ended]
+        of = f"the run of {moment(run_line(run).at)}, which {which},"
+        found = f"has 5 messages; {of} found 2 that can go back and 3 of ambiguous origin (AMBIGUOUS)"
     else:
         carry_out(BACKOUT, request, run, plan)
         found = "has 3 messages; the last run for it left 3 (AMBIGUOUS)"
@@ -526,7 +567,16 @@ def test_messages_of_ambiguous_origin_lead_to_their_run_and_the_form_stays_for_t
     said = problem(page(), "a backout queue")
     assert f"{found}: where they came from is not known. The page of that run has the form of mq_recover" in said
     assert f'href="/run?queue_manager=QM1&run={run.run}">Look at the run</a>' in said
+    msg_ids = [one.msg_id for one in run_story(run).by_hand]
+    one = {"connection": manager.connection, "lake": lake, "do": Do.MOVE, "queue": "B.BACK", "to": "A"}
+    for count, msg_id in enumerate(msg_ids, 1):
+        what = RecoverRequest(**one, msg_ids=(msg_id,))
+        carry_out(RECOVER, what, *plan_run(RECOVER, what))
+        if count < len(msg_ids):
+            said = problem(page(), "a backout queue")
+            assert f"(AMBIGUOUS), and later runs have taken {count} of them: where they came from is not known" in said
     manager.put("B.BACK", [({}, b"another")])
+    assert "AMBIGUOUS" not in problem(page(), "a backout queue")
     assert handling(page("/estate", "operator"), "B.BACK")[0] == "qm1_backout_reprocess"
     manager.mqsc("CLEAR QLOCAL(B.BACK)")
     manager.put("B.BACK", [({}, b"later")])
@@ -837,7 +887,9 @@ def test_the_page_expiry_contradicts_no_scan_and_covers_what_expires_after_its_c
     ends = re.search("None of the messages in the snapshots expires before ([0-9: -]* UTC)[.]", text)
     assert ends
     assert datetime.fromisoformat(ends[1].removesuffix(" UTC") + "+00:00") - begun >= timedelta(days=1)
-    assert re.search(rf"1 message expires after {ends[1]}, the next at [0-9-]+ [0-9:]+ UTC[.]", text)
+    assert re.search(
+        rf"1 message expires after {ends[1]}, the next in the quarter of an hour from [0-9-]+ [0-9:]+ UTC[.]", text
+    )
     assert "<svg" not in text
 
 
@@ -959,7 +1011,8 @@ def test_the_headline_of_expiry_has_its_date_and_what_is_not_known(manager, lake
     assert headline(page, limit) == f"0 messages expire before {moment}"
     manager.put("A", [({"Expiry": 36000}, b"x")])
     run_scan(manager.connection, lake, ["A"], recheck=timedelta(hours=1))
-    assert headline(page, limit).endswith("; of 1 message on 1 queue it is not known")  # one expires, others may, too
+    one = f"0 that were counted, and at least 1 that was not, expire before {moment}"
+    assert headline(page, limit) == f"{one}; of 1 message on 1 queue it is not known"  # others may expire, too
 
 
 def test_what_has_expired_by_now_stands_in_the_headline(manager, lake, page):

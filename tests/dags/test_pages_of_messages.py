@@ -18,6 +18,7 @@ import pytest
 from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from pymqi import CMQC
 
+from mqops.counted import counted
 from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
@@ -280,7 +281,7 @@ def test_groups_that_are_gone_are_counted_and_have_no_row(client: Any, fuller: M
     plan_run(DEAD_LETTERS, request)
     page = client("/dead_letters", queue_manager="QM1", queue=DLQ).text
     assert "<strong>2</strong> fewer than in <a " in page
-    assert "<p>1 group is gone since then.</p>" in page
+    assert "<p>1 group is gone since then: 1 message.</p>" in page
     assert len(re.findall('<tr><th scope="row">', page)) == 1
 
 
@@ -448,6 +449,16 @@ def test_a_word_is_looked_for_anywhere_in_a_field_and_a_pattern_is_one(site: Any
         return len(re.findall('href="/messages/one', site(f"/messages?dest_q={dest_q}").text))
 
     assert [found(text) for text in ("AY.I", "PAY*", "AY.I*", "PAY.I?", "pay")] == [1, 1, 0, 1, 0]
+    assert [found(f"&queue={text}") for text in (DLQ, f"{DLQ[:9]}*", "*", "system*", "*.X", DLQ[:9])] == [
+        4,
+        4,
+        4,
+        0,
+        0,
+        0,
+    ]
+    assert [found(f"&format={text}") for text in ("MQDEAD", "DEA", "MQSTR", "*")] == [3, 3, 0, 4]
+    assert found("&where=FORMAT(*)") == 4  # of the data behind the MQDLH
     assert 'name="application" value="" placeholder="contains, or billing*"' in site("/messages").text
     assert "<p>4 of 4 messages looked at. This is the last page.</p>" in site("/messages").text
 
@@ -463,6 +474,26 @@ def test_the_snapshot_of_an_undo_is_not_shown_unasked(client: Any, fuller: Manag
     page = client("/messages", queue_manager="QM1", queue=DLQ).text
     assert f'<option value="{run.run}" selected>' in page
     assert f'<option value="{undo.run}">' in page
+
+
+def test_what_an_undo_put_back_and_the_last_record_has_not_is_told(
+    client: Any, fuller: Manager, estate_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    lake, text = estate_folder / "lake", "ACTION(FWD) FWDQ(REALLY.DEAD.QUEUE)\n"
+    table = parse(text).table
+    assert table
+    request = DeadLetterRequest(connection=fuller.connection, lake=lake, table=table, text=text)
+    run, plan = plan_run(DEAD_LETTERS, request)
+    number = carry_out(DEAD_LETTERS, request, run, plan).moved
+    fuller.put(DLQ, [dead_letter("A", b"x")])
+    carry_out(DEAD_LETTERS, request, *plan_run(DEAD_LETTERS, request))
+    none = "These runs have left none of the messages that were there then."
+    assert f"{none}</p>" in client("/dead_letters", queue_manager="QM1", queue=DLQ).text
+    undo = UndoRequest(connection=fuller.connection, lake=lake, undoes=run)
+    carry_out(UNDO, undo, *plan_run(UNDO, undo))
+    back = f"The {counted(number, 'message')} that an undo put back were recorded by an earlier run: a dry run shows"
+    assert f"{none} {back} what they are.</p>" in client("/dead_letters", queue_manager="QM1", queue=DLQ).text
 
 
 def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
@@ -511,7 +542,7 @@ def test_a_queue_without_trigger_can_be_explained_by_who_may_start_that(site: An
     assert 'name="queue" value="" maxlength="48"' in site("/triggers").text
     assert '<option value="TRIGGERED">' in site("/triggers").text
     text = site("/triggers?queue=%20ELSEWHERE", "operator").text
-    assert "No local queue ELSEWHERE has TRIGGER or an initiation queue" in text
+    assert "ELSEWHERE is no local queue with TRIGGER or an initiation queue" in text
     fixed = json.dumps({"queue": "ELSEWHERE", "queue_manager": "QM1"}, separators=(", ", ": "))
     assert f'data-starts="mq_trigger_explain" data-fixed="{fixed}"' in unescape(text)
     assert "data-starts" not in site("/triggers?queue=ELSEWHERE", "viewer").text
@@ -535,13 +566,21 @@ def test_rules_show_lint_hits_and_what_versions_differ_in(site: Any) -> None:
     assert "the table of now" in text
     assert '<p class="name">t.rules: 0 errors' in text  # not where it lies on this machine
     assert "Hits are those of 2 runs that acted; dry runs do not count." in text
-    assert "not hit in 2 runs</span>" in text
+    assert "A message that a run left is counted again by the next run that reads it." in text
+    assert "not hit in 1 run</span>" in text  # of the other, the table did not have this rule
     assert '<code class="line">      ACTION(RETRY)</code>' in text  # the style keeps the spaces
     digest = text.split("old=")[1].split("#")[0]
     assert "workflow=dlq_rules&amp;old=" in text
     diff = site(f"/rules?old={digest}").text
     assert "FWD to A (line 2)" in diff
     assert site("/rules?old=nothing").status_code == 404
+    assert "in the table of no run yet" not in text
+    file = Path(os.environ["MQOPS_ESTATE"]).with_name("t.rules")
+    file.write_text(f"{RULES}DESTQ(NEW) ACTION(RETRY)\n")
+    try:
+        assert site("/rules").text.count("in the table of no run yet</span>") == 1
+    finally:
+        file.write_text(RULES)
     text = site("/rules?workflow=backout_reprocess").text
     assert "DESTQ(B*) ACTION(FWD) FWDQ(&amp;ORIGQ)" in text
     assert '<p class="name">back.rules: 0 errors' in text

@@ -229,6 +229,40 @@ def test_a_form_takes_a_stop_back_and_clears_only_when_that_has_ended_well(
         assert served["/sent"].startswith("/api/v2/dags/d%2F1/clearTaskInstances ") == (state == "success")
 
 
+@pytest.mark.parametrize("ends", ["success", "failed"])
+def test_while_a_form_goes_on_by_itself_no_other_one_can(browser: Browser, served: dict[str, str], ends: str) -> None:
+    """The page has the other form as soon as the stop is taken back: before its run has ended, and after that until the
+    server knows that the run goes on."""
+    resume = CLEARS.replace("<form", '<form id="resume" data-keeps data-starts="mq_stop"')
+    other = CLEARS.replace("<form", '<form id="go-on" data-keeps')
+    run = "/api/v2/dags/mq_stop/dagRuns/%7B%7D"
+    served[f"{run}/taskInstances?state=awaiting_input"] = json.dumps({"total_entries": 0})
+    served[run] = json.dumps({"state": "running"})
+    served["/live"] = f"{resume}<p>stopped</p>"
+    served["/clears"] = PAGE.format(served["/live"])
+    browser.open("/clears")
+    browser.click("//button")
+    browser.until(lambda: "at work" in browser.text())
+    served["/live"] = f"{other}<p>taken back</p>"
+    browser.until(lambda: "taken back" in browser.text())
+    form = browser.find("//form[@id='go-on']")
+    assert not form.is_displayed()
+    served[run] = json.dumps({"state": ends})
+    if ends == "failed":
+        browser.until(lambda: "does not go on: nothing was cleared." in browser.text())
+        assert form.is_displayed()
+        return
+    browser.until(lambda: "Airflow runs act again." in browser.text())
+    served["/live"] = f"{other}<p>not seen yet</p>"
+    browser.until(lambda: "not seen yet" in browser.text())
+    assert not form.is_displayed()
+    served["/live"] = "<p>at work again</p>"
+    browser.until(lambda: "at work again" in browser.text())
+    served["/live"] = f"{other}<p>failed again</p>"
+    browser.until(lambda: "failed again" in browser.text())
+    assert browser.find("//form[@id='go-on']").is_displayed()
+
+
 def test_of_several_messages_those_are_sent_that_are_ticked(browser: Browser) -> None:
     browser.open("/ticks")
     answer, button = "//p[contains(@class, 'answer')]", "//button"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
-from mqops.decide.core.preflight import Preflight
+from mqops.decide.core.preflight import Demand, Destination, LocalQueue, Looked, Preflight
 from mqops.estate_sections import Approval, AutoApprove
 from mqops_airflow.policy import UNATTENDED, judge, plain, restored, unattended, verdict_on
 
 ASK = Approval()
+TWO = ("A: it is not there. Define it", "B: it is full")
 NEVER = Approval(required=False)
 SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messages=10))
 
@@ -29,6 +31,7 @@ SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messag
             "dry run: 1 message would be put back, 1 copy would be taken away; nothing was done",
         ),
         ({"CONSUMED": 3}, ASK, True, True, "stop", "dry run: 0 messages would be put back; nothing was done"),
+        ({"PRESENT": 3}, ASK, True, True, "stop", "dry run: 0 messages would be put back; nothing was done"),
         ({"RETRY": 5}, NEVER, True, True, "stop", "dry run"),  # dry beats everything for a run by hand
         ({"RETRY": 5}, NEVER, True, False, "act", "requires no approval"),  # the form's default is not for schedules
         ({"IGNORE": 5, "ERROR": 2}, ASK, False, True, "stop", "the plan moves nothing"),
@@ -66,20 +69,56 @@ def test_way(  # noqa: PLR0917 - a row of the table
 
 def test_doubts_about_destinations_need_a_person() -> None:
     small = {"messages": {"RETRY": 5}, "dry_run": False}
-    verdict = judge(**small, approval=SMALL_RETRIES, by_hand=False, doubts=2)
+    verdict = judge(**small, approval=SMALL_RETRIES, by_hand=False, doubts=TWO)
     assert verdict.way == "ask"
     assert verdict.why == "5 messages wait for approval: the pre-flight found 2 problems"
-    one = judge(messages={"RETRY": 1}, dry_run=False, approval=SMALL_RETRIES, by_hand=False, doubts=1)
+    one = judge(messages={"RETRY": 1}, dry_run=False, approval=SMALL_RETRIES, by_hand=False, doubts=TWO[:1])
     assert one.why == "1 message waits for approval: the pre-flight found 1 problem"
-    assert judge(**small, approval=NEVER, by_hand=False, doubts=2).way == "act"  # the estate asks nobody
-    dry = judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=2)
+    assert judge(**small, approval=NEVER, by_hand=False, doubts=TWO).way == "act"  # the estate asks nobody
+    dry = judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=TWO)
     assert dry.way == "stop"
-    assert dry.why.endswith("moved or discarded; nothing was done; the pre-flight found 2 problems: see the plan")
+    found = "the pre-flight found 2 problems, which the plan has; the worst: A: it is not there. Define it"
+    assert dry.why.endswith(f"moved or discarded; nothing was done; {found}")
+    dry = judge(**small | {"dry_run": True}, approval=SMALL_RETRIES, by_hand=True, doubts=TWO[:1])
+    assert dry.why.endswith("nothing was done; the pre-flight found 1 problem: A: it is not there. Define it")
+
+
+@pytest.mark.parametrize(
+    ("messages", "stay", "why"),
+    [
+        (
+            {"RETRY": 3},
+            1,
+            "2 messages would be moved or discarded, 1 would stay, because its destination does not take it",
+        ),
+        ({"FWD": 3}, 3, "0 messages would be moved or discarded, 3 would stay, because their destinations do not take"),
+        (
+            {"WITHDRAW": 1, "RETURN": 3},
+            2,
+            "1 message would be put back, 2 would not be put back, because their destinations do not take them now, "
+            "1 copy would be taken away",
+        ),
+    ],
+)
+def test_a_dry_run_does_not_count_what_no_destination_takes(messages: dict[str, int], stay: int, why: str) -> None:
+    verdict = judge(messages=messages, approval=ASK, dry_run=True, by_hand=True, doubts=TWO[:1], stay=stay)
+    assert verdict.why.startswith(f"dry run: {why}")
+    assert verdict.why.endswith("; nothing was done; the pre-flight found 1 problem: A: it is not there. Define it")
+
+
+def test_the_pre_flight_of_another_plan_says_nothing_of_what_would_stay() -> None:
+    plan = SimpleNamespace(digest="d1", actions={"RETRY": 5})
+    context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="manual", conf={})}
+    full = LocalQueue(name="A", depth=7, max_depth=10, max_msg_length=100)
+    looked = (Looked(demand=Demand(queue="A", messages=5, bytes=5, longest=1), there=Destination(queue=full)),)
+    for digest, moved in (("d1", "3 messages"), ("d0", "5 messages")):
+        found = Preflight(plan=digest, checked_at="", looked=looked)
+        verdict = verdict_on(plan, found, approval=ASK, context=context)
+        assert verdict.why.startswith(f"dry run: {moved} would be moved or discarded")
+        assert ("2 would stay" in verdict.why) is (digest == "d1")
 
 
 def test_a_plan_whose_destinations_nobody_looked_at_needs_a_person() -> None:
-    from types import SimpleNamespace  # noqa: PLC0415
-
     plan = SimpleNamespace(digest="d1", actions={"RETRY": 5})
     context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="scheduled")}
     for found, way in ((Preflight(plan="d1", checked_at=""), "act"), (Preflight(plan="d0", checked_at=""), "ask")):
@@ -129,6 +168,4 @@ def test_law2_only_what_nobody_starts_by_hand_is_not_dry_by_default() -> None:
 def test_law2_a_run_of_a_trigger_message_carries_no_form(
     kind: str, conf: dict[str, object] | None, nobody: bool
 ) -> None:
-    from types import SimpleNamespace  # noqa: PLC0415
-
     assert unattended(SimpleNamespace(run_type=kind, conf=conf)) is nobody

@@ -13,6 +13,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pymqi
 import pytest
 from mq_support import DLQ, create, dead_letter, let_expire
@@ -35,9 +36,10 @@ from mqops.expiry.scan import write_summary
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import Stop, lift, stop
+from mqops.look.core.criteria import criteria
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.plan_view import plan_view
-from mqops.look.run_story import MOST_BY_HAND, WHY_LEFT
+from mqops.look.run_story import MOST_BY_HAND, WHY_LEFT, run_story
 from mqops.look.run_view import run_view
 from mqops.look.runs import run_line
 from mqops.model import RuleBalance
@@ -48,10 +50,12 @@ from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
 from mqops.undo.in_process import act_undo
+from mqops_airflow.outcome_text import Ending, outcome_text
 from mqops_airflow.pages import answers, shared, views
 from mqops_airflow.pages import estate as estate_page
 from mqops_airflow.pages import plan as plan_page
-from mqops_airflow.pages.run import rule_name, state_in_words
+from mqops_airflow.pages.run_balance import rule_name
+from mqops_airflow.pages.run_words import state_in_words
 from mqops_airflow.pages.which_run import ORDER, Task
 from mqops_airflow.pages.who_answers import asks_for_four_eyes
 from mqops_airflow.permission import POLICY
@@ -131,6 +135,8 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert ">room for 1 of 2</span>" in page.text
     assert "1 new group, 0 groups gone" in page.text
     assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
+    assert page.text.count("nothing of an approved plan will be done") == 1
+    assert '<a href="/estate?queue_manager=QM1">Resume all runs, on the estate</a>' in page.text
     assert "secret" not in page.text
     assert "xxxxxx xx 9" in page.text
     assert "A@QM1, FULL@QM1: no program has it open for input" in page.text  # once, not once a destination
@@ -248,17 +254,23 @@ def test_an_ambiguous_origin_is_told_with_what_moves_the_message(tmp_path, estat
 def test_messages_that_a_person_must_place_are_chosen_one_by_one(tmp_path, estate_folder, client):
     manager = create(tmp_path / "home", "QM1", "DEFINE QLOCAL(BACK)\nDEFINE QLOCAL(A) BOQNAME(BACK)\n")
     manager.mqsc("DEFINE QLOCAL(B) BOQNAME(BACK)\nDEFINE QLOCAL(MQOPS.QUARANTINE)\n")
-    manager.put("BACK", [({}, b"whence")] * 2)
+    context = {"PutApplName": HOSTILE, "PutDate": "20261101", "PutTime": "08000950"}
+    two = [(context, b"whence"), ({**context, "PutTime": ""}, b"from where")]
+    manager.put("BACK", two, options=CMQC.MQOO_SET_ALL_CONTEXT)
     text = "ACTION(RETRY)\n"
     table = parse(text, origins=True).table
     assert table
     request = BackoutRequest(connection=manager.connection, lake=estate_folder / "lake", table=table, text=text)
     run, _plan = plan_run(BACKOUT, request)
-    page = client("/run", "operator", queue_manager="QM1", run=run.run).text
+    page = client("/run", "operator", queue_manager="QM1", run=run.run).text.replace("<wbr>", "")
     (form,) = re.findall('<form class="starts" id="move-BACK-origin".*?</form>', page, re.DOTALL)
     assert "message_ids" not in form.split(">")[0]
     ticks = re.findall('<input type="checkbox" name="message_ids" value="([0-9a-f]{48})" data-listed ([^>]*)>', form)
     assert len(ticks) == 2
+    when = '<time datetime="2026-11-01T08:00:09.500000+00:00">2026-11-01 08:00:09 UTC</time>'
+    by = '</td><td class="name">&lt;script&gt;alert(1)&lt;/script&gt;</td><td class="number">'
+    assert f"<td>{when}{by}6</td>" in form
+    assert f"<td>–{by}10</td>" in form
     for msg_id, others in ticks:
         assert "checked" not in others
         assert f'msg_id={msg_id}">{msg_id[:8]}…{msg_id[-12:]}</a>' in form
@@ -332,6 +344,40 @@ def test_messages_that_a_later_run_has_moved_are_offered_no_more(manager, estate
     undo, plan = plan_run(UNDO, what)
     carry_out(UNDO, what, undo, plan)
     assert offered() == {ids[0]}
+
+
+def test_the_sums_of_a_run_by_hand_are_of_the_chosen_messages(manager, estate_folder, client):
+    """Its plan has all of the queue. Another program takes one of the chosen and one of the others meanwhile."""
+    ids = [one.hex() for one in manager.put("A", [({}, b"%d" % number) for number in range(7)])]
+    manager.mqsc("ALTER QLOCAL(FULL) MAXDEPTH(2)")
+    chosen = (ids[1], *ids[3:6])
+    what = RecoverRequest(
+        connection=manager.connection, lake=estate_folder / "lake", do=Do.MOVE, queue="A", msg_ids=chosen, to="FULL"
+    )
+    run, plan = plan_run(RECOVER, what)
+
+    def said() -> str:
+        return words_of(client("/run", queue_manager="QM1", run=run.run).text)
+
+    assert "Not proved yet. 4 messages chosen; the ledger has" in said()
+    prove(manager.connection, run)
+    dry = said()
+    assert "4 chosen = 2 would be moved + 0 would be discarded + 2 would stay. 3 other messages were not chosen." in dry
+    assert "A chosen: FWD 4 2 0 2 Nothing was" in dry
+    assert ", 4 chosen messages were still on the queue." in dry
+    assert "2 chosen messages would stay, 3 others were not chosen" in dry
+    take(manager, "A", 2)
+    summary = carry_out(RECOVER, what, run, plan)
+    assert (summary.planned, summary.moved, summary.left, summary.gone) == (7, 2, 3, 2)
+    done = said()
+    assert "4 chosen = 2 moved + 0 discarded + 1 left + 1 gone. 3 other messages were not chosen." in done
+    assert "A chosen: FWD 4 2 0 1 1 1 " in done
+    assert "not chosen: IGNORE" not in done
+    assert "2 chosen messages were not moved or discarded, 3 others were not chosen 2 left (it was not chosen)" in done
+    ending = Ending(acted="success", approved="success")
+    assert outcome_text(ending, summary).endswith(
+        ": 2 moved + 0 discarded + 1 left + 1 gone of 4 chosen messages. This balances."
+    )
 
 
 def test_a_page_whose_forms_have_nothing_left_says_that_others_may_be_left(manager, estate_folder, client):
@@ -569,17 +615,59 @@ def test_a_dry_run_shows_what_would_be_done(manager, estate_folder, client):
     assert "would" not in page.split("<h2>Steps")[0]
 
 
+def words_of(page: str) -> str:
+    return " ".join(unescape(re.sub("<[^>]*>", " ", page.replace("<wbr>", ""))).split())
+
+
 def test_a_dry_run_says_what_stands_in_the_way_of_its_plan(manager, estate_folder, client):
+    """What no destination takes is not counted as moved: in the sum, by rule, in the chart, in the list."""
     letters(manager, "NOT.THERE")
     run = planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n")
     prove(manager.connection, run)
     page = client("/run", queue_manager="QM1", run=run.run).text
     said = page.split("<h2>What the plan would do</h2>")[1]
     assert said.startswith('\n<p class="problem bad"><strong>Problem:</strong> NOT.THERE@QM1: MQOPEN for puts fails')
-    assert "1 would be moved + 0 would be discarded + 0 would stay. What the problems above are about stays" in said
+    words = words_of(said)
+    assert (
+        "1 planned = 0 would be moved + 0 would be discarded + 1 would stay. 1 message would stay because of" in words
+    )
+    assert "<li>1 would stay (the destination does not exist)</li>" in said
+    assert "line 1 RETRY 1 0 0 1 " in words
+    chart = said.split("</figure>")[0]
+    assert "part: would stay" in chart
+    assert "part: would be moved" not in chart
+    assert client("/run/live", queue_manager="QM1", run=run.run).text.count("the destination does not exist") == 2
     act(manager.connection, run)
     prove(manager.connection, run)
     assert "MQOPEN for puts fails" not in client("/run", queue_manager="QM1", run=run.run).text
+
+
+@pytest.mark.parametrize("spark_order", [False, True], ids=["in order", "as Spark writes plans"])
+def test_a_dry_run_counts_what_finds_no_room_as_staying(manager, estate_folder, client, spark_order):
+    """Two rules put on one queue with room for 3: together they get no more. The first rows get the room."""
+    manager.mqsc(
+        "ALTER QLOCAL(FULL) MAXDEPTH(3)\nDEFINE QALIAS(FULL.TOO) TARGET(FULL)\nDEFINE QLOCAL(SHUT) PUT(DISABLED)"
+    )
+    letters(manager, "FULL", "FULL.TOO", "A", "FULL", "FULL.TOO", "SHUT", "WORTHLESS", "FULL.TOO")
+    text = "DESTQ(WORTHLESS) ACTION(DISCARD)\nDESTQ(FULL.TOO) ACTION(RETRY)\nACTION(RETRY)\n"
+    run = planned(manager, estate_folder / "lake", text=text)
+    if spark_order:
+        (file,) = run.plan.glob("*.parquet")
+        rows = pq.read_table(file)
+        pq.write_table(rows.take([*range(rows.num_rows)][::-1]), file)
+    prove(manager.connection, run)
+    page = client("/run", queue_manager="QM1", run=run.run).text.split("<h2>What the plan would do</h2>")[1]
+    words = words_of(page)
+    assert (
+        "8 planned = 4 would be moved + 1 would be discarded + 3 would stay. 3 messages would stay because of" in words
+    )
+    assert "line 2 RETRY 3 1 0 2 " in words
+    assert "line 3 RETRY 4 3 0 1 " in words
+    assert "2 would stay (FULL has room for 3 of 5 messages)" in words
+    assert "1 would stay (the destination has PUT(DISABLED))" in words
+    assert [(one.row, one.dest_q) for one in run_story(run).messages] == [(4, "FULL.TOO"), (5, "SHUT"), (7, "FULL.TOO")]
+    summary = act(manager.connection, run)
+    assert (summary.moved, summary.discarded, summary.failed) == (4, 1, 3)
 
 
 def test_a_queue_that_is_no_dead_letter_queue_any_more_is_not_said_to_be_empty(
@@ -630,7 +718,21 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
         f'<p>Then <a href="/dead_letters?queue_manager=QM1&amp;queue={DLQ}#handle">make a dry run</a>: it shows which'
     )
     assert link in page
-    assert "mq_recover with Action = replay puts them" in page
+    assert "mq_recover with Action = replay puts them where each MQDLH says.</p>" in page
+    assert "data-starts" not in page  # of a person who may start nothing
+    page = unescape(" ".join(client("/run", "operator", queue_manager="QM1", run=run.run).text.split()))
+    assert "puts them where each MQDLH says, by the form below.</p>" in page
+    form = page.split("<summary>Replay the dead letters for FULL</summary>")[1].split("</form>")[0]
+    assert 'data-starts="mq_recover"' in form
+    assert '<input type="checkbox" name="dry_run" checked>' in form
+    fixed = json.loads(form.split('data-fixed="')[1].split('">')[0])
+    assert fixed == {"queue_manager": "QM1", "action": "replay", "queue": DLQ}
+    where = criteria(form.split('name="where" value="')[1].split('"')[0])
+    request = RecoverRequest(
+        connection=manager.connection, lake=estate_folder / "lake", do=Do(fixed["action"]), queue=DLQ, wanted=where
+    )
+    _run, plan = plan_run(RECOVER, request)
+    assert plan.actions["RETRY"] == 2
     manager.mqsc("ALTER QLOCAL(FULL) MAXDEPTH(50)")
     page = said("/run", run=run.run)
     assert "</strong> FULL was full, and has room now (CURDEPTH 1, MAXDEPTH 50)</p>" in page
@@ -644,6 +746,30 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
     assert carried.moved == 0
     prove(manager.connection, other)
     assert "What to do" not in said("/run", run=other.run)
+
+
+def test_later_runs_that_took_messages_are_named_where_something_is_left_to_do(manager, estate_folder, client):
+    letters(manager, "A", "FULL", "FULL")
+    run = planned(manager, estate_folder / "lake")
+    act(manager.connection, run)
+    prove(manager.connection, run)
+    dry = planned(manager, estate_folder / "lake")
+    prove(manager.connection, dry)
+
+    def said(run: RunFolder) -> str:
+        return " ".join(client("/run", queue_manager="QM1", run=run.run).text.replace("<wbr>", "").split())
+
+    assert "Since then" not in said(run) + said(dry)
+    moved = RecoverRequest(
+        connection=manager.connection, lake=estate_folder / "lake", do=Do.MOVE, queue=DLQ, everything=True, to="A"
+    )
+    later, plan = plan_run(RECOVER, moved)
+    carry_out(RECOVER, moved, later, plan)
+    link = f'by <a class="name" href="/run?queue_manager=QM1&amp;run={later.run}">run {later.run}</a>. '
+    since = f"<strong>Since then:</strong> messages of this queue were moved or discarded {link}"
+    assert f"{since}What was left here may be there no more." in said(run)
+    assert f"{since}The figures below are those before; a new run looks again." in said(dry)
+    assert "Since then" not in said(later)
 
 
 def test_an_undo_that_was_not_begun_tells_what_is_gone_from_where_it_would_take_it(manager, estate_folder, client):
@@ -795,6 +921,7 @@ def test_the_question_of_an_undo_names_the_run(manager, estate_folder, client):
     page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
     assert f'the undo of <a class="name" href="/run?queue_manager=QM1&amp;run={run.run}">run {run.run}</a>' in page
     assert "</a>, which puts back 1 of 1 message, waits for an approval; its snapshot is" in page
+    assert "a plan waits for an answer" not in page  # no run waits for an undo
 
 
 def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client):
@@ -803,7 +930,7 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     assert run_view(run).undos == ()
     page = client("/run", "operator", queue_manager="QM1", run=run.run).text
     assert "Undo this run" in page
-    assert f'not begun: <a class="name" href="/run?queue_manager=QM1&amp;run={undo.run}"' in page
+    assert f'put nothing back: <a class="name" href="/run?queue_manager=QM1&amp;run={undo.run}"' in page
     assert "(planned only: nothing was moved)" in page
     page = client("/run", queue_manager="QM1", run=undo.run).text.replace("<wbr>", "")
     assert f"<title>Undo of run {run.run}" in page
@@ -821,6 +948,18 @@ def test_only_an_undo_that_was_begun_undoes_a_run(manager, estate_folder, client
     assert "Its undo is" not in page
     assert "not begun" not in page
     assert "Undo this run" not in page
+
+
+def test_a_dry_run_of_an_undo_does_not_count_as_put_back_what_its_queue_does_not_take(manager, estate_folder, client):
+    letters(manager, "A")
+    run, _undo = undo_planned(manager, estate_folder / "lake", text="ACTION(RETRY)\n")
+    manager.mqsc(f"ALTER QLOCAL({DLQ}) PUT(DISABLED)")
+    undo, _plan = plan_run(UNDO, UndoRequest(connection=manager.connection, lake=estate_folder / "lake", undoes=run))
+    prove(manager.connection, undo)
+    words = words_of(client("/run", queue_manager="QM1", run=undo.run).text)
+    assert "2 planned = 0 would be put back + 2 would not be put back. 2 messages would not be put back beca" in words
+    assert "2 would not be put back (the destination has PUT(DISABLED))" in words
+    assert act_undo(manager.connection, undo).moved == 0
 
 
 def test_a_dry_run_of_an_undo_says_what_it_would_put_back(manager, estate_folder, client):
@@ -994,8 +1133,9 @@ def runs_of_airflow(airflow_database):
         database.close()
 
     yield change
+    change("DELETE FROM dag_run_note")
     for table in ("task_instance", "dag_run", "dag"):
-        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo', 'mq_recover')")
+        change(f"DELETE FROM {table} WHERE dag_id IN ('{DAG}', 'mq_undo', 'mq_recover', 'mq_trigger_explain')")
 
 
 def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, client, runs_of_airflow):
@@ -1008,7 +1148,9 @@ def test_a_run_that_is_queued_names_the_runs_that_it_waits_for(estate_folder, cl
     link = '<a class="name" href="/run?dag_id=qm1_dlq_rules&amp;run_id=first">first</a>'
     assert f"{link}: it waits for an answer</li>" in said("second")
     assert "its first task has not finished" in said("first")
-    assert "its first task ended it, or they were removed.</p>" in said("ended")
+    assert "it ended before it read a message, or they were removed.</p>" in said("ended")
+    assert '<h1 class="name">The run failed: qm1_<wbr>dlq_<wbr>rules</h1>' in said("ended")
+    assert '<h1 class="name">No such run</h1>' in said("none")
     assert "There is no such run, or its files were removed" in said("none")
     ways = {run_id: "data-awaited" in said(run_id) for run_id in ("first", "second", "ended", "none")}
     assert ways == {"first": True, "second": True, "ended": False, "none": False}
@@ -1031,7 +1173,7 @@ def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_i
     page = client("/run", dag_id=DAG, run_id="ended").text
     link = f'<a href="/mqops/plan?dag_id={DAG}&amp;run_id=a%20%28b%29%20c">its &lt;plan&gt;</a>'
     reason = f"check: MQOPEN on &lt;script&gt;alert(1)&lt;/script&gt; failed: {link} and [another](javascript:x)</p>"
-    assert page.index("<h1>") < page.index(reason) < page.index(">and more</p>") < page.index("This run has no files")
+    assert page.index("<h1 ") < page.index(reason) < page.index(">and more</p>") < page.index("This run has no files")
     form = '<a href="/dead_letters?queue_manager=QM1#handle">The dead letters of QM1, with the form of this run</a>'
     assert form in page
     assert 'id="handle"' in client("/dead_letters", "operator", queue_manager="QM1").text
@@ -1045,6 +1187,30 @@ def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_i
         page = client("/run", dag_id="mq_recover", run_id="ended").text
         assert ('<a href="/estate?queue_manager=QM1">Estate: QM1</a>' in page) is known
         assert 'href="/dags/mq_recover" data-airflow-page>' in page
+
+
+def test_the_note_of_a_run_that_succeeded_and_keeps_no_files_is_shown_as_markdown(
+    estate_folder, client, runs_of_airflow
+):
+    table = f"| condition | state |\n| --- | --- |\n| a | **fails** {HOSTILE} |"
+    links = f"[page]({views.address('estate', queue_manager='QM1')}) [x](javascript:x) [y](//elsewhere/mqops/)"
+    note = f"`A` of `QM1`: {links} ![z](/mqops/z)\n\n{table}"
+    runs_of_airflow(
+        "INSERT INTO dag_run_note (dag_run_id, content, created_at, updated_at) "
+        f"VALUES ((SELECT id FROM dag_run WHERE run_id = 'ended'), '{note}', '2026-11-24', '2026-11-24')"
+    )
+    runs_of_airflow(
+        "UPDATE dag_run SET dag_id = 'mq_trigger_explain', state = 'success', conf = '{}' WHERE run_id = 'ended'"
+    )
+    page = client("/run", dag_id="mq_trigger_explain", run_id="ended").text
+    assert '<h1 class="name">The run has ended: mq_<wbr>trigger_<wbr>explain</h1>' in page
+    assert "<code>A</code> of <code>QM1</code>: " in page
+    assert "<td><strong>fails</strong> &lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert 'aria-label="Table of the note" tabindex="0"><table>' in page
+    assert '<a href="/mqops/estate?queue_manager=QM1">page</a>' in page
+    assert not re.search(r'href="(javascript|//)|<img|<script>alert', page)
+    assert "it ended before it read a message" not in page
+    assert "its DAG keeps none, or they were removed" in page
 
 
 def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:
@@ -1074,6 +1240,34 @@ def test_between_two_tasks_a_run_is_at_work(manager, estate_folder, client, runs
     assert "begun not proved: a process is at work on it, or ended too early." in said()
     runs_of_airflow("UPDATE dag_run SET triggering_user_name = NULL, run_type = 'scheduled' WHERE run_id = 'first'")
     assert "asked by its schedule" in client("/run/live", dag_id=DAG, run_id="first").text
+
+
+def test_that_an_approved_run_is_not_carried_out_is_a_problem(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
+    """As after a stop that was taken back: its act failed, and nothing was moved."""
+    monkeypatch.setattr(shared, "KEPT", 0.0)
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "first")
+    question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
+    answer = {"approved": True, "by": "bob", "at": utc_now()}
+    write_json(run.approval_json, {"question": question, "task_instance": "i", "answer": answer})
+    with_act = task_of("first", "act", "queued")
+    runs_of_airflow(with_act)
+
+    def said() -> tuple[bool, str]:
+        text = f"Run {run.run} was approved, and it has moved nothing: nothing is at work on it"
+        page = client("/run/live", dag_id=DAG, run_id="first").text
+        return text in client("/estate", queue_manager="QM1").text, re.sub(r"<[^>]*>", "", page)
+
+    found, page = said()
+    assert not found
+    assert "at work in Airflow the task act is on its way: nothing was moved." in page
+    runs_of_airflow("UPDATE task_instance SET state = 'failed' WHERE run_id = 'first'")
+    runs_of_airflow("UPDATE dag_run SET state = 'failed' WHERE run_id = 'first'")
+    found, page = said()
+    assert found
+    assert "approved the task act failed before it moved anything." in page
 
 
 def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_folder, client, runs_of_airflow):
@@ -1255,6 +1449,11 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert f'<h1 class="name">QM1: would act on 1 of 1 message of {DLQ}</h1>' in page.replace("<wbr>", "")
     assert "Watch the run" not in page
     assert "task approve" not in page
+    plan = json.loads(run.plan_json.read_text())
+    write_json(run.plan_json, {**plan, "actions": {"IGNORE": 1}})  # which acts on nothing
+    for path in ("/run", "/plan"):
+        assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
+    write_json(run.plan_json, plan)
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'ended'""")
     for path in ("/run", "/plan"):
         assert "Start the real run" not in client(path, "operator", dag_id=DAG, run_id="ended").text
@@ -1264,10 +1463,33 @@ def test_a_dry_run_offers_the_real_one_with_the_same_form(manager, estate_folder
     assert "Watch the run" not in page
 
 
-def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_started(
+def test_the_queue_of_a_dry_run_by_hand_is_corrected_and_its_messages_stay_chosen(
     manager, estate_folder, client, runs_of_airflow
 ):
+    letters(manager, "A")
+    run = of_dag(planned(manager, estate_folder / "lake"), "ended")
+    form = {"action": "move", "queue": DLQ, "message_ids": ["00" * 24], "destination": 'NO"SUCH', "dry_run": True}
+    runs_of_airflow(f"UPDATE dag_run SET conf = '{json.dumps(form)}' WHERE run_id = 'ended'")
+    prove(manager.connection, RunFolder(run.path))
+    for path in ("/run", "/plan"):
+        page = client(path, "operator", dag_id=DAG, run_id="ended").text
+        (real,) = re.findall('<form class="starts" id="real".*?</form>', page, re.DOTALL)
+        (fixed,) = re.findall('data-fixed="([^"]*)"', real)
+        assert json.loads(unescape(fixed)) == {**form, "dry_run": False}
+        assert 'name="destination" maxlength="48" size="34" required value="NO&#34;SUCH">' in real
+        assert '<input type="checkbox" name="dry_run"> Dry run' in real
+        assert "Start another dry run</span>" in real
+
+
+def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_started(
+    manager, estate_folder, client, runs_of_airflow, monkeypatch
+):
     lake = estate_folder / "lake"
+    reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
+    monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(answers, "WAIT", 60.0)
+    monkeypatch.setattr(shared, "KEPT", 0.0)
     letters(manager, "A")
     waits = of_dag(planned(manager, lake), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
@@ -1290,9 +1512,25 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
                 assert page.index(link) < page.index("Start the real run")
         return [link in page for page in found]
 
+    def on_estate() -> list[bool]:
+        """Whether its question says so, and the row of the queue, which has a link to the plan."""
+        page = client("/estate", queue_manager="QM1").text.replace("<wbr>", "")
+        row = page.split(f'id="queue-QM1-{DLQ}"')[1].split("</tr>")[0]
+        plan = f'<a href="/plan?queue_manager=QM1&amp;run={waits.run}">a plan waits for an answer</a>'
+        question = "Until it is answered, a real run of dlq_rules or mq_recover on this queue plans nothing."
+        return [question in page, f"{plan}: until then a real run plans nothing" in row]
+
     assert said() == [True] * 4
+    assert on_estate() == [True] * 2
+    stopped = "The run is stopped: what is approved is done when it is resumed."
+    assert stopped not in client("/estate", queue_manager="QM1").text
+    stop(waits.path, Stop(by="carol", at="2026-11-21T12:00:00Z"))  # its question stays open
+    assert said() == [True] * 4
+    assert on_estate() == [True] * 2
+    assert stopped in client("/estate", queue_manager="QM1").text
     runs_of_airflow("UPDATE task_instance SET state = 'skipped' WHERE run_id = 'first'")  # rejected or timed out
     assert said() == [False] * 4
+    assert on_estate() == [False] * 2
 
 
 @pytest.mark.parametrize("dag_id", ["mq_recover", "mq_undo"])

@@ -98,6 +98,7 @@ def test_E16_expiry_scan_discards_what_has_expired_and_then_has_nothing_to_do(si
         **{"found": 11, "done": 6, "left": 5, "balanced": True},
     }
     assert "A: there 10 = discarded 6 + left 4 + in flight 0; next expires none" in site.log(result, "report")
+    assert site.note(result) == "2 queues: 11 messages found = 6 discarded because expired + 5 left."
     assert (manager.depth("A"), manager.depth("B"), manager.depth("REPORTS")) == (4, 1, 6)
     manager.mqsc("CLEAR QLOCAL(REPORTS)\n")
     again = run(site, "EXPIRY", "expiry_scan")

@@ -96,13 +96,17 @@ def _look(
     return replace(found, findings=findings, looked=looked, taken_from=tuple(sorted(sources)))
 
 
+NOT_DONE = "nothing of an approved plan will be done"
+"""What is wrong with a plan while a stop is in force."""
+
+
 def _stopped(plan: PlanSummary, run: RunFolder) -> list[Finding]:
     """The kill switch, where it is on: whoever approves now approves what will not be done."""
     return [
         Finding(
             severity="problem",
             destination=plan.queue_manager,
-            what=f"{stop}: nothing of an approved plan will be done",
+            what=f"{stop}: {NOT_DONE}",
             remedy="Resume first: in Airflow run mq_stop with Do = resume, else `mqops resume`",
         )
         for stop in (stops_of(run) if plan.actions.keys() & ACTED else ())

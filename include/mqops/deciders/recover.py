@@ -13,7 +13,7 @@
    Canaries are refused: an original that is still on its queue is no message that came back.
 4. An MQ group goes whole or not at all (SPLIT).
 5. The text of the plan names what was asked for, but for values that are looked for in bodies and properties: these
-   are payload (law 9).
+   are payload (law 9). Of many MsgIds it gives the number; the rows of the plan have each.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 WORKFLOW = "recover"
 _MSG_ID = re.compile("[0-9a-f]{1,48}")
+MOST_NAMED = 3
+"""MsgIds that the text of a plan names; of more it gives the number."""
 _COLUMNS = ("dlh_error", "dlh_dest_q", "dlh_dest_q_mgr")
 
 
@@ -184,7 +186,9 @@ def text_of(request: RecoverRequest) -> str:
     target = f"{request.target}@{request.to_queue_manager}".removesuffix("@")
     header = ", without an MQDLH" if request.strip else ""
     where = f" to {target}{header}" if target else ""
-    ids = f"MsgId {' or '.join(request.msg_ids)}" if request.msg_ids else ""
+    few = len(request.msg_ids) <= MOST_NAMED
+    named = f"MsgId {' or '.join(request.msg_ids)}" if few else f"{len(request.msg_ids):,} MsgIds"
+    ids = named if request.msg_ids else ""
     return f"{request.do}{where}: {', '.join(filter(None, (ids, described(request.wanted)))) or 'all messages'}"
 
 

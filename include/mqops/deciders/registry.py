@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mqops.actions import Action
 from mqops.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -36,3 +38,16 @@ def decider_named(name: str) -> Decider[Any]:
     module, _, value = place.partition(":")
     found: Decider[Any] = getattr(importlib.import_module(module), value)
     return found
+
+
+def by_choice(workflow: str) -> bool:
+    """Whether a person, and no rules table, chooses the messages of a workflow. One that is not known has a table."""
+    return workflow in DECIDERS and not decider_named(workflow).by_rules
+
+
+def not_chosen(workflow: str, actions: Mapping[str, int]) -> int:
+    """The messages of a plan that nobody has chosen: it has all of its queues. 0 where it has no others.
+
+    Parameters: `actions` of the plan → messages.
+    """
+    return int(actions.get(Action.IGNORE, 0)) if len(actions) > 1 and by_choice(workflow) else 0

@@ -213,6 +213,7 @@ def _acted(runs: Path, lines: Sequence[RunLine], anatomy: QueueAnatomy, taken_by
     Parameters: `runs` the folder of the runs that `lines` are of.
     """
     known = {proved.run.name for one in taken_by for proved in (one.run, *one.undos)}
+    known |= {one.run for one in lines if one.workflow == UNDO and one.proved_at >= anatomy.observed_at}
     for line in reversed(lines):
         if line.run not in known and line.run != anatomy.run:
             continue

@@ -39,7 +39,10 @@ from mqops.look.expiry_forecast import COPIES, MORNING, Forecast, forecast, next
 from mqops.look.figures import Figures, QueueFigures
 from mqops.look.plan_view import acted_on, planned_actions
 from mqops.look.runs import list_runs
+from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
+from mqops.look.taken_since import still_there
 from mqops.mqsc import raised_max_depth
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops.prove.undo_record import read_undo_record
 from mqops.single_flight import single_flight
 
@@ -111,10 +114,10 @@ class ManagerNow:
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
     that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
-    `stopped` who stopped all runs, blank where nobody did; `scanned` expired messages that scans made the queue manager
-    discard; `acted` the runs that acted; `ledger` as it was verified
-    last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems` what is
-    wrong, `notes` what a person should know besides.
+    `approved` runs that were approved and have not begun; `stopped` who stopped all runs, blank where nobody did;
+    `scanned` expired messages that scans made the queue manager discard, and `grew` the dead-letter queues that grew
+    meanwhile; `acted` the runs that acted; `ledger` as it was verified last, None where that is not known yet, and
+    `ledger_grew` whether it was written to since; `problems` what is wrong, `notes` what a person should know besides.
     """
 
     name: str
@@ -124,13 +127,20 @@ class ManagerNow:
     waiting: tuple[RunLine, ...] = ()
     undoes: Mapping[str, str] = field(default_factory=dict)
     to_act_on: Mapping[str, int] = field(default_factory=dict)
+    approved: tuple[RunLine, ...] = ()
     stopped: str = ""
     scanned: int = 0
+    grew: tuple[GrewDuringScans, ...] = ()
     acted: RunsThatActed = field(default_factory=lambda: RunsThatActed(known=False))
     ledger: LedgerNow | None = None
     ledger_grew: bool = False
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+
+    def held_by(self, queue: str) -> tuple[RunLine, ...]:
+        """The runs whose plans wait, and keep real runs on a queue waiting. An undo keeps none."""
+        on_queue = (run for run in self.waiting if queue in run.queue.split(","))
+        return tuple(run for run in on_queue if run.workflow != UNDO)
 
 
 def manager_now(
@@ -190,7 +200,7 @@ def manager_now(
     problems += _or_problem(problems, "The quality runs cannot be read", lambda: tuple(more_problems()), ())
     problems += _damaged(ledger, name)
     problems += [Problem(text=text, place=Place.RUN, about=run.run) for run in runs if (text := _wrong_with(run))]
-    waiting = tuple(run for run in runs if run.state is RunState.WAITING)
+    waiting = tuple(run for run in runs if run.asks)
     undoes: dict[str, str] = _or_problem(
         problems, "What undos are of cannot be read", lambda: dict(_undone(folder, waiting)), {}
     )
@@ -203,6 +213,13 @@ def manager_now(
     wrong: tuple[Problem, ...] = _or_problem(
         problems, "The setting of the last backout run cannot be read", lambda: tuple(_misconfigured(folder, runs)), ()
     )
+    discarding = [run for run in runs if run.state is RunState.SCANNED and run.discarded]
+    grew: tuple[GrewDuringScans, ...] = _or_problem(
+        problems,
+        "What scans for expired messages found cannot be read",
+        lambda: grew_during_scans(folder, discarding),
+        (),
+    )
     stop = _or_problem(problems, "The kill switch cannot be read", lambda: stop_in(folder), None)
     return ManagerNow(
         name=name,
@@ -212,8 +229,10 @@ def manager_now(
         waiting=waiting,
         undoes=undoes,
         to_act_on=to_act_on,
+        approved=tuple(run for run in runs if run.state is RunState.APPROVED),
         stopped=str(stop) if stop else "",
-        scanned=sum(run.discarded for run in runs if run.state is RunState.SCANNED),
+        scanned=sum(run.discarded for run in discarding),
+        grew=grew,
         acted=RunsThatActed(known=False)
         if read is None
         else runs_that_acted(read, ledger.found.runs if ledger else ()),
@@ -258,36 +277,47 @@ def nearly_full(queue: QueueFigures, figures: Figures) -> str:
 
 
 class _Ambiguous(NamedTuple):
-    """The messages of a backout queue whose origin is ambiguous by a run's plan. Parameters: `go_back` other messages
-    that the plan puts back."""
+    """The messages of a backout queue whose origin is ambiguous by a run's plan. Parameters: `messages` that no later
+    run has taken, `taken` those that one has; `go_back` other messages that the plan puts back."""
 
     run: RunLine
     messages: int
+    taken: int
     go_back: int
 
     def __str__(self) -> str:
+        all_of_them = self.messages + self.taken
+        since = f", and later runs have taken {self.taken:,} of them" if self.taken else ""
         if self.run.begun:
-            return f"the last run for it left {self.messages:,} (AMBIGUOUS)"
-        who = _WHO.get(self.run.state, "the last run for it")
-        return f"{who} found {self.go_back:,} that can go back and {self.messages:,} of ambiguous origin (AMBIGUOUS)"
-
-
-_WHO = {RunState.PLANNED: "a dry run", RunState.REJECTED: "the last run for it, which was rejected,"}
-"""State of a run that has not begun to act → what it is called."""
+            return f"the last run for it left {all_of_them:,} (AMBIGUOUS){since}"
+        which = "which was rejected" if self.run.state is RunState.REJECTED else "which moved nothing"
+        found = f"{self.go_back:,} that can go back and {all_of_them:,} of ambiguous origin (AMBIGUOUS)"
+        return f"the run of {self.run.at}, {which}, found {found}{since}"
 
 
 def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
     """Backout queue → what the newest proved run that looked at it found or left as ambiguous, where it did."""
-    found: dict[str, _Ambiguous] = {}
+    newest: dict[str, RunLine] = {}
     for run in runs:
-        if run.workflow != BACKOUT or not run.proved_at or run.partial:
-            continue
-        planned = _actions_of_queues(folder / "runs" / run.run) if run.left else {}
-        for queue in run.queue.split(","):
-            here = planned.get(queue, {})
-            acts = sum(number for action, number in here.items() if action.acts)
-            found.setdefault(queue, _Ambiguous(run, here.get(Action.AMBIGUOUS, 0), acts))
+        if run.workflow == BACKOUT and run.proved_at and not run.partial:
+            newest = {**dict.fromkeys(run.queue.split(","), run), **newest}
+    found: dict[str, _Ambiguous] = {}
+    for queue, run in newest.items():
+        planned = _actions_of_queues(folder / "runs" / run.run).get(queue, {}) if run.left else {}
+        if number := planned.get(Action.AMBIGUOUS, 0):
+            there = still_there(RunFolder(folder / "runs" / run.run), _ambiguous_of(folder / "runs" / run.run, queue))
+            acts = sum(messages for action, messages in planned.items() if action.acts)
+            found[queue] = _Ambiguous(run, there, number - there, acts)
     return {queue: one for queue, one in found.items() if one.messages}
+
+
+@single_flight
+@lru_cache(maxsize=64)
+def _ambiguous_of(run: Path, queue: str) -> pa.Table:
+    """Queue and identity of the messages of a queue whose origin is ambiguous by a plan. A plan never changes."""
+    plan = pa.Table.from_batches(read_parquet(RunFolder(run).plan, ["queue", "msg_key", "action"]))
+    chosen = pc.and_(pc.equal(plan["queue"], queue), pc.equal(plan["action"], Action.AMBIGUOUS.value))
+    return plan.filter(chosen).drop_columns("action")
 
 
 @single_flight

@@ -15,7 +15,7 @@ from mqops.lake.files import read_json
 from mqops.lake.run import RunFolder, folder_of
 from mqops.look.core.run_state import RunLine, RunState
 from mqops.look.runs import list_runs
-from mqops.rules import Rule, Table
+from mqops.rules import Rule, Table, parse
 
 MOST_RUNS = 50
 """Newest runs that are looked at."""
@@ -24,11 +24,13 @@ MOST_COMPARED = 50_000
 
 
 class RuleHits(NamedTuple):
-    """A rule and the messages that it was chosen for. Parameters: `by_run` in the order of `RulesInUse.runs`."""
+    """A rule and the messages that it was chosen for. Parameters: `by_run` in the order of `RulesInUse.runs`; `runs` of
+    these whose table had the rule."""
 
     rule: Rule
     messages: int
     by_run: tuple[int, ...]
+    runs: int
 
 
 class Version(NamedTuple):
@@ -52,11 +54,6 @@ class RulesInUse:
     hits: tuple[RuleHits, ...]
     versions: tuple[Version, ...]
 
-    @property
-    def never(self) -> tuple[Rule, ...]:
-        """The rules that were chosen for no message."""
-        return tuple(one.rule for one in self.hits if not one.messages)
-
 
 class Difference(NamedTuple):
     """Messages with the same old and new decision, and the lines of the rules (None: no rule)."""
@@ -78,10 +75,11 @@ def rules_in_use(lake: Path, queue_manager: str, workflow: str, table: Table) ->
     proved = tuple(reversed([one for one in lines if one.proved_at and _acted(one)]))
     folder = folder_of(lake, queue_manager) / "runs"
     counts = [_hits(*_file(RunFolder(folder / one.run).summary_json)) for one in proved]
+    had = [_keys(*_table(*_file(RunFolder(folder / one.run).plan_json))) for one in proved]
     hits = []
     for rule in table.rules:
         by_run = tuple(count.get(rule.key, 0) for count in counts)
-        hits.append(RuleHits(rule, sum(by_run), by_run))
+        hits.append(RuleHits(rule, sum(by_run), by_run, sum(rule.key in keys for keys in had)))
     return RulesInUse(
         queue_manager=queue_manager,
         workflow=workflow,
@@ -151,6 +149,13 @@ def _hits(path: Path, _written: int) -> Mapping[str, int]:
 def _table(path: Path, _written: int) -> tuple[str, str]:
     plan = _content(path)
     return str(plan.get("table_digest", "")), str(plan.get("table_text", ""))
+
+
+@lru_cache(maxsize=64)
+def _keys(_digest: str, text: str) -> frozenset[str]:
+    """The keys of the rules of a table that a run has used."""
+    table = parse(text, origins=True, lint=False).table
+    return frozenset(rule.key for rule in table.rules) if table else frozenset()
 
 
 def _content(path: Path) -> dict[str, Any]:

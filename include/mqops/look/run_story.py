@@ -25,6 +25,7 @@ from mqops.ledger.core.marker import About, Marker
 from mqops.ledger.file import markers_of
 from mqops.look.core.run_state import MEANING, RunLine, RunState
 from mqops.look.runs import run_line
+from mqops.look.staying import StayingRows, Stays, staying_rows
 from mqops.prove.core.balance import ABSENT
 from mqops.prove.gone_record import Gone, read_gone
 from mqops.prove.undo_record import WORKFLOW as UNDO
@@ -86,7 +87,7 @@ class _Planned(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnmovedMessage:
     """A message of the plan that was not moved or discarded. Of a plan that nobody carries out, one that it would
-    leave, or that is gone.
+    leave, that its destination would not take, or that is gone.
 
     Parameters: `msg_id` hex; `action` that was planned; `became` LEFT, GONE, FAILED or UNKNOWN; `why` in words, for
     FAILED the name of the reason code; `found_at` when it was found to be gone, ISO 8601 UTC.
@@ -134,7 +135,8 @@ class RunStory:
     `acted_at` when its last unit of work was done, ISO 8601 UTC, by the ledger; `failures` by reason and destination,
     most first; `progress` how far act said it had come, None where it said nothing; `unmoved` how many messages were
     left, gone or failed, by reason, most first; `messages` these messages, `more` how many there are besides; `next`
-    what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most.
+    what to go on after; `by_hand` those that are left until a person names a queue, `MOST_BY_HAND` at most; `stays`, of
+    a plan that nobody carries out, what its destinations would not take, as they were at `looked_at`, ISO 8601 UTC.
     """
 
     line: RunLine
@@ -158,6 +160,8 @@ class RunStory:
     more: int = 0
     next: int | None = None
     by_hand: tuple[UnmovedMessage, ...] = ()
+    stays: tuple[Stays, ...] = ()
+    looked_at: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object: that of the line, and what is known besides."""
@@ -183,6 +187,8 @@ class RunStory:
             "messages": [asdict(one) for one in self.messages],
             "more": self.more,
             "next": self.next,
+            "stays": [one._asdict() for one in self.stays],
+            "looked_at": self.looked_at,
         }
 
 
@@ -209,7 +215,8 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
     stops = {"this run is": None if done else own, f"all runs of {run.queue_manager} are": stop_in(run.lake_folder)}
     markers = tuple(markers_of(run)) if plan else ()
     sums = account(markers)
-    unmoved, shown, more, by_hand = _page(_unmoved(run, line, sums) if plan else (), limit, after)
+    stay = staying_rows(run, str(plan.get("digest", ""))) if line.state is RunState.PLANNED else StayingRows()
+    unmoved, shown, more, by_hand = _page(_unmoved(run, line, sums, stay) if plan else (), limit, after)
     return RunStory(
         line=line,
         folder=str(run.path),
@@ -232,6 +239,8 @@ def run_story(run: RunFolder, *, limit: int = 0, after: int = -1) -> RunStory:
         more=more,
         next=shown[-1].row if more else None,
         by_hand=by_hand,
+        stays=stay.by_rule,
+        looked_at=stay.at,
     )
 
 
@@ -303,7 +312,7 @@ def _page(
     return unmoved, tuple(shown), behind - len(shown), tuple(sorted(by_hand, key=by_row))
 
 
-def _unmoved(run: RunFolder, line: RunLine, sums: Account) -> Iterator[UnmovedMessage]:
+def _unmoved(run: RunFolder, line: RunLine, sums: Account, stay: StayingRows) -> Iterator[UnmovedMessage]:
     """The messages of the plan that were not moved or discarded. Raises `LakeError`, `PlanChanged`."""
     gone, absent_at = read_gone(run), line.proved_at
     if not run.plan.is_dir():
@@ -313,7 +322,9 @@ def _unmoved(run: RunFolder, line: RunLine, sums: Account) -> Iterator[UnmovedMe
             continue
         became, why = _became(row, line, sums, gone)
         if line.state is RunState.PLANNED and row.action.acts and became == LEFT:
-            continue  # nobody has left it: the plan would move or discard it
+            why = stay.why(row.row, row.dest_q, row.dest_q_mgr)
+            if not why:
+                continue  # nobody has left it: the plan would move or discard it
         yield UnmovedMessage(
             **{**row._asdict(), "msg_id": row.msg_id.hex(), "action": row.action.value},
             became=became,

@@ -47,6 +47,9 @@ class Search:
         self._tests += [_pattern(keyword, value) for keyword, value in patterns.items()]
         columns = [column for column, _text in wanted.identifiers]
         columns += [PATTERN_COLUMNS[keyword] for keyword in patterns]
+        if wanted.md_format:
+            self._tests.append(_by_value("format", lambda value: fits("FORMAT", wanted.md_format, value)))
+            columns.append("format")
         if wanted.since or wanted.until:
             self._tests.append(_put_between(_digits(wanted.since), _digits(wanted.until)))
             columns += ["put_date", "put_time"]

@@ -105,6 +105,18 @@ def still_there(run: RunFolder, messages: pa.Table) -> int:
     return len(without(messages, [one for one in later if RunFolder(one.run.run).plan.is_dir()]))
 
 
+def taken_by_later(run: RunFolder) -> list[RunLine]:
+    """The runs that began after a run and have taken messages from its queues, the newest first. Undos are not among
+    them. Raises `LakeError`."""
+    lines = list_runs(run.lake_folder.parent, queue_manager=run.queue_manager)
+    own = next((one for one in lines if one.run == run.run), None)
+    if own is None or not own.at:
+        return []
+    later = [one for one in lines if one.at > own.at and one.workflow != UNDO]
+    took = {one.run.run.name for one in takers(run.path.parent, later, own.queue.split(","), since=own.at)}
+    return [one for one in later if one.run in took]
+
+
 def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
     """Queue → identities of the messages that were taken from it. Raises as `without`."""
     found: dict[str, list[pa.Array]] = {}

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from mqops.actions import Action
 from mqops.backout.core.origin import Setting
+from mqops.decide.backout_setting import read_setting
 from mqops.lake.run import RunFolder
 from mqops.look.placed_since import Placed, placed_since
+from mqops.look.put_by import PutBy, put_by
 from mqops.look.run_story import BY_HAND, MOST_BY_HAND, RunStory, UnmovedMessage
 
 
 class ByHand(NamedTuple):
     """Messages of a queue for which a person must name the queue that they belong on, for the same reason.
 
-    Parameters: `why` in words that follow their number; `could` queues that they can have come from; `msg_ids` hex."""
+    Parameters: `why` in words that follow their number; `could` queues that they can have come from; `msg_ids` hex;
+    `put_by` MsgId → who put the message, where a person has to choose."""
 
     queue: str
     why: str
     could: tuple[str, ...]
     msg_ids: tuple[str, ...]
+    put_by: Mapping[str, PutBy] = MappingProxyType({})
 
     @property
     def name(self) -> str:
@@ -47,19 +52,26 @@ def more_by_hand(story: RunStory) -> dict[str, int]:
     return planned if len(story.by_hand) == MOST_BY_HAND < sum(planned.values()) else {}
 
 
-def by_hand(messages: Iterable[UnmovedMessage], where: Setting | None) -> list[ByHand]:
-    """Groups of such messages. All of a backout queue whose origin is ambiguous have the same possible origins.
-
-    Parameters: `where` the setting of a backout run, None for another run.
-    """
-    found: dict[tuple[str, str], list[str]] = {}
+def by_hand(run: RunFolder, story: RunStory, messages: Iterable[UnmovedMessage]) -> list[ByHand]:
+    """Groups of such messages of a run. All of a backout queue whose origin is ambiguous have the same possible
+    origins. Raises `LakeError`."""
+    found: dict[tuple[str, str], list[UnmovedMessage]] = {}
     for one in messages:
-        found.setdefault((one.queue, one.action), []).append(one.msg_id)
-    return [placed_by_hand(queue, action, msg_ids, where) for (queue, action), msg_ids in found.items()]
+        found.setdefault((one.queue, one.action), []).append(one)
+    rows = tuple(one.row for group in found.values() for one in group)
+    known = put_by(run, str(story.plan["digest"]), rows) if rows else {}
+    where = read_setting(run)
+    return [
+        placed_by_hand(queue, action, [one.msg_id for one in group], where)._replace(
+            put_by={one.msg_id: known[one.row] for one in group}
+        )
+        for (queue, action), group in found.items()
+    ]
 
 
 def placed_by_hand(queue: str, action: str, msg_ids: Iterable[str], where: Setting | None) -> ByHand:
-    """Parameters: `action` one of `BY_HAND`; the others as of `by_hand`."""
+    """Messages of a queue. Parameters: `action` one of `BY_HAND`; `where` the setting of a backout run, None for
+    another run."""
     unclear = action == Action.AMBIGUOUS
     could = where.named_by.get(queue, ()) if where and unclear else ()
     return ByHand(queue, AMBIGUOUS if unclear else NO_MQDLH, could, tuple(msg_ids))

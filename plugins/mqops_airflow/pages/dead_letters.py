@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -12,7 +13,8 @@ from mqops.decide.core.preflight import ANOTHER_QUEUE, COMES_BACK
 from mqops.decide.on_snapshot import SnapshotDecision
 from mqops.errors import MqopsError
 from mqops.estate_sections import dag_prefix
-from mqops.lake.run import RunFolder
+from mqops.lake.run import RunFolder, folder_of
+from mqops.look.core.run_state import RunState
 from mqops.look.dead_letters import (
     MOST_JUDGED,
     DeadLetters,
@@ -23,6 +25,8 @@ from mqops.look.dead_letters import (
 )
 from mqops.look.message import of_estate
 from mqops.look.plan_view import planned_actions
+from mqops.look.runs import list_runs
+from mqops.look.scan_reports import GrewDuringScans, grew_during_scans
 from mqops.observe.core.anatomy import AGES, OLDER, UNKNOWN, QueueAnatomy
 from mqops.printable import printable
 from mqops_airflow.pages import charts
@@ -67,6 +71,7 @@ def router(page: Page) -> APIRouter:
             comes_back=_comes_back,
             no_rule_fits=NO_RULE_FITS,
             by_hand=found is not None and _has_form(place, found.anatomy),
+            grew=_grew_since(place, found.anatomy) if found else (),
             since=found.anatomy.since if found and found.anatomy.since.observed_at else None,
             ages=(*AGES, OLDER, UNKNOWN),
             chart=_chart(found) if found else "",
@@ -89,6 +94,14 @@ def router(page: Page) -> APIRouter:
 
 
 queue_seen_last = shared(queue_of_last_run)
+
+
+def _grew_since(place: Path, anatomy: QueueAnatomy) -> tuple[GrewDuringScans, ...]:
+    """By how much the queue grew during scans for expired messages since a run looked at it."""
+    name = anatomy.queue_manager
+    lines = list_runs(place, queue_manager=name, since=datetime.fromisoformat(anatomy.observed_at))
+    scans = [one for one in lines if one.state is RunState.SCANNED and one.discarded]
+    return tuple(one for one in grew_during_scans(folder_of(place, name), scans) if one.queue == anatomy.queue)
 
 
 def _has_form(place: Path, anatomy: QueueAnatomy) -> bool:

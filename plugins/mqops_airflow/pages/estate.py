@@ -7,9 +7,9 @@ ledgers are verified and what expires is counted beside that, and a reader does 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
@@ -36,7 +36,7 @@ from mqops_airflow.pages.answers import Answer, Answers
 from mqops_airflow.pages.problem_link import form_of, link_of
 from mqops_airflow.pages.queue_figures import ANSWERS, figures_now
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import STOP
+from mqops_airflow.pages.run_forms import STOP
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -77,7 +77,7 @@ def router(page: Page) -> APIRouter:
 
 def _shown(request: Request, template: str, page: Page, who: Reader, queue_manager: str) -> HTMLResponse:
     names = (who.queue_manager(queue_manager),) if queue_manager else who.queue_managers
-    managers = _managers(who.estate, names)
+    managers = _carried_out(who, _managers(who.estate, names))
     managers.sort(key=lambda one: (not one.problems, not one.waiting, one.name))
     waiting = [(one.name, run.run) for one in managers for run in one.waiting]
     return render_page(
@@ -138,6 +138,20 @@ def _ended_early(who: Reader, managers: Iterable[ManagerNow]) -> set[tuple[str, 
     before = utc_text(datetime.now(UTC) - QUIET)
     quiet = {(one.name, run.run) for one in managers for run in one.acted.unproved if (run.acted_at or run.at) < before}
     return quiet - at_work(who, quiet)
+
+
+def _carried_out(who: Reader, managers: Sequence[ManagerNow]) -> list[ManagerNow]:
+    """The same; that a run was approved and nothing carries it out is a problem: its act failed, as after a stop."""
+    approved = {(one.name, run.run) for one in managers for run in one.approved}
+    nobody = approved - at_work(who, approved)
+    return [replace(one, problems=(*one.problems, *_idle(one, nobody))) for one in managers]
+
+
+def _idle(manager: ManagerNow, nobody: Collection[tuple[str, str]]) -> Iterator[Problem]:
+    for run in manager.approved:
+        if (manager.name, run.run) in nobody:
+            text = f"Run {run.run} was approved, and it has moved nothing: nothing is at work on it"
+            yield Problem(text=text, place=Place.RUN, about=run.run)
 
 
 class _Moments(NamedTuple):

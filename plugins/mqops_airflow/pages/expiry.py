@@ -75,6 +75,7 @@ def router(page: Page) -> APIRouter:
             until=f"{limit:%Y-%m-%d %H:%M} UTC",
             total=sum(one.before or 0 for one in told.values()),
             at_most=any(one.at_most and one.before for one in told.values()),
+            some=sum(one.some for one in told.values()),
             past=sum(one.past for one in found.queues),
             chart=_chart(found) if any(found.hours.values()) else "",
             chart_ends=f"{max(found.hours) + timedelta(hours=1):%Y-%m-%d %H:%M} UTC",

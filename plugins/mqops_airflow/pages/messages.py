@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -31,13 +32,13 @@ from mqops.look.message import MessageStory, show_recorded
 from mqops.look.placed_since import Placed, placed_since
 from mqops.look.plan_view import Planned, planned_actions, planned_rows
 from mqops.look.reveal import NotRevealed, refuse_unless_named
-from mqops.look.runs import list_runs
+from mqops.look.runs import list_runs, run_line
 from mqops.single_flight import single_flight
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import below, render_page
-from mqops_airflow.pages.run import RECOVER
+from mqops_airflow.pages.run_forms import RECOVER
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -56,10 +57,10 @@ FIELDS = {
     "dest_q": ("DESTQ", "Destination queue", "contains, or PAY*"),
     "application": ("APPLNAME", "Application", "contains, or billing*"),
     "user": ("USERID", "User", "contains"),
-    "format": ("FORMAT", "Format", "contains"),
+    "format": ("", "Format (MQMD)", "contains"),
 }
 """Field of the form → keyword of the rules language, its label, an example. A text without wildcards is looked for
-anywhere in the field; a reason is a whole name."""
+anywhere in the field; a reason is a whole name. The format is that of the MQMD, which is shown, and has no keyword."""
 MORE = (*IDENTIFIERS, "since", "until", "property", "value", "where")
 """The fields that are shown on demand."""
 
@@ -79,12 +80,12 @@ def router(page: Page) -> APIRouter:
         name = who.queue_manager(given)
         asked = {key: value.strip() for key, value in request.query_params.items()}
         recorded, newest, default = _recorded(lake(who.estate), name)
-        chosen = run or _default([one for one in newest if asked.get("queue") in one.queue.split(",")]) or default
+        queue = asked.get("queue", "")
+        chosen = run or _default([one for one in newest if _named(queue, one.queue)]) or default
         runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
         query = {key: value for key, value in asked.items() if value and key not in {"run", "after", "action"}}
         found, problem, forbidden, planned = None, "", "", Planned()
-        queue = asked.get("queue", "")
-        unrecorded = bool(queue) and "*" not in queue and not any(queue in one.queue.split(",") for one in newest)
+        unrecorded = bool(queue) and "*" not in queue and not any(_named(queue, one.queue) for one in newest)
         if chosen:
             try:
                 folder = RunFolder.at(lake(who.estate), name, chosen)
@@ -199,6 +200,11 @@ def _default(newest: Sequence[RunLine]) -> str:
     return max(fresh, key=lambda one: one.messages).run if fresh else ""
 
 
+def _named(queue: str, queues: str) -> list[str]:
+    """Those of a run's queues that a name, or a pattern such as PAY*, means. Parameters: `queues` with commas."""
+    return fnmatch.filter(queues.split(","), queue)
+
+
 def _narrow(line: RunLine) -> int:
     """How little a snapshot shows of what was on queues: 0 all of its queues."""
     return 2 if line.workflow in COPIES else int(line.partial or line.workflow == CHOSEN)
@@ -280,13 +286,18 @@ def _found(run: RunFolder, asked: tuple[tuple[str, str], ...], after: str, plan:
     """
     given = dict(asked)
     queue, wanted = given.get("queue", ""), _criteria(given)
+    queues = (_named(queue, run_line(run).queue) or [queue]) if queue else ()
     marks = planned_rows(run, plan, given["action"]) if given.get("action") else None
-    return find_recorded(run.snapshot, wanted, queues=[queue] if queue else (), limit=PAGE, after=after, marks=marks)
+    return find_recorded(run.snapshot, wanted, queues=queues, limit=PAGE, after=after, marks=marks)
 
 
 def _criteria(asked: dict[str, str]) -> Criteria:
     """What the form asks for, in the language of rules tables."""
-    parts = [f"{keyword}({_value(key, asked[key])})" for key, (keyword, *_) in FIELDS.items() if asked.get(key)]
+    parts = [
+        f"{keyword}({_quoted_value(key, asked[key])})"
+        for key, (keyword, *_) in FIELDS.items()
+        if keyword and asked.get(key)
+    ]
     if asked.get("property"):
         parts.append(f"PROP({_quoted(asked['property'])} = {_quoted(asked.get('value') or '*')})")
     if asked.get("text"):
@@ -295,13 +306,17 @@ def _criteria(asked: dict[str, str]) -> Criteria:
         parts.append(asked["where"])
     times = {key: datetime.fromisoformat(asked[key]) for key in ("since", "until") if asked.get(key)}
     ids = {key: asked.get(key, "") for key in IDENTIFIERS}
-    return criteria(" ".join(parts), since=times.get("since"), until=times.get("until"), **ids)
+    md_format = _anywhere(asked.get("format", ""))
+    return criteria(" ".join(parts), since=times.get("since"), until=times.get("until"), md_format=md_format, **ids)
 
 
-def _value(key: str, text: str) -> str:
-    if key == "reason":
-        return text
-    return _quoted(text if "*" in text or "?" in text else f"*{text}*")
+def _quoted_value(key: str, text: str) -> str:
+    return text if key == "reason" else _quoted(_anywhere(text))
+
+
+def _anywhere(text: str) -> str:
+    """A pattern as it is; a text without wildcards as one that finds it anywhere in the field."""
+    return f"*{text}*" if text and "*" not in text and "?" not in text else text
 
 
 def _put_at(one: FoundMessage) -> str:

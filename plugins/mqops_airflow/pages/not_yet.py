@@ -31,8 +31,9 @@ class NotYet(HTTPException):
     """HTTP 404: the run has no files in the lake.
 
     Attributes: `dag_id` and `run_id` of the run; `known` whether Airflow knows it; `awaited` whether it can have files
-    later; `note` that Airflow has of it, its lines; `before` the runs that it is queued behind; `queue_manager` that
-    it is of, "" where that is not known; `dead_letters` whether its form is on the page of their dead letters.
+    later; `note` that Airflow has of it; `ended_well` whether it succeeded, and its note is Markdown; `before` the runs
+    that it is queued behind; `queue_manager` that it is of, "" where that is not known; `dead_letters` whether its form
+    is on the page of their dead letters.
 
     Parameters: `own` the queue manager of the DAG, "" where it serves several; `seen` those that the person may see.
     """
@@ -47,7 +48,8 @@ class NotYet(HTTPException):
             self.awaited = run is not None and run.state in State.unfinished_dr_states
             named = own or (run.conf or {}).get("queue_manager", "") if run is not None else own
             self.queue_manager = named if named in seen else ""
-            self.note = tuple(filter(None, (run.note or "").split("\n"))) if run is not None else ()
+            self.ended_well = run is not None and run.state == DagRunState.SUCCESS
+            self.note = (run.note or "") if run is not None else ""
         super().__init__(404, text)
 
 
@@ -58,7 +60,8 @@ def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]
     if run.state == DagRunState.RUNNING:
         return "This run has no files in the lake: its first task has not finished.", ()
     if run.state != DagRunState.QUEUED:
-        return "This run has no files in the lake: its first task ended it, or they were removed.", ()
+        why = "its DAG keeps none" if run.state == DagRunState.SUCCESS else "it ended before it read a message"
+        return f"This run has no files in the lake: {why}, or they were removed.", ()
     dag = session.get(DagModel, dag_id)
     if dag is not None and dag.is_paused:
         return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()

@@ -11,15 +11,19 @@ from fastapi.responses import HTMLResponse
 
 from mqops.actions import ACTED, Action
 from mqops.decide.core.preflight import Finding, Looked, Preflight, judge
+from mqops.decide.preflight import NOT_DONE
 from mqops.errors import MqopsError
 from mqops.look.core.run_state import RunLine
-from mqops.look.plan_view import PlanView, destinations, look_now, plan_view
+from mqops.look.plan_view import PlanView, acted_on, destinations, look_now, plan_view
 from mqops.look.run_story import BY_HAND, RunStory
 from mqops.look.run_view import latest_view
 from mqops_airflow.pages.answers import Answers
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import render_page
-from mqops_airflow.pages.run import ENDED, KIND, MESSAGES, RECOVER, beside, folded, rule_in_words
+from mqops_airflow.pages.run import ENDED, MESSAGES
+from mqops_airflow.pages.run_balance import rule_in_words
+from mqops_airflow.pages.run_forms import RECOVER
+from mqops_airflow.pages.run_words import KIND, beside, folded
 from mqops_airflow.pages.security import Reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -77,7 +81,8 @@ def router(page: Page) -> APIRouter:
         values |= {"this_plan_only": THIS_PLAN_ONLY}
         values |= {"left_off": len(view.groups[GROUPS:]) + view.plan.counts_left_off}
         values |= {"destinations": destinations(seen.looked), "seen": seen}
-        values |= {"findings": folded(view.found.findings if view.found else ())}
+        problems = view.found.findings if view.found else ()
+        values |= {"findings": folded(one for one in problems if not one.what.endswith(NOT_DONE)), "not_done": NOT_DONE}
         values |= {"since_then": folded(_news(view, seen.looked))}
         return render_page(request, page, who, name, **values, **answers)
 
@@ -97,7 +102,7 @@ def _answer(who: Reader, asked: Asked) -> dict[str, Any]:
     story = view.story
     task = tasks.get(APPROVE)
     form = form_of_dry_run(asked) if not story.begun_at else None
-    may_start = form is not None and who.may_start(asked.dag_id)
+    may_start = form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0
     settled = bool(story.approval.get("answer")) or task is None or task.state in ENDED
     waits = who_answers(who, asked, task)
     return {

@@ -16,6 +16,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
 from mqops.counted import counted
@@ -147,6 +148,22 @@ def linked(text: str) -> Markup:
     return made
 
 
+def of_markdown(text: str) -> Markup:
+    """What a task wrote in Markdown for the note of its run, with tables; of links those to our own pages only."""
+    return Markup(_markdown().render(text))  # noqa: S704 - markup of the text itself is escaped
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable("table").disable("image")
+    own = f"{airflow_path()}{PREFIX}/"
+    made.validateLink = lambda url: url.startswith(own)
+    scrolls = '<div class="scrolls" role="region" aria-label="Table of the note" tabindex="0"><table>'
+    made.add_render_rule("table_open", lambda *_rest: scrolls)
+    made.add_render_rule("table_close", lambda *_rest: "</table></div>")
+    return made
+
+
 @lru_cache(maxsize=4096)
 def _broken(text: str) -> Markup:
     return Markup("<wbr>").join(re.split(r"(?<=[._@,-])", printable(text)))
@@ -192,6 +209,7 @@ def _environment() -> Environment:
         "shortened": shortened,
         "dated": dated,
         "linked": linked,
+        "of_markdown": of_markdown,
         "counted": counted,
     }
     made.filters.update(filters)

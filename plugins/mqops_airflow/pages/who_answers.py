@@ -15,6 +15,7 @@ from mqops.estate_sections import MovingWorkflow, dag_prefix, four_eyes
 from mqops.look.core.run_state import RunState
 from mqops.look.run_story import RunStory
 from mqops.look.runs import list_runs
+from mqops.prove.undo_record import WORKFLOW as UNDO
 from mqops_airflow.four_eyes import same_person
 from mqops_airflow.pages.security import Reader, may_answer
 from mqops_airflow.pages.which_run import APPROVE, Asked, Task, approvals_of, started_of
@@ -24,6 +25,8 @@ from mqops_airflow.workplace import lake
 
 WAITS = "awaiting_input"
 """The state of a task whose question is open."""
+ASKING = frozenset({RunState.WAITING, RunState.STOPPED})
+"""States in which a run can have an open question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,15 +81,15 @@ class Open:
 
 def open_questions(who: Reader, dag_id: str, queue_manager: str, queues: Iterable[str] = ()) -> tuple[Open, ...]:
     """The plans that wait for an answer, and that a real run of a DAG on the same queue would wait for, as
-    `mqops_airflow.which_run.waited_for` has it: it plans nothing meanwhile. Raises `LakeError`.
+    `mqops_airflow.which_run.waited_for` has it: it plans nothing meanwhile. An undo keeps none. Raises `LakeError`.
 
     Parameters: `queues` of the run, none for all.
     """
     wanted = set(queues)
     waiting = {
         line.run: line.queue
-        for line in list_runs(lake(who.estate), queue_manager=queue_manager, states={RunState.WAITING})
-        if not wanted or wanted & set(line.queue.split(","))
+        for line in list_runs(lake(who.estate), queue_manager=queue_manager, states=ASKING)
+        if line.asks and line.workflow != UNDO and (not wanted or wanted & set(line.queue.split(",")))
     }
     asked = approvals_of(who, [(queue_manager, run) for run in waiting])
     return tuple(

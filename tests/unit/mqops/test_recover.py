@@ -180,6 +180,10 @@ def test_messages_are_chosen_by_id_and_by_all_that_find_has(manager, run, mqops_
     refused = run("message", "move", "IN", "--text", "nothing", "--to", "OUT", expect=1)
     assert "No message of IN fits (move to OUT: BODY(...))" in refused["error"]["message"]
     assert "nothing" not in json.dumps(refused)
+    four = run("message", "move", "IN", *(one.hex() for one in ids), "--to", "OUT", ask="--dry-run")["plan"]
+    assert (four["table_source"], four["actions"]) == ("move to OUT: 4 MsgIds", {"FWD": 4})
+    few = run("message", "move", "IN", ids[2].hex(), ids[0].hex(), "--to", "OUT", ask="--dry-run")["plan"]
+    assert few["table_source"] == f"move to OUT: MsgId {ids[2].hex()} or {ids[0].hex()}"
     assert run("message", "move", "IN", ids[2].hex(), ids[0].hex(), "--to", "OUT")["moved"] == 2
     told = mqops_here("message", "move", "IN", "--text", "n3", "--to", "OUT", "-m", "QM1", "--yes").stdout
     assert "       1  FWD: 1 moved, 0 discarded, 0 left, 0 gone\n" in told

@@ -72,6 +72,19 @@ def test_a_run_that_was_carried_out_names_what_was_left_and_what_failed(manager,
     assert "secret" not in text
 
 
+def test_a_dry_run_names_what_its_destinations_do_not_take(manager, mqops, lake):
+    manager.put(DLQ, [dead_letter(queue, b"1") for queue in ("A", "FULL", "B", "FULL")])
+    folder = json.loads(mqops("dlq", "run", DLQ, "QM1", "--json", "--dry-run", text=TABLE).stdout)["run"]
+    found = shown(mqops, RunFolder(Path(folder)).run)
+    why = "FULL has room for 0 of 2 messages"
+    assert [(one["row"], one["became"], one["why"]) for one in found["messages"]] == [
+        (1, "left", why),
+        (3, "left", why),
+    ]
+    assert found["stays"] == [{"queue": DLQ, "rule_line": 2, "action": "RETRY", "messages": 2}]
+    assert found["looked_at"] >= found["at"]
+
+
 def test_messages_are_shown_in_pages(manager, mqops, lake):
     manager.put(DLQ, [dead_letter("OTHER", b"%d" % number) for number in range(5)])
     key = run_of(mqops, "--once")

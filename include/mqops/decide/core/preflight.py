@@ -23,7 +23,8 @@ from mqops.counted import counted
 from mqops.decide.core.protected import is_protected
 from mqops.mqsc import mqsc_name, raised_max_depth
 from mqops.printable import printable
-from mqwire.constants import MQ_MSG_HEADER_LENGTH
+from mqwire.constants import MQ_MSG_HEADER_LENGTH, MQRC_UNKNOWN_OBJECT_NAME
+from mqwire.names import reason_name
 
 Severity: TypeAlias = Literal["problem", "unknown", "warning"]
 SEVERITIES: tuple[Severity, ...] = ("problem", "unknown", "warning")
@@ -32,6 +33,8 @@ SEVERITIES: tuple[Severity, ...] = ("problem", "unknown", "warning")
 COMES_BACK = "messages come back to the queue they are taken from"
 ANOTHER_QUEUE = "Name another queue (FWDQ) in a rule for them"
 """What is wrong with a rule that moves to the queue that the plan takes from, and what to do."""
+
+NO_DESTINATION = "the destination does not exist"
 
 MOST_SHOWN = 30
 """Findings that are shown; RUN/preflight.json has all."""
@@ -121,8 +124,12 @@ class Finding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        text = f"{self.severity}: {self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else "")
-        return printable(text)
+        return f"{self.severity}: {self.text}"
+
+    @property
+    def text(self) -> str:
+        """Without its severity."""
+        return printable(f"{self.destination}: {self.what}" + (f". {self.remedy}" if self.remedy else ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +211,41 @@ def judge(looked: Sequence[Looked], taken_from: Collection[str] = ()) -> tuple[F
     return worst_first(found)
 
 
+def takes_none(one: Looked) -> str:
+    """Why a destination takes no message at all, in words; "" where it takes some, or that is not known (rules 1, 3 and
+    7, and aliases of protected queues)."""
+    demand, there = one.demand, one.there
+    if there.model:
+        return "the destination is a model queue"
+    if there.refused and len(there.refused) == len(demand.users):
+        what = there.refused[0][0]
+        return NO_DESTINATION if reason_name(MQRC_UNKNOWN_OBJECT_NAME) in what else what
+    if there.inhibited or (there.queue is not None and not there.queue.put_allowed):
+        return f"{there.inhibited[0] if there.inhibited else 'the destination'} has PUT(DISABLED)"
+    if _hides_protected(demand, there):
+        return "the destination is an alias of a protected queue"
+    if there.queue is not None and there.queue.transmission and not there.remote:
+        return "the destination is a transmission queue"
+    return ""
+
+
+def room_of(queue: LocalQueue) -> int:
+    """Messages that it has room for."""
+    return max(0, queue.max_depth - queue.depth)
+
+
+def by_local_queue(
+    looked: Iterable[Looked], taken_from: Collection[str] = ()
+) -> Collection[tuple[LocalQueue, list[Demand]]]:
+    """Each local queue that needs room (rule 4), with what is put there. Parameters: as of `judge`."""
+    queues: dict[str, tuple[LocalQueue, list[Demand]]] = {}
+    for one in looked:
+        queue = one.there.queue
+        if queue is not None and queue.name not in taken_from:
+            queues.setdefault(queue.name, (queue, []))[1].append(one.demand)
+    return queues.values()
+
+
 def same_said(findings: Iterable[Finding]) -> dict[tuple[str, str, str], list[str]]:
     """Severity, what and remedy → the destinations of which this is said, in the order of the findings."""
     found: dict[tuple[str, str, str], list[str]] = {}
@@ -240,7 +282,7 @@ def _of_one(demand: Demand, there: Destination) -> Iterator[Finding]:
 
 def _of_queue(demand: Demand, there: Destination, queue: LocalQueue) -> Iterator[tuple[Severity, str, str]]:
     where = _where(demand, queue)
-    if is_protected(queue.name) and not is_protected(demand.queue) and not there.remote:
+    if _hides_protected(demand, there):
         yield (
             "problem",
             f"it is an alias of {queue.name}, a protected queue: these messages will be left",
@@ -306,14 +348,9 @@ def _of_coming_back(looked: Iterable[Looked], taken_from: Collection[str]) -> It
 
 def _of_room(looked: Iterable[Looked], taken_from: Collection[str]) -> Iterator[Finding]:
     """Rule 4."""
-    queues: dict[str, tuple[LocalQueue, list[Demand]]] = {}
-    for one in looked:
-        queue = one.there.queue
-        if queue is not None and queue.name not in taken_from:
-            queues.setdefault(queue.name, (queue, []))[1].append(one.demand)
-    for queue, demands in queues.values():
+    for queue, demands in by_local_queue(looked, taken_from):
         needed = sum(demand.messages for demand in demands)
-        room = max(0, queue.max_depth - queue.depth)
+        room = room_of(queue)
         if needed > room:
             yield Finding(
                 severity="problem",
@@ -323,6 +360,13 @@ def _of_room(looked: Iterable[Looked], taken_from: Collection[str]) -> Iterator[
                 remedy=f"Raise MAXDEPTH: {raised_max_depth(queue.name, queue.max_depth, queue.depth + needed)}, "
                 "or let it be emptied; what finds no room stays",
             )
+
+
+def _hides_protected(demand: Demand, there: Destination) -> bool:
+    """Whether it is an alias, with a name that is not protected, of a protected queue here."""
+    if there.queue is None or there.remote:
+        return False
+    return is_protected(there.queue.name) and not is_protected(demand.queue)
 
 
 def _where(demand: Demand, queue: LocalQueue) -> str:

@@ -30,13 +30,15 @@ class Criteria:
     """What messages must have.
 
     Parameters: `rule` whose patterns they fit, None for any; `identifiers` column → the beginning of the value, in hex;
-    `since` and `until` bounds of the MQMD's put date and time, UTC, the second one excluded.
+    `since` and `until` bounds of the MQMD's put date and time, UTC, the second one excluded; `md_format` a pattern of
+    MQMD.Format, blank for any: the keyword FORMAT of the rules language is MQDLH.Format.
     """
 
     rule: Rule | None = None
     identifiers: tuple[tuple[str, str], ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+    md_format: str = ""
 
     @property
     def asks_for_payload(self) -> bool:
@@ -63,11 +65,12 @@ def criteria(
     group_id: str = "",
     since: datetime | None = None,
     until: datetime | None = None,
+    md_format: str = "",
 ) -> Criteria:
     """What is looked for.
 
     Parameters: `where` patterns such as `REASON(MQRC_Q_FULL) PROP('usr.country' = 'DE')`, "" for any; identifiers in
-    hex, or the beginning of one; times without a zone are UTC.
+    hex, or the beginning of one; times without a zone are UTC; `md_format` with the wildcards of that language.
 
     Raises:
         RulesError: `where` is not valid; each problem has the column in it.
@@ -83,6 +86,7 @@ def criteria(
         identifiers=tuple(wanted.items()),
         since=_utc(since),
         until=_utc(until),
+        md_format=md_format.strip(),
     )
 
 
@@ -99,6 +103,7 @@ def described(wanted: Criteria) -> str:
     for one in rule.extensions if rule else ():
         shown = "..." if one.question.kind in PAYLOAD else str(one)
         parts.append(f"{one.question.keyword}({shown})")
+    parts += [f"MQMD.Format {wanted.md_format}"] if wanted.md_format else []
     parts += [f"put since {wanted.since.isoformat()}"] if wanted.since else []
     parts += [f"put before {wanted.until.isoformat()}"] if wanted.until else []
     return " ".join(parts)

@@ -97,7 +97,8 @@ class RunLine:
     between them; `messages` of its snapshot, `partial` whether it may have others of the queue too, and left them out;
     `planned` rows of its plan; `begun` whether it has begun to act. The other counts are those of the proof. A run that
     was begun and not proved has those of the last execution of act. A scan for expired messages has what the queue
-    manager discarded, and what was left. `checks` what quality checks found, in words, blank where there were none.
+    manager discarded, and what was left. `checks` what quality checks found, in words, blank where there were none;
+    `asks` whether a person is asked about the plan and has not answered: also of a run that was stopped meanwhile.
     """
 
     run: str
@@ -121,6 +122,7 @@ class RunLine:
     requested_by: str = ""
     approved_by: str = ""
     checks: str = ""
+    asks: bool = False
 
     @property
     def word(self) -> str:
@@ -221,6 +223,7 @@ def line_of(run: str, queue_manager: str, files: RunFiles) -> RunLine:
         requested_by=plan.get("requested_by", ""),
         approved_by=answer.get("by", "") if answer.get("approved") else "",
         checks=checks_in_words(files.quality) if files.quality else "",
+        asks=_unstopped(files) is RunState.WAITING,
     )
 
 

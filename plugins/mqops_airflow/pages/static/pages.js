@@ -147,13 +147,25 @@
     return `Airflow runs ${task_ids.join(" and ")} again.`;
   };
 
+  // While a form takes a stop back and goes on by itself, the page has no other form that goes on: Airflow would refuse
+  // the second. After that it has none until the server has seen that the run goes on.
+  let goesOnByItself = ""; // or "at work", then "cleared"
+  const oneGoesOn = (element) => {
+    const other = element.querySelector("form[data-clears]:not([data-starts])");
+    if (other) other.hidden = goesOnByItself !== "";
+    else if (goesOnByItself === "cleared") goesOnByItself = "";
+  };
+
   // A stop is taken back, or is not: in what state its run has ended. What it stopped goes on.
   const goesOn = async (form, answer, state) => {
     answer.append(document.createElement("br"));
     try {
       if (state !== "success") throw new Error("nothing was cleared.");
       answer.append(await clears(form));
+      goesOnByItself = "cleared";
     } catch (error) {
+      goesOnByItself = "";
+      oneGoesOn(document);
       answer.append(`The stopped run does not go on: ${error.message}`);
       answer.classList.add("bad");
     }
@@ -170,6 +182,7 @@
       form.dataset.title = (form.closest("details")?.querySelector("summary") ?? event.submitter).innerText.trim();
       if (form.dataset.starts) {
         await starts(form, answer);
+        if (form.dataset.clears) goesOnByItself = "at work";
         again(form, answer, buttons);
       } else if (form.dataset.clears) said(answer, await clears(form));
       else await answers(form, answer, event.submitter.value);
@@ -260,6 +273,7 @@
       else if (now) now.replaceWith(old);
       else outlive(element, old);
     }
+    oneGoesOn(element);
     for (const [old, left] of scrolled) {
       const now = left && same(element, old);
       if (now) now.scrollLeft = left;
@@ -273,7 +287,7 @@
   const label = (element) => {
     for (const table of element.querySelectorAll("table")) {
       const heads = [...table.tHead.rows[0].cells].map((one) => one.textContent.trim().replace(/\s+/g, " "));
-      for (const row of table.tBodies[0].rows) {
+      for (const row of table.tBodies[0]?.rows ?? []) {
         [...row.cells].forEach((cell, place) => { if (cell.colSpan === 1) cell.dataset.label = heads[place]; });
       }
     }

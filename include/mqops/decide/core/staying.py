@@ -1,0 +1,60 @@
+"""Which messages of a plan stay where they are as long as their destinations do not change, by the pre-flight. Pure.
+
+1. A destination takes none of them where `takes_none` says why.
+2. A local queue takes as many as it had room for, under all names together (rule 4 of `mqops.decide.core.preflight`).
+   By the numbers of their rows, the first ones get the room.
+3. What was not looked at, and what is not known, counts as taken. So does what is too long for its destination: the
+   pre-flight knows the longest message only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from mqops.counted import counted
+from mqops.decide.core.preflight import Preflight, by_local_queue, room_of, takes_none
+
+Name: TypeAlias = tuple[str, str]
+"""A destination as the plan's rows have it: queue, queue manager."""
+
+
+class Short(NamedTuple):
+    """A local queue that has no room for all. Parameters: `names` that lead to it; `messages` that are put there."""
+
+    queue: str
+    names: frozenset[Name]
+    room: int
+    messages: int
+
+    @property
+    def why(self) -> str:
+        """Why messages stay, in words."""
+        return f"{self.queue} has room for {self.room:,} of {counted(self.messages, 'message')}"
+
+
+class Staying(NamedTuple):
+    """What stays. Parameters: `messages` all of them; `refused` destination that takes none → why."""
+
+    messages: int = 0
+    refused: Mapping[Name, str] = {}
+    short: tuple[Short, ...] = ()
+
+
+def staying(found: Preflight) -> Staying:
+    """What stays of the plan of a pre-flight."""
+    whys = [(one.demand, takes_none(one)) for one in found.looked]
+    refused = {(demand.queue, demand.queue_manager): why for demand, why in whys if why}
+    taken = [one for one in found.looked if (one.demand.queue, one.demand.queue_manager) not in refused]
+    short = tuple(
+        Short(
+            queue=queue.name,
+            names=frozenset((demand.queue, demand.queue_manager) for demand in demands),
+            room=room_of(queue),
+            messages=messages,
+        )
+        for queue, demands in by_local_queue(taken, found.taken_from)
+        if (messages := sum(demand.messages for demand in demands)) > room_of(queue)
+    )
+    number = sum(demand.messages for demand, why in whys if why) + sum(one.messages - one.room for one in short)
+    return Staying(number, refused, short)

@@ -1,0 +1,102 @@
+"""What can be done with a run, by which form of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mqops.actions import Action
+from mqops.lake.files import read_json
+from mqops.lake.run import RunFolder
+from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
+from mqops.look.estate_now import nearly_full
+from mqops.look.figures import Figures
+from mqops.look.plan_view import acted_on, planned_actions
+from mqops.look.run_story import (
+    RunStory,
+)
+from mqops.look.run_view import RunView
+from mqops.look.runs import run_line
+from mqops.message_file import WORKFLOW as MESSAGE_LOAD
+from mqops_airflow.pages.run_words import ACT
+from mqops_airflow.pages.security import Reader
+from mqops_airflow.pages.which_run import Asked, Task
+from mqwire.constants import MQRC_Q_FULL
+from mqwire.names import reason_name
+
+STOP, UNDO, RECOVER = "mq_stop", "mq_undo", "mq_recover"
+PROVE = "prove"
+"""The task that proves what was done."""
+
+
+def to_clear(view: RunView, tasks: Mapping[str, Task]) -> list[str]:
+    """The tasks that are cleared for a run to go on, whose task act failed; none where it cannot. A stop that holds it
+    must be taken back before."""
+    if view.story.line.state not in BEGUN_AND_OPEN | {RunState.PLANNED, RunState.STOPPED} or ACT not in tasks:
+        return []
+    return [name for name in (ACT, PROVE) if name in tasks] if tasks[ACT].state == "failed" else []
+
+
+def may_do(who: Reader, asked: Asked, view: RunView, form: Mapping[str, Any] | None) -> dict[str, bool]:
+    """Which forms the page shows. A plan that acts on no message is carried out by nobody. Parameters: `form` of a dry
+    run that is over."""
+    story = view.story
+    stops = who.may_start(STOP)
+    undoable = bool(
+        story.begun_at
+        and not story.undoes
+        and story.line.workflow != MESSAGE_LOAD
+        and not _did_nothing(story.line)
+        and not _undone(asked, view)
+    )
+    return {
+        "real": form is not None and who.may_start(asked.dag_id) and acted_on(story.plan["actions"]) > 0,
+        "undo": undoable and who.may_start(UNDO),
+        "stop": stops and not story.stops and not view.over,
+        "resume": stops and bool(story.stops),
+    }
+
+
+def _did_nothing(line: RunLine) -> bool:
+    """Whether it is proved that a run has moved and discarded nothing."""
+    return line.proved_since and not line.moved and not line.discarded
+
+
+def _undone(asked: Asked, view: RunView) -> bool:
+    """Whether an undo has put back all that could be put back."""
+    return any(_leaves_nothing(RunFolder(asked.run.path.parent / key)) for key, fate_words in view.undos)
+
+
+def _leaves_nothing(undo: RunFolder) -> bool:
+    """Whether a later undo of the same run would find nothing more to do than this one."""
+    line = run_line(undo)
+    if line.state is not RunState.DONE or line.failed or read_json(undo.summary_json).get("left_because"):
+        return False
+    return planned_actions(undo).actions.keys().isdisjoint(_LATER)
+
+
+_LATER = frozenset({Action.HIDDEN, Action.UNPROVABLE})
+"""What an undo does not put back now, and a later one may (rule 4 of `mqops.undo`)."""
+
+
+def found_full(story: RunStory) -> list[tuple[str, str]]:
+    """The destinations (queue, queue manager; blank for the run's own) that had no room for messages of a run."""
+    own = ("", story.line.queue_manager)
+    found = [one for one in story.failures if one.reason == reason_name(MQRC_Q_FULL)]
+    return list(dict.fromkeys((one.dest_q, "" if one.dest_q_mgr in own else one.dest_q_mgr) for one in found))
+
+
+def rooms(full: Iterable[tuple[str, str]], figures: Figures) -> Iterator[str]:
+    """What is to be done so that these destinations have room, by the figures of now."""
+    queues = {} if figures.unreachable else {one.name: one for one in figures.queues}
+    for queue, manager in full:
+        now = None if manager else queues.get(queue)
+        if not manager and not figures.unreachable and queue in figures.other_names:
+            yield f"{queue} was full, and is empty now"
+        elif now is None:
+            name = f"{queue}@{manager}" if manager else queue
+            yield f"{name} was full when the run put messages there: let it be emptied, or raise its MAXDEPTH"
+        elif now.nearly_full:
+            yield nearly_full(now, figures)
+        else:
+            yield f"{queue} was full, and has room now (CURDEPTH {now.depth}, MAXDEPTH {now.max_depth})"
