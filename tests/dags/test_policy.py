@@ -120,7 +120,7 @@ def test_messages_that_nobody_has_chosen_are_not_said_to_be_left() -> None:
 
 
 def test_the_pre_flight_of_another_plan_says_nothing_of_what_would_stay() -> None:
-    plan = SimpleNamespace(digest="d1", actions={"RETRY": 5})
+    plan = SimpleNamespace(workflow="dlq_rules", digest="d1", actions={"RETRY": 5})
     context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="manual", conf={})}
     full = LocalQueue(name="A", depth=7, max_depth=10, max_msg_length=100)
     looked = (Looked(demand=Demand(queue="A", messages=5, bytes=5, longest=1), there=Destination(queue=full)),)
@@ -132,7 +132,7 @@ def test_the_pre_flight_of_another_plan_says_nothing_of_what_would_stay() -> Non
 
 
 def test_a_plan_whose_destinations_nobody_looked_at_needs_a_person() -> None:
-    plan = SimpleNamespace(digest="d1", actions={"RETRY": 5})
+    plan = SimpleNamespace(workflow="dlq_rules", digest="d1", actions={"RETRY": 5})
     context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="scheduled")}
     for found, way in ((Preflight(plan="d1", checked_at=""), "act"), (Preflight(plan="d0", checked_at=""), "ask")):
         assert verdict_on(plan, found, approval=SMALL_RETRIES, context=context).way == way
