@@ -538,15 +538,19 @@ def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
     assert "<span>All queues with triggering</span>" in text
 
 
-def test_a_queue_without_trigger_can_be_explained_by_who_may_start_that(site: Any) -> None:
+def test_any_queue_is_explained_and_why_another_name_cannot_be(site: Any) -> None:
     assert 'name="queue" value="" maxlength="48"' in site("/triggers").text
     assert '<option value="TRIGGERED">' in site("/triggers").text
-    text = site("/triggers?queue=%20ELSEWHERE", "operator").text
-    assert "ELSEWHERE is no local queue with TRIGGER or an initiation queue" in text
-    fixed = json.dumps({"queue": "ELSEWHERE", "queue_manager": "QM1"}, separators=(", ", ": "))
-    assert f'data-starts="mq_trigger_explain" data-fixed="{fixed}"' in unescape(text)
-    assert "data-starts" not in site("/triggers?queue=ELSEWHERE", "viewer").text
-    assert "data-starts" not in site("/triggers?queue=TRIGGERED", "operator").text
+    text = site("/triggers?queue=%20A").text  # without TRIGGER and without an initiation queue
+    assert '<h2 id="explained" class="name">A</h2>' in text
+    assert "fails</span>" in text
+    assert "<code>ALTER QLOCAL(A) " in text
+    assert "MQRC_UNKNOWN_OBJECT_NAME (2085)" in site("/triggers?queue=ELSEWHERE").text
+    for wrong in ("%3Cimg%3E", "A" * 49, "%C3%A9"):
+        text = site(f"/triggers?queue={wrong}").text
+        assert "is no name of a queue: 1 to 48 letters, digits and . _ / %." in text
+        assert "<img" not in text
+    assert "data-starts" not in site("/triggers?queue=ELSEWHERE", "operator").text
 
 
 def test_triggers_are_those_of_the_last_audit_where_nothing_answers(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
