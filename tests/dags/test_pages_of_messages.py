@@ -333,6 +333,7 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
         "<td>failed MQRC_PUT_INHIBITED</td>",
     ):
         assert part in shown.replace("<wbr>", ""), part
+    assert re.search(r'at <strong class="name">[0-9-]{10} [0-9:]{8}</strong>', shown)
     assert "DE89" not in shown
     assert "Text and hexadecimal are of the first" not in shown
     assert shown.index("Last seen") > shown.index("<h2>History</h2>")
@@ -341,7 +342,7 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
     assert "<td>moved </td>" in site(moved.split('"')[0]).text
     refused = site(link, "operator").text
-    said = "You may not see the data. `reveal` of QM1 in the estate does not name you (operator). Ask the person who"
+    said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). Ask the person who"
     assert said in unescape(refused)
     assert "viewer" not in refused  # whom it names
     assert os.environ["MQOPS_ESTATE"] not in refused
@@ -375,7 +376,7 @@ def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, query: str) ->
     refused = site(f"/messages?{query}", "operator")
     assert refused.status_code == 403
     assert "/messages/one?" not in refused.text
-    assert "`reveal` of QM1" in unescape(refused.text)
+    assert "The setting reveal of QM1" in unescape(refused.text)
     assert "viewer" not in refused.text
 
 

@@ -1190,8 +1190,9 @@ def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_i
 
 
 def test_the_note_of_a_run_that_succeeded_and_keeps_no_files_is_shown_as_markdown(
-    estate_folder, client, runs_of_airflow
+    estate_folder, client, runs_of_airflow, monkeypatch
 ):
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "http://127.0.0.1:8080")
     table = f"| condition | state |\n| --- | --- |\n| a | **fails** {HOSTILE} |"
     links = f"[page]({views.address('estate', queue_manager='QM1')}) [x](javascript:x) [y](//elsewhere/mqops/)"
     note = f"`A` of `QM1`: {links} ![z](/mqops/z)\n\n{table}"
