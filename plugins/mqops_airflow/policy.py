@@ -40,6 +40,7 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
     from Airflow's record of the DAG run, which cannot be edited after the start.
     """
     from mqops.decide.core.staying import staying  # noqa: PLC0415
+    from mqops.deciders.registry import not_chosen  # noqa: PLC0415
 
     looked_at = found is not None and found.plan == plan.digest
     return judge(
@@ -49,6 +50,7 @@ def verdict_on(plan: PlanSummary, found: Preflight | None, *, approval: Approval
         by_hand=not unattended(context["dag_run"]),
         doubts=[one.text for one in found.doubts] if found is not None and looked_at else [NOT_LOOKED],
         stay=staying(found).messages if found is not None and looked_at else 0,
+        others=not_chosen(plan.workflow, plan.actions),
     )
 
 
@@ -69,13 +71,14 @@ def judge(
     by_hand: bool,
     doubts: Sequence[str] = (),
     stay: int = 0,
+    others: int = 0,
 ) -> Verdict:
     """The way of a plan.
 
     Parameters: `messages` action → number of messages; `approval` the estate's policy; `dry_run` what the form says,
     which counts for runs started by hand only (law 2); `by_hand` whether anything but a schedule started the run;
     `doubts` what the pre-flight of its destinations found that a person has to look at, the worst first, and `stay` the
-    messages that these did not take (`mqops.decide.core.staying`).
+    messages that these did not take (`mqops.decide.core.staying`); `others` messages that nobody has chosen.
 
     1. A dry run stops, and so does a plan that moves nothing.
     2. A run by hand always asks: its form may name any queue and any table of the estate.
@@ -87,7 +90,7 @@ def judge(
     number = counted(total, "message")
     if by_hand and dry_run:
         found = f"; {_found(doubts)}" if doubts and total else ""
-        return Verdict(way="stop", why=f"dry run: {_would(messages, total, stay)}; nothing was done{found}")
+        return Verdict(way="stop", why=f"dry run: {_would(messages, total, stay, others)}; nothing was done{found}")
     if not total:
         return Verdict(way="stop", why="the plan moves nothing")
     if not approval.required and not by_hand:
@@ -100,12 +103,14 @@ def judge(
     return Verdict(way="act", why=f"{number}, {', '.join(sorted(moving))}: approved by the estate's policy")
 
 
-def _would(messages: Mapping[Action, int], total: int, stay: int) -> str:
-    """What a plan would do, in words. Parameters: `total` of the messages that it acts on; `stay` as of `judge`."""
+def _would(messages: Mapping[Action, int], total: int, stay: int, others: int) -> str:
+    """What a plan would do, in words. Parameters: `total` of the messages that it acts on; the others as of `judge`."""
     planned, does = [Action(action) for action in messages], total - stay
     because = "its destination does not take it now" if stay == 1 else "their destinations do not take them now"
     if not any(action.puts_back or action.refused or action in _OF_UNDO for action in planned):
         left = f", {stay:,} would stay, because {because}" if stay else ""
+        leaves = sum(messages.values()) - total - others
+        left += f", and the plan leaves {leaves:,}" if leaves else ""
         return f"{counted(does, 'message')} would be moved or discarded{left}"
     copies = messages.get(Action.WITHDRAW, 0)  # an undo
     taken = [f"{counted(copies, 'copy', 'copies')} would be taken away"] if copies else []

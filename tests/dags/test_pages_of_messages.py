@@ -333,6 +333,7 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
         "<td>failed MQRC_PUT_INHIBITED</td>",
     ):
         assert part in shown.replace("<wbr>", ""), part
+    assert re.search(r'at <strong class="name">[0-9-]{10} [0-9:]{8}</strong>', shown)
     assert "DE89" not in shown
     assert "Text and hexadecimal are of the first" not in shown
     assert shown.index("Last seen") > shown.index("<h2>History</h2>")
@@ -341,7 +342,7 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
     assert "<td>moved </td>" in site(moved.split('"')[0]).text
     refused = site(link, "operator").text
-    said = "You may not see the data. `reveal` of QM1 in the estate does not name you (operator). Ask the person who"
+    said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). Ask the person who"
     assert said in unescape(refused)
     assert "viewer" not in refused  # whom it names
     assert os.environ["MQOPS_ESTATE"] not in refused
@@ -375,7 +376,7 @@ def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, query: str) ->
     refused = site(f"/messages?{query}", "operator")
     assert refused.status_code == 403
     assert "/messages/one?" not in refused.text
-    assert "`reveal` of QM1" in unescape(refused.text)
+    assert "The setting reveal of QM1" in unescape(refused.text)
     assert "viewer" not in refused.text
 
 
@@ -538,15 +539,19 @@ def test_triggers_are_explained_with_the_mqsc_that_mends(site: Any) -> None:
     assert "<span>All queues with triggering</span>" in text
 
 
-def test_a_queue_without_trigger_can_be_explained_by_who_may_start_that(site: Any) -> None:
+def test_any_queue_is_explained_and_why_another_name_cannot_be(site: Any) -> None:
     assert 'name="queue" value="" maxlength="48"' in site("/triggers").text
     assert '<option value="TRIGGERED">' in site("/triggers").text
-    text = site("/triggers?queue=%20ELSEWHERE", "operator").text
-    assert "ELSEWHERE is no local queue with TRIGGER or an initiation queue" in text
-    fixed = json.dumps({"queue": "ELSEWHERE", "queue_manager": "QM1"}, separators=(", ", ": "))
-    assert f'data-starts="mq_trigger_explain" data-fixed="{fixed}"' in unescape(text)
-    assert "data-starts" not in site("/triggers?queue=ELSEWHERE", "viewer").text
-    assert "data-starts" not in site("/triggers?queue=TRIGGERED", "operator").text
+    text = site("/triggers?queue=%20A").text  # without TRIGGER and without an initiation queue
+    assert '<h2 id="explained" class="name">A</h2>' in text
+    assert "fails</span>" in text
+    assert "<code>ALTER QLOCAL(A) " in text
+    assert "MQRC_UNKNOWN_OBJECT_NAME (2085)" in site("/triggers?queue=ELSEWHERE").text
+    for wrong in ("%3Cimg%3E", "A" * 49, "%C3%A9"):
+        text = site(f"/triggers?queue={wrong}").text
+        assert "is no name of a queue: 1 to 48 letters, digits and . _ / %." in text
+        assert "<img" not in text
+    assert "data-starts" not in site("/triggers?queue=ELSEWHERE", "operator").text
 
 
 def test_triggers_are_those_of_the_last_audit_where_nothing_answers(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:

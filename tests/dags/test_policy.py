@@ -23,6 +23,14 @@ SMALL_RETRIES = Approval(auto_approve=AutoApprove(actions=("RETRY",), max_messag
     [
         ({"RETRY": 5}, ASK, True, True, "stop", "dry run: 5 messages would be moved or discarded; nothing was done"),
         ({"RETRY": 2270}, ASK, True, True, "stop", "dry run: 2,270 messages would be moved or discarded; nothing"),
+        (
+            {"FWD": 5, "ERROR": 2},
+            ASK,
+            True,
+            True,
+            "stop",
+            "dry run: 5 messages would be moved or discarded, and the plan leaves 2;",
+        ),
         ({"RETURN": 2, "RESTORE": 1, "UNDONE": 1}, ASK, True, True, "stop", "dry run: 3 messages would be put back; "),
         ({"WITHDRAW": 3}, ASK, True, True, "stop", "dry run: 3 copies would be taken away; nothing was done"),
         (
@@ -106,8 +114,13 @@ def test_a_dry_run_does_not_count_what_no_destination_takes(messages: dict[str, 
     assert verdict.why.endswith("; nothing was done; the pre-flight found 1 problem: A: it is not there. Define it")
 
 
+def test_messages_that_nobody_has_chosen_are_not_said_to_be_left() -> None:
+    found = {"messages": {"FWD": 3, "IGNORE": 4, "PROTECTED": 1}, "approval": ASK, "dry_run": True, "by_hand": True}
+    assert "discarded, and the plan leaves 1; nothing was done" in judge(**found, others=4).why
+
+
 def test_the_pre_flight_of_another_plan_says_nothing_of_what_would_stay() -> None:
-    plan = SimpleNamespace(digest="d1", actions={"RETRY": 5})
+    plan = SimpleNamespace(workflow="dlq_rules", digest="d1", actions={"RETRY": 5})
     context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="manual", conf={})}
     full = LocalQueue(name="A", depth=7, max_depth=10, max_msg_length=100)
     looked = (Looked(demand=Demand(queue="A", messages=5, bytes=5, longest=1), there=Destination(queue=full)),)
@@ -119,7 +132,7 @@ def test_the_pre_flight_of_another_plan_says_nothing_of_what_would_stay() -> Non
 
 
 def test_a_plan_whose_destinations_nobody_looked_at_needs_a_person() -> None:
-    plan = SimpleNamespace(digest="d1", actions={"RETRY": 5})
+    plan = SimpleNamespace(workflow="dlq_rules", digest="d1", actions={"RETRY": 5})
     context = {"params": {"dry_run": True}, "dag_run": SimpleNamespace(run_type="scheduled")}
     for found, way in ((Preflight(plan="d1", checked_at=""), "act"), (Preflight(plan="d0", checked_at=""), "ask")):
         assert verdict_on(plan, found, approval=SMALL_RETRIES, context=context).way == way

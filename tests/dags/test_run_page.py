@@ -1190,8 +1190,9 @@ def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_i
 
 
 def test_the_note_of_a_run_that_succeeded_and_keeps_no_files_is_shown_as_markdown(
-    estate_folder, client, runs_of_airflow
+    estate_folder, client, runs_of_airflow, monkeypatch
 ):
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "http://127.0.0.1:8080")
     table = f"| condition | state |\n| --- | --- |\n| a | **fails** {HOSTILE} |"
     links = f"[page]({views.address('estate', queue_manager='QM1')}) [x](javascript:x) [y](//elsewhere/mqops/)"
     note = f"`A` of `QM1`: {links} ![z](/mqops/z)\n\n{table}"
@@ -1199,9 +1200,9 @@ def test_the_note_of_a_run_that_succeeded_and_keeps_no_files_is_shown_as_markdow
         "INSERT INTO dag_run_note (dag_run_id, content, created_at, updated_at) "
         f"VALUES ((SELECT id FROM dag_run WHERE run_id = 'ended'), '{note}', '2026-11-24', '2026-11-24')"
     )
-    runs_of_airflow(
-        "UPDATE dag_run SET dag_id = 'mq_trigger_explain', state = 'success', conf = '{}' WHERE run_id = 'ended'"
-    )
+    conf = json.dumps({"queue_manager": "QM1", "queue": "A"})
+    of = f"dag_id = 'mq_trigger_explain', state = 'success', conf = '{conf}'"
+    runs_of_airflow(f"UPDATE dag_run SET {of} WHERE run_id = 'ended'")
     page = client("/run", dag_id="mq_trigger_explain", run_id="ended").text
     assert '<h1 class="name">The run has ended: mq_<wbr>trigger_<wbr>explain</h1>' in page
     assert "<code>A</code> of <code>QM1</code>: " in page
@@ -1211,6 +1212,8 @@ def test_the_note_of_a_run_that_succeeded_and_keeps_no_files_is_shown_as_markdow
     assert not re.search(r'href="(javascript|//)|<img|<script>alert', page)
     assert "it ended before it read a message" not in page
     assert "its DAG keeps none, or they were removed" in page
+    link = '<a href="/triggers?queue_manager=QM1&amp;queue=A">All conditions of A as they are now</a>'
+    assert link in page
 
 
 def of_dag(run: RunFolder, run_id: str, **found: str) -> RunFolder:

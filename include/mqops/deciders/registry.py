@@ -45,7 +45,7 @@ def by_choice(workflow: str) -> bool:
     return workflow in DECIDERS and not decider_named(workflow).by_rules
 
 
-def not_chosen(workflow: str, actions: Mapping[str, int]) -> int:
+def not_chosen(workflow: str, actions: Mapping[Action, int] | Mapping[str, int]) -> int:
     """The messages of a plan that nobody has chosen: it has all of its queues. 0 where it has no others.
 
     Parameters: `actions` of the plan → messages.

@@ -107,7 +107,7 @@ def router(page: Page) -> APIRouter:
             others=[
                 (one, urlencode({**query, "queue_manager": name, "run": one.run}))
                 for one in newest
-                if one.run != chosen
+                if one.run != chosen and (not queue or _named(queue, one.queue))
             ][:MOST_OTHERS],
             unrecorded=queue if unrecorded else "",
             depth=figures_now(who.estate, [name])[name].depth_of(queue) if unrecorded else None,
@@ -157,6 +157,7 @@ def router(page: Page) -> APIRouter:
             story=story,
             origin_words=ORIGIN[str(story.message.origin["by"])] if story.message.origin else "",
             outcome=outcome,
+            put_moment=_put_moment,
             rules_source=below(story.rules_source, who.estate.path.parent),
             unjudged=_unjudged(story),
             by_hand=by_hand,
@@ -324,6 +325,12 @@ def _put_at(one: FoundMessage) -> str:
     return _moment(one.put_date, one.put_time)
 
 
+def _put_moment(digits: str) -> str:
+    """As `_put_at`. Parameters: `digits` date and time of an MQDLH, a blank between them."""
+    date, _, time = digits.partition(" ")
+    return _moment(date, time)
+
+
 @lru_cache(maxsize=4096)
 def _moment(date: str, time: str) -> str:
     try:
@@ -354,4 +361,4 @@ def _may_not_see(who: Reader, name: str) -> str:
     """Which right a person lacks, and whom to ask. Where the estate lies is not for everybody, and neither is whom it
     names: who is after payload would learn which accounts to take over. Who keeps the estate knows both."""
     ask = "Ask the person who keeps the estate file, or the administrator of Airflow."
-    return f"`reveal` of {name} in the estate does not name you ({who.user.get_name()}). {ask}"
+    return f"The setting reveal of {name} in the estate does not name you ({who.user.get_name()}). {ask}"

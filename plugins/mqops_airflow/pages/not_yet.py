@@ -17,6 +17,9 @@ from starlette.exceptions import HTTPException
 from mqops.counted import counted
 from mqops.estate_sections import dag_prefix
 
+EXPLAIN = "mq_trigger_explain"
+"""The DAG that explains the trigger of any queue, as the page Triggers does."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
@@ -33,7 +36,7 @@ class NotYet(HTTPException):
     Attributes: `dag_id` and `run_id` of the run; `known` whether Airflow knows it; `awaited` whether it can have files
     later; `note` that Airflow has of it; `ended_well` whether it succeeded, and its note is Markdown; `before` the runs
     that it is queued behind; `queue_manager` that it is of, "" where that is not known; `dead_letters` whether its form
-    is on the page of their dead letters.
+    is on the page of their dead letters; `explains` the queue of a run that explains its trigger, "" for any other.
 
     Parameters: `own` the queue manager of the DAG, "" where it serves several; `seen` those that the person may see.
     """
@@ -48,6 +51,8 @@ class NotYet(HTTPException):
             self.awaited = run is not None and run.state in State.unfinished_dr_states
             named = own or (run.conf or {}).get("queue_manager", "") if run is not None else own
             self.queue_manager = named if named in seen else ""
+            explains = run is not None and dag_id == EXPLAIN
+            self.explains = str((run.conf or {}).get("queue") or "") if run is not None and explains else ""
             self.ended_well = run is not None and run.state == DagRunState.SUCCESS
             self.note = (run.note or "") if run is not None else ""
         super().__init__(404, text)

@@ -149,8 +149,10 @@ def linked(text: str) -> Markup:
 
 
 def of_markdown(text: str) -> Markup:
-    """What a task wrote in Markdown for the note of its run, with tables; of links those to our own pages only."""
-    return Markup(_markdown().render(text))  # noqa: S704 - markup of the text itself is escaped
+    """What a task wrote in Markdown for the note of its run, with tables; of links those to our own pages only, which a
+    note has with the host."""
+    here = text.replace(f"]({address('').removesuffix('?')}", f"]({airflow_path()}{PREFIX}/")
+    return Markup(_markdown().render(here))  # noqa: S704 - markup of the text itself is escaped
 
 
 @cache

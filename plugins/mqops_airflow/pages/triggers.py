@@ -6,13 +6,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from mqops.errors import MqopsError
 from mqops.estate import EstateFile
+from mqops.estate_values import MQ_NAME
 from mqops_airflow.pages.answers import WAIT, Answer, Answers
 from mqops_airflow.pages.render import render_page
 from mqops_airflow.pages.security import Reader, reader
@@ -21,6 +22,7 @@ from mqops_airflow.reach import connection_for
 
 if TYPE_CHECKING:
     from mqops.trigger.audit import Audit
+    from mqops.trigger.core import Explanation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +35,15 @@ class Looked:
     problem: str = ""
 
 
-EXPLAIN = "mq_trigger_explain"
-"""DAG that explains any queue."""
+class Explained(NamedTuple):
+    """A queue that is in no audit. Parameters: `found` None where it cannot be explained; then `problem` says why."""
+
+    found: Explanation | None = None
+    problem: str = ""
+
+
 ANSWERS: Answers[Looked] = Answers(10.0)
+EXPLAINED: Answers[Explained] = Answers(10.0)
 _last: dict[tuple[str, str], Looked] = {}
 
 
@@ -53,7 +61,8 @@ def router(page: Page) -> APIRouter:
         queues = found.audit.queues if found.audit else ()
         chosen = next((one for one in queues if one.queue == queue), None)
         values: dict[str, Any] = {"queue": queue, "found": found, "age": time.time() - found.at, "chosen": chosen}
-        values["explain"] = EXPLAIN if who.may_start(EXPLAIN) else ""
+        if queue and chosen is None:
+            values["chosen"], values["unexplained"] = _explained(who.estate, name, queue)
         return render_page(request, page, who, name, **values)
 
     return routes
@@ -65,6 +74,27 @@ def audits(
     """The last audit of each queue manager. Parameters: as of `Answers.of`."""
     asked = {name: partial(_look, name, estate) for name in names}
     return ANSWERS.of(asked, scope=str(estate.path), kept=kept, wait=wait)
+
+
+def _explained(estate: EstateFile, name: str, queue: str) -> Explained:
+    """A queue that no audit has: one without TRIGGER and initiation queue, an alias, a name that is wrong."""
+    if not MQ_NAME.fullmatch(queue):
+        return Explained(problem=f"{queue} is no name of a queue: 1 to 48 letters, digits and . _ / %")
+    asked = {f"{name} {queue}": partial(_explain, name, queue, estate)}
+    answer = EXPLAINED.of(asked, scope=str(estate.path))[f"{name} {queue}"]
+    return answer.value or Explained(problem=f"The queue manager was asked {max(1, round(answer.waiting))} s ago")
+
+
+def _explain(name: str, queue: str, estate: EstateFile) -> Explained:
+    from mqops.mq.connection import connect  # noqa: PLC0415 - loads the MQ library
+    from mqops.trigger.core import explain  # noqa: PLC0415
+    from mqops.trigger.look import manager, triggered_queue  # noqa: PLC0415
+
+    try:
+        with connect(connection_for(name, estate)) as session:
+            return Explained(explain(triggered_queue(session, queue, manager(session))))
+    except MqopsError as error:
+        return Explained(problem=str(error))
 
 
 def _look(name: str, estate: EstateFile) -> Looked:
