@@ -134,8 +134,8 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert THIS_PLAN_ONLY in page.text
     assert ">room for 1 of 2</span>" in page.text
     assert "1 new group, 0 groups gone" in page.text
-    assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
-    assert page.text.count("nothing of an approved plan will be done") == 1
+    assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan is done before it is resumed" in page.text
+    assert page.text.count("nothing of an approved plan is done before it is resumed") == 1
     assert '<a href="/estate?queue_manager=QM1">Resume all runs, on the estate</a>' in page.text
     assert "secret" not in page.text
     assert "xxxxxx xx 9" in page.text
@@ -1525,7 +1525,7 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
 
     assert said() == [True] * 4
     assert on_estate() == [True] * 2
-    stopped = "The run is stopped: what is approved is done when it is resumed."
+    stopped = "The run is stopped: nothing that is approved is done before it is resumed."
     assert stopped not in client("/estate", queue_manager="QM1").text
     stop(waits.path, Stop(by="carol", at="2026-11-21T12:00:00Z"))  # its question stays open
     assert said() == [True] * 4
