@@ -1181,6 +1181,11 @@ def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_i
     assert '<nav aria-label="MQ pages">' in page
     assert "Nothing to show yet" not in page
     assert "The run in Airflow" not in client("/run", dag_id=DAG, run_id="none").text
+    scans = "lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n    expiry_scan: {}\n"
+    (estate_folder / "estate.yaml").write_text(scans)
+    runs_of_airflow("UPDATE dag_run SET dag_id = 'qm1_expiry_scan' WHERE run_id = 'ended'")
+    page = client("/run", "admin", dag_id="qm1_expiry_scan", run_id="ended").text
+    assert '<a href="/expiry?queue_manager=QM1">What expires on QM1</a>' in page
     for name, known in (("QM1", True), ("QM2", False)):
         conf = json.dumps({"queue_manager": name})
         runs_of_airflow(f"UPDATE dag_run SET dag_id = 'mq_recover', conf = '{conf}' WHERE run_id = 'ended'")
@@ -1271,6 +1276,9 @@ def test_that_an_approved_run_is_not_carried_out_is_a_problem(
     found, page = said()
     assert found
     assert "approved the task act failed before it moved anything." in page
+    stop(run.path, Stop(by="carol", at=utc_now()))
+    lift(run.path, by="bob")
+    assert "approved a stop, which was taken back, ended the task act before it moved anything." in said()[1]
 
 
 def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_folder, client, runs_of_airflow):
