@@ -381,7 +381,8 @@ def test_a_stop_is_told_in_the_question_and_after_it_with_what_takes_it_back(air
         body = run.question()["body"]
         assert "| problem | `QM1` | `All acting on QM1 was stopped by carol at " in body
         assert (
-            "(night): nothing of an approved plan will be done` | `Resume first: in Airflow run mq_stop with Do" in body
+            "(night): nothing of an approved plan is done before it is resumed` | `Resume first: in Airflow run mq_stop"
+            in body
         )
         assert run.question()["subject"].startswith(f"QM1: undo run {undone}: put back ")
         assert run.answer("bob") == "success"

@@ -342,7 +342,7 @@ def test_a_message_is_whole_with_rules_and_history_and_its_payload_masked(site: 
     moved = unescape(next(one for one in site("/messages?dest_q=PAY*").text.split('href="') if "msg_id=" in one))
     assert "<td>moved </td>" in site(moved.split('"')[0]).text
     refused = site(link, "operator").text
-    said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). Ask the person who"
+    said = "You may not see the data. The setting reveal of QM1 in the estate does not name you (operator). Ask the"
     assert said in unescape(refused)
     assert "viewer" not in refused  # whom it names
     assert os.environ["MQOPS_ESTATE"] not in refused

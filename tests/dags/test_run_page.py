@@ -134,8 +134,8 @@ def test_a_plan_stands_beside_the_last_one_with_room_and_problems(manager, estat
     assert THIS_PLAN_ONLY in page.text
     assert ">room for 1 of 2</span>" in page.text
     assert "1 new group, 0 groups gone" in page.text
-    assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan will be done" in page.text
-    assert page.text.count("nothing of an approved plan will be done") == 1
+    assert ">2026-11-21 12:00:00 UTC</time>: nothing of an approved plan is done before it is resumed" in page.text
+    assert page.text.count("nothing of an approved plan is done before it is resumed") == 1
     assert '<a href="/estate?queue_manager=QM1">Resume all runs, on the estate</a>' in page.text
     assert "secret" not in page.text
     assert "xxxxxx xx 9" in page.text
@@ -1181,6 +1181,11 @@ def test_a_run_that_ended_without_files_shows_its_note_first_and_leads_back_to_i
     assert '<nav aria-label="MQ pages">' in page
     assert "Nothing to show yet" not in page
     assert "The run in Airflow" not in client("/run", dag_id=DAG, run_id="none").text
+    scans = "lake: lake\nqueue_managers:\n  QM1:\n    connection: mq_test\n    expiry_scan: {}\n"
+    (estate_folder / "estate.yaml").write_text(scans)
+    runs_of_airflow("UPDATE dag_run SET dag_id = 'qm1_expiry_scan' WHERE run_id = 'ended'")
+    page = client("/run", "admin", dag_id="qm1_expiry_scan", run_id="ended").text
+    assert '<a href="/expiry?queue_manager=QM1">What expires on QM1</a>' in page
     for name, known in (("QM1", True), ("QM2", False)):
         conf = json.dumps({"queue_manager": name})
         runs_of_airflow(f"UPDATE dag_run SET dag_id = 'mq_recover', conf = '{conf}' WHERE run_id = 'ended'")
@@ -1271,6 +1276,9 @@ def test_that_an_approved_run_is_not_carried_out_is_a_problem(
     found, page = said()
     assert found
     assert "approved the task act failed before it moved anything." in page
+    stop(run.path, Stop(by="carol", at=utc_now()))
+    lift(run.path, by="bob")
+    assert "approved a stop, which was taken back, ended the task act before it moved anything." in said()[1]
 
 
 def test_a_stopped_run_is_resumed_on_its_page_and_goes_on_there(manager, estate_folder, client, runs_of_airflow):
@@ -1525,7 +1533,7 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
 
     assert said() == [True] * 4
     assert on_estate() == [True] * 2
-    stopped = "The run is stopped: what is approved is done when it is resumed."
+    stopped = "The run is stopped: nothing that is approved is done before it is resumed."
     assert stopped not in client("/estate", queue_manager="QM1").text
     stop(waits.path, Stop(by="carol", at="2026-11-21T12:00:00Z"))  # its question stays open
     assert said() == [True] * 4

@@ -96,7 +96,7 @@ def _look(
     return replace(found, findings=findings, looked=looked, taken_from=tuple(sorted(sources)))
 
 
-NOT_DONE = "nothing of an approved plan will be done"
+NOT_DONE = "nothing of an approved plan is done before it is resumed"
 """What is wrong with a plan while a stop is in force."""
 
 
@@ -132,6 +132,6 @@ def _remarks(run: RunFolder, puts: store.Puts) -> tuple[str, ...]:
         rows = sum(puts.ids[msg_id] for msg_id in before)
         remarks.append(
             f"replayed before: {counted(rows, 'message')} with a MsgId that earlier runs put on a queue: "
-            "they came back, or they are copies"
+            "they came back, are copies, or are still where a run put them"
         )
     return tuple(remarks)

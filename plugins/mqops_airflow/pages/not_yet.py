@@ -17,6 +17,12 @@ from starlette.exceptions import HTTPException
 from mqops.counted import counted
 from mqops.estate_sections import dag_prefix
 
+FORMS = {
+    "dlq_rules": ("dead_letters", "#handle", "The dead letters of {}, with the form of this run"),
+    "expiry_scan": ("expiry", "", "What expires on {}"),
+    "snapshot_quality": ("quality", "", "The quality checks of {}, with the form of this run"),
+}
+"""Workflow → the page about it, the place there, and what it is called. Backout queues are on Estate."""
 EXPLAIN = "mq_trigger_explain"
 """The DAG that explains the trigger of any queue, as the page Triggers does."""
 
@@ -35,15 +41,15 @@ class NotYet(HTTPException):
 
     Attributes: `dag_id` and `run_id` of the run; `known` whether Airflow knows it; `awaited` whether it can have files
     later; `note` that Airflow has of it; `ended_well` whether it succeeded, and its note is Markdown; `before` the runs
-    that it is queued behind; `queue_manager` that it is of, "" where that is not known; `dead_letters` whether its form
-    is on the page of their dead letters; `explains` the queue of a run that explains its trigger, "" for any other.
+    that it is queued behind; `queue_manager` that it is of, "" where that is not known; `form` as of
+    `FORMS`, None where there is none; `explains` the queue of a run that explains its trigger, "" for any other.
 
     Parameters: `own` the queue manager of the DAG, "" where it serves several; `seen` those that the person may see.
     """
 
     def __init__(self, dag_id: str, run_id: str, *, own: str, seen: Collection[str]) -> None:
         self.dag_id, self.run_id = dag_id, run_id
-        self.dead_letters = bool(own) and dag_id == f"{dag_prefix(own)}_dlq_rules"
+        self.form = FORMS.get(dag_id.removeprefix(f"{dag_prefix(own)}_")) if own else None
         with create_session() as session:
             run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
             text, self.before = _said(session, run)
@@ -65,8 +71,12 @@ def _said(session: Session, run: DagRun | None) -> tuple[str, tuple[Before, ...]
     if run.state == DagRunState.RUNNING:
         return "This run has no files in the lake: its first task has not finished.", ()
     if run.state != DagRunState.QUEUED:
-        why = "its DAG keeps none" if run.state == DagRunState.SUCCESS else "it ended before it read a message"
-        return f"This run has no files in the lake: {why}, or they were removed.", ()
+        early = (
+            "it had nothing to do, its DAG keeps none"
+            if run.state == DagRunState.SUCCESS
+            else "it ended before it read a message"
+        )
+        return f"This run has no files in the lake: {early}, or they were removed.", ()
     dag = session.get(DagModel, dag_id)
     if dag is not None and dag.is_paused:
         return f"This run is queued: the DAG {dag_id} is paused. Unpause it, and the run starts.", ()

@@ -134,7 +134,7 @@ def _said(who: Reader, seen: Seen) -> dict[str, Any]:
     """The run in words: what it is, its state, its people and steps."""
     asked, view, tasks, started = seen.asked, seen.view, seen.tasks, seen.started
     story, line = seen.story, seen.story.line
-    state = state_in_words(line, tasks, goes_on=started.goes_on)
+    state = state_in_words(line, tasks, goes_on=started.goes_on, stopped=bool(story.stopped))
     by = story.people.get("requested_by") or started.by
     checks = line.workflow == QUALITY or CHECK in tasks
     scan = scan_of(asked.run)

@@ -57,9 +57,13 @@ class Shown(NamedTuple):
     kind: str
 
 
-def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = False) -> Shown:
+def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = False, stopped: bool = False) -> Shown:
     """The state of a run and what it means. By its files a run that has just begun is like one that ended too early:
-    Airflow knows better. Parameters: `goes_on` whether its DAG run has not ended: between two tasks none is at work."""
+    Airflow knows better.
+
+    Parameters: `goes_on` whether its DAG run has not ended: between two tasks none is at work; `stopped` whether a stop
+    of it was taken back.
+    """
     working = [one.name for one in tasks.values() if one.state in WORKING]
     what = f"the task {working[-1]} is on its way" if working else "the run goes on to its next task" if goes_on else ""
     if line.state in {*EARLY, RunState.APPROVED} and what:
@@ -67,7 +71,8 @@ def state_in_words(line: RunLine, tasks: Mapping[str, Task], *, goes_on: bool = 
     if line.state in {RunState.BEGUN, RunState.UNFINISHED} and what:
         return Shown(AT_WORK, f"in Airflow {what}", "note")
     if line.state is RunState.APPROVED and ACT in tasks and tasks[ACT].state == "failed":
-        return Shown(line.word, "the task act failed before it moved anything", "warn")
+        ended = "a stop, which was taken back, ended the task act" if stopped else "the task act failed"
+        return Shown(line.word, f"{ended} before it moved anything", "warn")
     if line.state is RunState.OBSERVED and CHECK in tasks and tasks[CHECK].state != "success":
         return Shown(
             "not checked", f"the task {CHECK} has not checked the messages: its log in Airflow says why", "bad"
