@@ -37,5 +37,6 @@ class StopOperator(BaseOperator):
             return {"what": what, "stopped": None}
         stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"] or ""))
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))
-        keep_for_note(context, f"{what} is stopped {stopped}. Resume on its page takes the stop back")
+        back = "Resume on its page" if run else "Resume all runs on the page Estate"
+        keep_for_note(context, f"{what} is stopped {stopped}. {back} takes the stop back")
         return {"what": what, "stopped": stopped.to_json()}

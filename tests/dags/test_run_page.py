@@ -1501,7 +1501,7 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
     monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     monkeypatch.setattr(shared, "KEPT", 0.0)
-    letters(manager, "A")
+    letters(manager, "A", "FULL", "FULL")
     waits = of_dag(planned(manager, lake), "first")
     question = {"dag_id": DAG, "run_id": "first", "digest": "d", "text": "t"}
     write_json(waits.approval_json, {"question": question, "task_instance": "i", "answer": None})
@@ -1529,6 +1529,8 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
         row = page.split(f'id="queue-QM1-{DLQ}"')[1].split("</tr>")[0]
         plan = f'<a href="/plan?queue_manager=QM1&amp;run={waits.run}">a plan waits for an answer</a>'
         question = "Until it is answered, a real run of dlq_rules or mq_recover on this queue plans nothing."
+        acts = "which acts on 3 of 3 messages (1 of which would stay, as its destinations were then), waits for an"
+        assert acts in page
         return [question in page, f"{plan}: until then a real run plans nothing" in row]
 
     assert said() == [True] * 4

@@ -43,13 +43,16 @@ def switch(dag_file: Any, estate: Path) -> Any:
     dag = dag_file("stop").mq_stop
     assert isinstance(dag, DAG)
 
+    notes: list[str] = []
+
     def run(**form: Any) -> Any:
         params = {name: dag.params.get_param(name).resolve(form.get(name, dag.params[name])) for name in dag.params}
         task: Any = dag.get_task("stop")
         run = SimpleNamespace(triggering_user_name="carol")
-        told = SimpleNamespace(xcom_push=lambda key, value: None)
+        told = SimpleNamespace(xcom_push=lambda key, value: notes.append(value))
         return task.execute({"params": params, "dag_run": run, "ti": told})
 
+    run.notes = notes  # type: ignore[attr-defined]
     return run
 
 
@@ -88,6 +91,7 @@ def test_a_queue_manager_is_stopped_with_all_its_runs(switch: Any, estate: Path)
     runs = [RunFolder.at(estate / "lake", name, "cli-1").create() for name in ("QM1", "MVS/1")]
     assert switch(queue_manager="MVS/1")["what"] == "all acting on MVS/1"
     assert [is_stopped(run) for run in runs] == [False, True]
+    assert switch.notes[-1].endswith(". Resume all runs on the page Estate takes the stop back")
     switch(do="resume", queue_manager="MVS/1")
     assert not is_stopped(runs[1])
 

@@ -24,6 +24,8 @@ from mqops.clock import utc, utc_now
 from mqops.command import command
 from mqops.counted import counted
 from mqops.decide.backout_setting import read_setting
+from mqops.decide.core.staying import staying
+from mqops.decide.preflight_record import read_preflight
 from mqops.errors import MqopsError
 from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
@@ -113,11 +115,12 @@ class ManagerNow:
     """A queue manager.
 
     Parameters: `figures` what it says, or said last; `waiting` runs that wait for an approval, `undoes` those of them
-    that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards;
-    `approved` runs that were approved and have not begun; `stopped` who stopped all runs, blank where nobody did;
-    `scanned` expired messages that scans made the queue manager discard, and `grew` the dead-letter queues that grew
-    meanwhile; `acted` the runs that acted; `ledger` as it was verified last, None where that is not known yet, and
-    `ledger_grew` whether it was written to since; `problems` what is wrong, `notes` what a person should know besides.
+    that are undos → the run that each undoes, `to_act_on` each of them → the messages that its plan moves or discards,
+    and those of them that would stay (`mqops.decide.core.staying`); `approved` runs that were approved and have not
+    begun; `stopped` who stopped all runs, blank where nobody did; `scanned` expired messages that scans made the queue
+    manager discard, and `grew` the dead-letter queues that grew meanwhile; `acted` the runs that acted; `ledger` as it
+    was verified last, None where that is not known yet, and `ledger_grew` whether it was written to since; `problems`
+    what is wrong, `notes` what a person should know besides.
     """
 
     name: str
@@ -126,7 +129,7 @@ class ManagerNow:
     runs: tuple[RunLine, ...] = ()
     waiting: tuple[RunLine, ...] = ()
     undoes: Mapping[str, str] = field(default_factory=dict)
-    to_act_on: Mapping[str, int] = field(default_factory=dict)
+    to_act_on: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     approved: tuple[RunLine, ...] = ()
     stopped: str = ""
     scanned: int = 0
@@ -204,7 +207,7 @@ def manager_now(
     undoes: dict[str, str] = _or_problem(
         problems, "What undos are of cannot be read", lambda: dict(_undone(folder, waiting)), {}
     )
-    to_act_on: dict[str, int] = _or_problem(
+    to_act_on: dict[str, tuple[int, int]] = _or_problem(
         problems, "The plans that wait for an approval cannot be read", lambda: _to_act_on(folder, waiting), {}
     )
     notes: tuple[Problem, ...] = _or_problem(
@@ -431,9 +434,16 @@ def _undone(folder: Path, runs: Iterable[RunLine]) -> Iterator[tuple[str, str]]:
             yield run.run, record.plan.run
 
 
-def _to_act_on(folder: Path, runs: Iterable[RunLine]) -> dict[str, int]:
-    """Run → the messages that its plan moves or discards."""
-    return {run.run: acted_on(planned_actions(RunFolder(folder / "runs" / run.run)).actions) for run in runs}
+def _to_act_on(folder: Path, runs: Iterable[RunLine]) -> dict[str, tuple[int, int]]:
+    """Run → the messages that its plan moves or discards, and those of them that its destinations did not take when
+    they were looked at."""
+    found = {}
+    for run in runs:
+        path = RunFolder(folder / "runs" / run.run)
+        plan, looked = planned_actions(path), read_preflight(path)
+        stay = staying(looked).messages if looked and looked.plan == plan.digest else 0
+        found[run.run] = acted_on(plan.actions), stay
+    return found
 
 
 def _queue(
