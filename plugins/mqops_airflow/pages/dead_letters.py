@@ -71,7 +71,7 @@ def router(page: Page) -> APIRouter:
             comes_back=_comes_back,
             no_rule_fits=NO_RULE_FITS,
             by_hand=found is not None and _has_form(place, found.anatomy),
-            grew=_grew_since(place, found.anatomy) if found else (),
+            grew=_grew_since(place, name, found.anatomy.queue, found.anatomy.observed_at) if found else (),
             since=found.anatomy.since if found and found.anatomy.since.observed_at else None,
             ages=(*AGES, OLDER, UNKNOWN),
             chart=_chart(found) if found else "",
@@ -96,12 +96,12 @@ def router(page: Page) -> APIRouter:
 queue_seen_last = shared(queue_of_last_run)
 
 
-def _grew_since(place: Path, anatomy: QueueAnatomy) -> tuple[GrewDuringScans, ...]:
-    """By how much the queue grew during scans for expired messages since a run looked at it."""
-    name = anatomy.queue_manager
-    lines = list_runs(place, queue_manager=name, since=datetime.fromisoformat(anatomy.observed_at))
+@shared
+def _grew_since(place: Path, name: str, queue: str, since: str) -> tuple[GrewDuringScans, ...]:
+    """By how much a queue grew during scans for expired messages. Parameters: `since` ISO 8601, when a run saw it."""
+    lines = list_runs(place, queue_manager=name, since=datetime.fromisoformat(since))
     scans = [one for one in lines if one.state is RunState.SCANNED and one.discarded]
-    return tuple(one for one in grew_during_scans(folder_of(place, name), scans) if one.queue == anatomy.queue)
+    return tuple(one for one in grew_during_scans(folder_of(place, name), scans) if one.queue == queue)
 
 
 def _has_form(place: Path, anatomy: QueueAnatomy) -> bool:
