@@ -181,7 +181,10 @@ class Message:
         return default if found is None else plain_value(found)
 
     def values(self) -> dict[int, Any]:
-        """Identifier to value, as ``value``; a group is a dictionary in a list of all groups of that identifier."""
+        """Identifier to value, as ``value``; a group is a dictionary in a list of all groups of that identifier.
+
+        Where an identifier comes more than once, the last value counts, and so does a group that follows a value.
+        """
         return _values(self.parameters)
 
 
@@ -199,7 +202,9 @@ def _values(parameters: tuple[Parameter, ...]) -> dict[int, Any]:
     found: dict[int, Any] = {}
     for parameter in parameters:
         if isinstance(parameter, MQCFGR):
-            found.setdefault(parameter.parameter, []).append(_values(parameter.value))
+            if not isinstance(found.get(parameter.parameter), list):
+                found[parameter.parameter] = []
+            found[parameter.parameter].append(_values(parameter.value))
         else:
             found[parameter.parameter] = plain_value(parameter)
     return found

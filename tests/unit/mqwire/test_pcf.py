@@ -120,6 +120,9 @@ def test_values_by_identifier() -> None:
     assert found.find(c.MQIA_MAX_Q_DEPTH) is None
     assert len(list(found.find_all(c.MQIA_CURRENT_Q_DEPTH))) == 2
     assert found.values()[8003] == [{1: 2}, {1: 3}]
+    group, value = MQCFGR(parameter=8003, value=()), MQCFIN(parameter=8003, value=1)
+    assert message(value, group, group).values() == {8003: [{}, {}]}
+    assert message(group, value).values() == {8003: 1}
 
 
 def test_a_message_within_other_bytes() -> None:
