@@ -224,8 +224,9 @@ def test_sequence_numbers_that_differ_stop_the_channel_until_reset(estate: Estat
     estate.put("TARGET", b"2")
     estate.run_channel_until_it_stops()
     estate.mqsc("A", "RESET CHANNEL(A.TO.B) SEQNUM(77)")
-    estate.run_channel()
-    assert "CURSEQNO(77)" in estate.mqsc("A", "DIS CHSTATUS(A.TO.B) CURSEQNO")
+    estate.mqsc("A", "START CHANNEL(A.TO.B)")
+    estate.until(lambda: estate.depth("B", "TARGET") == 2)
+    estate.until(lambda: "CURSEQNO(77)" in estate.mqsc("A", "DIS CHSTATUS(A.TO.B) CURSEQNO"))
 
 
 def test_RESET_CHANNEL_of_a_receiver_resets_that_end_only(estate: Estate) -> None:
