@@ -11,9 +11,7 @@ from markupsafe import Markup
 from mqops.actions import NO_RULE_FITS, Action
 from mqops.deciders.registry import by_choice, not_chosen
 from mqops.look.core.run_state import RunLine, RunState
-from mqops.look.run_story import (
-    RunStory,
-)
+from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView
 from mqops.model import Counts, RuleBalance, total_of
 from mqops.prove.undo_record import WORKFLOW as UNDO_WORKFLOW

@@ -12,9 +12,7 @@ from mqops.look.core.run_state import BEGUN_AND_OPEN, RunLine, RunState
 from mqops.look.estate_now import nearly_full
 from mqops.look.figures import Figures
 from mqops.look.plan_view import acted_on, planned_actions
-from mqops.look.run_story import (
-    RunStory,
-)
+from mqops.look.run_story import RunStory
 from mqops.look.run_view import RunView
 from mqops.look.runs import run_line
 from mqops.message_file import WORKFLOW as MESSAGE_LOAD

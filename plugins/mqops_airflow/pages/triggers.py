@@ -61,7 +61,7 @@ def router(page: Page) -> APIRouter:
         queues = found.audit.queues if found.audit else ()
         chosen = next((one for one in queues if one.queue == queue), None)
         values: dict[str, Any] = {"queue": queue, "found": found, "age": time.time() - found.at, "chosen": chosen}
-        if queue and chosen is None:
+        if queue and chosen is None and found.audit:
             values["chosen"], values["unexplained"] = _explained(who.estate, name, queue)
         return render_page(request, page, who, name, **values)
 
