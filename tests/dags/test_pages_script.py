@@ -34,11 +34,13 @@ FORM = """\
 <p class="answer"></p></form>
 """
 """Until its run has begun."""
-PAGE = """\
+LIVE_PAGE = """\
 <!doctype html><html lang="en"><head><title>a page</title><link rel="stylesheet" href="/pages.css">
 <script src="/pages.js"></script></head>
 <body data-root="" data-airflow=""><div data-live="/live" data-every="1">{}</div><p id="said"></p></body></html>
 """
+STILL_PAGE = LIVE_PAGE.replace('data-live="/live"', "")
+"""Its elements stay: none of them is replaced between two looks of a test."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 WIDE = f"""\
 <main><h1>a page</h1>
@@ -98,11 +100,13 @@ def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
                 note = NOTE if self.path.startswith("/api/v2/dags/ticks") else None
                 return json.dumps({"is_paused": False, "state": "failed" if note else "success", "note": note})
             if self.path == "/ticks":
-                return PAGE.replace('data-live="/live"', "").format(TICKS)
+                return STILL_PAGE.format(TICKS)
             if self.path == "/wide":
-                return PAGE.replace('data-live="/live"', "").format(WIDE)
+                return STILL_PAGE.format(WIDE)
             form = "" if started else FORM
-            return form + LIVE.format(next(numbers)) if self.path == "/live" else PAGE.format(form + LIVE.format(1))
+            if self.path == "/live":
+                return form + LIVE.format(next(numbers))
+            return LIVE_PAGE.format(form + LIVE.format(1))
 
         def log_message(self, *_arguments: object) -> None:
             """Say nothing."""
@@ -127,7 +131,7 @@ def test_what_was_opened_stays_open_and_shows_what_is_new(browser: Browser) -> N
     browser.click("//summary[@id='fold']")
     browser.until(lambda: "row 5" in browser.find("//details[@id='rows']/p").get_attribute("textContent"))
     assert "row" not in browser.text().replace("some rows", "")
-    assert browser.driver.switch_to.active_element.get_attribute("id") == "fold"
+    browser.until(lambda: browser.driver.switch_to.active_element.get_attribute("id") == "fold")
 
 
 def test_what_became_of_a_form_is_told_though_the_page_has_the_form_no_more(
@@ -190,7 +194,7 @@ def test_a_form_tells_what_its_run_does_and_that_its_plan_waits(browser: Browser
 def test_a_page_that_awaits_its_run_tells_that_the_run_has_ended_without_files(
     browser: Browser, served: dict[str, str]
 ) -> None:
-    awaits = PAGE.replace('data-live="/live"', "").format("<p{}>{}</p>")
+    awaits = STILL_PAGE.format("<p{}>{}</p>")
     served["/missing"] = awaits.format(" data-awaited", "the run is queued")
     browser.open("/missing")
     browser.until(lambda: "the run is queued" in browser.text())
@@ -199,7 +203,7 @@ def test_a_page_that_awaits_its_run_tells_that_the_run_has_ended_without_files(
 
 
 def test_a_form_clears_tasks_of_a_run_by_airflows_api(browser: Browser, served: dict[str, str]) -> None:
-    served["/clears"] = PAGE.replace('data-live="/live"', "").format(CLEARS)
+    served["/clears"] = STILL_PAGE.format(CLEARS)
     browser.open("/clears")
     browser.click("//button")
     browser.until(lambda: browser.text().endswith("Airflow runs act again."))
@@ -212,7 +216,7 @@ def test_a_form_takes_a_stop_back_and_clears_only_when_that_has_ended_well(
     browser: Browser, served: dict[str, str]
 ) -> None:
     both = CLEARS.replace("<form", '<form data-starts="mq_stop"').replace('class="answer"', 'class="answer" id="told"')
-    served["/clears"] = PAGE.replace('data-live="/live"', "").format(both)
+    served["/clears"] = STILL_PAGE.format(both)
     run = "/api/v2/dags/mq_stop/dagRuns/%7B%7D"
     served[f"{run}/taskInstances?state=awaiting_input"] = json.dumps({"total_entries": 0})
     for state, told in (
@@ -239,7 +243,7 @@ def test_while_a_form_goes_on_by_itself_no_other_one_can(browser: Browser, serve
     served[f"{run}/taskInstances?state=awaiting_input"] = json.dumps({"total_entries": 0})
     served[run] = json.dumps({"state": "running"})
     served["/live"] = f"{resume}<p>stopped</p>"
-    served["/clears"] = PAGE.format(served["/live"])
+    served["/clears"] = LIVE_PAGE.format(served["/live"])
     browser.open("/clears")
     browser.click("//button")
     browser.until(lambda: "at work" in browser.text())
@@ -319,7 +323,7 @@ def test_the_names_in_the_legend_of_a_chart_have_room(browser, served, width) ->
     names = ["would be put back", "would be taken away", "would not be put back"]
     parts = dict(zip(names, FATES.values(), strict=False))
     row = {"rule": "A" * 48, **dict.fromkeys(names, 3)}
-    served["/chart"] = PAGE.format(
+    served["/chart"] = STILL_PAGE.format(
         f"<main><h1>a page</h1>{stacked([row], of='rule', label='a chart', parts=parts)}</main>"
     )
     browser.open("/chart")
