@@ -27,12 +27,14 @@ CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 WITHOUT = "no Chromium: install Debian's packages chromium and chromium-driver"
 QUIET = ("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync")
 """What the browser does of itself: it asks servers that are not there, again and again."""
+WIDTH, HEIGHT = 1400, 1000
+"""Of a window, in pixels."""
 ARGUMENTS = (
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
-    "--window-size=1400,1000",
+    f"--window-size={WIDTH},{HEIGHT}",
     *QUIET,
 )
 PATIENCE = 240
@@ -134,8 +136,8 @@ def axe() -> str:
 
 
 @contextmanager
-def chromium(client: Any, pictures: Path) -> Iterator[Browser]:
-    """A browser in which the person of an `AirflowClient` is logged in. Without Chromium the test is skipped."""
+def chromium() -> Iterator[Any]:
+    """The driver of a browser. Without Chromium the test is skipped."""
     if not (CHROMIUM.exists() and DRIVER.exists()):
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(WITHOUT)
     options = webdriver.ChromeOptions()
@@ -145,10 +147,29 @@ def chromium(client: Any, pictures: Path) -> Iterator[Browser]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
     try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@contextmanager
+def window(driver: Any, client: Any, pictures: Path) -> Iterator[Browser]:
+    """A new window of the browser, in which the person of an `AirflowClient` is logged in.
+
+    Nothing of an earlier window is left in it but copies of files that the server lets a browser keep.
+    """
+    first = driver.current_window_handle
+    driver.switch_to.new_window("window")
+    try:
+        driver.set_window_size(WIDTH, HEIGHT)
+        driver.execute_cdp_cmd("Network.clearBrowserCookies", {})
+        clear = {"origin": client.home.address, "storageTypes": "all"}
+        driver.execute_cdp_cmd("Storage.clearDataForOrigin", clear)
         browser = Browser(driver=driver, address=client.home.address, pictures=pictures)
         browser.open("/auth/login")
         browser.log_in(client)
         driver.get_log("browser")  # what Airflow's login form has said
         yield browser
     finally:
-        driver.quit()
+        driver.close()
+        driver.switch_to.window(first)

@@ -119,3 +119,12 @@ def spark() -> Iterator[Any]:
     logging.getLogger("py4j").setLevel(logging.ERROR)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def driver() -> Iterator[Any]:
+    """One Chromium for the tests of a worker; each opens a window of its own (`browser_support.window`)."""
+    from browser_support import chromium  # noqa: PLC0415
+
+    with chromium() as found:
+        yield found

@@ -11,10 +11,11 @@ from itertools import count
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import quote
 
 import pytest
-from browser_support import Browser, chromium
+from browser_support import Browser, window
 from mq_support import DLQ, create, dead_letter
 
 import mqops_airflow.pages
@@ -70,7 +71,7 @@ def served() -> dict[str, str]:
 
 
 @pytest.fixture
-def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
+def browser(driver: Any, tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
     """A browser at a server whose live part says something new each time; `/wide` has a wide table and a chart,
     `/ticks` a form, `/sent` what was sent last; `/missing` is not there. A run that is started is told by its form."""
     numbers, started = count(2), list[str]()
@@ -115,7 +116,7 @@ def browser(tmp_path: Path, served: dict[str, str]) -> Iterator[Browser]:
     Thread(target=server.serve_forever, daemon=True).start()
     home = SimpleNamespace(address=f"http://127.0.0.1:{server.server_port}")
     try:
-        with chromium(SimpleNamespace(home=home, token="t"), tmp_path) as found:
+        with window(driver, SimpleNamespace(home=home, token="t"), tmp_path) as found:
             yield found
     finally:
         server.shutdown()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_support import Browser, chromium
+from browser_support import Browser, window
 from mq_support import DLQ, Manager, create, dead_letter
 
 from mqops_demo import airflow_home
@@ -239,7 +239,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def browser(site: Site, tmp_path: Path) -> Iterator[Browser]:
+def browser(site: Site, driver: Any, tmp_path: Path) -> Iterator[Browser]:
     """An administrator's browser, logged in to the site's Airflow; screenshots lie in the test's own folder."""
-    with chromium(site.client, tmp_path) as one:
+    with window(driver, site.client, tmp_path) as one:
         yield one
