@@ -75,13 +75,20 @@ def dag_file(estate_folder: Path) -> Iterator[Any]:
     sys.modules.pop("tested_dlq_rules", None)
 
 
+@pytest.fixture(scope="session")
+def pages() -> Any:
+    """The application of the pages. It is made once for each API server, too."""
+    from mqops_airflow.pages.routes import application  # noqa: PLC0415
+
+    return application()
+
+
 @pytest.fixture
-def client(airflow_database: Path, estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def client(airflow_database: Path, estate_folder: Path, pages: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Asks a page as a person of a role; "" is nobody."""
     from airflow.api_fastapi import app as airflow_app  # noqa: PLC0415
     from fastapi.testclient import TestClient  # noqa: PLC0415
 
-    from mqops_airflow.pages.routes import application  # noqa: PLC0415
     from mqops_airflow.roles import ROLES, RolesAuthManager  # noqa: PLC0415
 
     users = ",".join(f"{role}:{role}" for role in (*ROLES, "stranger"))
@@ -91,7 +98,7 @@ def client(airflow_database: Path, estate_folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(airflow_app, "_AuthManagerState", airflow_app._AuthManagerState)
     auth = RolesAuthManager()
     monkeypatch.setattr(airflow_app._AuthManagerState, "instance", auth)
-    asked = TestClient(application())
+    asked = TestClient(pages)
 
     def ask(path: str, role: str = "viewer", known: str = "", **query: str) -> Any:
         from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser  # noqa: PLC0415

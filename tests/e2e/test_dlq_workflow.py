@@ -20,6 +20,7 @@ from mqops.ledger.file import LedgerFile
 from mqops_demo.airflow_client import FINISHED, POLL, AirflowClient, RunResult
 from mqops_demo.airflow_processes import AirflowFailed, running
 
+SCHEDULED = "scheduled_dlq_rules"
 TASKS = ("check", "observe", "decide", "route", "approve", "act", "prove")
 
 
@@ -27,6 +28,22 @@ def states(result: RunResult) -> str:
     """The tasks' last states in the order of the workflow: Success, Failed, sKipped, Upstream failed."""
     letters = {"success": "S", "failed": "F", "skipped": "K", "upstream_failed": "U"}
     return "".join(letters[result.tasks[task]] for task in TASKS)
+
+
+def pause(client: AirflowClient, dag_id: str) -> None:
+    """No further run of the DAG starts."""
+    client.call("PATCH", f"/dags/{dag_id}", json={"is_paused": True})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scheduled(site: Any) -> Iterator[Manager]:
+    """A queue manager with ten dead letters, for which a run starts each minute, while the other tests go on."""
+    manager = site.manager("SCHEDULED")
+    manager.put(DLQ, [dead_letter("BACK.AGAIN", b"message %06d" % n, dest_q_mgr="SCHEDULED") for n in range(10)])
+    site.client.wait_for_dag(SCHEDULED)
+    site.client.unpause(SCHEDULED)
+    yield manager
+    pause(site.client, SCHEDULED)
 
 
 def everything(manager: Manager) -> list[bytes]:
@@ -222,26 +239,17 @@ def test_a_failed_check_fails_check_alone_and_the_note_says_why(site: Any) -> No
     assert site.note(result).startswith("The task check failed: bad.rules is not valid: 2 errors, at ")
 
 
-def test_scheduled_runs_act_under_the_policy_and_an_empty_queue_starts_no_jvm(site: Any) -> None:
-    manager = site.manager("SCHEDULED")
-    manager.put(
-        DLQ, [dead_letter("BACK.AGAIN", b"message %06d" % number, dest_q_mgr="SCHEDULED") for number in range(10)]
-    )
-    dag_id = "scheduled_dlq_rules"
-    site.client.wait_for_dag(dag_id)
-    site.client.unpause(dag_id)
-    try:
-        runs = scheduled_runs(site.client, dag_id)  # two may begin at the same moment: one of them then steps aside
-        worked = (run for run in runs if "is at work on" not in site.log(run, "check"))
-        results = [next(worked), next(worked)]
-    finally:
-        site.client.call("PATCH", f"/dags/{dag_id}", json={"is_paused": True})
+def test_scheduled_runs_act_under_the_policy_and_an_empty_queue_starts_no_jvm(site: Any, scheduled: Manager) -> None:
+    runs = scheduled_runs(site.client, SCHEDULED)  # two may begin at the same moment: one of them then steps aside
+    worked = (run for run in runs if "is at work on" not in site.log(run, "check"))
+    results = [next(worked), next(worked)]
+    pause(site.client, SCHEDULED)
     assert [(result.state, states(result)) for result in results] == [("success", "SSSSKSS"), ("success", "SKKKKKK")]
     assert "approved by the estate's policy" in site.log(results[0], "route")
     assert "Nothing to do" in site.log(results[1], "check")
     last = json.loads((site.folder / "lake" / "SCHEDULED" / "anatomy" / f"{DLQ}.json").read_text())
     assert (last["messages"], last["run"]) == (0, "")  # the next run tells its growth since then
-    assert (manager.depth(DLQ), manager.depth("BACK.AGAIN")) == (0, 10)
+    assert (scheduled.depth(DLQ), scheduled.depth("BACK.AGAIN")) == (0, 10)
 
 
 def scheduled_runs(client: AirflowClient, dag_id: str) -> Iterator[RunResult]:
