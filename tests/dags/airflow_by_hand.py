@@ -63,7 +63,10 @@ def main() -> None:
     with open(int(sys.argv[1]), "w", encoding="utf-8") as answers:
         for line in sys.stdin:
             what, *arguments = json.loads(line)
-            print(json.dumps(getattr(airflow, what)(*arguments)), file=answers, flush=True)
+            answer = getattr(airflow, what)(*arguments)
+            sys.stdout.flush()  # the test reads it as soon as it has the answer
+            sys.stderr.flush()
+            print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":
