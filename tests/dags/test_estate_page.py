@@ -77,9 +77,9 @@ def manager(estate_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     made = create(estate_folder / "home", "QM1", MQSC)
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(made.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
-    monkeypatch.setattr(estate.ANSWERS, "kept", 0.001)
-    monkeypatch.setattr(estate.LEDGERS, "kept", 0.001)
-    monkeypatch.setattr(estate.EXPIRING, "kept", 0.001)
+    monkeypatch.setattr(estate.ANSWERS, "kept", 0.0)
+    monkeypatch.setattr(estate.LEDGERS, "kept", 0.0)
+    monkeypatch.setattr(estate.EXPIRING, "kept", 0.0)
     monkeypatch.setattr(shared, "KEPT", 0.0)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     return made

@@ -559,7 +559,7 @@ def test_any_queue_is_explained_and_why_another_name_cannot_be(site: Any) -> Non
 def test_triggers_are_those_of_the_last_audit_where_nothing_answers(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     until(lambda: "broken</span>" in site("/triggers").text)  # an audit may take longer than readers wait
     monkeypatch.setenv("AIRFLOW_CONN_MQ_QM1", json.dumps({"conn_type": "mq", "extra": {"queue_manager": "ELSE"}}))
-    monkeypatch.setattr(triggers.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(triggers.ANSWERS, "kept", 0.0)
     until(lambda: "does not answer: " in site("/triggers").text)
     text = site("/triggers").text
     assert "does not answer: Airflow connection &#39;mq_qm1&#39; is for queue manager ELSE" in text
@@ -637,7 +637,7 @@ def test_the_estate_tells_what_expires_before_the_morning(site: Any, monkeypatch
     monkeypatch.setattr(estate_now, "MORNING", later)
     monkeypatch.setattr(estate, "MORNING", later)
     monkeypatch.setattr(shared, "KEPT", 0.0)
-    monkeypatch.setattr(estate.EXPIRING, "kept", 0.001)  # what was counted above is for another time
+    monkeypatch.setattr(estate.EXPIRING, "kept", 0.0)  # what was counted above is for another time
     monkeypatch.setattr(answers, "WAIT", 60.0)
     text = site("/estate?queue_manager=QM1").text
     assert f'<a href="/expiry?queue_manager=QM1#unrecorded">1 before {later:%H:%M}; 2 not looked at</a>' in text

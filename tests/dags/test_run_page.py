@@ -155,7 +155,7 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
     """Later, what the run moved is on them itself."""
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
-    monkeypatch.setattr(plan_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(plan_page.ANSWERS, "kept", 0.0)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     runs_of_airflow("""UPDATE dag_run SET conf = '{"dry_run": false}' WHERE run_id = 'first'""")
     letters(manager, "A", "FULL")
@@ -170,7 +170,7 @@ def test_destinations_are_those_of_now_only_while_somebody_is_asked(
         assert said in page()
     assert "Since the plan was made: FULL@QM1: room for 0 of 1 message" in page()
     letters(manager, "A", "A", "A")
-    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
     for address in ("/plan", "/plan/answer"):
         answer = re.sub("<[^>]*>", "", client(address, queue_manager="QM1", run=run.run).text)
         taken = r"The snapshot of this plan is \d+ s old: it was taken [^,]* UTC, with 2 messages\."
@@ -676,7 +676,7 @@ def test_a_queue_that_is_no_dead_letter_queue_any_more_is_not_said_to_be_empty(
     """The queue manager's figures have no other queue SYSTEM.*."""
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
-    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     letters(manager, "A", "A")
     planned(manager, estate_folder / "lake")
@@ -696,7 +696,7 @@ def test_a_run_that_met_a_full_queue_says_what_to_do_as_the_estate_does(manager,
     """By the figures of now: as long as the queue is full, then what goes on."""
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
-    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     letters(manager, "A", "FULL", "FULL", "FULL")
     run = planned(manager, estate_folder / "lake")
@@ -1498,7 +1498,7 @@ def test_a_real_run_that_would_wait_for_an_open_question_says_so_before_it_is_st
     lake = estate_folder / "lake"
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
-    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     monkeypatch.setattr(shared, "KEPT", 0.0)
     letters(manager, "A", "FULL", "FULL")
@@ -1599,7 +1599,7 @@ def test_a_form_that_moves_messages_says_that_a_plan_of_their_queue_waits(
     backed_out, _plan = plan_run(RECOVER, what)
     reached = {"conn_type": "mq", "extra": {"queue_manager": "QM1", "home": str(manager.home)}}
     monkeypatch.setenv("AIRFLOW_CONN_MQ_TEST", json.dumps(reached))
-    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.001)
+    monkeypatch.setattr(estate_page.ANSWERS, "kept", 0.0)
     monkeypatch.setattr(answers, "WAIT", 60.0)
     pages = {
         dead: [
