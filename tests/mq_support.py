@@ -27,7 +27,7 @@ from mqlite_command import mqlite_here
 from pymqi import CMQC
 
 from mqlite.objects.manager import folder_name
-from mqops.mq.connection import MqConnection
+from mqops.mq.connection import _CONNECTING, MqConnection
 from mqwire.constants import MQENC_NATIVE
 from mqwire.structures import MQDLH
 
@@ -60,7 +60,8 @@ class Manager:
     def mqlite(self, *arguments: str, text: str = "") -> str:
         """Run an `mqlite` command: here, unless it starts or ends a service."""
         if arguments[0] not in {"start", "end"}:
-            result = mqlite_here(*arguments, stdin=text, MQLITE_HOME=str(self.home))
+            with _CONNECTING:
+                result = mqlite_here(*arguments, stdin=text, MQLITE_HOME=str(self.home))
             assert result.exit_code == 0, result.output
             return result.stdout
         command = [sys.executable, "-m", "mqlite.cli", *arguments]
@@ -74,10 +75,11 @@ class Manager:
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
-        """A pymqi connection."""
-        os.environ["MQLITE_HOME"] = str(self.home)
+        """A pymqi connection. A thread of the pages that has outlived its test sets MQLITE_HOME for a moment, too."""
         queue_manager = pymqi.QueueManager(None)
-        queue_manager.connect_with_options(self.name, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK)
+        with _CONNECTING:
+            os.environ["MQLITE_HOME"] = str(self.home)
+            queue_manager.connect_with_options(self.name, opts=CMQC.MQCNO_HANDLE_SHARE_BLOCK)
         try:
             yield queue_manager
         finally:
