@@ -16,6 +16,7 @@ from mqops.quality.summary import QualitySummary, describe, verdict
 from mqops.quality.vocabulary import SEVERITIES
 from mqops_airflow.check import CheckOperator, end_here
 from mqops_airflow.data_docs import DataDocsLink, address
+from mqops_airflow.markdown import Markdown, link, md, words
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.pages.views import RunLink
 from mqops_airflow.reach import connection_for
@@ -132,9 +133,12 @@ class QualityReportOperator(BaseOperator):
         )
 
 
-def in_words(summary: QualitySummary, docs: str) -> str:
+def in_words(summary: QualitySummary, docs: str) -> Markdown:
     """How the checks ended, for the run's note, as pages say it. Parameters: `docs` the address of the Data Docs."""
     from mqops.look.core.run_state import checks_in_words  # noqa: PLC0415
 
-    found = checks_in_words(summary.to_json())
-    return f"{found}. The page Quality names the messages that failed; [Data Docs]({docs}) have each check's figures."
+    return md(
+        "{}. The page Quality names the messages that failed; {} have each check's figures.",
+        words(checks_in_words(summary.to_json())),
+        link("Data Docs", docs),
+    )

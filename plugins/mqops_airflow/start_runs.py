@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
 
-from mqops.counted import counted
 from mqops.errors import MQError, MqopsError, PermanentMQError
 from mqops.estate_sections import startable
 from mqops.printable import printable
 from mqops.trigger.core.trigger_message import Start, Unusable, cannot_start, to_start
 from mqops.trigger.core.unchanged import Unchanged, loop
 from mqops_airflow.dag_runs import Answer, start_run
+from mqops_airflow.markdown import NOTHING, Markdown, joined, md, number, plain, words
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.reach import connection_for
 from mqops_airflow.trigger_monitor import CONNECTION
@@ -52,18 +52,18 @@ class Pass:
     refused: list[str] = field(default_factory=list)
     waiting: list[MqopsError] = field(default_factory=list)
 
-    def in_words(self) -> str:
+    def in_words(self) -> Markdown:
         """In words, for the run's note."""
-        words = [f"{counted(len(self.started), 'run')} started{_named(self.started)}."]
+        said = [md("{} started{}.", number(len(self.started), "run"), _named(self.started))]
         if self.again:
-            words.append(f"{counted(len(self.again), 'trigger message')} came again: the run was there already.")
+            said.append(md("{} came again: the run was there already.", number(len(self.again), "trigger message")))
         if self.refused:
-            number = counted(len(self.refused), "trigger message")
-            words.append(f"{number} started nothing: {'; '.join(self.refused)}.")
+            refused = number(len(self.refused), "trigger message")
+            said.append(md("{} started nothing: {}.", refused, joined("; ", self.refused)))
         if self.waiting:
-            reasons = "; ".join(sorted(set(map(str, self.waiting))))
-            words.append(f"What could not be dealt with waits on its initiation queue: {reasons}.")
-        return " ".join(words)
+            reasons = joined("; ", sorted(set(map(str, self.waiting))))
+            said.append(md("What could not be dealt with waits on its initiation queue: {}.", reasons))
+        return joined(" ", said)
 
     def first(self) -> MqopsError:
         """The error that fails the pass: one that passes by itself, if there is one, so that it is tried again."""
@@ -72,8 +72,8 @@ class Pass:
         return next((error for error in self.waiting if isinstance(error, NotStarted)), self.waiting[0])
 
 
-def _named(dag_ids: list[str]) -> str:
-    return f" ({', '.join(sorted(set(dag_ids)))})" if dag_ids else ""
+def _named(dag_ids: list[str]) -> Markdown:
+    return md(" ({})", joined(", ", map(words, sorted(set(dag_ids))))) if dag_ids else NOTHING
 
 
 class StartRunsOperator(BaseOperator):
@@ -98,7 +98,7 @@ class StartRunsOperator(BaseOperator):
                 work.handle(done)
             finally:
                 store.set(QUEUES, work.queues_to_json())
-                self.log.info("%s", printable(done.in_words()))
+                self.log.info("%s", printable(plain(done.in_words())))
                 keep_for_note(context, done.in_words())
         if done.waiting:
             raise done.first()
