@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import Asset, BaseOperator
 
+from mqops.counted import counted
 from mqops.errors import Unbalanced
 from mqops.printable import printable
 from mqops_airflow.check import CheckOperator

@@ -25,8 +25,7 @@ _PATH = re.compile(
 """An absolute path of a file. Where a link leads is none."""
 _WORDS = re.compile(r"[A-Za-z0-9]+(?:(?:[,;:]? |,)[A-Za-z0-9]+)*")
 _LINK = re.compile(r"\[(?P<words>[^\[\]]*)\]\([^()\s]*\)")
-_OPEN_WORDS = re.compile(r"[A-Za-z0-9]+(?:(?:[,;:]? |,)[A-Za-z0-9]+)*")
-_LINK = re.compile(r"\[[^\[\]]*(?:\]\([^()\s]*)?$")
+_OPEN_LINK = re.compile(r"\[[^\[\]]*(?:\]\([^()\s]*)?$")
 
 
 class Markdown(str):
@@ -41,8 +40,8 @@ NOTHING = Markdown()
 def md(template: str, /, *values: object, **named: object) -> Markdown:
     """Words of ours with values in their holes, as `str.format` counts and names them.
 
-    Parameters: `template` Markdown, a constant, no hole of which stands in code; `values` Markdown, which stays as it is,
-    numbers, lengths of time, members of an Enum of ours, and text of others, which becomes code.
+    Parameters: `template` Markdown, a constant, no hole of which stands in code; `values` Markdown, which stays as it
+    is, numbers, lengths of time, members of an Enum of ours, and text of others, which becomes code.
     """
     return Markdown(template.format(*map(_shown, values), **{name: _shown(value) for name, value in named.items()}))
 
