@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mqops.estate_sections import Approval, BackoutReprocess, DlqRules, ExpiryScan, SnapshotQuality, TriggerMonitor
-from mqops_airflow.markdown import Markdown, joined, md, number
+from mqops_airflow.markdown import Markdown, joined, md, number, words
 
 DLQ_RULES = """
 ### Dead-letter queue rules of {queue_manager}
@@ -55,7 +55,7 @@ def policy_of(approval: Approval) -> Markdown:
         "scheduled plans of at most {} with only {}, to destinations without a problem, go to *act*, every other one "
         "to *approve*",
         number(automatic.max_messages, "message"),
-        joined(", ", automatic.actions),
+        joined(", ", map(words, automatic.actions)),
     )
 
 

@@ -131,7 +131,7 @@ def test_a_message_that_cannot_be_dead_lettered_keeps_no_other_and_is_not_forgot
         airflow.a_pass()
     assert (len(started), len(manager.bodies("IQ"))) == (1, 1)
     assert "1 run started (orders)." in airflow.note
-    assert "waits on its initiation queue: QM1 has no dead-letter queue" in airflow.note
+    assert "waits on its initiation queue: `QM1 has no dead-letter queue" in airflow.note
     manager.mqsc(f"ALTER QMGR DEADQ({DLQ})")
     airflow.a_pass()
     assert (len(started), len(manager.bodies("IQ")), len(manager.bodies(DLQ))) == (1, 0, 1)

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from mqops.counted import counted
 from mqops.errors import LakeError, SettingsError
-from mqops.lake.files import lake_errors, make_durable, make_folder, read_json, write_json
+from mqops.lake.files import lake_errors, make_folder, read_json, write_json
 from mqops.printable import printable
+from mqops.quality.docs_folder import new_docs, refuse_foreign
 from mqops.quality.suite import Suite, columns_of
 from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.quality.vocabulary import SEVERITIES
@@ -39,7 +40,7 @@ class QualityFiles:
         snapshot: folder of the snapshot's Parquet files.
         observed: what `observe.json` says of the snapshot, empty where there is none.
         folder: what is written lies below it.
-        docs: whether, and where, Data Docs are built.
+        docs: whether, and where, Data Docs are built: in a new folder, an empty one, or one that mqops made.
     """
 
     snapshot: Path
@@ -62,12 +63,23 @@ class QualityFiles:
         files = run / "snapshot" if observed else snapshot
         if not files.is_dir() or not any(files.glob("*.parquet")):
             raise SettingsError(f"There is no snapshot in {snapshot}: name a run's folder, or one of Parquet files")
-        return cls(snapshot=files, folder=folder or run / "quality", docs=docs, run=run.name, observed=observed)
+        return cls(
+            snapshot=files,
+            folder=folder or run / "quality",
+            docs=docs and docs.absolute(),
+            run=run.name,
+            observed=observed,
+        )
 
     @property
     def failures(self) -> Path:
         """Folder of the table of failures."""
         return self.folder / "failures"
+
+    @property
+    def docs_of_run(self) -> bool:
+        """Whether the Data Docs lie where the run has its own."""
+        return self.docs == (self.snapshot.parent / "quality" / "docs").absolute()
 
     @property
     def quality_json(self) -> Path:
@@ -81,13 +93,15 @@ def check(spark: SparkSession, files: QualityFiles, suites: tuple[Suite, ...], *
     Parameters: `now` the time for the summary, ISO 8601. Failed expectations are in the summary; see `verdict`.
 
     Raises:
-        SettingsError: what lies there is no snapshot, or a suite cannot be run.
+        SettingsError: what lies there is no snapshot, a suite cannot be run, or the folder of the pages is not ours.
         LakeError: the disk refused.
     """
     from mqops.quality.failures import count_by_check, count_by_queue, read_failures, write_failures  # noqa: PLC0415
     from mqops.quality.frame import frame_of  # noqa: PLC0415
     from mqops.quality.validation import Validator  # noqa: PLC0415
 
+    if files.docs is not None:
+        refuse_foreign(files.docs, of_run=files.docs_of_run)
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     make_folder(files.folder)
     files.quality_json.unlink(missing_ok=True)
@@ -211,13 +225,12 @@ def _queue_manager(frame: DataFrame, files: QualityFiles) -> str:
 def _docs(validator: Any, files: QualityFiles, queue_manager: str, results: Sequence[CheckResult]) -> str:
     if files.docs is None:
         return ""
-    from mqops.quality.offline_pages import make_offline  # noqa: PLC0415
+    from mqops.quality.offline_pages import INDEX, make_offline  # noqa: PLC0415
 
-    make_folder(files.docs)
-    validator.build_docs(files.docs)
-    first = make_offline(files.docs, f"Data quality on {queue_manager}, run {files.run}", results)
-    make_durable(files.docs)
-    return str(first)
+    with new_docs(files.docs, of_run=files.docs_of_run) as folder:
+        texts = validator.build_docs(folder)
+        make_offline(folder, f"Data quality on {queue_manager}, run {files.run}", results, texts)
+    return str(files.docs / INDEX)
 
 
 def disagreements(

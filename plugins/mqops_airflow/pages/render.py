@@ -131,9 +131,9 @@ def shortened(name: str) -> str:
 
 
 def dated(text: str) -> Markup:
-    """A text, in one line, with the times in it, ISO 8601, as `moment` shows them."""
+    """A text, in one line, with the times in it, ISO 8601, as `moment` shows them. What is no possible time stays."""
     parts = _TIME.split("; ".join(text.split("\n")))
-    return Markup("").join(moment(part) if number % 2 else visible(part) for number, part in enumerate(parts))
+    return Markup("").join(moment(part) if _time(part) else visible(part) for part in parts)
 
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d))")
@@ -190,9 +190,9 @@ def _time(when: str | datetime | None) -> datetime | None:
         return None
     try:
         found = datetime.fromisoformat(when) if isinstance(when, str) else when
-    except ValueError:
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # no time, or one that is before the year 1 or behind 9999 in UTC
         return None
-    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def finish(value: Any) -> Any:
