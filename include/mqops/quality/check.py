@@ -65,10 +65,10 @@ class QualityFiles:
             raise SettingsError(f"There is no snapshot in {snapshot}: name a run's folder, or one of Parquet files")
         return cls(
             snapshot=files,
+            observed=observed,
             folder=folder or run / "quality",
             docs=docs and docs.absolute(),
             run=run.name,
-            observed=observed,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Text of others in the Data Docs of Great Expectations, which escapes some of it, not all, and takes notes for Markdown.
+"""Text of others in the Data Docs of Great Expectations, which escapes some of it only and takes notes for Markdown.
 
 1. GX's pages are made with a word of letters and digits in place of each text: of a value, of a suite, of a condition.
    So GX has nothing to escape and nothing to take for a template, for HTML or for Markdown.

@@ -15,6 +15,7 @@ import base64
 import hashlib
 import html
 import re
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -81,11 +82,12 @@ _OWN_PAGE = re.compile(r"#[\w-]+|(?:\.\./)*(?:[\w+-][\w.+-]*/)*[\w+-][\w.+-]*\.h
 
 
 def make_offline(folder: Path, title: str, results: Sequence[CheckResult], texts: DocsText) -> None:
-    """Rewrite the pages in a folder that GX has just made, and write the first page.
+    """Rewrite the pages in a folder that GX has just made, remove their pictures and fonts, and write the first page.
 
     Parameters: `title` of the pages; `results` of all expectations, for the list of the first page; `texts` that belong
     on the others.
     """
+    shutil.rmtree(folder / "static", ignore_errors=True)
     for page in folder.rglob("*.html"):
         page.write_text(offline(page.read_text(encoding="utf-8"), title, texts), encoding="utf-8")
     (folder / INDEX).write_text(_whole(title, _index(folder, title, results)), encoding="utf-8")
@@ -110,7 +112,8 @@ def offline(page: str, title: str, texts: DocsText) -> str:
 def _whole(title: str, body: str) -> str:
     """A page, which runs no script and fetches nothing, also where it is opened from disk."""
     return (
-        f'<!DOCTYPE html><html><head><meta charset="UTF-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<!DOCTYPE html><html><head><meta charset="UTF-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f"<title>{html.escape(visible(title))}</title><style>{STYLE}</style></head><body>{body}</body></html>\n"
     )
 
