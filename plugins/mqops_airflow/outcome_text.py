@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mqops.actions import Action
 from mqops.model import Counts, total_of
 from mqops.prove.undo_record import WORKFLOW as UNDO
-from mqops_airflow.markdown import NOTHING, Markdown, joined, md, number, thousands, words
+from mqops_airflow.markdown import NOTHING, Markdown, code, joined, md, number, thousands, words
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -114,8 +114,8 @@ def _capital(text: str) -> str:
 
 
 def keep_for_note(context: Context, text: Markdown) -> None:
-    """Keep the words for the run's note."""
-    context["ti"].xcom_push(key=KEY, value=str(text))
+    """Keep the words for the run's note. What is no Markdown after all becomes code."""
+    context["ti"].xcom_push(key=KEY, value=str(text if isinstance(text, Markdown) else code(text)))
 
 
 def ending_of(context: Context, folder: str, states: dict[str, str], act_task: str) -> Ending:

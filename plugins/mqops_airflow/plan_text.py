@@ -104,7 +104,7 @@ def problems(found: Preflight | None) -> Markdown:
         return md("**Pre-flight: the destinations were not looked at.**")
     at_time = md("of {} at {}", number(found.destinations, "destination"), found.checked_at)
     severities = [one.severity for one in found.findings]
-    counts = joined(", ", (number(severities.count(one), one) for one in SEVERITIES if one in severities))
+    counts = joined(", ", (words(counted(severities.count(one), one)) for one in SEVERITIES if one in severities))
     doubts = found.doubts
     if not doubts:
         return md("Pre-flight {}: {}.", at_time, counts or md("nothing found"))

@@ -134,7 +134,8 @@ class Validator:
         texts = DocsText()
         for kept in (self._context.validation_results_store, self._context.expectations_store):
             for key in map(kept.key_to_tuple, kept.list_keys()):
-                kept.store_backend.set(key, texts.hidden(kept.store_backend.get(key)))
+                backend: Any = kept.store_backend
+                backend.set(key, texts.hidden(backend.get(key)))
         store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
         site: Any = {
             "class_name": "SiteBuilder",
