@@ -84,6 +84,8 @@ class Links(HTMLParser):
 
 
 AIRFLOW = MarkdownIt("gfm-like")
+AIRFLOW.linkify.set({"fuzzy_link": True, "fuzzy_email": True})
+AIRFLOW.linkify.tlds(["example"], True)
 
 
 def links(text: str) -> list[str]:

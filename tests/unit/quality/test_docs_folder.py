@@ -43,10 +43,10 @@ def test_a_folder_with_anything_of_others_is_refused_and_stays(tmp_path: Path) -
         build(site, "index.html")
     build(ours, "index.html")
     (ours / "notes.txt").write_text("theirs")
-    with pytest.raises(SettingsError, match="such as notes.txt"):
+    with pytest.raises(SettingsError, match=r"such as notes\.txt"):
         build(ours, "index.html")
     (site / MARKER).write_text("")
-    with pytest.raises(SettingsError, match="such as deep/page.html"):
+    with pytest.raises(SettingsError, match=r"such as deep/page\.html"):
         build(site, "index.html")
     assert (site / "deep" / "page.html").read_text() == (ours / "notes.txt").read_text() == "theirs"
 
@@ -61,7 +61,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     build(docs, "index.html")
     (docs / "index.html").unlink()
     (docs / "index.html").symlink_to(victim / "page.html")  # a name of ours
-    with pytest.raises(SettingsError, match="such as index.html"):
+    with pytest.raises(SettingsError, match=r"such as index\.html"):
         build(docs, "index.html")
     (docs / "index.html").unlink()
     (docs / "more").symlink_to(victim)
@@ -77,10 +77,15 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
 
 def test_what_comes_while_the_pages_are_made_is_not_lost(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
-    with pytest.raises(SettingsError, match="such as late.html"), new_docs(docs) as made:
-        (made / "index.html").write_text("ours")
-        docs.mkdir()
-        (docs / "late.html").write_text("theirs")
+
+    def meanwhile() -> None:
+        with new_docs(docs) as made:
+            (made / "index.html").write_text("ours")
+            docs.mkdir()
+            (docs / "late.html").write_text("theirs")
+
+    with pytest.raises(SettingsError, match=r"such as late\.html"):
+        meanwhile()
     assert files(tmp_path) == ["docs/late.html"]
 
 
