@@ -25,7 +25,7 @@ from mqops.rules import parse
 from mqops_airflow.pages.render import dated, line_of_markdown, moment, of_markdown, since
 from mqops_airflow.pages.table import PAGES
 
-EXAMPLES = int(os.environ.get("MQOPS_PAGES_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("MQOPS_PAGES_EXAMPLES", "8"))
 EARLY, LATE = "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"
 """Times that no clock shows in UTC."""
 TEXTS = st.one_of(
@@ -100,10 +100,6 @@ def replaced(value: Any, text: str) -> Any:
             for name, one in value.items()
         }
     return [replaced(one, text) for one in value] if isinstance(value, list) else value
-
-
-OWN_TIMES = {"observe.json", "handed_on.json"}
-"""Files of a run whose texts are mqops' own."""
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

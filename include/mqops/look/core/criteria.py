@@ -115,9 +115,8 @@ def _utc(time: datetime | None) -> datetime | None:
     try:
         return time.astimezone(UTC)
     except OverflowError as error:
-        raise SettingsError(
-            f"{time.isoformat()} is before the year 1 or behind 9999 in UTC: give another time"
-        ) from error
+        text = f"{time.isoformat()} is before the year 1 or behind 9999 in UTC: give another time"
+        raise SettingsError(text) from error
 
 
 def _rule(where: str) -> Rule:
