@@ -365,7 +365,7 @@ def test_text_of_messages_and_suites_is_text_on_the_pages(
     shape = "expect: column_values_to_match_regex, regex: '^[a-z$]{3}<b>$'"
     checks = [f"{{id: c{n}, {one}, column: put_appl_name, why: {about}}}" for n, one in enumerate((known, shape))]
     path = suite(tmp_path, *checks, head=f"suite: s\ndescription: {about}")
-    docs = Path(checked(spark, make_run(rows, "<i>run"), path, docs=tmp_path / "docs").docs).parent
+    docs = Path(checked(spark, make_run(rows), path, docs=tmp_path / "docs").docs).parent
     assert sorted(page.suffix for page in docs.rglob("*") if page.is_file()) == ["", ".html", ".html", ".html"]
     seen = ""
     for page in docs.rglob("*.html"):
