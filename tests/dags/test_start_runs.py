@@ -205,3 +205,16 @@ def test_T12b_a_loop_is_told_and_reconnects_do_not_make_one(manager: Manager, st
     assert "a closed loop (T12b): 2 runs in a row left the queue APP as it was" in why
     assert (len(started), set(airflow.kept)) == (5, {QUEUES})
     assert a_pass("connection 4")["refused"] == []
+
+
+def test_T13c_the_newest_event_of_a_pass_tells_the_connection(manager: Manager, started: list[str]) -> None:
+    """After a reconnect a pass may have events of both: what the new connection brought is no closed loop."""
+    manager.put("APP", [({}, b"nobody deals with me")])
+    airflow = Airflow()
+    old, new = ({"payload": {CONNECTION: name}} for name in ("old", "new"))
+    for extras in ([old], [old], [old, new], [new]):
+        manager.put("IQ", [message("orders")])
+        assert airflow.a_pass(*extras)["refused"] == [], extras
+    manager.put("IQ", [message("orders")])
+    (why,) = airflow.a_pass(new)["refused"]
+    assert "a closed loop (T12b)" in why
