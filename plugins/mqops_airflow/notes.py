@@ -53,8 +53,8 @@ def on_dag_run_failed(dag_run: DagRun, msg: str) -> None:
 def write(dag_run: DagRun) -> None:
     """Write the run's note, where it is a run of ours and no person has written one.
 
-    The run of a DAG without our tag is not looked at any further: other people's runs cost no query. `airflow dags test`
-    hands over a run that is in no session: its note cannot be written.
+    The run of a DAG without our tag is not looked at any further: other people's runs cost no query. `airflow dags
+    test` hands over a run that is in no session: its note cannot be written.
     """
     dag = dag_run.dag
     if (dag is not None and TAG not in dag.tags) or object_session(dag_run) is None:

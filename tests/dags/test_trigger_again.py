@@ -70,7 +70,7 @@ def test_T09_an_empty_queue_triggers_again_unless_the_run_is_dry(manager: Manage
 
 def test_T09_a_queue_of_another_workflow_stays_as_it_is(manager: Manager, tmp_path: Path) -> None:
     """Its run is at work: switched on now, it would start a second time."""
-    other = "    backout_reprocess: {queues: [WORK.BOQ], rules: good.rules, quarantine: MQOPS.QUARANTINE, trigger: DEPTH(2)}\n"
+    other = "    backout_reprocess: {queues: [WORK.BOQ], rules: good.rules, quarantine: Q, trigger: DEPTH(2)}\n"
     (tmp_path / "estate.yaml").write_text(ESTATE + other)
     manager.mqsc(
         "DEFINE QLOCAL(WORK) BOQNAME(WORK.BOQ) BOTHRESH(3)\n"

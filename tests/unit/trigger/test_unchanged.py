@@ -41,8 +41,8 @@ def test_T12b_an_empty_queue_is_no_loop() -> None:
 
 
 def test_T12b_a_pass_by_hand_between_two_of_the_monitor_counts_on() -> None:
-    seen = Unchanged()
-    for connection in ("a", "", "a"):
+    seen = Unchanged().before_start(Fingerprint(messages="b", depth=1), connection="a").started()
+    for connection in ("", "a", "a"):  # by hand it is seen changed, and stays so
         seen = seen.before_start(SAME, connection=connection).started()
     assert (seen.runs, seen.connection) == (3, "a")
     assert seen.before_start(SAME, connection="b").runs == 0
