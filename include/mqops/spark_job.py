@@ -14,17 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mqops import errors
-from mqops.errors import LakeError, MqopsError, SparkUnreachable
+from mqops.errors import LakeError, MqopsError, SettingsError, SparkUnreachable
 from mqops.printable import printable
 from mqops.spark_private import UMASK, first_jars, scratch, scratch_parent, settings, short_job_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from mqops.spark_client import GuardedBuilder
+
 _NO_DISK = ("No space left on device", "Disk quota exceeded", "Read-only file system", "Permission denied")
 _TRIES = 6
 """How often a Connect client tries a call again: for about a minute, in which a server can have been restarted."""
 _SERVER_GONE = ("UNAVAILABLE", "RETRIES_EXCEEDED", "INVALID_HANDLE.", "Socket closed", "Connection reset")
+_guarded: dict[str, GuardedBuilder] = {}
+"""Address of a Spark Connect server of this machine → how this process speaks to it."""
 _RAISED = re.compile(r"^(?:[\w.]*\.)?errors\.(\w+): (.+)$", re.MULTILINE)
 
 
@@ -37,10 +41,9 @@ def session(name: str, *, short: bool = False) -> SparkSession:
     Raises:
         LakeError: Spark's temporary folder cannot be made.
     """
-    from pyspark.sql import SparkSession  # noqa: PLC0415
-
     made = (
-        SparkSession.builder.appName(name)
+        _builder()
+        .appName(name)
         .config(map=_private_start(short=short))
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.execution.arrow.maxRecordsPerBatch", "2000")
@@ -51,6 +54,22 @@ def session(name: str, *, short: bool = False) -> SparkSession:
 
         made.client.set_retry_policies([DefaultPolicy(max_retries=_TRIES)])
     return made
+
+
+def _builder() -> Any:
+    """PySpark's builder of a session; to a Spark Connect server of this machine it speaks by `mqops.spark_client`."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    if remote := os.environ.get("SPARK_REMOTE"):
+        from pyspark.sql.connect.session import SparkSession as RemoteSession  # noqa: PLC0415
+
+        from mqops.spark_client import guarded_builder  # noqa: PLC0415
+
+        if guarded := _guarded.get(remote) or guarded_builder(remote, os.environ):
+            _guarded[remote] = guarded
+            os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # as PySpark's own builder does
+            return RemoteSession.builder.channelBuilder(guarded)
+    return SparkSession.builder
 
 
 def _private_start(*, short: bool) -> dict[str, Any]:
@@ -150,6 +169,8 @@ def known_error(error: BaseException) -> tuple[str, str] | None:
         if isinstance(getattr(errors, kind, None), type) and issubclass(getattr(errors, kind), MqopsError):
             return kind, text
     if type(error).__module__.startswith("pyspark.errors") and any(sign in str(error) for sign in _SERVER_GONE):
+        for problem in filter(None, (one.guard.problem for one in _guarded.values())):
+            return SettingsError.__name__, problem
         return (
             SparkUnreachable.__name__,
             "the Spark Connect server ended, or was restarted, while the job ran. No message was lost or moved twice: "
