@@ -199,6 +199,7 @@ def test_the_port_is_held_from_before_the_start_and_another_one_is_told(home: Ai
 def test_who_listens_at_airflows_address_gets_no_password(home: AirflowHome, monkeypatch: pytest.MonkeyPatch) -> None:
     with neighbour(0, monkeypatch=monkeypatch) as other:
         write_private(home.folder / "port.json", {"port": other.says()["port"]})
+        monkeypatch.setattr("mqops_demo.airflow_client.PATIENCE", 20.0)  # he answers nothing
         client = AirflowClient(home)
         for ask in (client.log_in, lambda: list(client._unhealthy()), lambda: client.page("/")):
             with pytest.raises(SettingsError, match="nothing was sent there"):
@@ -216,7 +217,7 @@ def test_a_client_of_another_user_and_a_stranger_behind_the_relay_get_nothing(mo
         reader, writer = await asyncio.open_connection(*listener.getsockname())
         writer.write(b"authorization: Bearer t0ken")
         with suppress(ConnectionError):
-            return await reader.read()
+            return await asyncio.wait_for(reader.read(), 20)
         serving.cancel()
         return b""
 
