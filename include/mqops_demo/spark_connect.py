@@ -295,11 +295,12 @@ def main() -> int:
     parser.add_argument("idle", type=float, nargs="?", default=IDLE)
     parser.add_argument("--listener", type=int, metavar="DESCRIPTOR", help="of a socket that listens on PORT already")
     given = parser.parse_args()
-    make_folder(given.folder)
-    refuse_foreign(given.folder)
+    folder = given.folder.absolute()  # the JVM works in another one
+    make_folder(folder)
+    refuse_foreign(folder)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # while it waits for the port
     listener = listening(given.port) if given.listener is None else socket.socket(fileno=given.listener)
-    return asyncio.run(_until_ended(listener, given.folder, given.idle))
+    return asyncio.run(_until_ended(listener, folder, given.idle))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -193,10 +194,12 @@ def test_the_port_is_never_free_while_the_server_waits_wakes_or_dies_and_a_taken
             assert len(woken) > 30
             assert woken != token
             assert stat.S_IMODE((tmp_path / "spark" / "token").stat().st_mode) == 0o600
-            for one in watcher.children():
-                one.kill()
-            while "it is started again" not in watcher.stdout.readline():
-                pass
+            with socket.create_connection(("127.0.0.1", port)):  # a client: the server does not end for want of one
+                until(lambda: answers(port), PATIENCE)
+                for one in watcher.children():
+                    one.kill()
+                while "it is started again" not in watcher.stdout.readline():
+                    pass
             found = other.asked()
             assert found["tries"] > 100
             assert (found["bound"], found["got"]) == (0, "")
@@ -257,7 +260,7 @@ def children(home: AirflowHome) -> list[psutil.Process]:
 
 @pytest.mark.parametrize("token", ["", "another"])
 def test_a_client_without_the_token_is_refused(home: AirflowHome, tmp_path: Path, token: str) -> None:
-    code, written = ran(home, tmp_path, token=token)
+    code, written = ran(home, tmp_path, token=token, token_file="")
     assert code == 1
     assert "UNAUTHENTICATED" in written
     assert "at a time" not in written
