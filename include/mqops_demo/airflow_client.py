@@ -108,9 +108,16 @@ class AirflowClient:
         self._http.headers["Authorization"] = f"Bearer {self.token}"
 
     def set_connection(self, conn_id: str, **fields: Any) -> None:
-        """Make or change a connection; Airflow encrypts what is secret in it."""
+        """Make or change a connection; Airflow encrypts what is secret in it.
+
+        Airflow keeps a stored password when it is given an empty one: such a connection is made anew.
+        """
         body = {"connection_id": conn_id, **fields}
-        if self.connection(conn_id):
+        there = self.connection(conn_id)
+        if there and there["password"] and fields.get("password") == "":
+            self.call("DELETE", f"/connections/{conn_id}")
+            there = None
+        if there:
             self.call("PATCH", f"/connections/{conn_id}", json=body)
         else:
             self.call("POST", "/connections", json=body)

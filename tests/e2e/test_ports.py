@@ -7,7 +7,17 @@ from typing import Any
 import psutil
 from neighbours import neighbour
 
+from mqops_demo.airflow import spark_fields
 from mqops_demo.airflow_processes import PROCESSES, running
+
+
+def test_a_stored_password_goes_where_the_token_is_in_a_file(site: Any) -> None:
+    """Airflow itself keeps it. The server of an earlier version had one token for good, in the connection."""
+    fields = spark_fields(site.client.home)
+    site.client.set_connection("spark_of_before", **{**fields, "password": "of long ago"})
+    assert site.client.connection("spark_of_before")["password"]
+    site.client.set_connection("spark_of_before", **fields)
+    assert not site.client.connection("spark_of_before")["password"]
 
 
 def test_a_port_is_held_by_each_process_not_only_by_the_one_that_serves_it(site: Any) -> None:
