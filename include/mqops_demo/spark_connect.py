@@ -248,11 +248,11 @@ async def _listens(process: Process, port_file: Path) -> int:
 
 async def _ended(process: Process, relay: Relay, idle: float) -> bool:
     """Wait until the JVM has ended: by itself (True), or because it had no client for `idle` minutes (False)."""
-    while process.returncode is None:
-        if relay.idle >= idle * 60:
-            return False
-        await asyncio.sleep(POLL)
-    return True
+    while relay.idle < idle * 60:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), min(1.0, idle * 60))
+            return True
+    return False
 
 
 def listening(port: int) -> socket.socket:
