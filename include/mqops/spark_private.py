@@ -29,6 +29,9 @@ from pathlib import Path
 from mqops.lake.files import lake_errors, make_folder
 
 UMASK = 0o077
+TOKEN = "SPARK_CONNECT_AUTHENTICATE_TOKEN"  # noqa: S105 - the name of a variable, of Spark
+TOKEN_FILE = "MQOPS_SPARK_TOKEN_FILE"  # noqa: S105 - the name of a variable
+"""Names the private file in which a Spark Connect server of this machine has the token of its present start."""
 EVERYWHERE = {
     "spark.io.encryption.enabled": "true",
     # Hadoop sets the mode of each file that Spark writes by its own umask, whatever that of the process is.
