@@ -22,8 +22,14 @@ class FailedMessage(NamedTuple):
     why: str
 
 
-def failed_messages(summary: QualitySummary, most: int) -> tuple[list[FailedMessage], int]:
-    """The first of them, the worst first, and how many there are. Tolerated ones do not count. Raises `LakeError`."""
+def failed_messages(summary: QualitySummary, most: int, after: int = 0) -> tuple[list[FailedMessage], int]:
+    """The first of them behind so many, the worst first, and how many there are. Tolerated ones do not count.
+
+    Parameters: `most` how many; `after` how many before them are left out.
+
+    Raises:
+        LakeError: the table of failures cannot be read.
+    """
     whys = {(check.suite, check.expectation): check.why for check in summary.checks}
     columns = ("queue", "msg_id", "suite", "expectation", "severity", "observed", "tolerated")
     rows = [row for batch in read_parquet(Path(summary.failures), columns) for row in batch.to_pylist()]
@@ -40,7 +46,7 @@ def failed_messages(summary: QualitySummary, most: int) -> tuple[list[FailedMess
     ]
     order = {"critical": 0, "warning": 1, "info": 2}
     found.sort(key=lambda one: (order.get(one.severity, 3), one.queue, one.msg_id, one.check))
-    return found[:most], len(found)
+    return found[after : after + most], len(found)
 
 
 @lru_cache(maxsize=64)
