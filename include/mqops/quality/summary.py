@@ -10,6 +10,7 @@ from typing import Any
 from mqops.counted import counted
 from mqops.errors import MqopsError
 from mqops.quality.suite import Check, Suite
+from mqops.quality.units import about_values, with_unit
 from mqops.quality.vocabulary import SEVERITIES
 
 WORKFLOW = "snapshot_quality"
@@ -46,6 +47,12 @@ class CheckResult:
     where: str = ""
     why: str = ""
     limits: str = ""
+
+    @property
+    def found(self) -> str:
+        """What an aggregate found, with its unit; empty where that is nothing."""
+        found = "" if self.observed == "None" else self.observed
+        return with_unit(self.columns, found) if about_values(self.expect) else found
 
 
 def result_of(suite: Suite, check: Check, *, met: bool, **found: Any) -> CheckResult:
@@ -153,7 +160,7 @@ def describe(check: CheckResult) -> str:
     """One expectation that is not met, in a line without any value of a message."""
     count = (
         check.skipped
-        or (check.failed is None and f"found {check.observed}")
+        or (check.failed is None and f"found {check.found}")
         or f"{check.failed or 0:,} of {counted(check.checked, 'message')}"
     )
     why = f" ({check.why})" if check.why else ""

@@ -1,0 +1,40 @@
+"""Values of columns with their units, for people. Tables and JSON keep the number alone."""
+
+from __future__ import annotations
+
+from mqops.counted import length_of_time
+from mqops.quality.columns import COLUMNS
+
+SECONDS, TENTHS, BYTES = "s", "tenths of a second", "bytes"
+UNITS = {
+    "age_seconds": SECONDS,
+    "expires_in_seconds": SECONDS,
+    "expiry": TENTHS,
+    "body_length": BYTES,
+    "payload_length": BYTES,
+    "msg_offset": BYTES,
+}
+"""Column → the unit of its numbers."""
+assert UNITS.keys() <= COLUMNS.keys()
+OF_VALUES = ("values_to_be_between", "max_to_be_between", "min_to_be_between", "mean_to_be_between")
+OF_VALUES += ("median_to_be_between", "sum_to_be_between", "in_set", "contain_set", "equal_set")
+"""Ends of the names of expectations that compare values, and neither lengths nor counts nor shares."""
+
+
+def with_unit(columns: tuple[str, ...], value: str) -> str:
+    """A value of a column with its unit; long times in words, too. What is no number is left as it is."""
+    unit = UNITS.get(columns[0]) if len(columns) == 1 else None
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    if unit is None or (number == -1 == int(number) and unit == TENTHS):  # MQEI_UNLIMITED
+        return value
+    seconds = number / 10 if unit == TENTHS else number
+    words = f" ({length_of_time(seconds)})" if unit != BYTES and abs(seconds) >= 60 else ""
+    return f"{value.removesuffix('.0')} {unit}{words}"
+
+
+def about_values(expectation: str) -> bool:
+    """Whether the numbers of an expectation are values of its column."""
+    return expectation.startswith("column_") and expectation.endswith(OF_VALUES)
