@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -47,7 +48,7 @@ def keep(run: RunFolder, summary: QualitySummary) -> None:
     if summary.by_workflow:
         write_json(run.quality_json, summary.to_json())
     elif not of_quality_workflow(run):
-        write_json(run.quality_json, _that_counts(results(run)).to_json())
+        write_json(run.quality_json, that_counts(results(run)).to_json())
     with lake_errors(run.path):
         os.utime(run.path)  # by which the list of runs sees that the run has changed (`mqops.look.runs`)
 
@@ -67,6 +68,28 @@ def verdict_of(run: RunFolder) -> QualitySummary | None:
 def result_of_check(run: RunFolder, check: str) -> QualitySummary | None:
     """One result of a run; None where there is none of this name. Raises `LakeError`."""
     return next((one for one in results(run) if one.check == check), None)
+
+
+def that_counts(found: Sequence[QualitySummary]) -> QualitySummary:
+    """Rule 3, also of several runs. Parameters: `found` the newest first, at least one."""
+    seen: set[str] = set()
+    for one in found:
+        if _failing(one) - seen:
+            return one
+        seen |= _suites(one)
+    return found[0]
+
+
+def _failing(one: QualitySummary) -> set[str]:
+    """The suites that a result does not pass; where the counts do not agree, all of them."""
+    if one.ok:
+        return set()
+    named = {check.suite for check in one.not_met("critical")}
+    return named if named and one.balanced else _suites(one)
+
+
+def _suites(one: QualitySummary) -> set[str]:
+    return set(one.suites) or {""}
 
 
 def of_quality_workflow(run: RunFolder) -> bool:
@@ -109,17 +132,6 @@ def _keep_earlier(run: RunFolder) -> None:
     kept = replace(earlier, check=EARLIER, by_workflow=of_quality_workflow(run))
     write_json(folder / RESULT, kept.to_json())
     write_json(run.quality_json, kept.to_json())
-
-
-def _that_counts(found: list[QualitySummary]) -> QualitySummary:
-    """Rule 3. Parameters: `found` the newest first, at least one."""
-    seen: set[str] = set()
-    for one in found:
-        failed = {check.suite for check in one.not_met("critical")} if one.balanced else set(one.suites)
-        if failed - seen:
-            return one
-        seen |= set(one.suites)
-    return found[0]
 
 
 @lru_cache(maxsize=512)

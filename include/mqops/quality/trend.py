@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mqops.lake.files import lake_errors, read_json
 from mqops.lake.run import RunFolder, folder_of
-from mqops.quality.results import result_of_check, results, verdict_of, written
+from mqops.quality.results import of_quality_workflow, result_of_check, results, that_counts, verdict_of, written
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.run_key import is_run_key
 from mqops.single_flight import single_flight
@@ -38,6 +38,19 @@ def quality_runs(lake: Path, queue_manager: str) -> list[QualitySummary]:
     return sorted((one for one in found if one is not None), key=lambda one: one.checked_at, reverse=True)
 
 
+def run_that_counts(lake: Path, runs: list[QualitySummary]) -> QualitySummary | None:
+    """What the quality runs say of a queue manager now: the newest verdict of each suite counts, and of them the newest
+    that is not passed, else the newest. What a person checks on the command line counts only where no workflow checks.
+
+    Parameters: `runs` the newest first.
+
+    Raises:
+        LakeError: a file of a run cannot be read.
+    """
+    own = [one for one in runs if one.by_workflow or of_quality_workflow(_folder(lake, one))]
+    return that_counts(own or runs) if runs else None
+
+
 def quality_run(lake: Path, queue_manager: str, run: str, check: str = "") -> QualitySummary | None:
     """The verdict of one run, however old, or another of its checks; None where there is none. Raises `LakeError`."""
     if not is_run_key(run):
@@ -48,7 +61,7 @@ def quality_run(lake: Path, queue_manager: str, run: str, check: str = "") -> Qu
 
 def checks_of(lake: Path, summary: QualitySummary) -> list[QualitySummary]:
     """Every check of the snapshot that a result is of, the newest first. Raises `LakeError`."""
-    return results(RunFolder.at(lake, summary.queue_manager, summary.run)) if is_run_key(summary.run) else []
+    return results(_folder(lake, summary))
 
 
 def with_all_suites(lake: Path, runs: list[QualitySummary]) -> list[QualitySummary]:
@@ -80,9 +93,13 @@ def trends(runs: list[QualitySummary]) -> list[CheckTrend]:
 
 def dag_run(lake: Path, summary: QualitySummary) -> tuple[str, str]:
     """DAG id and run id of a quality run in Airflow, blank for one of the command line. Raises `LakeError`."""
-    path = RunFolder.at(lake, summary.queue_manager, summary.run).handed_on_json
+    path = _folder(lake, summary).handed_on_json
     known = read_json(path) if path.exists() else {}
     return str(known.get("dag_id", "")), str(known.get("run_id", ""))
+
+
+def _folder(lake: Path, summary: QualitySummary) -> RunFolder:
+    return RunFolder.at(lake, summary.queue_manager, summary.run)
 
 
 @single_flight

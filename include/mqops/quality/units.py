@@ -16,9 +16,15 @@ UNITS = {
 }
 """Column → the unit of its numbers."""
 assert UNITS.keys() <= COLUMNS.keys()
-OF_VALUES = ("values_to_be_between", "max_to_be_between", "min_to_be_between", "mean_to_be_between")
-OF_VALUES += ("median_to_be_between", "sum_to_be_between", "in_set", "contain_set", "equal_set")
-"""Ends of the names of expectations that compare values, and neither lengths nor counts nor shares."""
+OF_VALUES = frozenset(
+    {
+        "column_values_to_be_between",
+        *(f"column_{what}_to_be_between" for what in ("max", "min", "mean", "median", "sum")),
+        *(f"column_values_to_{verb}_set" for verb in ("be_in", "not_be_in")),
+        *(f"column_distinct_values_to_{verb}_set" for verb in ("be_in", "contain", "equal")),
+    }
+)
+"""Expectations that compare values of their column, and neither lengths nor counts nor shares."""
 
 
 def with_unit(columns: tuple[str, ...], value: str) -> str:
@@ -37,4 +43,4 @@ def with_unit(columns: tuple[str, ...], value: str) -> str:
 
 def about_values(expectation: str) -> bool:
     """Whether the numbers of an expectation are values of its column."""
-    return expectation.startswith("column_") and expectation.endswith(OF_VALUES)
+    return expectation in OF_VALUES

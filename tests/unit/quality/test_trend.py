@@ -14,7 +14,7 @@ from mqops.lake.files import make_folder, write_json
 from mqops.lake.run import RunFolder
 from mqops.quality.results import EARLIER, docs_of, keep, new_check, results, verdict_of
 from mqops.quality.summary import CheckResult, QualitySummary
-from mqops.quality.trend import checks_of, quality_run, quality_runs, trends, with_all_suites
+from mqops.quality.trend import checks_of, quality_run, quality_runs, run_that_counts, trends, with_all_suites
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -155,3 +155,20 @@ def test_the_list_of_runs_sees_a_new_result(tmp_path: Path) -> None:
     os.utime(run.path, (0, 0))
     kept(tmp_path, summary("run", 2, result("t", 0)))
     assert run.path.stat().st_mtime > 0
+
+
+def test_a_run_of_another_suite_and_a_check_by_hand_hide_no_red(tmp_path: Path) -> None:
+    """What the page Estate tells."""
+    bad = summary("bad", 1, result("a", 3), by_workflow=True)
+    other = summary("other", 2, result("b", 0), by_workflow=True)
+    by_hand = summary("hand", 3, result("a", 0))
+    good = summary("good", 4, result("a", 0), by_workflow=True)
+    for one in (bad, other, by_hand, good):
+        kept(tmp_path, one)
+    assert run_that_counts(tmp_path, [by_hand, other, bad]) == bad
+    assert run_that_counts(tmp_path, [good, by_hand, other, bad]) == good
+    assert run_that_counts(tmp_path, [by_hand]) == by_hand
+    assert run_that_counts(tmp_path, []) is None
+    earlier = replace(bad, run="earlier", by_workflow=False)
+    kept(tmp_path, earlier, dag_id="qm1_snapshot_quality")
+    assert run_that_counts(tmp_path, [by_hand, earlier]) == earlier
