@@ -222,7 +222,8 @@ def write_files(folder: Path) -> None:
     (folder / "bad.rules").write_text(BAD_RULES)
     (folder / "back.rules").write_text("ACTION(RETRY)\n")
     (folder / "bad.yaml").write_text(BAD_SUITE)
-    (folder / "expected.yaml").write_text(EXPECTED_SUITE)
+    (folder / "expectations").mkdir()
+    (folder / "expectations" / "expected.yaml").write_text(EXPECTED_SUITE)
     for suite in SUITES.glob("*.yaml"):
         shutil.copy(suite, folder)
 

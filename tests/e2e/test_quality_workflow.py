@@ -52,7 +52,7 @@ def test_without_messages_the_run_ends_before_a_jvm_starts(site: Any, manager: A
 
 def test_without_messages_a_suite_that_expects_some_is_not_met(site: Any, manager: Any) -> None:
     """As `mqops quality check` finds it in a snapshot of the empty queue; so does a suite that fits no queue."""
-    suites = ["expected.yaml", "dead_letters.yaml"]
+    suites = ["expectations/expected.yaml", "dead_letters.yaml"]
     result = run(site, "QUALITY", queues=["PAYMENTS.IN"], suites=suites)
     assert (result.state, states(result)) == ("failed", "FUUU")
     note = site.note(result)
@@ -143,7 +143,9 @@ def test_the_form_chooses_queues_and_closed_ones_are_told(site: Any, manager: An
     manager.put("CLOSED", [(TEXT, b"x")])
     manager.put("PAYMENTS.IN", [(TEXT, b"x")] * 3)
     manager.mqsc("ALTER QLOCAL(CLOSED) GET(DISABLED)\n")
-    result = run(site, "QUALITY", queues=["PAY*", "CLOSED"], suites=["expected.yaml", "dead_letters.yaml"], limit=2)
+    result = run(
+        site, "QUALITY", queues=["PAY*", "CLOSED"], suites=["expectations/expected.yaml", "dead_letters.yaml"], limit=2
+    )
     assert (result.state, states(result)) == ("failed", "SSSF")  # nothing that it looks at is a dead-letter queue
     assert "CLOSED is not looked at: GET(DISABLED)" in site.log(result, "check")
     document = summary_of(site, result)
