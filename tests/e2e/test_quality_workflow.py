@@ -40,7 +40,7 @@ def summary_of(site: Any, result: RunResult) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def manager(site: Any) -> Any:
     made = site.manager("QUALITY")
-    made.mqsc("DEFINE QLOCAL(PAYMENTS.IN)\nDEFINE QLOCAL(CLOSED)\n")
+    made.mqsc("DEFINE QLOCAL(PAYMENTS.IN)\nDEFINE QLOCAL(CLOSED)\nDEFINE QLOCAL(FEED)\n")
     return made
 
 
@@ -53,7 +53,7 @@ def test_without_messages_the_run_ends_before_a_jvm_starts(site: Any, manager: A
 def test_without_messages_a_suite_that_expects_some_is_not_met(site: Any, manager: Any) -> None:
     """As `mqops quality check` finds it in a snapshot of the empty queue; so does a suite that fits no queue."""
     suites = ["expectations/expected.yaml", "dead_letters.yaml"]
-    result = run(site, "QUALITY", queues=["PAYMENTS.IN"], suites=suites)
+    result = run(site, "QUALITY", queues=["FEED"], suites=suites)
     assert (result.state, states(result)) == ("failed", "FUUU")
     note = site.note(result)
     assert note.startswith("2 critical checks are not met")
