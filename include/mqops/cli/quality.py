@@ -80,7 +80,8 @@ def suite(ctx: click.Context, files: tuple[Path, ...], as_json: bool) -> None:
     if as_json:
         show_json({"ok": True, "suites": [_suite_document(suite) for suite in suites]})
     for one in () if as_json else suites:
-        show_line(f"{one.source}: valid, suite {one.name}, {counted(len(one.checks), 'expectation')}")
+        about = f", on queues that fit {' or '.join(one.queues)}" if one.queues else ""
+        show_line(f"{one.source}: valid, suite {one.name}, {counted(len(one.checks), 'expectation')}{about}")
 
 
 @quality.command()
