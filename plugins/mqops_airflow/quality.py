@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mqops.estate import EstateFile
     from mqops.quality.suite import Suite
 
-MOST_TOLD = 4
+MOST_TOLD = 6
 """Sentences of a note about checks and patterns that looked at nothing."""
 LEVELS = {"critical": "error", "warning": "warning", "info": "info"}
 
@@ -180,9 +180,9 @@ def in_words(summary: QualitySummary, docs: str) -> str:
 
 
 def told_in_note(summary: QualitySummary) -> Iterator[str]:
-    """The checks that looked at no message and what else is told; the first of many, as a note has little room."""
-    unseen = [describe(one) for severity in SEVERITIES for one in summary.not_met(severity) if one.skipped]
-    every = [*unseen, *summary.told]
+    """The suites that looked at no message and what else is told; the first of many, as a note has little room."""
+    unseen = [f"suite {one.suite}: {one.skipped}" for one in summary.checks if one.skipped and not one.met]
+    every = list(dict.fromkeys([*unseen, *summary.told]))
     yield from every[:MOST_TOLD]
     if len(every) > MOST_TOLD:
         yield f"{counted(len(every) - MOST_TOLD, 'more line')} of this kind: see the page Quality"

@@ -12,8 +12,9 @@ from airflow.sdk import DAG
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.quality.results import keep
-from mqops.quality.summary import QualitySummary
+from mqops.quality.summary import CheckResult, QualitySummary
 from mqops_airflow.data_docs import page_of
+from mqops_airflow.quality import in_words
 from mqops_airflow.run_folder import run_key
 
 ESTATE = """\
@@ -114,3 +115,16 @@ def test_data_docs_are_those_of_the_workflow_and_lie_in_the_run(dags: dict[str, 
     assert page.read_text() == "by the workflow"
     for outside in ("../quality.json", "../../2/docs/index.html", str(run.quality_json), "", "."):
         assert page_of(dag_id, run_id, outside) is None, outside
+
+
+def test_the_note_has_a_sentence_for_each_suite_that_looked_at_nothing() -> None:
+    check = CheckResult(suite="s", expectation="a", expect="x", columns=(), severity="critical", met=False)
+    checks = [replace(check, expectation=name, skipped="looked at no message: why") for name in "abcdefgh"]
+    counts = {"failed": {"critical": 8}, "messages": {"critical": 0}}
+    summary = QualitySummary(run="r", queue_manager="QM1", queue="", checks=tuple(checks), **counts)
+    note = in_words(replace(summary, told=("suite s: no queue fits A", "B is not checked")), "")
+    assert note.replace("`", "") == (
+        "8 critical checks are not met. suite s: looked at no message: why. suite s: no queue fits A. B is not checked."
+    )
+    note = in_words(replace(summary, told=tuple(f"suite t: no queue fits {name}" for name in "abcdefgh")), "")
+    assert note.endswith("3 more lines of this kind: see the page Quality.")

@@ -58,7 +58,7 @@ def test_without_messages_a_suite_that_expects_some_is_not_met(site: Any, manage
     note = site.note(result)
     assert note.startswith("2 critical checks are not met")
     assert "critical: expected.some: found 0 (the feed has stopped)" in site.log(result, "check")
-    assert "critical: dead_letters.begins_with_mqdlh: looked at no message" in note
+    assert "suite dead_letters: looked at no message: no queue that was looked at fits *DEAD* or *.DLQ" in note
     page = site.client.page("/mqops/quality?queue_manager=QUALITY").text.replace("<wbr>", "")
     assert "expected.some</th>" in page
     assert "looked at no message: no queue that was looked at fits *DEAD* or *.DLQ" in page
