@@ -67,14 +67,17 @@ Copies the messages of {queues} into the lake, changes nothing, and runs suites 
 
 | task | does |
 |---|---|
-| check | suites, queue manager, queues; ends the run here if no queue has a message |
+| check | suites, queue manager, queues; ends the run here if no queue has a message; fails if a suite expects one |
 | observe | copies every message, whole, into the lake |
 | quality | Great Expectations on Spark: which messages fail which expectation |
 | report | the summary; **fails if a critical expectation failed**, reports warnings |
 
-The run's folder then has `quality/failures/` (Parquet: one row for each message and failed expectation, without
-payload), `quality/docs/` (Data Docs) and `quality/quality.json`. The link *Data Docs* on the task report, and in the
-run's note, opens the pages; they need no network. How suites are written is in
+If no queue has a message, *check* itself says what that means for the suites: an expectation that there is a message
+is not met, and fails the run. So does a critical expectation whose suite fits no queue: it has looked at nothing.
+
+The run's folder then has `quality/checks/`, a folder for each check, with `failures/` (Parquet: one row for each
+message and failed expectation, without payload), `docs/` (Data Docs) and `quality.json`. The link *Data Docs* on the
+task report, and in the run's note, opens the pages; they need no network. How suites are written is in
 `include/expectations/README.md`; `mqops quality suite FILE` checks one.
 """
 
