@@ -270,10 +270,10 @@ def test_of_two_exports_to_one_file_at_the_same_moment_one_is_refused(message, m
 
 
 KILLED = """
-import os, signal, sys, pathlib
+import os, signal, sys
 from mqops.cli import main
 from mqops.message_file import export
-place, step = {"messages": (export, "record_reveals"), "named": (pathlib.Path, "rename")}[sys.argv.pop(1)]
+place, step = {"messages": (export, "record_reveals"), "named": (os, "rename")}[sys.argv.pop(1)]
 setattr(place, step, lambda *about, **more: os.kill(os.getpid(), signal.SIGKILL))
 main(sys.argv[1:])
 """
