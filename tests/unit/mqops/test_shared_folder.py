@@ -64,23 +64,25 @@ def assert_untouched(precious: Path) -> None:
 
 
 def of_a_neighbour(path: Path) -> None:
-    """A file that another user can change; where this may be done, it is another user's."""
-    path.chmod(0o666)
+    """What another user can change; where this may be done, it is another user's."""
+    path.chmod(0o777)
     if os.geteuid() == 0:
+        path.chmod(0o1755)
         os.chown(path, NEIGHBOUR, NEIGHBOUR)
 
 
-def swapped_when_looked_at(path: Path, target: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Put a link to `target` in the place of `path` as soon as its descriptor is looked at; non-empty when done."""
+def swapped_when_looked_at(path: Path, target: Path, monkeypatch: pytest.MonkeyPatch, *, look: int = 1) -> list[int]:
+    """Put a link to `target` in the place of `path` when its descriptor was looked at so often; gives the looks."""
     planted, done = path.stat().st_ino, list[int]()
 
     def watching(call: Callable[..., Any]) -> Callable[..., Any]:
         def watched(descriptor: Any, *more: Any) -> Any:
             found = call(descriptor, *more)
-            if isinstance(descriptor, int) and not done and real_stat(descriptor).st_ino == planted:
+            if isinstance(descriptor, int) and real_stat(descriptor).st_ino == planted:
                 done.append(1)
-                path.rename(path.with_name("elsewhere"))
-                path.symlink_to(target)
+                if len(done) == look:
+                    path.rename(path.with_name("elsewhere"))
+                    path.symlink_to(target)
             return found
 
         return watched
@@ -116,6 +118,18 @@ def test_a_link_put_in_the_place_of_what_a_killed_export_left_leads_to_no_loss(
     assert b"END 1" in left.with_name("a.msg").read_bytes()
 
 
+@pytest.mark.parametrize("look", range(1, 5))
+@pytest.mark.parametrize("make", [Path.touch, Path.mkdir])
+def test_the_link_may_come_at_any_moment(tmp_path, precious, monkeypatch, make, look):
+    left = shared(tmp_path, STICKY) / LEFT
+    make(left)
+    done = swapped_when_looked_at(left, precious, monkeypatch, look=look)
+    with new_file(left.with_name("a.msg")) as new:
+        new.stream.write(b"x")
+    assert len(done) >= look
+    assert_untouched(precious)
+
+
 @pytest.mark.parametrize("make", [new_file, new_folder])
 def test_a_neighbour_who_swaps_all_the_time_gets_nothing_removed(tmp_path, precious, make):
     place = shared(tmp_path, STICKY)
@@ -134,10 +148,12 @@ def test_a_neighbour_who_swaps_all_the_time_gets_nothing_removed(tmp_path, preci
     assert_untouched(precious)
 
 
-def test_where_others_can_rename_nothing_is_removed_and_it_is_told(tmp_path, precious):
+@pytest.mark.parametrize("whose", [of_a_neighbour, lambda path: path.chmod(OPEN_TO_ALL)], ids=["neighbour", "own"])
+def test_where_others_can_rename_nothing_is_removed_and_it_is_told(tmp_path, precious, whose):
     """The neighbour gave a folder of the victim's the name of what a killed export leaves."""
-    place = shared(tmp_path, OPEN_TO_ALL)
+    place = shared(tmp_path, STICKY)
     precious.rename(place / LEFT)
+    whose(place)
     with new_file(place / "a.msg") as new:
         new.stream.write(b"x")
     assert new.left_behind == (str(place / LEFT),)
