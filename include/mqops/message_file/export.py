@@ -11,9 +11,8 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from mqops.clock import utc
-from mqops.counted import counted
-from mqops.errors import LakeError, SettingsError
-from mqops.lake.parquet import read_parquet, write_parquet_to
+from mqops.errors import SettingsError
+from mqops.lake.parquet import write_parquet_to
 from mqops.ledger.core.marker import MarkerRow
 from mqops.look.core.criteria import Criteria
 from mqops.look.find import live_batches, recorded_batches
@@ -26,10 +25,8 @@ from mqops.mq.session import RawMessage, Session
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
 from mqops.observe.core.decode import Browsed
-from mqwire.structures import MQMD_LAYOUT
 
 Form: TypeAlias = Literal["text", "parquet"]
-_ROWS = 200
 _READ = ("md", "body", "msg_key", "msg_id", "body_sha256")
 
 
@@ -164,14 +161,3 @@ def _write_parquet(file: Path, browsed: Browsed, messages: Iterable[RawMessage])
     with new_folder(file) as place:
         write_parquet_to(place.stream, SNAPSHOT, record_batches(browsed, messages))
     return place.left_behind
-
-
-def messages_of_folder(folder: Path) -> Iterator[tuple[bytes, bytes]]:
-    """MQMD and body of each message of a folder of Parquet files, in its order. Raises `LakeError`."""
-    for batch in read_parquet(folder, ["md", "body"], rows=_ROWS):
-        for row in batch.to_pylist():
-            if len(row["md"]) != MQMD_LAYOUT.length(2):
-                raise LakeError(
-                    f"{folder} has a message descriptor of {counted(len(row['md']), 'byte')}: the file was damaged"
-                )
-            yield row["md"], row["body"]
