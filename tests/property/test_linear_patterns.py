@@ -24,10 +24,10 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted([*ROOT.glob("include/**/*.py"), *ROOT.glob("plugins/**/*.py"), *ROOT.glob("spark_jobs/**/*.py")])
 METHODS = {"match", "fullmatch", "search", "split", "findall", "finditer", "sub", "subn"}
 SPARK = {"regexp_extract": "search", "regexp_replace": "search", "rlike": "search"}
-SHORT, LONG = 500, 4_000
+SHORT, LONG = 300, 2_400
 MOST = 3 * LONG / SHORT
 """Times as long for the long text; a quadratic pattern takes the square of LONG / SHORT."""
-MEASURABLE = 0.002
+MEASURABLE = 0.001
 """Seconds: a text that is looked at in less shows nothing, and needs nothing shown."""
 ANY = "\0\n aA0_.:-/<>\"'~é"
 
@@ -135,7 +135,7 @@ def texts(pattern: Pattern) -> Iterator[tuple[str, str, str]]:
             for end in ("\0", ""):
                 yield begin, unit, end
         for begin_of_unit in begins:
-            if 1 < len(begin_of_unit) <= 6:
+            if 1 < len(begin_of_unit) <= 12:
                 yield begin, begin_of_unit, "\0"
 
 
