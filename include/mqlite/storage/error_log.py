@@ -26,7 +26,7 @@ def open_for_service(folder: Path) -> None:
     path = folder / NAME
     handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
     handler.setFormatter(OneLine(LINE))
-    path.chmod(0o600)
+    os.fchmod(handler.stream.fileno(), 0o600)
     root = logging.getLogger("mqlite")
     root.addHandler(handler)
     root.setLevel(logging.INFO)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
 
 from mqops.counted import counted
 from mqops.errors import LakeError
@@ -45,7 +45,7 @@ def noted_by_runs(file: LedgerFile) -> list[Noted]:
     return [_noted(path.parent) for path in sorted(file.folder.parent.glob("runs/*/issued.json"))]
 
 
-def _noted(run: Any) -> Noted:
+def _noted(run: Path) -> Noted:
     issued = read_json(run / "issued.json")
     act = read_json(run / "act.json") if (run / "act.json").exists() else {}
     try:
