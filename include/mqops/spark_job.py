@@ -152,7 +152,7 @@ def spark_errors(folder: Path) -> Iterator[None]:
 def _as_raised(kind: str, text: str) -> MqopsError:
     """An error of a worker again, by the name of its class; reason and completion code come from its text."""
     found = getattr(errors, kind)
-    reason = re.search(r"MQRC_\w+ \((\d+)\)", text)
+    reason = re.search(r"\bMQRC_\w+ \((\d+)\)", text)
     if not issubclass(found, errors.MQError):
         raised: MqopsError = found(text)
         return raised

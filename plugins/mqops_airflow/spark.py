@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 QUIET = {"spark.log.level": "WARN", "spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.sql.shuffle.partitions": "8"}  # one machine: few, larger shuffle partitions
-MASTER = re.compile(r"([^:,/\s]+):(\d+)")
+MASTER = re.compile(r"(?<![^:,/\s])([^:,/\s]+):(\d+)")
 MASTER_ANSWERS_WITHIN = 5.0  # seconds
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None  # loaded before any fork

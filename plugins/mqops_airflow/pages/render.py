@@ -133,7 +133,7 @@ _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d
 
 def linked(text: str) -> Markup:
     """A text with the links to plans that are in it, Markdown."""
-    parts = iter(re.split(rf"\[([^\]]*)\]\({re.escape(address('plan'))}([^()\s]+)\)", text))
+    parts = iter(re.split(rf"\[([^\[\]]*)\]\({re.escape(address('plan'))}([^()\s]+)\)", text))
     made = escape(printable(next(parts)))
     for words, query, after in zip(parts, parts, parts, strict=True):
         to = f"{airflow_path()}{PREFIX}/plan?{query}"
