@@ -23,10 +23,8 @@ MARKER = ".mqops_data_docs"
 """Lists the files that mqops made, a line each."""
 
 
-def refuse_foreign(folder: Path, *, of_run: bool = False) -> None:
+def refuse_foreign(folder: Path) -> None:
     """Refuse a folder that is not for Data Docs.
-
-    Parameters: `of_run` whether it is the place that a run has for them in the lake, where nobody else puts anything.
 
     Raises:
         SettingsError: it has something that mqops did not make.
@@ -38,7 +36,7 @@ def refuse_foreign(folder: Path, *, of_run: bool = False) -> None:
         if not stat.S_ISDIR(folder.lstat().st_mode):
             raise SettingsError(f"--docs {folder} is a link or a file: name a new folder")
         there = set(_entries(folder))
-        if not there or of_run:
+        if not there:
             return
         foreign = sorted(there - _made(folder))
     if foreign:
@@ -48,9 +46,9 @@ def refuse_foreign(folder: Path, *, of_run: bool = False) -> None:
 
 
 @contextmanager
-def new_docs(folder: Path, *, of_run: bool = False) -> Iterator[Path]:
+def new_docs(folder: Path) -> Iterator[Path]:
     """A new folder to make the pages in, which takes the place of `folder` at the end. Raises as `refuse_foreign`."""
-    refuse_foreign(folder, of_run=of_run)
+    refuse_foreign(folder)
     make_folder(folder.parent)
     with lake_errors(folder):
         made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -59,7 +57,7 @@ def new_docs(folder: Path, *, of_run: bool = False) -> Iterator[Path]:
         with lake_errors(folder):
             (made / MARKER).write_text("".join(f"{one}\n" for one in sorted(_entries(made))), encoding="utf-8")
             make_durable(made)
-            refuse_foreign(folder, of_run=of_run)
+            refuse_foreign(folder)
             _put_in_place(made, folder)
     finally:
         shutil.rmtree(made, ignore_errors=True)

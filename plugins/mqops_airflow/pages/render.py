@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from mqops.counted import counted
+from mqops.counted import counted, length_of_time
 from mqops.printable import visible
 from mqops_airflow.pages import charts
 from mqops_airflow.pages.security import Reader
@@ -84,14 +84,7 @@ def age(seconds: float | timedelta | None) -> str:
     """A length of time: the two largest units of it; nothing known is a dash."""
     if seconds is None:
         return "–"
-    left = int(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
-    if left < 0:
-        return f"-{age(-left)}"
-    for unit, many, smaller, few in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
-        if left >= many:
-            rest = left % many // few
-            return f"{left // many} {unit} {rest} {smaller}" if rest else f"{left // many} {unit}"
-    return f"{left} s"
+    return length_of_time(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
 
 
 def since(when: str | datetime | None) -> str:

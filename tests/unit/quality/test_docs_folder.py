@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mqops.errors import SettingsError
-from mqops.quality.docs_folder import MARKER, new_docs, refuse_foreign
+from mqops.quality.docs_folder import MARKER, new_docs
 
 
 def build(folder: Path, *names: str) -> None:
@@ -87,10 +87,3 @@ def test_what_comes_while_the_pages_are_made_is_not_lost(tmp_path: Path) -> None
     with pytest.raises(SettingsError, match=r"such as late\.html"):
         meanwhile()
     assert files(tmp_path) == ["docs/late.html"]
-
-
-def test_the_place_of_a_run_in_the_lake_is_its_own(tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text("by an earlier version")
-    refuse_foreign(tmp_path, of_run=True)
-    with pytest.raises(SettingsError):
-        refuse_foreign(tmp_path)
