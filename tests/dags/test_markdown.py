@@ -287,8 +287,10 @@ def test_a_note_on_our_pages_keeps_the_links_to_them() -> None:
 
 
 def test_the_quality_note_has_our_link_alone() -> None:
-    summary = SimpleNamespace(
-        to_json=lambda: {"failed": {EVIL[0]: 1}, "messages": {EVIL[0]: 1}, "balanced": True, "checks": []}
+    told: Any = SimpleNamespace(
+        to_json=lambda: {"failed": {EVIL[0]: 1}, "messages": {EVIL[0]: 1}, "balanced": True, "checks": []},
+        checks=[SimpleNamespace(suite=one, skipped=one, met=False) for one in EVIL],
+        told=EVIL,
     )
-    text = quality.in_words(summary, "http://airflow.example/mqops/data_docs/d/r/index.html")  # type: ignore[arg-type]
+    text = quality.in_words(told, "http://airflow.example/mqops/data_docs/d/r/index.html")
     assert links(text) == ["a http://airflow.example/mqops/data_docs/d/r/index.html"]

@@ -285,7 +285,7 @@ def test_law1_trigger_messages_wait_while_enough_runs_of_their_queue_are_queued(
     assert airflow.a_pass()["started"] == ["broken"]
     assert len(manager.bodies("IQ")) == 5
     assert (
-        "5 trigger messages wait on the initiation queue: 3 runs of the DAG orders that the queue APP" in airflow.note
+        "5 trigger messages wait on the initiation queue: `3 runs of the DAG orders that the queue APP" in airflow.note
     )
     airflow.queued.pop()
     assert airflow.a_pass()["started"] == ["orders"] * 5
