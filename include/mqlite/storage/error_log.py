@@ -26,6 +26,7 @@ def open_for_service(folder: Path) -> None:
     path = folder / NAME
     handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=LOG_FILES, encoding="utf-8")
     handler.setFormatter(OneLine(LINE))
+    assert handler.stream is not None  # it is opened when the handler is made
     os.fchmod(handler.stream.fileno(), 0o600)
     root = logging.getLogger("mqlite")
     root.addHandler(handler)
