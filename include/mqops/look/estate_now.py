@@ -29,6 +29,7 @@ from mqops.decide.preflight_record import read_preflight
 from mqops.errors import MqopsError
 from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
+from mqops.kept import kept
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
@@ -315,7 +316,7 @@ def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
 
 
 @single_flight
-@lru_cache(maxsize=64)
+@kept(most=32 * 2**20, size=lambda found: 1000 + int(found.nbytes))
 def _ambiguous_of(run: Path, queue: str) -> pa.Table:
     """Queue and identity of the messages of a queue whose origin is ambiguous by a plan. A plan never changes."""
     plan = pa.Table.from_batches(read_parquet(RunFolder(run).plan, ["queue", "msg_key", "action"]))
@@ -528,7 +529,7 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
 
 
 @single_flight
-@lru_cache(maxsize=256)
+@kept(most=32 * 2**20, size=lambda found: 1000 + sum(40 * len(counts) for counts in found.values()))
 def _backed_out(run: Path) -> Mapping[str, Sequence[int]]:
     """Queue → the backout counts above 0 of a snapshot. A snapshot never changes."""
     found: dict[str, list[int]] = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.quality.summary import QualitySummary
 
@@ -43,7 +43,7 @@ def failed_messages(summary: QualitySummary, most: int) -> tuple[list[FailedMess
     return found[:most], len(found)
 
 
-@lru_cache(maxsize=64)
+@kept(most=32 * 2**20, size=lambda found: 1000 + (int(found.nbytes) if found else 0))
 def failed_critical(failures: str, _checked_at: str) -> pa.Table | None:
     """The messages that failed a critical check, each once: `queue`, `position`, `msg_key`; None without the table of
     failures. Parameters: `_checked_at` of the run: a check that is tried again writes another table. Raises
