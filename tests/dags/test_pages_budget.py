@@ -1,123 +1,38 @@
-"""What pages may cost Airflow's API server: they are made elsewhere, within bounds, and what is searched is in no log.
-
-`make full` makes the lake large (MQOPS_PAGES_MESSAGES, MQOPS_PAGES_RUNS) and asks for each field of each route
-MQOPS_PAGES_AT_ONCE times at once, while Airflow's own API has to answer within a second.
-"""
+"""What pages may cost Airflow's API server: they are made elsewhere, within bounds; what is searched is in no log."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
+import select
 import signal
 import socket
-import subprocess
-import sys
-import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from html import unescape
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import httpx
 import psutil
 import pytest
 from mq_support import until
-from pages_lake import make_lake, plan_all
+from pages_lake import make_lake
+from pages_site import Site, served
 
 from mqops.lake.run import RunFolder
-from mqops.look.core.criteria import IDENTIFIERS
-from mqops_airflow.pages.asked import FIELDS, PAYLOAD
+from mqops_airflow.pages.asked import PAYLOAD
 from mqops_airflow.pages.relay import MOST_OF_PERSON
-from mqops_airflow.pages.routes import application
 from mqops_airflow.pages.table import PREFIX
 
-SERVER = Path(__file__).with_name("pages_server.py")
-MESSAGES, RUNS = (int(os.environ.get(f"MQOPS_PAGES_{name}", "20")) for name in ("MESSAGES", "RUNS"))
-AT_ONCE = int(os.environ.get("MQOPS_PAGES_AT_ONCE", "0"))
 SECRET = "SECRET-DE89"
 FORM = {"queue_manager": "QM1", "where": f"BODY('*{SECRET}*')"}
-LOGINS = "logins: "
-
-
-class Site:
-    """The API server of a test, and its processes."""
-
-    def __init__(self, process: subprocess.Popen[str], log: Path, port: int, logins: dict[str, str]) -> None:
-        self.process, self.log, self.port, self.logins = process, log, port, logins
-        self.client = httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", timeout=120, limits=httpx.Limits(max_connections=100)
-        )
-
-    def ask(self, path: str, person: str = "admin", *, form: dict[str, str] | None = None, **headers: str) -> Any:
-        """What a page answers. Parameters: `form` that is sent to it."""
-        headers = {name.replace("_", "-"): value for name, value in headers.items()} | self.login(person)
-        return self.client.request("POST" if form else "GET", PREFIX + path, data=form, headers=headers)
-
-    def login(self, person: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.logins[person]}"} if person else {}
-
-    def send(self, form: dict[str, str], person: str = "admin") -> socket.socket:
-        """A connection on which a search was asked for, and nothing read."""
-        body = urlencode(form)
-        lines = [
-            *(f"POST {PREFIX}/messages HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"),
-            *("Content-Type: application/x-www-form-urlencoded", f"Authorization: Bearer {self.logins[person]}"),
-        ]
-        made = socket.create_connection(("127.0.0.1", self.port))
-        made.sendall("\r\n".join([*lines, "", body]).encode())
-        return made
-
-    def processes(self, module: str) -> list[psutil.Process]:
-        """Those below the server that run a module."""
-        children = psutil.Process(self.process.pid).children(recursive=True)
-        return [one for one in children if one.status() != psutil.STATUS_ZOMBIE and module in one.cmdline()]
-
-    def pages(self) -> list[psutil.Process]:
-        return self.processes("mqops_airflow.pages.server")
-
-    def searching(self) -> list[psutil.Process]:
-        return self.processes("mqops.look.search_process")
-
-
-@contextmanager
-def served(base: Path, database: Path, *, whole: bool = False) -> Iterator[Site]:
-    (base / "airflow").mkdir(exist_ok=True)
-    (base / "airflow" / "airflow.db").write_bytes(database.read_bytes())
-    settings = {
-        "AIRFLOW_HOME": str(base / "airflow"),
-        "AIRFLOW__CORE__AUTH_MANAGER": "mqops_airflow.roles.RolesAuthManager",
-        "AIRFLOW__API_AUTH__JWT_SECRET": "a secret of this test, which is long enough for a signature by HMAC" * 2,
-        "AIRFLOW_CONN_MQ_QM1": json.dumps({"conn_type": "mq", "extra": {"queue_manager": "QM1"}}),
-        "MQLITE_HOME": str(base / "queue_managers"),
-        "MQOPS_ESTATE": str(base / "estate.yaml"),
-        "MQOPS_LAKE": str(base / "lake"),
-    }
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, str(SERVER), str(port), *(["whole"] if whole else [])]
-    log = base / "log"
-    with log.open("w") as stream:
-        process = subprocess.Popen(command, env=os.environ | settings, stdout=stream, stderr=stream, text=True)
-    try:
-        until(lambda: LOGINS in log.read_text() or process.poll() is not None, 120)
-        assert process.poll() is None, log.read_text()[-5000:]
-        logins = json.loads(log.read_text().split(LOGINS)[1].splitlines()[0])
-        yield Site(process, log, port, logins)
-    finally:
-        process.terminate()
-        process.wait()
+MORE = 3
+"""Requests of a person beyond what he may have open."""
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    made = make_lake(tmp_path_factory.mktemp("pages"), runs=RUNS, recorded=MESSAGES, messages=min(MESSAGES, 10_000))
-    plan_all(made, recorded=MESSAGES, messages=min(MESSAGES, 10_000))
-    return made
+    return make_lake(tmp_path_factory.mktemp("pages"), runs=3, recorded=20, messages=20)
 
 
 @pytest.fixture(scope="module")
@@ -239,22 +154,22 @@ def _is_asked(process: psutil.Process) -> bool:
 
 def test_a_person_has_so_many_searches_open_and_others_are_not_held_up(site: Site, held: psutil.Process) -> None:
     with ExitStack() as stack:
-        for _ in range(MOST_OF_PERSON):
-            stack.callback(site.send(FORM, "operator" if _ % 2 < 0 else "admin").close)
-        refusal: list[Any] = []
-
-        def refused() -> bool:
-            refusal[:] = [site.ask("/messages")]
-            return bool(refusal[0].status_code == 429)
-
-        until(refused)
-        assert f"{MOST_OF_PERSON} of your requests have not been answered yet." in refusal[0].text
+        asked = [stack.enter_context(site.send(FORM)) for _number in range(MOST_OF_PERSON + MORE)]
+        until(lambda: len(_answered(asked)) == MORE)
+        for one in _answered(asked):
+            text = one.recv(100_000).decode()
+            assert text.startswith("HTTP/1.1 429 ")
+            assert f"{MOST_OF_PERSON} of your requests have not been answered yet." in text
         for page in ("/messages", "/estate", "/rules"):
             assert site.ask(page, "viewer").status_code == 200
         form = {"queue_manager": "QM1", "where": "DESTQ(A)"}
         assert "/messages/one?" in site.ask("/messages", "approver", form=form).text
     until(lambda: held not in site.searching())
     until(lambda: site.ask("/messages").status_code == 200)
+
+
+def _answered(connections: list[socket.socket]) -> list[socket.socket]:
+    return select.select(connections, (), (), 0)[0]
 
 
 def test_a_process_of_the_pages_that_dies_is_replaced(site: Site) -> None:

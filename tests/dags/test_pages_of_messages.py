@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -23,8 +24,10 @@ from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look import estate_now
+from mqops.mq import connection
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
@@ -558,6 +561,32 @@ def test_any_queue_is_explained_and_why_another_name_cannot_be(site: Any) -> Non
         assert "is no name of a queue: 1 to 48 letters, digits and . _ / %." in text
         assert "<img" not in text
     assert "data-starts" not in site("/triggers?queue=ELSEWHERE", "operator").text
+
+
+def test_many_queues_are_asked_about_in_one_thread(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes minutes where the queue manager does not answer, and a reader can make up names without end."""
+    until(lambda: 'name="queue"' in site("/triggers?queue_manager=QM2").text)
+    before, answers_again = _asking(), threading.Event()
+
+    def hangs(*_given: Any) -> Any:
+        answers_again.wait()
+        raise SettingsError("it answers again")
+
+    monkeypatch.setattr(connection, "connect", hangs)
+    monkeypatch.setattr(answers, "WAIT", 0.001)
+    monkeypatch.setattr(triggers.ANSWERS, "kept", 3600.0)
+    try:
+        texts = [site(f"/triggers?queue_manager=QM2&queue=MADE.UP.{number}").text for number in range(100)]
+        assert len(_asking() - before) == 1
+    finally:
+        answers_again.set()
+    assert sum("The queue manager was asked 1 s ago" in text for text in texts) == answers.MOST_WAITING + 1
+    assert sum("Too many queues are asked about just now" in text for text in texts) == 99 - answers.MOST_WAITING
+    until(lambda: not _asking() - before)
+
+
+def _asking() -> set[int | None]:
+    return {one.ident for one in threading.enumerate() if one.name == answers.THREAD}
 
 
 def test_triggers_are_those_of_the_last_audit_where_nothing_answers(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:

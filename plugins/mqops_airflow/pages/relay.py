@@ -82,7 +82,7 @@ class PageProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         number = self._listener.fileno()
-        command = [sys.executable, "-P", "-m", "mqops_airflow.pages.server", str(number)]
+        command = [sys.executable, "-P", "-m", "mqops_airflow.pages.server", str(number), str(self._folder)]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[number])
 

@@ -17,6 +17,7 @@ import json
 import logging
 import os
 import resource
+import shutil
 import socket
 import sys
 import threading
@@ -128,19 +129,21 @@ def _used() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def _end_with_the_api_server() -> None:
-    """Standard input is a pipe that the API server holds as long as it lives."""
+def _end_with_the_api_server(folder: str) -> None:
+    """Standard input is a pipe that the API server holds as long as it lives. Killed, it leaves the folder behind."""
     os.read(0, 1)
+    shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
 def main() -> None:
-    """Serve the pages. The argument is the file descriptor of the listener."""
-    threading.Thread(target=_end_with_the_api_server, name="mqops ends", daemon=True).start()
+    """Serve the pages. The arguments are the file descriptor of the listener and the folder of its socket."""
+    number, folder = sys.argv[1:]
+    threading.Thread(target=_end_with_the_api_server, args=(folder,), name="mqops ends", daemon=True).start()
     os.nice(NICE)
     with contextlib.suppress(ValueError, OSError):  # where the system has a lower bound already
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-    listener = socket.socket(fileno=int(sys.argv[1]))
+    listener = socket.socket(fileno=int(number))
     asyncio.run(_served(listener))
 
 
