@@ -66,7 +66,8 @@ class Server:
     async def serve(self) -> None:
         """Answer until the process has grown too large, and all open requests then."""
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        serving = await asyncio.start_unix_server(self._connected, sock=self._listener)
+        keeps: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}  # it is not ours
+        serving = await asyncio.start_unix_server(self._connected, sock=self._listener, **keeps)
         await self._grown.wait()
         log.warning("The process of the pages has used %d MiB and is replaced", _used() >> 20)
         asyncio.get_running_loop().remove_reader(self._listener.fileno())  # who connects now is the next one's
