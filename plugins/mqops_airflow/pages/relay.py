@@ -4,7 +4,7 @@ Through the API server tasks report and people approve, so no page costs it more
 
 1. Nobody comes further without a login, and no form of another site does.
 2. A person has MOST_OF_PERSON requests open at most, all together MOST; another one is refused. AT_ONCE of a person's
-   are made at once, the others wait: he delays nobody but himself. A request is given up after SECONDS.
+   are made at once, the others wait: he delays nobody but himself. A page is given up after SECONDS.
 3. When the reader goes away, the connection to the process of the pages is closed: it works for him no longer.
 4. The socket lies in a private folder, is listened on from the first request on, and is let go when the API server
    ends. A process of the pages that has ended is replaced.
@@ -40,6 +40,8 @@ from mqops_airflow.pages.turns import Turns
 MOST_OF_PERSON, MOST = 40, 200
 AT_ONCE = 8
 SECONDS = 60.0
+START = 180.0
+"""Seconds in which the process of the pages has to begin: it loads Airflow, which takes some seconds at least."""
 LOOK = 1.0
 """Seconds until it is looked whether the process of the pages is there still."""
 BODY = 64 * 1024
@@ -112,15 +114,14 @@ class Relay:
             await send(message)
 
         try:
-            async with asyncio.timeout(SECONDS):
-                await self._let_in(request, receive, told)
+            await self._let_in(request, receive, told)
         except HTTPException as error:
             await refused(request, error)(scope, receive, send)
         except (TimeoutError, OSError, asyncio.IncompleteReadError, ValueError) as error:
             log.warning("A page was not made: %s", type(error).__name__)
             if begun:  # the reader's connection ends before its content does, so that he sees that it is not whole
                 raise
-            what = f"It took more than {SECONDS:.0f} s" if isinstance(error, TimeoutError) else "Its process has ended"
+            what = "It took too long" if isinstance(error, TimeoutError) else "Its process has ended"
             text = f"{what}, so it was given up. Try again; the log of Airflow's API server has more."
             await refused(request, HTTPException(503, text))(scope, receive, send)
 
@@ -147,19 +148,22 @@ class Relay:
         process = self._pages.running()
         reader, writer = await self._pages.connected()
         try:
-            await write_frame(writer, head)
-            await write_frame(writer, body)
-            status, headers = json.loads(await _first(reader, process))
-            await send({"type": "http.response.start", "status": status, "headers": encoded(headers)})
-            while part := await read_frame(reader):
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
+            async with asyncio.timeout(START):
+                await _frame(reader, process)
+            async with asyncio.timeout(SECONDS):
+                await write_frame(writer, head)
+                await write_frame(writer, body)
+                status, headers = json.loads(await _frame(reader, process))
+                await send({"type": "http.response.start", "status": status, "headers": encoded(headers)})
+                while part := await read_frame(reader):
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
         finally:
             writer.close()
 
 
-async def _first(reader: asyncio.StreamReader, process: subprocess.Popen[bytes]) -> bytes:
-    """The first frame of an answer. Raises `OSError` where the process ends before, as one that cannot start."""
+async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes]) -> bytes:
+    """A frame that is waited for. Raises `OSError` where the process ends before, as one that cannot start."""
     reading = asyncio.ensure_future(read_frame(reader))
     try:
         while not (await asyncio.wait({reading}, timeout=LOOK))[0]:

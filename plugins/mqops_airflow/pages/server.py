@@ -89,6 +89,7 @@ class Server:
                 self._grown.set()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await write_frame(writer, b"")
         scope, body = scope_of(await read_frame(reader)), await read_frame(reader)
         gone = asyncio.Event()
         parts = iter([{"type": "http.request", "body": body, "more_body": False}])
@@ -141,7 +142,6 @@ def main() -> None:
     """Serve the pages. The arguments are the file descriptor of the listener and the folder of its socket."""
     number, folder = sys.argv[1:]
     threading.Thread(target=_end_with_the_api_server, args=(folder,), name="mqops ends", daemon=True).start()
-    os.nice(NICE)
     with contextlib.suppress(ValueError, OSError):  # where the system has a lower bound already
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     listener = socket.socket(fileno=int(number))
@@ -152,6 +152,7 @@ async def _served(listener: socket.socket) -> None:
     init_auth_manager(FastAPI())
     app = made()
     app.dependency_overrides[get_user] = _let_in
+    os.nice(NICE)  # not before: the first reader waits
     await Server(app, listener).serve()
 
 
