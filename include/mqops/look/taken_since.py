@@ -129,8 +129,12 @@ def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
     return {queue: pa.chunked_array(keys, pa.string()).combine_chunks() for queue, keys in found.items()}
 
 
+def _bytes(found: Mapping[str, pa.ChunkedArray]) -> int:
+    return 1000 + sum(keys.nbytes for keys in found.values())
+
+
 @single_flight
-@kept(most=MOST, size=lambda found: 1000 + sum(keys.nbytes for keys in found.values()))
+@kept(most=MOST, size=_bytes)
 def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
     """Queue → identities of what a run has taken from it. What a proof says never changes. Raises as `without`."""
     run = RunFolder(one.run.run)

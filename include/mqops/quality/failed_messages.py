@@ -43,7 +43,11 @@ def failed_messages(summary: QualitySummary, most: int) -> tuple[list[FailedMess
     return found[:most], len(found)
 
 
-@kept(most=32 * 2**20, size=lambda found: 1000 + (int(found.nbytes) if found else 0))
+def _bytes(found: pa.Table | None) -> int:
+    return 1000 + (int(found.nbytes) if found is not None else 0)
+
+
+@kept(most=32 * 2**20, size=_bytes)
 def failed_critical(failures: str, _checked_at: str) -> pa.Table | None:
     """The messages that failed a critical check, each once: `queue`, `position`, `msg_key`; None without the table of
     failures. Parameters: `_checked_at` of the run: a check that is tried again writes another table. Raises

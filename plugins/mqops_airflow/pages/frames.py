@@ -1,8 +1,8 @@
 """A request and its answer between Airflow's API server and the process of the pages, over a Unix socket.
 
 1. One connection has one request. A frame is its length, 4 bytes, most significant first, and so many bytes.
-2. From the pages: an empty frame, as soon as they are there. To them: a frame of JSON, what ASGI calls the scope, and the person as Airflow's auth manager writes him; a
-   frame with the body of the request.
+2. From the pages: an empty frame, as soon as they are there. To them: a frame of JSON, what ASGI calls the scope, and
+   the person as Airflow's auth manager writes him; a frame with the body of the request.
 3. Back: a frame of JSON with status and headers, frames of the body, an empty frame. What ends before is no answer.
 4. Who asked closes the connection when he has gone: what is done for him ends.
 """
