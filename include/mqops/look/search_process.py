@@ -1,8 +1,8 @@
 """A process that searches in snapshots, one search after another, for a server that can end it at any time.
 
-A line of JSON on standard input asks, the line of JSON on standard output answers: what is looked for may be payload,
-which stands on no command line. It comes after other processes where processors are few, and may use MEMORY bytes and
-SECONDS of processor for a search; when its server ends, its input does, and so does it.
+A line of JSON says that it is there. Then a line on standard input asks, and a line on standard output answers: what is
+looked for may be payload, which stands on no command line. It comes after other processes where processors are few, and
+may use MEMORY bytes and SECONDS of processor for a search; when its server ends, its input does, and so does it.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ def main(lines: TextIO = sys.stdin, answers: TextIO = sys.stdout) -> None:
     """Answer until there is nothing more to read."""
     bounded()
     pa.set_memory_pool(pa.system_memory_pool())  # the others keep what they may need again
+    print("{}", file=answers, flush=True)
     for line in lines:
         _some_seconds()
         print(json.dumps(answer(json.loads(line))), file=answers, flush=True)

@@ -1,8 +1,8 @@
 """Searches, each in a process of its own that is ended when it takes too long and when the reader goes away.
 
 1. PROCESSES search at once, of a person one: whoever asks for many waits for himself alone.
-2. A search has SECONDS, waiting included, and the memory of `mqops.look.search_process`. What needs more is a matter of
-   the command line, and the page says so with the command.
+2. A search has SECONDS from its beginning, and the memory of `mqops.look.search_process`. What needs more is a matter
+   of the command line, and the page says so with the command.
 3. A process that has answered in time is kept for the next search: to start one takes half a second. One that has not
    is killed.
 """
@@ -47,12 +47,16 @@ class _Search:
             self._process = None if self._over else process
             return not self._over
 
-    def end(self, *, kill: bool = True) -> None:
+    def end(self) -> None:
         """Nobody waits any longer: the process, if there is one, ends."""
+        if process := self.answered():
+            process.kill()
+
+    def answered(self) -> subprocess.Popen[str] | None:
+        """The process, which goes on; None where nobody waited any longer."""
         with self._lock:
-            if kill and self._process:
-                self._process.kill()
-            self._process, self._over = None, True
+            process, self._process, self._over = self._process, None, True
+            return process
 
 
 class Searches:
@@ -75,10 +79,8 @@ class Searches:
         """
         search = _Search(asked)
         try:
-            async with asyncio.timeout(SECONDS), self._turns.turn(person):
+            async with self._turns.turn(person):
                 answer = await asyncio.wrap_future(self._threads.submit(self._run, search))
-        except TimeoutError as error:
-            raise TooSlow from error
         finally:
             search.end()
         return _page(answer)
@@ -93,13 +95,18 @@ class Searches:
             assert process.stdin
             assert process.stdout
             print(json.dumps(search.asked), file=process.stdin, flush=True)
-            answer: dict[str, Any] = json.loads(process.stdout.readline())
+            over = threading.Timer(SECONDS, search.end)
+            over.start()
+            try:
+                answer: dict[str, Any] = json.loads(process.stdout.readline())
+            finally:
+                over.cancel()
         except (OSError, ValueError):  # it was killed, or its memory was too small
             process.kill()
             process.wait()
             return {}
-        search.end(kill=False)
-        self._idle.append(process)
+        if search.answered():
+            self._idle.append(process)
         return answer
 
     def _ready(self) -> subprocess.Popen[str]:
@@ -112,7 +119,10 @@ class Searches:
 def _started() -> subprocess.Popen[str]:
     command = [sys.executable, "-P", "-m", "mqops.look.search_process"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+    assert process.stdout
+    process.stdout.readline()  # it is there
+    return process
 
 
 def _page(answer: Mapping[str, Any]) -> FoundPage:
