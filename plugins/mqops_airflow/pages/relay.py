@@ -164,7 +164,7 @@ class Relay:
 
 async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes]) -> bytes:
     """A frame that is waited for. Raises `OSError` where the process ends before, as one that cannot start."""
-    reading = asyncio.ensure_future(read_frame(reader))
+    reading: asyncio.Task[bytes] = asyncio.create_task(read_frame(reader))
     try:
         while not (await asyncio.wait({reading}, timeout=LOOK))[0]:
             if process.poll() is not None:
@@ -176,7 +176,7 @@ async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes])
 
 async def _body(receive: Any) -> bytes:
     """The body of a request. Raises `HTTPException` 413."""
-    found = b""
+    found: bytes = b""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
