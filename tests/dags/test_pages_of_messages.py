@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,13 +13,16 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pymqi
 import pytest
+from click.testing import CliRunner
 from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from pymqi import CMQC
 
+from mqops.cli import main
 from mqops.counted import counted
 from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
@@ -32,7 +36,7 @@ from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.rules import parse
-from mqops_airflow.pages import answers, estate, shared, triggers
+from mqops_airflow.pages import answers, estate, messages, searches, shared, triggers
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
 
@@ -522,6 +526,23 @@ def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
         assert "Recorded by run" in page.text
     assert site("/messages/one?queue_manager=QM1&run=../../x&queue=Q&msg_id=00&position=0").status_code == 404
     assert site("/messages/one?queue_manager=QM1&run=nothing&queue=Q&msg_id=00&position=0").status_code == 404
+
+
+def test_a_search_that_takes_too_long_is_ended_and_told_as_a_command(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"where": "DESTQ(FULL) AGE(<1d)", "queue": DLQ, "format": "MQDEAD"}
+    (found,) = set(re.findall("msg_id=([0-9a-f]{48})", site("/messages", **form).text))
+    held = psutil.Process(messages.SEARCHES._idle[-1].pid)
+    held.suspend()
+    monkeypatch.setattr(searches, "SECONDS", 0.1)
+    page = site("/messages", **form).text
+    assert "This search is too slow here" in page
+    assert "/messages/one?" not in page
+    assert not held.is_running() or held.status() == psutil.STATUS_ZOMBIE
+    (command,) = re.findall('<pre id="command"[^>]*>([^<]*)</pre>', page)
+    done = CliRunner().invoke(main, shlex.split(unescape(command))[1:], prog_name="mqops")
+    assert (done.exit_code, found in done.output) == (0, True), done.output
 
 
 def test_messages_of_a_run_whose_snapshot_was_removed_are_missed_in_words(site: Any) -> None:

@@ -130,7 +130,7 @@ def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
 
 
 def _bytes(found: Mapping[str, pa.ChunkedArray]) -> int:
-    return 1000 + sum(keys.nbytes for keys in found.values())
+    return 1000 + sum(int(keys.nbytes) for keys in found.values())
 
 
 @single_flight
