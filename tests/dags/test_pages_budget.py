@@ -172,15 +172,19 @@ def _answered(connections: list[socket.socket]) -> list[socket.socket]:
     return select.select(connections, (), (), 0)[0]
 
 
+def _ended(process: psutil.Process) -> bool:
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
 def test_a_process_of_the_pages_that_dies_is_replaced(site: Site) -> None:
     (first,) = site.pages()
     searching = site.searching()
     first.kill()
-    first.wait()
+    until(lambda: _ended(first))
     assert site.ask("/messages").status_code == 200
     (second,) = site.pages()
     assert second != first
-    until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in searching))
+    until(lambda: all(map(_ended, searching)))
 
 
 def test_all_processes_end_with_the_api_server(base: Path, site: Site) -> None:
@@ -189,4 +193,4 @@ def test_all_processes_end_with_the_api_server(base: Path, site: Site) -> None:
     assert len(all_of_it) == 2
     site.process.send_signal(signal.SIGKILL)
     site.process.wait()
-    until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in all_of_it))
+    until(lambda: all(map(_ended, all_of_it)))
