@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from mqops.act.approved_plan import ApprovedPlan, about_plan
 from mqops.act.lane_tokens import issue_tokens_once, reached_in_ledger
+from mqops.act.led_elsewhere import refuse_led_elsewhere
 from mqops.act.resume_record import record_resume
 from mqops.ledger.core.marker import About
-from mqops.mq.connection import MqConnection
+from mqops.mq.connection import MqConnection, connect
 
 
 class Begun(NamedTuple):
@@ -31,8 +32,12 @@ def begin(
 ) -> Begun:
     """Begin, or go on with a plan that was begun; the run's lock is held. Nothing is moved.
 
-    Parameters: as of `issue_tokens_once`; `about` besides what the plan says. Raises as it and `record_resume`.
+    Parameters: as of `issue_tokens_once`; `about` besides what the plan says. Raises as it, `record_resume` and
+    `refuse_led_elsewhere`.
     """
+    if not approved_plan.folder.issued_json.exists():
+        with connect(connection) as session:
+            refuse_led_elsewhere(session, approved_plan)
     about_run = about_plan(approved_plan, about or {})
     issued = issue_tokens_once(connection, approved_plan.folder, approved_plan, lengths, about_run, needs=needs)
     record_resume(connection, approved_plan, str(about_run.get("finished_by") or ""))
