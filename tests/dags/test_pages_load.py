@@ -42,6 +42,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "run_id": ("manual__{number}",),
     "queue": ("NAME.{number}", "*{number}*"),
     "before": ("{hour:02}:15",),
+    "check": ("{number}",),
     "workflow": ("dlq_rules",),
     "old": ("{number}",),
     "after": ("{number}",),

@@ -53,7 +53,7 @@ def conditions(draw: Any) -> str:
     return " ".join(found)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows=st.lists(ROW, min_size=1, max_size=12), where=conditions())
 def test_columns_answer_as_the_rules_do_for_each_message(rows: list[dict[str, Any]], where: str) -> None:
     wanted = criteria(where)
