@@ -8,6 +8,7 @@ from airflow.sdk import BaseOperator
 
 from mqops.printable import printable
 from mqops_airflow.four_eyes import requester
+from mqops_airflow.markdown import NOTHING, md, words
 from mqops_airflow.outcome_text import keep_for_note
 from mqops_airflow.which_run import run_named
 from mqops_airflow.workplace import estate_file, lake
@@ -29,14 +30,15 @@ class StopOperator(BaseOperator):
         run = run_named(lake(estate), estate, name=asked, queue_manager=name) if asked else None
         place = run.path if run else folder_of(lake(estate), name)
         what = f"run {run.run}" if run else f"all acting on {name}"
+        noted = md("run {}", run.run) if run else md("all acting on {}", words(name))
         if params["do"] == "resume":
             lifted = store.lift(place, by=requester(context), at=utc_now())
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
-            then = "" if run else ". A run that has ended since goes on from its page"
-            keep_for_note(context, f"{what} may go on{then}")
+            then = NOTHING if run else md(". A run that has ended since goes on from its page")
+            keep_for_note(context, md("{} may go on{}", noted, then))
             return {"what": what, "stopped": None}
         stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"] or ""))
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))
-        back = "Resume on its page" if run else "Resume all runs on the page Estate"
-        keep_for_note(context, f"{what} is stopped {stopped}. {back} takes the stop back")
+        back = md("Resume on its page") if run else md("Resume all runs on the page Estate")
+        keep_for_note(context, md("{} is stopped {}. {} takes the stop back", noted, stopped, back))
         return {"what": what, "stopped": stopped.to_json()}
