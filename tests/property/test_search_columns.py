@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from mqops.decide.core.answers import answers
 from mqops.look.core.criteria import criteria
+from mqops.look.number_columns import numbers
 from mqops.look.search import Search
+from mqops.rules.conditions import Question
 from mqops.rules.keyword import COMPARED_NUMBERS
 from mqops.rules.keywords import KEYWORDS
 
@@ -81,3 +83,20 @@ def test_an_age_of_each_second_is_that_of_the_rules() -> None:
     batch = pa.RecordBatch.from_pylist(rows, pa.schema([(name, TYPES.get(name, pa.int32())) for name in COLUMNS]))
     assert Search(criteria("AGE(>=1d)")).fitting(batch) == [3, 4]
     assert Search(criteria("AGE(<1s)")).fitting(batch) == [0]
+
+
+def test_every_odd_time_has_the_age_of_the_rules() -> None:
+    """No such day, hour, minute or second; no digits; a year before 1."""
+    seen, age = datetime(2024, 3, 1, tzinfo=UTC), Question("AGE")
+    rows = [
+        dict.fromkeys(COLUMNS)
+        | {"observed_at": seen, "dlh_encoding": has, f"{prefix}put_date": date, f"{prefix}put_time": time}
+        for has, prefix in ((None, ""), (546, "dlh_"))
+        for date in (*EDGES, "20240228", None)
+        for time in (*CLOCKS, None)
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, pa.schema([(name, TYPES.get(name, pa.int32())) for name in COLUMNS]))
+    one_by_one = [answers((age,), row)["AGE"] for row in rows]
+    assert numbers(age, batch).to_pylist() == one_by_one
+    assert None in one_by_one
+    assert len(set(one_by_one)) > 5
