@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -19,21 +17,15 @@ from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from pathlib import Path
 from statistics import quantiles
+from urllib.parse import parse_qsl
 
 import httpx
 import psutil
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from mq_support import DLQ, create, dead_letter
+from pages_lake import make_lake, plan_all
 
-from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
-from mqops.deciders.run import carry_out, plan_run
 from mqops.lake.run import RunFolder
-from mqops.rules import parse
-from mqwire.folder import folder
-from mqwire.rfh2 import MQRFH2
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNS = int(os.environ.get("MQOPS_BENCH_RUNS", "1000"))
@@ -41,68 +33,6 @@ RECORDED = int(os.environ.get("MQOPS_BENCH_RECORDED", "1000000"))
 MESSAGES = 10_000
 LOGIN = "login: "
 READERS, ROUNDS = 20, 20
-TEXT = "DESTQ(A) ACTION(RETRY)\nDESTQ(PAY*) ACTION(FWD) FWDQ(A)\nREASON(MQRC_Q_FULL) ACTION(IGNORE)\n"
-ESTATE = """\
-lake: {lake}
-queue_managers:
-  QM1: {{connection: mq_qm1, reveal: [admin], dlq_rules: {{rules: t.rules}}}}
-"""
-
-
-def message(number: int) -> tuple[dict[str, object], bytes]:
-    """Of 40 destinations; every second one with properties; one in ten is put back by the rules."""
-    name = "A" if number % 10 == 0 else f"PAY.{number % 40:02}"
-    if number % 2:
-        return dead_letter(name, b"%012d" % number + b"x" * 500)
-    usr = folder("usr", {"country": "DE" if number % 1000 == 0 else "FR"})
-    header = MQRFH2(format="MQSTR", coded_char_set_id=1208).with_folders(usr).pack()
-    return dead_letter(name, header + b"%012d" % number + b"x" * 500, inner=("MQHRF2", 546, 1208))
-
-
-def make_lake(base: Path) -> RunFolder:
-    """A genuine run; its snapshot many times over, with other identifiers; the run many times over without messages."""
-    home, lake = base / "queue_managers", base / "lake"
-    home.mkdir()
-    (base / "t.rules").write_text(TEXT)
-    (base / "estate.yaml").write_text(ESTATE.format(lake=lake))
-    os.environ["MQLITE_HOME"] = str(home)
-    manager = create(home, mqsc="DEFINE QLOCAL(A) MAXDEPTH(999999)\nDEFINE QLOCAL(T) TRIGGER INITQ(NONE)\n")
-    request = DeadLetterRequest(connection=manager.connection, lake=lake, table=parse(TEXT).table, text=TEXT)
-    for messages in (10, MESSAGES):
-        manager.put(DLQ, [message(number) for number in range(messages)])
-        run, plan = plan_run(DEAD_LETTERS, request)
-        if messages == 10:
-            carry_out(DEAD_LETTERS, request, run, plan)
-            small = run
-    (part,) = run.snapshot.glob("*.parquet")
-    whole = pq.read_table(part)
-    for number in range(1, RECORDED // MESSAGES):
-        pq.write_table(others(whole, number), part.with_name(f"part-9{number:05}.parquet"), compression="zstd")
-    for number in range(RUNS - 2):
-        copy = small.path.with_name(f"copy-{number:06}")
-        copy.mkdir(mode=0o700)
-        for path in small.path.glob("*.json"):
-            shutil.copy(path, copy)
-    time.sleep(2.1)  # the index keeps what has not changed for 2 seconds
-    return run
-
-
-def plan_all(run: RunFolder) -> None:
-    """A plan for the messages that `make_lake` has added to the snapshot, as for the first of them."""
-    (part,) = run.plan.glob("*.parquet")
-    whole = pq.read_table(part)
-    for number in range(1, RECORDED // MESSAGES):
-        pq.write_table(others(whole, number), part.with_name(f"part-9{number:05}.parquet"), compression="zstd")
-
-
-def others(messages: pa.Table, number: int) -> pa.Table:
-    """The same messages under other identifiers, which a queue manager would give to later ones."""
-    ids = [one[:16] + struct.pack(">II", number, place) for place, one in enumerate(messages["msg_id"].to_pylist())]
-    keys = [f"{number:08x}{key[8:]}" for key in messages["msg_key"].to_pylist()]
-    for name, values in (("msg_id", ids), ("msg_key", keys)):
-        at, field = messages.schema.get_field_index(name), messages.schema.field(name)
-        messages = messages.set_column(at, field, pa.array(values, field.type))
-    return messages
 
 
 def serve(port: int) -> None:
@@ -163,9 +93,9 @@ def measured(client: httpx.Client, server: psutil.Process, address: str) -> None
 
 
 def processor(server: psutil.Process) -> float:
-    """Seconds of processor that the server has used."""
-    times = server.cpu_times()
-    return float(times.user + times.system)
+    """Seconds of processor that the server and the processes of its pages have used."""
+    used = [one.cpu_times() for one in (server, *server.children(recursive=True))]
+    return float(sum(times.user + times.system for times in used))
 
 
 def percentile(times: list[float]) -> float:
@@ -176,7 +106,8 @@ def percentile(times: list[float]) -> float:
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mqops-bench") as name:
         base = Path(name)
-        run = make_lake(base)
+        os.environ["MQLITE_HOME"] = str(base / "queue_managers")
+        run = make_lake(base, runs=RUNS, recorded=RECORDED, messages=MESSAGES)
         settings = environment(base)
         subprocess.run(
             [sys.executable, "-m", "airflow", "db", "migrate"], env=settings, check=True, capture_output=True
@@ -195,8 +126,9 @@ def main() -> None:
                 base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=120, transport=transport
             ) as client:
                 pages(client, psutil.Process(server.pid), run)
-            memory = psutil.Process(server.pid).memory_info().rss // 2**20
-            print(f"memory of the server at the end: {memory} MiB; load {os.getloadavg()[0]:.1f}")
+            whole = psutil.Process(server.pid)
+            memory = [one.memory_info().rss // 2**20 for one in (whole, *whole.children(recursive=True))]
+            print(f"MiB of the server, the pages and the searches at the end: {memory}; load {os.getloadavg()[0]:.1f}")
         finally:
             server.terminate()
             server.wait()
@@ -212,7 +144,7 @@ def pages(client: httpx.Client, server: psutil.Process, run: RunFolder) -> None:
     text = client.get(f"/messages?{here}").text
     link = next(one for one in text.split('href="') if one.startswith("/messages/one"))
     measured(client, server, unescape(link).split('"')[0])
-    plan_all(run)
+    plan_all(run, recorded=RECORDED, messages=MESSAGES)
     searches = ("action=RETRY", "action=RETRY", "action=RETRY&dest_q=A", "action=IGNORE", "action=DISCARD")
     for what in (
         *searches,
@@ -223,7 +155,7 @@ def pages(client: httpx.Client, server: psutil.Process, run: RunFolder) -> None:
         "text=nowhere",
     ):
         began, before = time.perf_counter(), processor(server)
-        answer = client.get(f"/messages?{here}&{what}")
+        answer = client.post("/messages", data=dict(parse_qsl(f"{here}&{what}")), follow_redirects=True)
         clock, work = time.perf_counter() - began, processor(server) - before
         print(f"search by {what}: {clock:.2f} s, {work:.2f} of processor; {answer.status_code}", flush=True)
 

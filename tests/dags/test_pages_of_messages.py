@@ -5,32 +5,39 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pymqi
 import pytest
+from click.testing import CliRunner
 from mq_support import DLQ, Manager, create, dead_letter, one_file_a_message, until
 from pymqi import CMQC
 
+from mqops.cli import main
 from mqops.counted import counted
 from mqops.decide.in_process import decide
 from mqops.deciders.dead_letters import DEAD_LETTERS, DeadLetterRequest
 from mqops.deciders.run import carry_out, plan_run
 from mqops.deciders.undo import UNDO, UndoRequest
+from mqops.errors import SettingsError
 from mqops.lake.run import RunFolder
 from mqops.look import estate_now
+from mqops.mq import connection
 from mqops.observe.in_process import observe
 from mqops.prove.prove import prove
 from mqops.quality.results import keep
 from mqops.quality.summary import NOTHING, CheckResult, QualitySummary, QueueQuality
 from mqops.rules import parse
-from mqops_airflow.pages import answers, estate, shared, triggers
+from mqops_airflow.pages import answers, estate, messages, searches, shared, triggers
 from mqwire.folder import folder
 from mqwire.rfh2 import MQRFH2
 
@@ -109,14 +116,15 @@ def _site(base: Path, patch: pytest.MonkeyPatch) -> Any:
     _quality(lake, run.run)
     client = TestClient(application(), raise_server_exceptions=False)
 
-    def get(address: str, role: str = "viewer", name: str = "") -> Any:
+    def ask(address: str, role: str = "viewer", name: str = "", *, method: str = "GET", **form: str) -> Any:
+        """What a page answers. Parameters: `form` that is sent to it, field → text."""
         headers = {}
         if role:
             user = SimpleAuthManagerUser(username=name or role, role=role)
             headers["Authorization"] = f"Bearer {get_auth_manager().generate_jwt(user)}"
-        return client.get(address, headers=headers)
+        return client.request("POST" if form else method, address, headers=headers, data=form or None)
 
-    return get
+    return ask
 
 
 def _quality(lake: Path, run: str) -> None:
@@ -310,7 +318,7 @@ def test_a_rule_that_moves_to_the_queue_it_takes_from_says_so(client: Any, fulle
 def test_text_of_messages_never_becomes_markup(site: Any) -> None:
     (link,) = [
         unescape(one.split('"')[0])
-        for one in site("/messages?where=DESTQ('%3Cimg*')").text.split('href="')
+        for one in site("/messages", where="DESTQ('<img*')").text.split('href="')
         if one.startswith("/messages/one")
     ]
     for address in (
@@ -318,10 +326,10 @@ def test_text_of_messages_never_becomes_markup(site: Any) -> None:
         "/messages",
         "/rules",
         link,
-        "/messages?text=%3Cscript%3E",
-        "/messages?where=%3Cscript%3E",
+        ("/messages", {"text": "<script>"}),
+        ("/messages", {"where": "<script>"}),
     ):
-        answer = site(address)
+        answer = site(address) if isinstance(address, str) else site(address[0], **address[1])
         assert "<script>alert" not in answer.text
         assert "<img" not in answer.text
         assert "<b>" not in answer.text
@@ -386,10 +394,12 @@ def test_a_message_that_no_table_judges_says_why(site: Any) -> None:
     assert "the estate names none for the dead-letter queue of QM2." in message("QM2", "letters")
 
 
-@pytest.mark.parametrize("query", ["text=IBAN", "property=usr.country&value=DE", "where=BODY('*IBAN*')"])
-def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, query: str) -> None:
-    assert "/messages/one?" in site(f"/messages?{query}").text
-    refused = site(f"/messages?{query}", "operator")
+@pytest.mark.parametrize(
+    "form", [{"text": "IBAN"}, {"property": "usr.country", "value": "DE"}, {"where": "BODY('*IBAN*')"}]
+)
+def test_a_search_in_payload_needs_the_right_to_reveal(site: Any, form: dict[str, str]) -> None:
+    assert "/messages/one?" in site("/messages", **form).text
+    refused = site("/messages", "operator", **form)
     assert refused.status_code == 403
     assert "/messages/one?" not in refused.text
     assert "The setting reveal of QM1" in unescape(refused.text)
@@ -475,7 +485,8 @@ def test_a_word_is_looked_for_anywhere_in_a_field_and_a_pattern_is_one(site: Any
         0,
     ]
     assert [found(f"&format={text}") for text in ("MQDEAD", "DEA", "MQSTR", "*")] == [3, 3, 0, 4]
-    assert found("&where=FORMAT(*)") == 4  # of the data behind the MQDLH
+    of_data = site("/messages", where="FORMAT(*)").text  # of the data behind the MQDLH
+    assert len(re.findall('href="/messages/one', of_data)) == 4
     assert 'name="application" value="" placeholder="contains, or billing*"' in site("/messages").text
     assert "<p>4 of 4 messages looked at. This is the last page.</p>" in site("/messages").text
 
@@ -520,7 +531,7 @@ def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
     assert "No message fits. " in site("/messages?dest_q=NOTHING").text
     assert "No message fits. " in site("/messages?group_id=ff").text
     assert "/messages/one?" in site("/messages?group_id=00").text
-    text = site("/messages?where=REASON(").text
+    text = site("/messages", where="REASON(").text
     assert "<strong>Problem:</strong> these conditions are not valid; column " in text
     assert "\N{REPLACEMENT CHARACTER}" not in text
     assert "Problem" in site("/messages?msg_id=xyz").text
@@ -531,6 +542,23 @@ def test_a_search_is_paged_and_its_mistakes_are_told(site: Any) -> None:
         assert "Recorded by run" in page.text
     assert site("/messages/one?queue_manager=QM1&run=../../x&queue=Q&msg_id=00&position=0").status_code == 404
     assert site("/messages/one?queue_manager=QM1&run=nothing&queue=Q&msg_id=00&position=0").status_code == 404
+
+
+def test_a_search_that_takes_too_long_is_ended_and_told_as_a_command(
+    site: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"where": "DESTQ(FULL) AGE(>=0s)", "queue": DLQ, "format": "MQDEAD"}
+    (found,) = set(re.findall("msg_id=([0-9a-f]{48})", site("/messages", **form).text))
+    held = psutil.Process(messages.SEARCHES._idle[-1].pid)
+    held.suspend()
+    monkeypatch.setattr(searches, "SECONDS", 0.1)
+    page = site("/messages", **form).text
+    assert "This search is too slow here" in page
+    assert "/messages/one?" not in page
+    assert not held.is_running() or held.status() == psutil.STATUS_ZOMBIE
+    (command,) = re.findall('<pre id="command"[^>]*>([^<]*)</pre>', page)
+    done = CliRunner().invoke(main, shlex.split(unescape(command))[1:], prog_name="mqops")
+    assert (done.exit_code, found in done.output) == (0, True), done.output
 
 
 def test_messages_of_a_run_whose_snapshot_was_removed_are_missed_in_words(site: Any) -> None:
@@ -570,6 +598,32 @@ def test_any_queue_is_explained_and_why_another_name_cannot_be(site: Any) -> Non
         assert "is no name of a queue: 1 to 48 letters, digits and . _ / %." in text
         assert "<img" not in text
     assert "data-starts" not in site("/triggers?queue=ELSEWHERE", "operator").text
+
+
+def test_many_queues_are_asked_about_in_one_thread(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes minutes where the queue manager does not answer, and a reader can make up names without end."""
+    until(lambda: 'name="queue"' in site("/triggers?queue_manager=QM2").text)
+    before, answers_again = _asking(), threading.Event()
+
+    def hangs(*_given: Any) -> Any:
+        answers_again.wait()
+        raise SettingsError("it answers again")
+
+    monkeypatch.setattr(connection, "connect", hangs)
+    monkeypatch.setattr(answers, "WAIT", 0.001)
+    monkeypatch.setattr(triggers.ANSWERS, "kept", 3600.0)
+    try:
+        texts = [site(f"/triggers?queue_manager=QM2&queue=MADE.UP.{number}").text for number in range(100)]
+        assert len(_asking() - before) == 1
+    finally:
+        answers_again.set()
+    assert sum("The queue manager was asked 1 s ago" in text for text in texts) == answers.MOST_WAITING + 1
+    assert sum("Too many queues are asked about just now" in text for text in texts) == 99 - answers.MOST_WAITING
+    until(lambda: not _asking() - before)
+
+
+def _asking() -> set[int | None]:
+    return {one.ident for one in threading.enumerate() if one.name == answers.THREAD}
 
 
 def test_triggers_are_those_of_the_last_audit_where_nothing_answers(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mqops_airflow.pages import app, shared
+from mqops_airflow.pages import server, shared
 
 
 def test_who_asks_within_a_second_gets_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,5 +39,5 @@ def thawed() -> Iterator[None]:
 def test_a_full_garbage_collection_does_not_look_through_what_was_loaded(thawed: None) -> None:
     """It would hold all readers for 0.2 s (`tests/bench/bench_pages.py`)."""
     loaded = len(gc.get_objects())
-    app._made()
+    server.made()
     assert len(gc.get_objects()) < loaded / 10

@@ -43,6 +43,7 @@ _OPTIONS = (
         metavar="NAME=VALUE",
         help="A property in an MQRFH2, such as usr.country=DE; * and ? in the value; may be repeated.",
     ),
+    click.option("--format", "md_format", default="", metavar="NAME", help="The Format of the MQMD; * and ?."),
     since_option,
     until_option,
 )
@@ -54,8 +55,8 @@ def criteria_options(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(**given: Any) -> None:
         identifiers = {name: given.pop(name) for name in ("msg_id", "correl_id", "group_id")}
-        since, until = given.pop("since"), given.pop("until")
-        wanted = criteria(_patterns(given), **identifiers, since=since, until=until)
+        others = {name: given.pop(name) for name in ("since", "until", "md_format")}
+        wanted = criteria(_patterns(given), **identifiers, **others)
         command(wanted=wanted, **given)
 
     for option in reversed(_OPTIONS):

@@ -37,11 +37,10 @@ from mqops.ledger.core.identity import PlanIdentity
 from mqops.ledger.core.marker import Marker, MarkerKind
 from mqops.ledger.core.seal import Seal
 from mqops.ledger.keys import KeyRing
+from mqops.ledger.lines_of_plan import START, lines_of_plan
 from mqops.ledger.set_aside import SetAside, set_aside
 
 _BLOCK = 1 << 20
-_START = 1000
-"""Bytes in which a line's unit, run, plan and kind stand."""
 _WHY = (b'"kind":"issued"', b'"kind":"resumed"')
 
 
@@ -179,7 +178,7 @@ class LedgerFile:
         """
         wanted = text.encode()
         for number, line in enumerate(linked(self.lines(), self.keys), start=1):
-            if wanted in line or any(kind in line[:_START] for kind in _WHY):
+            if wanted in line or any(kind in line[:START] for kind in _WHY):
                 yield read_line(number, line)
 
     def markers(self, *, plan: PlanIdentity | None = None, kind: MarkerKind | None = None) -> Iterator[Marker]:
@@ -188,11 +187,10 @@ class LedgerFile:
         Raises:
             LedgerBroken: a line is not readable.
         """
-        signs = [] if plan is None else [f'"plan":"{plan.digest}"'.encode()]
-        signs += [] if kind is None else [f'"kind":"{kind}"'.encode()]
-        for number, line in enumerate(self.lines(), start=1):
-            start = line[:_START]  # a line can have a thousand rows: look before reading all of it
-            if not all(sign in start for sign in signs):
+        sign = b"" if kind is None else f'"kind":"{kind}"'.encode()
+        lines = enumerate(self.lines(), start=1) if plan is None else lines_of_plan(self.path, plan.digest)
+        for number, line in lines:
+            if sign not in line[:START]:  # a line can have a thousand rows: look before reading all of it
                 continue
             marker = Marker.from_json(read_line(number, line))
             if plan is None or (marker.run, marker.plan) == (plan.run, plan.digest):

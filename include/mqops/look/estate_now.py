@@ -29,6 +29,7 @@ from mqops.decide.preflight_record import read_preflight
 from mqops.errors import MqopsError
 from mqops.expiry.core.candidates import Known
 from mqops.expiry.record import known
+from mqops.kept import kept
 from mqops.lake.files import read_json
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder, folder_of
@@ -314,8 +315,12 @@ def _ambiguous(folder: Path, runs: Iterable[RunLine]) -> dict[str, _Ambiguous]:
     return {queue: one for queue, one in found.items() if one.messages}
 
 
+def _bytes(found: pa.Table) -> int:
+    return 1000 + int(found.nbytes)
+
+
 @single_flight
-@lru_cache(maxsize=64)
+@kept(most=32 * 2**20, size=_bytes)
 def _ambiguous_of(run: Path, queue: str) -> pa.Table:
     """Queue and identity of the messages of a queue whose origin is ambiguous by a plan. A plan never changes."""
     plan = pa.Table.from_batches(read_parquet(RunFolder(run).plan, ["queue", "msg_key", "action"]))
@@ -527,8 +532,12 @@ def _loops(folder: Path, figures: Figures, runs: Iterable[RunLine]) -> Iterator[
                 yield Problem(text=text, place=Place.MESSAGES, about=run.run)
 
 
+def _bytes_of_counts(found: Mapping[str, Sequence[int]]) -> int:
+    return 1000 + 40 * sum(map(len, found.values()))
+
+
 @single_flight
-@lru_cache(maxsize=256)
+@kept(most=32 * 2**20, size=_bytes_of_counts)
 def _backed_out(run: Path) -> Mapping[str, Sequence[int]]:
     """Queue → the backout counts above 0 of a snapshot. A snapshot never changes."""
     found: dict[str, list[int]] = {}

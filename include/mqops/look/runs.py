@@ -14,13 +14,13 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mqops.act.progress import read_live_progress
 from mqops.clock import utc_text
 from mqops.errors import LakeError
+from mqops.kept import Kept
 from mqops.lake.files import SETTLED_NS, read_json, state_of, write_json
 from mqops.lake.run import RunFolder, folder_of, queue_manager_of, run_folders
 from mqops.lake.stop import NAME as STOP
@@ -85,7 +85,7 @@ def _of(folder: Path, queue_manager: str) -> tuple[RunLine, ...]:
 
 def _lines(folder: Path, queue_manager: str) -> Iterator[RunLine]:
     """The lines of a queue manager's runs. What changed is read, and the index is written again."""
-    known = _index(folder, queue_manager, *state_of(folder / INDEX))
+    known = _index(folder, queue_manager)
     kept: dict[str, _Kept] = {}
     changed = False
     before = time.time_ns() - SETTLED_NS
@@ -112,10 +112,29 @@ _IN_PLACE = frozenset({"run", "queue_manager"})
 """What an entry of the index does not repeat."""
 
 
-@lru_cache(maxsize=256)
-def _index(folder: Path, queue_manager: str, *_written: int) -> Mapping[str, _Kept]:
-    """What the index has, by the name of the run. One of another version, or damaged, has nothing."""
-    path = folder / INDEX
+class _Index(NamedTuple):
+    """An index as it was read. Parameters: `written` tells its file from another one; `lines` by name of the run."""
+
+    written: tuple[int, ...]
+    lines: Mapping[str, _Kept]
+
+
+_known: Kept[_Index] = Kept(most=256 * 2**20, size=lambda index: 1000 * len(index.lines))
+"""The newest index of each queue manager; of each line about so many bytes."""
+
+
+def _index(folder: Path, queue_manager: str) -> Mapping[str, _Kept]:
+    """What the index has, by the name of the run."""
+    written = state_of(folder / INDEX)
+    known = _known.get((folder, queue_manager))
+    if known is None or known.written != written:
+        known = _Index(written, _read_index(folder / INDEX, queue_manager))
+        _known.put((folder, queue_manager), known)
+    return known.lines
+
+
+def _read_index(path: Path, queue_manager: str) -> Mapping[str, _Kept]:
+    """One of another version, or damaged, has nothing."""
     try:
         found = read_json(path) if path.exists() else {}
         if found.get("v") != _VERSION:

@@ -1,9 +1,12 @@
 """The messages of a record batch of a snapshot that fit: columns first, single messages last.
 
-1. What is compared with one column (identifiers, patterns, put time) is asked of the column's distinct values.
-2. A property that must have a value is looked for in the column's text: only messages that have such text are read.
+1. What is compared with one column (identifiers, patterns, put time) is asked of the column's distinct values; numbers
+   (AGE, SIZE, PRIORITY ...) are computed column by column.
+2. A property that must have a value is looked for in the column's text: only messages that have such text are read, and
+   those with the same properties once.
 3. So is the longest part without wildcards of a text in the body, in the bytes and in the decoded text.
-4. What is left is asked message by message, by the functions that decide in a run (`mqops.decide.core.answers`).
+4. What is left, texts in bodies, is asked message by message, by the functions that decide in a run
+   (`mqops.decide.core.answers`), of the messages that everything else fits.
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ import pyarrow.compute as pc
 
 from mqops.decide.core.answers import answers, columns_for
 from mqops.look.core.criteria import Criteria, id_range
+from mqops.look.number_columns import number_test
 from mqops.observe.core.columns import PATTERN_COLUMNS
 from mqops.rules.conditions import Condition
-from mqops.rules.keyword import ValueKind
+from mqops.rules.keyword import COMPARED_NUMBERS, ValueKind
 from mqops.rules.matcher import fits
 
 Test = Callable[[pa.RecordBatch], pa.Array]
@@ -40,8 +44,10 @@ class Search:
 
     def __init__(self, wanted: Criteria, *, marked: bool = False) -> None:
         patterns = wanted.rule.conditions() if wanted.rule else {}
-        self._conditions = wanted.rule.extensions if wanted.rule else ()
-        self._questions = tuple(sorted({one.question for one in self._conditions}))
+        conditions = wanted.rule.extensions if wanted.rule else ()
+        self._properties = [one for one in conditions if one.question.kind is ValueKind.PROPERTY]
+        self._bodies = [one for one in conditions if one.question.kind is ValueKind.BODY]
+        self._questions = tuple(sorted({one.question for one in self._bodies}))
         self._tests: list[Test] = [lambda batch: batch.column(MARKED)] if marked else []
         self._tests += [_begins(column, text) for column, text in wanted.identifiers]
         self._tests += [_pattern(keyword, value) for keyword, value in patterns.items()]
@@ -53,10 +59,11 @@ class Search:
         if wanted.since or wanted.until:
             self._tests.append(_put_between(_digits(wanted.since), _digits(wanted.until)))
             columns += ["put_date", "put_time"]
-        self._tests += [_has_property(one) for one in self._conditions if one.question.kind is ValueKind.PROPERTY]
-        self._tests += [_has_text(str(one.value)) for one in self._conditions if one.question.key == "BODY"]
+        self._tests += [number_test(one) for one in conditions if one.question.kind in COMPARED_NUMBERS]
+        self._tests += [_has_property(one) for one in self._properties]
+        self._tests += [_has_text(str(one.value)) for one in self._bodies if one.question.key == "BODY"]
         self._asked = columns_for(self._questions)
-        self.columns = sorted({*columns, *self._asked})
+        self.columns = sorted({*columns, *columns_for(one.question for one in conditions)})
 
     def fitting(self, batch: pa.RecordBatch) -> list[int]:
         """The positions in a batch of the messages that fit, in its order."""
@@ -65,7 +72,9 @@ class Search:
             found: list[int] = pc.indices_nonzero(keep).to_pylist()
         else:
             found = list(range(batch.num_rows))
-        return list(self._by_message(batch, found)) if self._conditions else found
+        for one in self._properties:
+            found = _with_property(one, batch, found)
+        return list(self._by_message(batch, found)) if self._bodies else found
 
     def _by_message(self, batch: pa.RecordBatch, places: list[int]) -> Iterator[int]:
         if not places:
@@ -73,7 +82,7 @@ class Search:
         rows = batch.select(self._asked).take(pa.array(places)).to_pylist()
         for place, row in zip(places, rows, strict=True):
             known = answers(self._questions, row)
-            if all(one.holds(known[one.question.key]) for one in self._conditions):
+            if all(one.holds(known[one.question.key]) for one in self._bodies):
                 yield place
 
 
@@ -94,12 +103,14 @@ def _pattern(keyword: str, wanted: str | int) -> Test:
 
 
 def _by_value(column: str, holds: Callable[[Any], bool]) -> Test:
-    def test(batch: pa.RecordBatch) -> pa.Array:
-        coded = batch.column(column).dictionary_encode(null_encoding="encode")
-        answer = pa.array([holds(value) for value in coded.dictionary.to_pylist()], pa.bool_())
-        return answer.take(coded.indices)
+    return lambda batch: _of_values(batch.column(column), holds)
 
-    return test
+
+def _of_values(values: pa.Array, holds: Callable[[Any], bool]) -> pa.Array:
+    """Whether each value is one of which this holds, which is asked once for equal ones."""
+    coded = values.dictionary_encode(null_encoding="encode")
+    answer = pa.array([holds(value) for value in coded.dictionary.to_pylist()], pa.bool_())
+    return answer.take(coded.indices)
 
 
 def _digits(time: datetime | None) -> str:
@@ -126,6 +137,17 @@ def _has_property(condition: Condition) -> Test:
     start = json.dumps(value[:stop], ensure_ascii=False)[:-1]
     text = f"{json.dumps(condition.question.subject, ensure_ascii=False)}: {start}"
     return lambda batch: pc.match_substring(batch.column("properties"), text)
+
+
+def _with_property(condition: Condition, batch: pa.RecordBatch, places: list[int]) -> list[int]:
+    """Those of the places whose messages have the property with such a value."""
+    questions = (condition.question,)
+
+    def holds(properties: str | None) -> bool:
+        return condition.holds(answers(questions, {"properties": properties})[condition.question.key])
+
+    fit = _of_values(batch.column("properties").take(pa.array(places, pa.int64())), holds)
+    return [place for place, fits_it in zip(places, fit.to_pylist(), strict=True) if fits_it]
 
 
 def _has_text(pattern: str) -> Test:

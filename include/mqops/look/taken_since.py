@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from mqops.actions import Action
 from mqops.errors import LakeError
+from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.lake.run import RunFolder
 from mqops.ledger.core.marker import MarkerRow
@@ -37,6 +38,8 @@ TAKES = frozenset(
     action.value for action in Action if action.acts and action not in {Action.COPY, Action.LOAD, Action.RESTORE}
 )
 """Actions that take the message from the queue that the plan names."""
+MOST = 128 * 2**20
+"""Bytes of identities that are kept: those of some million messages."""
 PUTS_BACK = frozenset(action.value for action in Action if action.puts_back)
 
 
@@ -126,11 +129,14 @@ def taken(taken_by: Sequence[Taker]) -> Mapping[str, pa.Array]:
     return {queue: pa.chunked_array(keys, pa.string()).combine_chunks() for queue, keys in found.items()}
 
 
+def _bytes(found: Mapping[str, pa.ChunkedArray]) -> int:
+    return 1000 + sum(int(keys.nbytes) for keys in found.values())
+
+
 @single_flight
-@lru_cache(maxsize=16)
+@kept(most=MOST, size=_bytes)
 def _taken(one: Taker) -> Mapping[str, pa.ChunkedArray]:
-    """Queue → identities of what a run has taken from it. The ledger is read, which takes long, and what a proof says
-    never changes. Raises as `without`."""
+    """Queue → identities of what a run has taken from it. What a proof says never changes. Raises as `without`."""
     run = RunFolder(one.run.run)
     if not run.plan.is_dir():
         raise LakeError(f"The plan of run {run.run} was removed: which messages it has taken is not known any more")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from mqops.kept import kept
 from mqops.lake.parquet import read_parquet
 from mqops.quality.summary import CheckResult, QualitySummary
 from mqops.quality.units import about_values, with_unit
@@ -52,7 +52,11 @@ def _failed(row: Mapping[str, Any], check: CheckResult | None) -> FailedMessage:
     )
 
 
-@lru_cache(maxsize=64)
+def _bytes(found: pa.Table | None) -> int:
+    return 1000 + (int(found.nbytes) if found is not None else 0)
+
+
+@kept(most=32 * 2**20, size=_bytes)
 def failed_critical(failures: str, _checked_at: str) -> pa.Table | None:
     """The messages that failed a critical check, each once: `queue`, `position`, `msg_key`; None without the table of
     failures. Parameters: `_checked_at` of the run: a check that is tried again writes another table. Raises

@@ -1,7 +1,8 @@
 """What queue managers answer, kept for some seconds. A queue manager that does not answer delays nobody.
 
-1. A question is asked in a thread of its own, one at a time for each key. The MQ client gives up a connection after
-   minutes, and nothing can end a call before: until then it costs one thread, and no reader waits for it.
+1. A question is asked in another thread, one at a time for each key and for each lane, which many keys may share: what
+   readers can name without end (queues, plans) waits there, in one thread a queue manager. The MQ client gives up a
+   connection after minutes, and nothing can end a call before: until then it costs one thread, and no reader waits.
 2. A reader waits WAIT seconds at most for all that he asks. What has not come by then is shown as it was.
 3. An answer that was kept for too long is shown once more while the next one comes. If it is much older, the reader
    waits for the next one as for the first, unless the last one took longer than he would wait.
@@ -12,9 +13,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 WAIT = 2.0
@@ -22,6 +25,9 @@ WAIT = 2.0
 MUCH_OLDER = 3
 """An answer that is this many times as old as it is kept is waited for."""
 MOST_KEPT = 1000
+MOST_WAITING = 50
+"""Questions that wait in a lane; a further one is not asked."""
+THREAD = "mqops asks"
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -59,33 +65,58 @@ class Answers(Generic[T]):
     def __init__(self, kept: float) -> None:
         self.kept = kept
         self._entries: dict[tuple[str, str], _Entry[T]] = {}
+        self._lanes: dict[tuple[str, str], deque[tuple[_Entry[T], Callable[[], T]]]] = {}
         self._changed = threading.Condition()
 
     def of(
-        self, questions: Mapping[str, Callable[[], T]], *, scope: str = "", kept: float = 0.0, wait: float | None = None
+        self,
+        questions: Mapping[str, Callable[[], T]],
+        *,
+        scope: str = "",
+        lane: str = "",
+        kept: float = 0.0,
+        wait: float | None = None,
     ) -> dict[str, Answer[T]]:
         """What is known of each key.
 
         Parameters: `questions` key → what asks; it runs in another thread and tells its errors in what it returns;
-        `scope` in which the keys are unique; `kept` and `wait` in place of the usual seconds.
+        `scope` in which the keys are unique; `lane` in which they are asked one after another, "" for one each; `kept`
+        and `wait` in place of the usual seconds.
         """
         kept, end = kept or self.kept, time.monotonic() + (WAIT if wait is None else wait)
         with self._changed:
             entries = {key: self._entries.setdefault((scope, key), _Entry()) for key in questions}
             for key, question in questions.items():
-                self._ask(entries[key], question, kept)
+                self._ask((scope, lane or key), entries[key], question, kept)
             while (left := _longest(entries.values(), kept, end)) > 0:
                 self._changed.wait(left)
             self._forget(entries.values())
             return {key: _answer(entry) for key, entry in entries.items()}
 
-    def _ask(self, entry: _Entry[T], question: Callable[[], T], kept: float) -> None:
+    def _ask(self, lane: tuple[str, str], entry: _Entry[T], question: Callable[[], T], kept: float) -> None:
         now = time.monotonic()
         if entry.began or (entry.at and now - entry.at < kept):
             return
+        waiting = self._lanes.get(lane)
+        if waiting is not None and len(waiting) >= MOST_WAITING:
+            return
         entry.began = now
         run = copy_context().run
-        threading.Thread(target=run, args=(self._hear, entry, question), name="mqops asks", daemon=True).start()
+        if waiting is not None:
+            waiting.append((entry, partial(run, question)))
+            return
+        self._lanes[lane] = deque([(entry, partial(run, question))])
+        threading.Thread(target=self._hear_all, args=(lane,), name=THREAD, daemon=True).start()
+
+    def _hear_all(self, lane: tuple[str, str]) -> None:
+        """The answers to what waits in a lane, one after another, until nothing does."""
+        while True:
+            with self._changed:
+                if not self._lanes[lane]:
+                    del self._lanes[lane]
+                    return
+                entry, question = self._lanes[lane].popleft()
+            self._hear(entry, question)
 
     def _hear(self, entry: _Entry[T], question: Callable[[], T]) -> None:
         value = None

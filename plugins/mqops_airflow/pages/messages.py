@@ -1,44 +1,48 @@
 """The page `messages`: search in recorded snapshots, and one message whole with its payload masked.
 
-1. A search by text or property tells of payload, so it needs the right `reveal` of the estate, as seeing it does.
-2. This page reveals nothing: a reveal writes to the ledger, and pages write nothing. It shows the command that does.
+1. A search by text or property tells of payload, so it needs the right `reveal` of the estate, as seeing it does. What
+   is looked for is sent in the body of the form (`mqops_airflow.pages.asked`).
+2. Another process searches, within bounds (`mqops_airflow.pages.searches`).
+3. This page reveals nothing: a reveal writes to the ledger, and pages write nothing. It shows the command that does.
 """
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from mqops.actions import DISCARDS, Action
 from mqops.decide.backout_setting import read_setting
 from mqops.deciders.recover import WORKFLOW as CHOSEN
-from mqops.errors import RulesError, SettingsError
+from mqops.errors import MqopsError, SettingsError
 from mqops.lake.run import RunFolder
-from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
+from mqops.look.core.criteria import IDENTIFIERS, criteria
 from mqops.look.core.run_state import RunLine
 from mqops.look.core.taken_apart import ORIGIN
 from mqops.look.expiry_forecast import COPIES
 from mqops.look.figures import Figures
-from mqops.look.find import FoundMessage, FoundPage, find_recorded
+from mqops.look.find import FoundMessage, FoundPage
 from mqops.look.message import MessageStory, show_recorded
 from mqops.look.placed_since import Placed, placed_since
-from mqops.look.plan_view import Planned, planned_actions, planned_rows
+from mqops.look.plan_view import Planned, planned_actions
 from mqops.look.reveal import NotRevealed, refuse_unless_named
 from mqops.look.runs import list_runs, run_line
-from mqops.single_flight import single_flight
+from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD, Wanted
 from mqops_airflow.pages.by_hand import IN_STORAGE, ByHand, placed_by_hand
 from mqops_airflow.pages.dead_letters import queue_seen_last
 from mqops_airflow.pages.queue_figures import figures_now
 from mqops_airflow.pages.render import below, render_page
 from mqops_airflow.pages.run_forms import RECOVER
+from mqops_airflow.pages.searches import Searches, TooSlow
 from mqops_airflow.pages.security import Reader, reader
 from mqops_airflow.pages.shared import shared
 from mqops_airflow.pages.table import Page
@@ -51,78 +55,37 @@ MOST_RUNS = 50
 """Newest runs that the list offers, besides the one that is shown."""
 MOST_OTHERS = 8
 """Other snapshots that are named where no message fits, the newest."""
+IN_AN_ADDRESS = (
+    "What is looked for in the data and the properties of messages must not stand in an address, which servers and "
+    "browsers write down. Nothing was looked for: use the form of the page Messages."
+)
+SEARCHES = Searches()
 DAY = timedelta(days=1)
-FIELDS = {
-    "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
-    "dest_q": ("DESTQ", "Destination queue", "contains, or PAY*"),
-    "application": ("APPLNAME", "Application", "contains, or billing*"),
-    "user": ("USERID", "User", "contains"),
-    "format": ("", "Format (MQMD)", "contains"),
-}
-"""Field of the form → keyword of the rules language, its label, an example. A text without wildcards is looked for
-anywhere in the field; a reason is a whole name. The format is that of the MQMD, which is shown, and has no keyword."""
-MORE = (*IDENTIFIERS, "since", "until", "property", "value", "where")
-"""The fields that are shown on demand."""
 
 
 def router(page: Page) -> APIRouter:
     """The routes of the page."""
     routes, sees = APIRouter(), reader(page.right)
 
+    async def shown(request: Request, who: Reader, asked: dict[str, str]) -> Response:
+        place = await run_in_threadpool(_place, who, asked)
+        answer = await _answered(who, place) if place.chosen else _Answer()
+        return await run_in_threadpool(_rendered, request, page, who, place, answer)
+
     @routes.get(page.path)
-    def search(
-        request: Request,
-        given: Annotated[str, Query(alias="queue_manager")] = "",
-        run: str = "",
-        after: str = "",
-        who: Reader = sees,
-    ) -> HTMLResponse:
-        name = who.queue_manager(given)
-        asked = {key: value.strip() for key, value in request.query_params.items()}
-        recorded, newest, default = _recorded(lake(who.estate), name)
-        queue = asked.get("queue", "")
-        chosen = run or _default([one for one in newest if _named(queue, one.queue)]) or default
-        runs = [one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == chosen]
-        query = {key: value for key, value in asked.items() if value and key not in {"run", "after", "action"}}
-        found, problem, forbidden, planned = None, "", "", Planned()
-        unrecorded = bool(queue) and "*" not in queue and not any(_named(queue, one.queue) for one in newest)
-        if chosen:
-            try:
-                folder = RunFolder.at(lake(who.estate), name, chosen)
-                planned = planned_actions(folder)
-                found = _search(who, folder, asked, after, planned.digest if asked.get("action") else "")
-            except NotRevealed:
-                forbidden = _may_not_see(who, name)
-            except (RulesError, SettingsError, ValueError) as error:
-                problem = str(error)
-        return render_page(
-            request,
-            page,
-            who,
-            name,
-            status=403 if forbidden else 200,
-            runs=runs,
-            run=chosen,
-            line=next((one for one in recorded if one.run == chosen), None),
-            others=[
-                (one, urlencode({**query, "queue_manager": name, "run": one.run}))
-                for one in newest
-                if one.run != chosen and (not queue or _named(queue, one.queue))
-            ][:MOST_OTHERS],
-            unrecorded=queue if unrecorded else "",
-            depth=figures_now(who.estate, [name])[name].depth_of(queue) if unrecorded else None,
-            total=0 if queue else next((one.messages for one in recorded if one.run == chosen), 0),
-            actions=planned.actions,
-            asked=asked,
-            fields=FIELDS,
-            identifiers=IDENTIFIERS,
-            opened=any(asked.get(key) for key in MORE),
-            put_at=_put_at,
-            found=found,
-            next=_again(request, found.next) if found and found.next else "",
-            problem=problem,
-            forbidden=forbidden,
-        )
+    async def search(request: Request, who: Reader = sees) -> Response:
+        asked = _stripped(request.query_params.items())
+        if not PAYLOAD.isdisjoint(asked):
+            raise HTTPException(400, IN_AN_ADDRESS)
+        return await shown(request, who, asked)
+
+    @routes.post(page.path)
+    async def search_for_payload(request: Request, who: Reader = sees) -> Response:
+        body = (await request.body()).decode("utf-8", "replace")
+        asked = {key: value for key, value in _stripped(parse_qsl(body)).items() if value}
+        if PAYLOAD.isdisjoint(asked):  # an address that can be sent to others
+            return RedirectResponse(f"{_address(request, page)}?{urlencode(asked)}", 303)
+        return await shown(request, who, asked)
 
     @routes.get(f"{page.path}/one")
     def one(
@@ -142,7 +105,7 @@ def router(page: Page) -> APIRouter:
         except SettingsError as error:
             if position is None:  # none or several: the list shows which
                 query = urlencode({"queue_manager": name, "run": run, "queue": queue, "msg_id": msg_id})
-                return RedirectResponse(f"{request.scope.get('root_path', '')}{page.path}?{query}", 303)
+                return RedirectResponse(f"{_address(request, page)}?{query}", 303)
             raise HTTPException(404, str(error)) from error
         here = Placed(story.found.queue, story.found.msg_key)
         by_hand = _by_hand(who, folder, story)
@@ -169,6 +132,121 @@ def router(page: Page) -> APIRouter:
         )
 
     return routes
+
+
+def _address(request: Request, page: Page) -> str:
+    return f"{request.scope.get('root_path', '')}{page.path}"
+
+
+def _stripped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return {key: value.strip() for key, value in pairs}
+
+
+class _Place(NamedTuple):
+    """Where is searched.
+
+    Parameters: `asked` the form, field → text; `name` of the queue manager; `recorded` its runs; `chosen` the run that
+    is searched, "" for none, and its folder `run`; `queues` of it, none for all; `planned` what it plans; `problem` why
+    it cannot be searched.
+    """
+
+    asked: Mapping[str, str]
+    name: str
+    recorded: _Recorded
+    chosen: str = ""
+    run: RunFolder = RunFolder(Path())
+    queues: tuple[str, ...] = ()
+    planned: Planned = Planned()
+    problem: str = ""
+
+
+def _place(who: Reader, asked: Mapping[str, str]) -> _Place:
+    """Where a form is answered. Raises `HTTPException` 403, `LakeError`."""
+    name, queue = who.queue_manager(asked.get("queue_manager", "")), asked.get("queue", "")
+    recorded = _recorded(lake(who.estate), name)
+    chosen = asked.get("run") or _default([one for one in recorded.newest if _named(queue, one.queue)])
+    chosen = chosen or recorded.default
+    found = _Place(asked, name, recorded, chosen)
+    if not chosen:
+        return found
+    try:
+        run = RunFolder.at(lake(who.estate), name, chosen)
+        found = found._replace(run=run, planned=planned_actions(run))
+        _recorded_in(run)
+        queues = (_named(queue, run_line(run).queue) or [queue]) if queue else ()
+        return found._replace(queues=tuple(queues))
+    except (MqopsError, ValueError) as error:
+        return found._replace(problem=str(error))
+
+
+class _Answer(NamedTuple):
+    """What a search has found. Parameters: `problem` why it is not valid; `forbidden` why he may not ask; `command`
+    that finds it, where it is too slow here."""
+
+    found: FoundPage | None = None
+    problem: str = ""
+    forbidden: str = ""
+    command: str = ""
+
+
+async def _answered(who: Reader, place: _Place) -> _Answer:
+    """What a search finds. Raises `HTTPException` 429."""
+    if place.problem:
+        return _Answer(problem=place.problem)
+    try:
+        wanted = Wanted.of(place.asked)
+        if wanted.criteria().asks_for_payload:
+            refuse_unless_named(place.name, who.user.get_name())
+        action = place.asked.get("action", "")
+        request = {**wanted.to_json(), "run": str(place.run.path), "queues": place.queues, "limit": PAGE}
+        request |= {"after": place.asked.get("after", ""), "action": action}
+        request |= {"plan": place.planned.digest if action else ""}
+        return _Answer(await SEARCHES.found(str(who.user.get_id()), request))
+    except NotRevealed:
+        return _Answer(forbidden=_may_not_see(who, place.name))
+    except TooSlow:
+        return _Answer(command=wanted.command(place.run.path, place.queues, PAGE))
+    except (MqopsError, ValueError) as error:
+        return _Answer(problem=str(error))
+
+
+def _rendered(request: Request, page: Page, who: Reader, place: _Place, answer: _Answer) -> HTMLResponse:
+    asked, found = place.asked, answer.found
+    name, queue, (recorded, newest, _default_run) = place.name, asked.get("queue", ""), place.recorded
+    line = next((one for one in recorded if one.run == place.chosen), None)
+    unrecorded = bool(queue) and "*" not in queue and not any(_named(queue, one.queue) for one in newest)
+    again = {key: value for key, value in asked.items() if value} | {"queue_manager": name}
+    elsewhere = {key: value for key, value in again.items() if key not in {"run", "after", "action"}}
+    return render_page(
+        request,
+        page,
+        who,
+        name,
+        status=403 if answer.forbidden else 200,
+        runs=[one for number, one in enumerate(recorded) if number < MOST_RUNS or one.run == place.chosen],
+        run=place.chosen,
+        line=line,
+        others=[
+            (one, {**elsewhere, "run": one.run})
+            for one in newest
+            if one.run != place.chosen and (not queue or _named(queue, one.queue))
+        ][:MOST_OTHERS],
+        unrecorded=queue if unrecorded else "",
+        depth=figures_now(who.estate, [name])[name].depth_of(queue) if unrecorded else None,
+        total=line.messages if line and not queue else 0,
+        actions=place.planned.actions,
+        asked=asked,
+        fields=FIELDS,
+        identifiers=IDENTIFIERS,
+        opened=any(asked.get(key) for key in MORE),
+        put_at=_put_at,
+        found=found,
+        next={**again, "run": place.chosen, "after": found.next} if found and found.next else {},
+        secret=not PAYLOAD.isdisjoint(again),
+        problem=answer.problem,
+        forbidden=answer.forbidden,
+        command=answer.command,
+    )
 
 
 class _Recorded(NamedTuple):
@@ -269,57 +347,6 @@ def _recorded_in(run: RunFolder) -> RunFolder:
     return run
 
 
-def _search(who: Reader, run: RunFolder, asked: dict[str, str], after: str, plan: str) -> FoundPage:
-    """A page of what fits. Parameters: as of `_found`. Raises `NotRevealed`, `RulesError`, `SettingsError`,
-    `ValueError`."""
-    wanted = _criteria(asked)
-    if wanted.asks_for_payload:
-        refuse_unless_named(run.queue_manager, who.user.get_name())
-    return _found(_recorded_in(run), tuple(sorted(asked.items())), after, plan)
-
-
-@single_flight
-@lru_cache(maxsize=256)
-def _found(run: RunFolder, asked: tuple[tuple[str, str], ...], after: str, plan: str) -> FoundPage:
-    """A snapshot never changes, nor does a plan with the same digest, so a page holds. Who may ask was decided before.
-
-    Parameters: `plan` its digest, where a planned action is asked for. Raises as `_search`.
-    """
-    given = dict(asked)
-    queue, wanted = given.get("queue", ""), _criteria(given)
-    queues = (_named(queue, run_line(run).queue) or [queue]) if queue else ()
-    marks = planned_rows(run, plan, given["action"]) if given.get("action") else None
-    return find_recorded(run.snapshot, wanted, queues=queues, limit=PAGE, after=after, marks=marks)
-
-
-def _criteria(asked: dict[str, str]) -> Criteria:
-    """What the form asks for, in the language of rules tables."""
-    parts = [
-        f"{keyword}({_quoted_value(key, asked[key])})"
-        for key, (keyword, *_) in FIELDS.items()
-        if keyword and asked.get(key)
-    ]
-    if asked.get("property"):
-        parts.append(f"PROP({_quoted(asked['property'])} = {_quoted(asked.get('value') or '*')})")
-    if asked.get("text"):
-        parts.append(f"BODY({_quoted('*' + asked['text'] + '*')})")
-    if asked.get("where"):
-        parts.append(asked["where"])
-    times = {key: datetime.fromisoformat(asked[key]) for key in ("since", "until") if asked.get(key)}
-    ids = {key: asked.get(key, "") for key in IDENTIFIERS}
-    md_format = _anywhere(asked.get("format", ""))
-    return criteria(" ".join(parts), since=times.get("since"), until=times.get("until"), md_format=md_format, **ids)
-
-
-def _quoted_value(key: str, text: str) -> str:
-    return text if key == "reason" else _quoted(_anywhere(text))
-
-
-def _anywhere(text: str) -> str:
-    """A pattern as it is; a text without wildcards as one that finds it anywhere in the field."""
-    return f"*{text}*" if text and "*" not in text and "?" not in text else text
-
-
 def _put_at(one: FoundMessage) -> str:
     """Put date and time of the MQMD as people read them; as they are if they are not a valid time."""
     return _moment(one.put_date, one.put_time)
@@ -337,15 +364,6 @@ def _moment(date: str, time: str) -> str:
         return f"{datetime.strptime((date + time)[:14], '%Y%m%d%H%M%S').replace(tzinfo=UTC):%Y-%m-%d %H:%M:%S}"
     except ValueError:
         return f"{date} {time}"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _again(request: Request, after: str) -> str:
-    """The query of the next page."""
-    return request.url.include_query_params(after=after).query
 
 
 def _refusal(who: Reader, name: str) -> str:

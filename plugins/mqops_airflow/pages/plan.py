@@ -162,7 +162,7 @@ def _look(who: Reader, view: PlanView, *, now: bool) -> Seen:
     if not now:
         return Seen(at=found.checked_at, looked=found.looked)
     name, digest = view.plan.queue_manager, view.plan.digest
-    answer = ANSWERS.of({digest: partial(_asked, who, name, found)})[digest]
+    answer = ANSWERS.of({digest: partial(_asked, who, name, found)}, lane=name)[digest]
     if answer.value and not answer.overdue:
         return answer.value
     error = f"{name} was asked {max(1, round(answer.waiting))} s ago and has not answered"

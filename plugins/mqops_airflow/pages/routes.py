@@ -17,16 +17,12 @@ from mqops.errors import MqopsError
 from mqops.printable import printable
 from mqops_airflow import data_docs
 from mqops_airflow.pages.not_yet import NotYet
+from mqops_airflow.pages.refusal import refusal
 from mqops_airflow.pages.render import FOLDER, render
 from mqops_airflow.pages.security import HEADERS
 from mqops_airflow.pages.table import PAGES, page
 
 log = logging.getLogger(__name__)
-SAID = {
-    401: ("Please log in", "You are not logged in to Airflow, or your session is over."),
-    403: ("Not allowed", "You may not see this."),
-    404: ("Not found", "There is no such page."),
-}
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -77,11 +73,10 @@ class _WithHeaders:
 
 
 def _refused(request: Request, error: Any) -> Response:
-    title, text = SAID.get(error.status_code, ("This did not work", ""))
-    known = str(error.detail) if error.status_code != 401 else text
     if isinstance(error, NotYet):
-        return render(request, "not_yet", status=error.status_code, page=page("run"), text=known, missing=error)
-    return render(request, "error", status=error.status_code, title=title, text=known or text)
+        text = str(error.detail)
+        return render(request, "not_yet", status=error.status_code, page=page("run"), text=text, missing=error)
+    return refusal(request, error)
 
 
 def _misspelt(request: Request, error: Any) -> Response:

@@ -81,7 +81,9 @@ def _explained(estate: EstateFile, name: str, queue: str) -> Explained:
     if not MQ_NAME.fullmatch(queue):
         return Explained(problem=f"{queue} is no name of a queue: 1 to 48 letters, digits and . _ / %")
     asked = {f"{name} {queue}": partial(_explain, name, queue, estate)}
-    answer = EXPLAINED.of(asked, scope=str(estate.path))[f"{name} {queue}"]
+    answer = EXPLAINED.of(asked, scope=str(estate.path), lane=name)[f"{name} {queue}"]
+    if not answer.waiting and answer.value is None:
+        return Explained(problem="Too many queues are asked about just now: try again in a minute")
     return answer.value or Explained(problem=f"The queue manager was asked {max(1, round(answer.waiting))} s ago")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from mqops.errors import Stopped
 from mqops.lake.files import read_json, write_json
 from mqops.lake.run import RunFolder, find_run
 from mqops.lake.stop import Stop, lift, stop
+from mqops.look import runs
 from mqops.look.runs import INDEX, list_runs
 from mqops.prove.prove import prove
 
@@ -255,3 +257,17 @@ def test_a_run_whose_files_are_not_what_mqops_wrote_is_named(manager, mqops, lak
     write_json(run.summary_json, {"nothing": 1})
     assert f"A file of run {run.run}" in mqops("runs", expect=1).stderr
     assert [one.run for one in list_runs(lake, queue_manager="QM2")] == []
+
+
+def test_one_state_of_the_index_is_kept_however_often_it_changes(manager, mqops, lake, monkeypatch):
+    """Each state has the lines of all runs: 15 MB of 20,000."""
+    manager.put(DLQ, [dead_letter("A", b"x")])
+    run_of(mqops, "--once")
+    monkeypatch.setattr(runs, "SETTLED_NS", 0)
+    for number in range(3):
+        shutil.copytree(lake / "QM1" / "runs" / listed(mqops)[0]["run"], lake / "QM1" / "runs" / f"copy-{number}")
+        until(lambda made=number + 2: len(list_runs(lake)) == made)
+        list_runs(lake)
+    states = [key for key in runs._known._entries if key[0] == lake / "QM1"]
+    assert len(states) == 1
+    assert len(runs._known.get(states[0]).lines) > 1

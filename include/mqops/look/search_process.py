@@ -1,0 +1,81 @@
+"""A process that searches in snapshots, one search after another, for a server that can end it at any time.
+
+A line of JSON says that it is there. Then a line on standard input asks, and a line on standard output answers: what is
+looked for may be payload, which stands on no command line. It comes after other processes where processors are few, and
+may use MEMORY bytes and SECONDS of processor for a search; when its server ends, its input does, and so does it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+import pyarrow as pa
+
+from mqops.errors import MqopsError
+from mqops.lake.run import RunFolder
+from mqops.look.core.criteria import criteria
+from mqops.look.find import find_recorded
+from mqops.look.plan_view import planned_rows
+
+NICE = 10
+MEMORY = 2 * 2**30
+SECONDS = 60
+TOO_MUCH = "too much memory"
+"""The answer to a search that needs more."""
+
+
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    """What is found, as `FoundPage.to_json`, or why nothing can be.
+
+    Parameters: `asked` as `ask` has it.
+    """
+    try:
+        run = RunFolder(Path(asked["run"]))
+        since, until = (datetime.fromisoformat(asked[name]) if asked[name] else None for name in ("since", "until"))
+        wanted = criteria(asked["where"], since=since, until=until, md_format=asked["md_format"], **asked["ids"])
+        marks = planned_rows(run, asked["plan"], asked["action"]) if asked["action"] else None
+        found = find_recorded(
+            run.snapshot, wanted, queues=asked["queues"], limit=asked["limit"], after=asked["after"], marks=marks
+        )
+        return {"found": found.to_json()}
+    except (MemoryError, pa.ArrowMemoryError):
+        return {"error": TOO_MUCH}
+    except (MqopsError, ValueError, OSError) as error:
+        return {"problem": str(error)}
+
+
+def bounded() -> None:
+    """Bound what this process may use."""
+    os.nice(NICE)
+    with suppress(ValueError, OSError):  # where the system has a lower bound already
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _some_seconds() -> None:
+    """Let it have SECONDS of processor more than it has used; then the system ends it."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, hard))
+
+
+def main(lines: TextIO = sys.stdin, answers: TextIO = sys.stdout) -> None:
+    """Answer until there is nothing more to read."""
+    bounded()
+    pa.set_memory_pool(pa.system_memory_pool())  # the others keep what they may need again
+    print("{}", file=answers, flush=True)
+    for line in lines:
+        _some_seconds()
+        print(json.dumps(answer(json.loads(line))), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""What the form of the page `messages` asks for, in the language of rules tables, and what of it stands in an address.
+
+What is looked for in bodies and properties is payload: it is sent in the body of a form, and in no address, because
+servers and proxies write addresses to their logs, and browsers to their histories. The rest may be sent to colleagues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mqops.command import command
+from mqops.look.core.criteria import IDENTIFIERS, Criteria, criteria
+
+FIELDS = {
+    "reason": ("REASON", "Reason", "MQRC_Q_FULL"),
+    "dest_q": ("DESTQ", "Destination queue", "contains, or PAY*"),
+    "application": ("APPLNAME", "Application", "contains, or billing*"),
+    "user": ("USERID", "User", "contains"),
+    "format": ("", "Format (MQMD)", "contains"),
+}
+"""Field of the form → keyword of the rules language, its label, an example. A text without wildcards is looked for
+anywhere in the field; a reason is a whole name. The format is that of the MQMD, which is shown, and has no keyword."""
+MORE = (*IDENTIFIERS, "since", "until", "property", "value", "where")
+"""The fields that are shown on demand."""
+PAYLOAD = frozenset({"text", "property", "value", "where"})
+"""The fields that can have payload in them."""
+LONGEST = 4000
+"""Characters of a field."""
+
+
+class Wanted(NamedTuple):
+    """What is looked for. Parameters: `where` conditions; `md_format` a pattern of MQMD.Format; `since` and `until`
+    ISO 8601; `ids` column → the beginning of the identifier in hex."""
+
+    where: str
+    md_format: str
+    since: str
+    until: str
+    ids: Mapping[str, str]
+
+    @classmethod
+    def of(cls, asked: Mapping[str, str]) -> Wanted:
+        """What a form asks for, field → text. Raises `ValueError`: a field is too long."""
+        for name, text in asked.items():
+            if len(text) > LONGEST:
+                raise ValueError(f"{name} has more than {LONGEST} characters")
+        parts = [
+            f"{keyword}({_quoted_value(key, asked[key])})"
+            for key, (keyword, *_) in FIELDS.items()
+            if keyword and asked.get(key)
+        ]
+        if asked.get("property"):
+            parts.append(f"PROP({_quoted(asked['property'])} = {_quoted(asked.get('value') or '*')})")
+        if asked.get("text"):
+            parts.append(f"BODY({_quoted('*' + asked['text'] + '*')})")
+        if asked.get("where"):
+            parts.append(asked["where"])
+        ids = {key: asked[key] for key in IDENTIFIERS if asked.get(key)}
+        return cls(
+            where=" ".join(parts),
+            md_format=_anywhere(asked.get("format", "")),
+            since=asked.get("since", ""),
+            until=asked.get("until", ""),
+            ids=ids,
+        )
+
+    def criteria(self) -> Criteria:
+        """The same, read. Raises `RulesError`, `SettingsError`, `ValueError`."""
+        since, until = (datetime.fromisoformat(text) if text else None for text in (self.since, self.until))
+        return criteria(self.where, since=since, until=until, md_format=self.md_format, **self.ids)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `mqops.look.search_process`."""
+        return self._asdict()
+
+    def command(self, run: Path, queues: tuple[str, ...], limit: int) -> str:
+        """The command that looks for the same, at any cost. Parameters: `run` its folder."""
+        options = {
+            "--where": self.where,
+            "--format": self.md_format,
+            "--since": self.since,
+            "--until": self.until,
+            **{f"--{name.replace('_', '-')}": text for name, text in self.ids.items()},
+        }
+        given = [word for name, text in options.items() if text for word in (name, text)]
+        return command("mqops", "message", "find", *queues, "--snapshot", run.name, *given, "--limit", limit)
+
+
+def _quoted_value(key: str, text: str) -> str:
+    return text if key == "reason" else _quoted(_anywhere(text))
+
+
+def _anywhere(text: str) -> str:
+    """A pattern as it is; a text without wildcards as one that finds it anywhere in the field."""
+    return f"*{text}*" if text and "*" not in text and "?" not in text else text
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,221 @@
+"""What Airflow's API server does for a page: it lets the person in, and relays what the process of the pages answers.
+
+Through the API server tasks report and people approve, so no page costs it more than this:
+
+1. Nobody comes further without a login, and no form of another site does.
+2. A person has MOST_OF_PERSON requests open at most, all together MOST; another one is refused. AT_ONCE of a person's
+   are made at once, the others wait: he delays nobody but himself. A page is given up after SECONDS.
+3. When the reader goes away, the connection to the process of the pages is closed: it works for him no longer.
+4. The socket lies in a private folder, is listened on from the first request on, and is let go when the API server
+   ends. A process of the pages that has ended is replaced.
+5. What is looked for in messages stands in no log: an address that has it has *** in its place before it is logged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import json
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.core_api.security import bearer_scheme, get_user
+from fastapi import HTTPException, Request
+
+from mqops_airflow.pages.asked import PAYLOAD
+from mqops_airflow.pages.frames import encoded, head_of, read_frame, write_frame
+from mqops_airflow.pages.turns import Turns
+
+MOST_OF_PERSON, MOST = 40, 200
+AT_ONCE = 8
+SECONDS = 60.0
+START = 180.0
+"""Seconds in which the process of the pages has to begin: it loads Airflow, which takes some seconds at least."""
+LOOK = 1.0
+"""Seconds until it is looked whether the process of the pages is there still."""
+BODY = 64 * 1024
+"""Bytes of a form."""
+BACKLOG = 1024
+SHORT = 60
+"""Characters of a folder: the path of a socket has 100 at most."""
+log = logging.getLogger(__name__)
+
+
+class PageProcess:
+    """The process of the pages, and the socket that it answers on."""
+
+    def __init__(self) -> None:
+        short = None if len(tempfile.gettempdir()) < SHORT else "/tmp"  # noqa: S108 - the folder in it is private
+        self._folder = Path(tempfile.mkdtemp(prefix="mqops-pages-", dir=short))
+        self._path = str(self._folder / "pages")
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(self._path)
+        self._listener.listen(BACKLOG)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+
+    @property
+    def pid(self) -> int:
+        """Of the process, 0 where none was started yet."""
+        return self._process.pid if self._process else 0
+
+    def running(self) -> subprocess.Popen[bytes]:
+        """The process; one that has ended is replaced."""
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._process = self._start()
+            return self._process
+
+    async def connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to the socket. It is accepted as soon as a process is there."""
+        return await asyncio.open_unix_connection(self._path)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        number = self._listener.fileno()
+        command = [sys.executable, "-P", "-m", "mqops_airflow.pages.server", str(number), str(self._folder)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, pass_fds=[number])
+
+
+class Relay:
+    """The ASGI application that Airflow's API server mounts."""
+
+    def __init__(self) -> None:
+        self._pages = PageProcess()
+        self._turns = Turns(at_once=AT_ONCE, most_of_person=MOST_OF_PERSON, most=MOST)
+
+    @property
+    def pid(self) -> int:
+        """Of the process of the pages."""
+        return self._pages.pid
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope)
+        mask(scope)
+        begun = False
+
+        async def told(message: Any) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._let_in(request, receive, told)
+        except HTTPException as error:
+            await refused(request, error)(scope, receive, send)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, ValueError) as error:
+            log.warning("A page was not made: %s", type(error).__name__)
+            if begun:  # the reader's connection ends before its content does, so that he sees that it is not whole
+                raise
+            what = "It took too long" if isinstance(error, TimeoutError) else "Its process has ended"
+            text = f"{what}, so it was given up. Try again; the log of Airflow's API server has more."
+            await refused(request, HTTPException(503, text))(scope, receive, send)
+
+    async def _let_in(self, request: Request, receive: Any, send: Any) -> None:
+        user = await get_user(request, None, await bearer_scheme(request))
+        refuse_other_sites(request)
+        body = await _body(receive)
+        answering = asyncio.create_task(self._in_turn(user, request.scope, body, send))
+        leaving = asyncio.create_task(_left(receive))
+        try:
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if answering.done():
+                answering.result()
+        finally:
+            for task in (answering, leaving):
+                task.cancel()
+            await asyncio.wait({answering, leaving})
+
+    async def _in_turn(self, user: Any, scope: Any, body: bytes, send: Any) -> None:
+        async with self._turns.turn(str(user.get_id())):
+            await self._answered(head_of(scope, get_auth_manager().serialize_user(user)), body, send)
+
+    async def _answered(self, head: bytes, body: bytes, send: Any) -> None:
+        process = self._pages.running()
+        reader, writer = await self._pages.connected()
+        try:
+            async with asyncio.timeout(START):
+                await _frame(reader, process)
+            async with asyncio.timeout(SECONDS):
+                await write_frame(writer, head)
+                await write_frame(writer, body)
+                status, headers = json.loads(await _frame(reader, process))
+                await send({"type": "http.response.start", "status": status, "headers": encoded(headers)})
+                while part := await read_frame(reader):
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                await send({"type": "http.response.body", "body": b""})
+        finally:
+            writer.close()
+
+
+async def _frame(reader: asyncio.StreamReader, process: subprocess.Popen[bytes]) -> bytes:
+    """A frame that is waited for. Raises `OSError` where the process ends before, as one that cannot start."""
+    reading: asyncio.Task[bytes] = asyncio.create_task(read_frame(reader))
+    try:
+        while not (await asyncio.wait({reading}, timeout=LOOK))[0]:
+            if process.poll() is not None:
+                raise ConnectionResetError
+        return reading.result()
+    finally:
+        reading.cancel()
+
+
+async def _body(receive: Any) -> bytes:
+    """The body of a request. Raises `HTTPException` 413."""
+    found: bytes = b""
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ConnectionResetError
+        found += message.get("body", b"")
+        if len(found) > BODY:
+            raise HTTPException(413, f"The form has more than {BODY} bytes.")
+        if not message.get("more_body"):
+            return found
+
+
+async def _left(receive: Any) -> None:
+    """Returns when the reader has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Raises `HTTPException` 403 for a form that a page of another site has sent: the browser adds Airflow's cookie to
+    it. A browser says where a form comes from; what is no browser has no such cookie."""
+    if request.method in {"GET", "HEAD"}:
+        return
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    own = f"://{request.headers.get('host', '')}"
+    if site not in {None, "same-origin"} or (site is None and origin is not None and not origin.endswith(own)):
+        raise HTTPException(403, "This form was sent by a page of another site.")
+
+
+def mask(scope: Any) -> None:
+    """Put *** into the address of a request in place of what it looks for: Airflow writes addresses to its log."""
+    with suppress(ValueError):
+        pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        if any(name in PAYLOAD for name, _value in pairs):
+            masked = [(name, "***" if name in PAYLOAD and value else value) for name, value in pairs]
+            scope["query_string"] = urlencode(masked).encode()
+
+
+def refused(request: Request, error: HTTPException) -> Any:
+    """The page that says why there is no other."""
+    from mqops_airflow.pages.refusal import refusal  # noqa: PLC0415 - loads the templates
+
+    return refusal(request, error)

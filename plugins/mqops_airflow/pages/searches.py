@@ -1,0 +1,135 @@
+"""Searches, each in a process of its own that is ended when it takes too long and when the reader goes away.
+
+1. PROCESSES search at once, of a person one: whoever asks for many waits for himself alone.
+2. A search has SECONDS from its beginning, and the memory of `mqops.look.search_process`. What needs more is a matter
+   of the command line, and the page says so with the command.
+3. A process that has answered in time is kept for the next search: to start one takes half a second. One that has not
+   is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from mqops.errors import MqopsError, SettingsError
+from mqops.look.find import FoundMessage, FoundPage
+from mqops_airflow.pages.turns import Turns
+
+PROCESSES = 3
+MOST_OF_PERSON, MOST = 20, 100
+SECONDS = 20.0
+
+
+class TooSlow(MqopsError):
+    """The search takes more time or memory than pages may use. Use `mqops message find`."""
+
+
+class _Search:
+    """One search. Parameters: `asked` as of `mqops.look.search_process.answer`."""
+
+    def __init__(self, asked: Mapping[str, Any]) -> None:
+        self.asked = asked
+        self._process: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()
+        self._over = False
+
+    def begin(self, process: subprocess.Popen[str]) -> bool:
+        """Whether somebody waits for the answer still."""
+        with self._lock:
+            self._process = None if self._over else process
+            return not self._over
+
+    def end(self) -> None:
+        """Nobody waits any longer: the process, if there is one, ends."""
+        if process := self.answered():
+            process.kill()
+
+    def answered(self) -> subprocess.Popen[str] | None:
+        """The process, which goes on; None where nobody waited any longer."""
+        with self._lock:
+            process, self._process, self._over = self._process, None, True
+            return process
+
+
+class Searches:
+    """The processes that search."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(PROCESSES, thread_name_prefix="mqops searches")
+        self._idle: list[subprocess.Popen[str]] = []
+        self._turns = Turns(at_once=1, most_of_person=MOST_OF_PERSON, most=MOST)
+
+    async def found(self, person: str, asked: Mapping[str, Any]) -> FoundPage:
+        """What fits.
+
+        Parameters: `person` who asks; `asked` as of `mqops.look.search_process.answer`.
+
+        Raises:
+            TooSlow: it takes too much time or memory.
+            HTTPException: 429, the person has too many searches open, or all have.
+            SettingsError: what is looked for is not valid, or the snapshot cannot be read.
+        """
+        search = _Search(asked)
+        try:
+            async with self._turns.turn(person):
+                answer = await asyncio.wrap_future(self._threads.submit(self._run, search))
+        finally:
+            search.end()
+        return _page(answer)
+
+    def _run(self, search: _Search) -> dict[str, Any]:
+        """The answer of a process; an error as an answer where it was ended."""
+        process = self._ready()
+        try:
+            if not search.begin(process):
+                self._idle.append(process)
+                return {}
+            assert process.stdin
+            assert process.stdout
+            print(json.dumps(search.asked), file=process.stdin, flush=True)
+            over = threading.Timer(SECONDS, search.end)
+            over.start()
+            try:
+                answer: dict[str, Any] = json.loads(process.stdout.readline())
+            finally:
+                over.cancel()
+        except (OSError, ValueError):  # it was killed, or its memory was too small
+            process.kill()
+            process.wait()
+            return {}
+        if search.answered():
+            self._idle.append(process)
+        return answer
+
+    def _ready(self) -> subprocess.Popen[str]:
+        while self._idle:
+            if (process := self._idle.pop()).poll() is None:
+                return process
+        return _started()
+
+
+def _started() -> subprocess.Popen[str]:
+    command = [sys.executable, "-P", "-m", "mqops.look.search_process"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True)
+    assert process.stdout
+    process.stdout.readline()  # it is there
+    return process
+
+
+def _page(answer: Mapping[str, Any]) -> FoundPage:
+    if "problem" in answer:
+        raise SettingsError(answer["problem"])
+    if "found" not in answer:
+        raise TooSlow
+    found = answer["found"]
+    messages = tuple(FoundMessage(**one) for one in found["messages"])
+    return FoundPage(messages=messages, looked_at=found["looked_at"], next=found["next"])

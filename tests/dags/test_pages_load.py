@@ -1,0 +1,180 @@
+"""Nothing that a reader can ask of a page keeps Airflow's own API from answering: each route, and each field of it.
+
+`make full` asks MQOPS_PAGES_AT_ONCE times at once, behind MQOPS_PAGES_MESSAGES messages and MQOPS_PAGES_RUNS runs.
+Without these only the list is looked at: a field that comes to a page has to come here.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from fastapi.dependencies.utils import get_flat_dependant
+from fastapi.routing import APIRoute
+from mq_support import until
+from pages_lake import make_lake, plan_all
+from pages_site import Site, served
+
+from mqops.look.core.criteria import IDENTIFIERS
+from mqops_airflow.pages.asked import FIELDS, MORE, PAYLOAD
+from mqops_airflow.pages.table import PREFIX
+from mqops_airflow.roles import ROLES
+
+AT_ONCE = int(os.environ.get("MQOPS_PAGES_AT_ONCE", "0"))
+MESSAGES = int(os.environ.get("MQOPS_PAGES_MESSAGES", "20"))
+RUNS = int(os.environ.get("MQOPS_PAGES_RUNS", "20"))
+OWN = ("/api/v2/monitor/health", "/execution/health")
+ANSWER_WITHIN = 1.0
+"""Seconds."""
+ANSWERS = {200, 303, 304, 307, 400, 403, 404, 422, 429, 503}
+SEARCH = {"queue", "run", "action", "after", "text", *FIELDS, *MORE}
+"""The fields of the page `messages`, which reads its form itself."""
+VALUES: dict[str, tuple[str, ...]] = {
+    "queue_manager": ("QM1",),
+    "run": ("{run}", "copy-{number:06}"),
+    "dag_id": ("qm1_dlq_rules",),
+    "run_id": ("manual__{number}",),
+    "queue": ("NAME.{number}", "*{number}*"),
+    "before": ("{hour:02}:15",),
+    "check": ("{number}",),
+    "workflow": ("dlq_rules",),
+    "old": ("{number}",),
+    "after": ("{number}",),
+    "msg_id": ("{number:02x}",),
+    "position": ("{number}",),
+    "name": ("pages.css",),
+    "page": ("index.html",),
+    "reason": ("MQRC_Q_FULL",),
+    "dest_q": ("?{number}*",),
+    "application": ("*{number}?",),
+    "user": ("*{number}",),
+    "format": ("*{number}",),
+    "correl_id": ("{number:02x}",),
+    "group_id": ("{number:02x}",),
+    "since": ("2026-01-01T00:{hour:02}",),
+    "until": ("2100-01-01T00:{hour:02}",),
+    "property": ("usr.{number}",),
+    "value": ("?{number}",),
+    "text": ("nowhere {number}",),
+    "action": ("RETRY", "DISCARD"),
+    "where": (
+        "AGE(<{number}s) SIZE(>1)",
+        "AGE(>{number}s) SIZE(>1M)",
+        "BODY('?{number}?')",
+        "BODY(JSON '$.a' = '{number}')",
+        "BODY(XPATH '/a' = '{number}')",
+        "PROP('usr.country' = '?{number}')",
+    ),
+}
+"""Field → texts that cost much, or are another one for each request."""
+
+
+class Case(NamedTuple):
+    """What is asked. Parameters: `path` and `fields` as texts with places for a number."""
+
+    path: str
+    fields: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        return f"{self.path} {self.fields}"
+
+
+def routes() -> Iterator[tuple[str, set[str]]]:
+    """The path of each route and its fields."""
+    from mqops_airflow.pages.routes import application  # noqa: PLC0415
+
+    for route in application().routes:
+        if isinstance(route, APIRoute):
+            flat = get_flat_dependant(route.dependant)
+            names = {one.alias for one in (*flat.query_params, *flat.path_params)}
+            yield route.path, names | (SEARCH if route.path == "/messages" else set())
+
+
+def cases() -> list[Case]:
+    found = []
+    for path, fields in routes():
+        found.append(Case(path, {}))
+        with_run = {"run": "{run}", "queue_manager": "QM1"} if "run" in fields else {}
+        with_run |= {"msg_id": "00"} if "msg_id" in fields and path.endswith("/one") else {}
+        for name in sorted(fields):
+            pair = {"property": "usr.country"} if name == "value" else {}
+            found += [Case(path, with_run | pair | {name: text}) for text in VALUES[name]]
+    return [*{one.name: one for one in found}.values()]
+
+
+def test_each_field_of_each_route_is_in_the_load() -> None:
+    asked = {name for _path, fields in routes() for name in fields}
+    assert asked == VALUES.keys()
+    assert {*PAYLOAD, *IDENTIFIERS} < asked
+    assert {path for path, _fields in routes()} == {one.path for one in cases()}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    messages = min(MESSAGES, 10_000)
+    made = make_lake(tmp_path_factory.mktemp("pages"), runs=RUNS, recorded=MESSAGES, messages=messages)
+    plan_all(made, recorded=MESSAGES, messages=messages)
+    return made
+
+
+if AT_ONCE:  # make full
+
+    def test_no_page_keeps_airflow_from_answering(run: Any, airflow_database: Path) -> None:
+        with (
+            served(run.lake_folder.parents[1], airflow_database, whole=True) as site,
+            ThreadPoolExecutor(1) as watching,
+        ):
+            until(lambda: site.ask("/messages").status_code == 200, 120)
+            slow = []
+            for case in cases():
+                over: Future[None] = Future()
+                watch = watching.submit(_slowest, site, over)
+                try:
+                    statuses = _at_once(site, case, run.run)
+                finally:
+                    over.set_result(None)
+                took = watch.result()
+                print(f"{took:.2f} s {sorted(statuses)} {case.name}", flush=True)
+                assert statuses <= ANSWERS, case.name
+                if took > ANSWER_WITHIN:
+                    slow.append((took, case.name))
+            assert slow == []
+
+
+def _slowest(site: Site, over: Future[None]) -> float:
+    """The most seconds that Airflow's own API takes until it is over."""
+    slowest = 0.0
+    with httpx.Client(base_url=f"http://127.0.0.1:{site.port}", timeout=60) as client:
+        while not over.done():
+            for path in OWN:
+                began = time.perf_counter()
+                assert client.get(path).status_code == 200, path
+                slowest = max(slowest, time.perf_counter() - began)
+            time.sleep(0.05)
+    return slowest
+
+
+def _at_once(site: Site, case: Case, run: str) -> set[int]:
+    """The states of the answers."""
+
+    def one(number: int) -> int:
+        given = {name: text.format(number=number, hour=number % 24, run=run) for name, text in case.fields.items()}
+        path = case.path
+        for name in [name for name in given if f"{{{name}" in path]:
+            path = path.replace(f"{{{name}:path}}", given.pop(name)).replace(f"{{{name}}}", given.pop(name, "x"))
+        for name in ("dag_id", "run_id", "page:path", "name"):
+            path = path.replace(f"{{{name}}}", "x")
+        headers = site.login((*ROLES, "admin")[number % (len(ROLES) + 1)])
+        if case.path == "/messages":
+            return int(site.client.post(PREFIX + path, data=given or {"queue": ""}, headers=headers).status_code)
+        return int(site.client.get(PREFIX + path, params=given, headers=headers).status_code)
+
+    with ThreadPoolExecutor(AT_ONCE) as readers:
+        return set(readers.map(one, range(AT_ONCE)))

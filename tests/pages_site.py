@@ -1,0 +1,92 @@
+"""The pages behind a server of their own (`tests/dags/pages_server.py`), and a client of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import psutil
+from mq_support import until
+
+from mqops_airflow.pages.table import PREFIX
+
+SERVER = Path(__file__).parent / "dags" / "pages_server.py"
+LOGINS = "logins: "
+
+
+class Site:
+    """The API server of a test, and its processes."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path, port: int, logins: dict[str, str]) -> None:
+        self.process, self.log, self.port, self.logins = process, log, port, logins
+        self.client = httpx.Client(
+            base_url=f"http://127.0.0.1:{port}", timeout=120, limits=httpx.Limits(max_connections=100)
+        )
+
+    def ask(self, path: str, person: str = "admin", *, form: dict[str, str] | None = None, **headers: str) -> Any:
+        """What a page answers. Parameters: `form` that is sent to it."""
+        headers = {name.replace("_", "-"): value for name, value in headers.items()} | self.login(person)
+        return self.client.request("POST" if form else "GET", PREFIX + path, data=form, headers=headers)
+
+    def login(self, person: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.logins[person]}"} if person else {}
+
+    def send(self, form: dict[str, str], person: str = "admin") -> socket.socket:
+        """A connection on which a search was asked for, and nothing read."""
+        body = urlencode(form)
+        lines = [
+            *(f"POST {PREFIX}/messages HTTP/1.1", "Host: localhost", f"Content-Length: {len(body)}"),
+            *("Content-Type: application/x-www-form-urlencoded", f"Authorization: Bearer {self.logins[person]}"),
+        ]
+        made = socket.create_connection(("127.0.0.1", self.port))
+        made.sendall("\r\n".join([*lines, "", body]).encode())
+        return made
+
+    def processes(self, module: str) -> list[psutil.Process]:
+        """Those below the server that run a module."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        return [one for one in children if one.status() != psutil.STATUS_ZOMBIE and module in one.cmdline()]
+
+    def pages(self) -> list[psutil.Process]:
+        return self.processes("mqops_airflow.pages.server")
+
+    def searching(self) -> list[psutil.Process]:
+        return self.processes("mqops.look.search_process")
+
+
+@contextmanager
+def served(base: Path, database: Path, *, whole: bool = False) -> Iterator[Site]:
+    (base / "airflow").mkdir(exist_ok=True)
+    (base / "airflow" / "airflow.db").write_bytes(database.read_bytes())
+    settings = {
+        "AIRFLOW_HOME": str(base / "airflow"),
+        "AIRFLOW__CORE__AUTH_MANAGER": "mqops_airflow.roles.RolesAuthManager",
+        "AIRFLOW__API_AUTH__JWT_SECRET": "a secret of this test, which is long enough for a signature by HMAC" * 2,
+        "AIRFLOW_CONN_MQ_QM1": json.dumps({"conn_type": "mq", "extra": {"queue_manager": "QM1"}}),
+        "MQLITE_HOME": str(base / "queue_managers"),
+        "MQOPS_ESTATE": str(base / "estate.yaml"),
+        "MQOPS_LAKE": str(base / "lake"),
+    }
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, str(SERVER), str(port), *(["whole"] if whole else [])]
+    log = base / "log"
+    with log.open("w") as stream:
+        process = subprocess.Popen(command, env=os.environ | settings, stdout=stream, stderr=stream, text=True)
+    try:
+        until(lambda: LOGINS in log.read_text() or process.poll() is not None, 120)
+        assert process.poll() is None, log.read_text()[-5000:]
+        logins = json.loads(log.read_text().split(LOGINS)[1].splitlines()[0])
+        yield Site(process, log, port, logins)
+    finally:
+        process.terminate()
+        process.wait()
