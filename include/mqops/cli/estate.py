@@ -16,6 +16,7 @@ from mqops.counted import counted
 from mqops.errors import MqopsError, SettingsError
 from mqops.estate import EstateFile, as_plain, load, parse
 from mqops.estate_sections import RulesWorkflow
+from mqops.lake_place import lake_named
 from mqops.storage import ESTATE
 
 
@@ -142,8 +143,17 @@ def examine(file: Path) -> tuple[list[str], dict[str, object] | None]:
     if found is None:
         return [str(problem) for problem in document.problems], None
     estate_file = EstateFile(file, found, document)
-    problems = [str(problem) for problem in estate_file.missing_files()]
+    problems = [*lake_problems(), *(str(problem) for problem in estate_file.missing_files())]
     return problems + rules_problems(estate_file) + suite_problems(estate_file), as_plain(found)
+
+
+def lake_problems() -> list[str]:
+    """What is wrong with MQOPS_LAKE, which wins over the estate's lake."""
+    try:
+        lake_named(os.environ)
+    except SettingsError as error:
+        return [str(error)]
+    return []
 
 
 def rules_problems(estate_file: EstateFile) -> list[str]:
