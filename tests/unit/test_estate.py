@@ -201,7 +201,9 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["s3://bucket/lake", "file:///var/lake", "memory:", "hdfs:lake"])
 def test_a_url_is_no_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    assert errors_of(small("lake: lake", f"lake: '{place}'"))[0].startswith(f"e.yaml:1: lake: {place} is no place for a")
+    assert errors_of(small("lake: lake", f"lake: '{place}'"))[0].startswith(
+        f"e.yaml:1: lake: {place} is no place for a"
+    )
     path = tmp_path / "estate.yaml"
     path.write_text(SMALL)
     (tmp_path / "rules.txt").write_text("ACTION(RETRY)\n")
