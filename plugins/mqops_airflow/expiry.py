@@ -131,6 +131,8 @@ def report(operator: BaseOperator, context: Context, summary: ExpirySummary) -> 
             printable(scan.next_expiry or "none"),
             "" if scan.exact else " (others were at work meanwhile: about)",
         )
+    if passed_over := summary.passed_over():
+        operator.log.info("%s", printable(passed_over))
     operator.log.info("All: there %d = discarded %d + left %d", summary.found, summary.done, summary.left)
     if dead := summary.dead_letters:
         operator.log.info("%s: %d before the scan, %d after it", printable(dead.name), dead.before, dead.after)
@@ -147,6 +149,8 @@ def in_words(summary: ExpirySummary) -> str:
     """What a scan did, for the run's note."""
     queues, found = counted(len(summary.queues), "queue"), counted(summary.found, "message")
     words = f"{queues}: {found} found = {summary.done:,} discarded because expired + {summary.left:,} left."
+    if passed_over := summary.passed_over():
+        words += f" {passed_over}."
     if summary.dead_letters and summary.came > 0:
         grew = counted(summary.came, "message")
         words += f" {summary.dead_letters.name} grew by {grew} meanwhile: reports of expiry may be among them."

@@ -207,13 +207,13 @@ def test_a_url_is_no_lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place
     path = tmp_path / "estate.yaml"
     path.write_text(SMALL)
     (tmp_path / "rules.txt").write_text("ACTION(RETRY)\n")
-    with pytest.raises(SettingsError, match="MQOPS_LAKE: .* is no place for a lake: the scheme .* is not supported"):
+    with pytest.raises(SettingsError, match=r"MQOPS_LAKE: .* is no place for a lake: the scheme .* is not supported"):
         load(path).lake({"MQOPS_LAKE": place})
     monkeypatch.setenv("MQOPS_LAKE", place)
     checked = CliRunner().invoke(estate_command, ["check", str(path), "--json"])
     assert checked.exit_code == 1
     assert place in json.loads(checked.stdout)["errors"][0]
-    with pytest.raises(SettingsError, match="MQOPS_LAKE: .* is not supported"):
+    with pytest.raises(SettingsError, match=r"MQOPS_LAKE: .* is not supported"):
         lake_named(os.environ)  # as a Spark job does before it makes a folder
 
 

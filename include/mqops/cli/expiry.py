@@ -107,6 +107,8 @@ def forecast(*, queues: tuple[str, ...], queue_manager: str, lake: Path, as_json
     for scan in summary.queues:
         show_folded(f"{scan.queue}{_next(scan)}")
         show_line("".join(f"{scan.soon.get(name, 0):10}" for name in names))
+    if passed_over := summary.passed_over():
+        show_folded(passed_over)
     for scan in summary.queues:
         if scan.discarded > 0:
             show_folded(Expired(scan.discarded, scan.exact).sentence(scan.queue))
@@ -165,6 +167,8 @@ def _show(summary: ExpirySummary) -> None:
             f"{scan.there:8}  {scan.queue}: {scan.discarded} discarded, {scan.left} left, "
             f"{scan.in_flight} in flight{_next(scan)}{about}"
         )
+    if passed_over := summary.passed_over():
+        show_folded(passed_over)
     verdict = "balances" if summary.balanced else "does not balance"
     show_folded(f"{summary.found} there = {summary.done} discarded + {summary.left} left: {verdict}")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mqops.errors import LOST_CONNECTION, MQError, SettingsError, mq_error
 from mqops.model import QueueDefinition
-from mqops.mq.session import Session
+from mqops.mq.session import Session, is_gone
 from mqwire import constants as c
 from mqwire.fields import before_nul
 
@@ -134,6 +134,21 @@ def base_queue(session: Session, queue: str) -> str:
     """
     with opened(session, queue, c.MQOT_Q) as handle:
         return _base_of(session, handle) or queue
+
+
+def gone_of(session: Session, queues: Iterable[str]) -> tuple[str, ...]:
+    """Those of these queues that are not there any more. Raises `MQError`: a queue cannot be inquired."""
+    return tuple(queue for queue in queues if not _is_there(session, queue))
+
+
+def _is_there(session: Session, queue: str) -> bool:
+    try:
+        with opened(session, queue, c.MQOT_Q):
+            return True
+    except MQError as error:
+        if is_gone(error):
+            return False
+        raise
 
 
 def base_queue_if_known(session: Session, queue: str) -> str:
