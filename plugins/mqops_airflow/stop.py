@@ -5,19 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
+from airflow.sdk.exceptions import AirflowException
 
+from mqops.errors import MqopsError
 from mqops.printable import printable
 from mqops_airflow.four_eyes import requester
 from mqops_airflow.outcome_text import keep_for_note
+from mqops_airflow.reach import connection_for
 from mqops_airflow.which_run import run_named
 from mqops_airflow.workplace import estate_file, lake
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow.sdk import Context
+
+    from mqops.estate import EstateFile
+    from mqops.lake.stop import Stop
 
 
 class StopOperator(BaseOperator):
-    """Stops what the form names, or lets it go on; the XCom says what is in force now. No queue manager is asked."""
+    """Stops what the form names, or lets it go on; the XCom says what is in force now.
+
+    All acting on a queue manager is stopped for the runs of every lake where the queue manager answers, else for those
+    of this lake: the note says which.
+    """
 
     def execute(self, context: Context) -> dict[str, Any]:
         from mqops.clock import utc_now  # noqa: PLC0415
@@ -30,13 +42,43 @@ class StopOperator(BaseOperator):
         place = run.path if run else folder_of(lake(estate), name)
         what = f"run {run.run}" if run else f"all acting on {name}"
         if params["do"] == "resume":
+            left = "" if run else _resume_all(name, place, estate)
             lifted = store.lift(place, by=requester(context), at=utc_now())
             self.log.info("%s may go on; it was stopped %s", printable(what), printable(lifted or "by nobody"))
             then = "" if run else ". A run that has ended since goes on from its page"
-            keep_for_note(context, f"{what} may go on{then}")
+            keep_for_note(context, f"{what} may go on{then}{left}")
             return {"what": what, "stopped": None}
-        stopped = store.stop(place, store.Stop(by=requester(context), at=utc_now(), why=params["why"] or ""))
+        wanted = store.Stop(by=requester(context), at=utc_now(), why=params["why"] or "")
+        reach = "" if run else _stop_all(name, place, estate, wanted)
+        stopped = store.stop(place, wanted)
         self.log.warning("%s is stopped %s", printable(what), printable(stopped))
         back = "Resume on its page" if run else "Resume all runs on the page Estate"
-        keep_for_note(context, f"{what} is stopped {stopped}. {back} takes the stop back")
+        keep_for_note(context, f"{what} is stopped {stopped}{reach}. {back} takes the stop back")
         return {"what": what, "stopped": stopped.to_json()}
+
+
+def _stop_all(name: str, place: Path, estate: EstateFile, what: Stop) -> str:
+    """Stop the runs of every lake; returns for which it holds, in words."""
+    from mqops.ledger.stop_message import stop_all  # noqa: PLC0415 - loads the MQ library
+
+    try:
+        why_not = stop_all(connection_for(name, estate), place, what)
+    except (MqopsError, AirflowException) as error:
+        why_not = str(error)
+    return f", for runs of this lake only ({printable(why_not)})" if why_not else ", for the runs of every lake"
+
+
+def _resume_all(name: str, place: Path, estate: EstateFile) -> str:
+    """Take the stops for every lake off that this lake signed; returns what is left of others, in words."""
+    from mqops.ledger.stop_message import resume_all  # noqa: PLC0415 - loads the MQ library
+
+    try:
+        found = resume_all(connection_for(name, estate), place)
+    except (MqopsError, AirflowException) as error:
+        return f". Whether a stop for every lake is on MQOPS.LEDGER is not known: {printable(str(error))}"
+    if found.unknown:
+        return f". Whether a stop for every lake is on MQOPS.LEDGER is not known: {printable(found.unknown)}"
+    if found.left:
+        stop = printable(str(found.left[0]))
+        return f". It is stopped still, {stop}: `mqops resume --why REASON` takes it off"
+    return ""

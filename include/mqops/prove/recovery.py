@@ -24,6 +24,7 @@ from mqops.ledger.elsewhere import LOST, Whose, at_work, note_taken_off, refuse_
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.queue import BATCH, NAME, LedgerQueue
 from mqops.ledger.set_aside import SetAside, remark
+from mqops.ledger.stop_message import is_stop
 from mqops.mq.session import RawMessage, Session
 from mqops.printable import printable
 from mqops.prove import undo_record as undo
@@ -197,6 +198,8 @@ class _Sweep:
 
     def _stranger(self, got: RawMessage) -> Stranger | None:
         """Why a message is to be set aside; None where it stays, and is noted."""
+        if is_stop(got.md):
+            return None  # it holds until a person takes it off
         try:
             found = receive(got.md, got.body, self._file.keys)
         except Stranger as stranger:

@@ -51,10 +51,8 @@ _ONCE_MORE = (
     "a second time where a trigger message has switched triggering off and its program is about to start: look at the "
     "trigger monitor first"
 )
-_MONITOR_FIRST = (
-    "no command yet: start the trigger monitor first (T08), then look again. Before that the command (T13) and the "
-    "monitor (T13c) would make a trigger message each for what is there"
-)
+_MONITOR_FIRST = "start the trigger monitor first (T08), then look again; what mends it then"
+_TWO = "Before that this command (T13) and the monitor (T13c) would make a trigger message each for what is there"
 _CHOSEN = "mqops has chosen this initiation queue: the trigger monitor that serves it will start the program"
 _DISPOSITIONS: dict[Disposition, tuple[Setting, ...]] = {
     "": (),
@@ -94,17 +92,14 @@ def _alter(queue: TriggeredQueue, *settings: Setting, makes_event: bool = False,
     return alter(queue.name, *where, *settings, makes_event=makes_event, warning=warning)
 
 
-def _event(queue: TriggeredQueue, *settings: Setting, warning: str = "") -> tuple[Change, ...]:
-    """The command, which is a trigger event (T13); none while it and a trigger monitor that starts (T13c) would make a
-    trigger message each."""
-    if queue.depth >= needed(queue) and not queue.open_input and not queue.served_when_mended:
-        return ()
-    return (_alter(queue, *settings, makes_event=True, warning=warning),)
-
-
-def _fails(number: str, found: str, event: tuple[Change, ...]) -> Condition:
-    """A condition that a trigger event mends."""
-    return Condition(number, FAILS, found if event else f"{found}; {_MONITOR_FIRST}", event)
+def _mended_by_event(number: str, found: str, queue: TriggeredQueue, setting: Setting, warning: str = "") -> Condition:
+    """A condition that fails, and that a command mends which is a trigger event (T13). The command has to wait while it
+    and a trigger monitor that starts (T13c) would make a trigger message each: then only the words name it."""
+    event = _alter(queue, setting, makes_event=True, warning=warning)
+    if queue.depth < needed(queue) or queue.open_input or queue.served_when_mended:
+        return Condition(number, FAILS, found, (event,))
+    warned = f" (warning: {warning})" if warning else ""
+    return Condition(number, FAILS, f"{found}; {_MONITOR_FIRST}: {event.mqsc}{warned}. {_TWO}")
 
 
 def _put_is_possible(queue: TriggeredQueue) -> Condition:
@@ -243,7 +238,7 @@ def _get_allowed(queue: TriggeredQueue) -> Condition:
     if queue.get_allowed:
         return Condition("T05", HOLDS, "GET(ENABLED)")
     if queue.zos:
-        return _fails("T05", "GET(DISABLED) on z/OS", _event(queue, GET_ENABLED, warning=_INHIBITED))
+        return _mended_by_event("T05", "GET(DISABLED) on z/OS", queue, GET_ENABLED, _INHIBITED)
     return Condition("T05", HOLDS, "GET(DISABLED) counts on z/OS only; the program that is started cannot get, though")
 
 
@@ -303,7 +298,7 @@ def _switched_on(queue: TriggeredQueue) -> Condition:
     if queue.control:
         return Condition("T09", HOLDS, "TRIGGER")
     why = "; TRIGTYPE(DEPTH) switches itself off with each trigger message" if queue.type == c.MQTT_DEPTH else ""
-    return _fails("T09", f"NOTRIGGER{why}", _event(queue, TRIGGER, warning=_warning_of_trigger(queue)))
+    return _mended_by_event("T09", f"NOTRIGGER{why}", queue, TRIGGER, _warning_of_trigger(queue))
 
 
 def _warning_of_trigger(queue: TriggeredQueue) -> str:
@@ -317,7 +312,7 @@ def _warning_of_trigger(queue: TriggeredQueue) -> str:
 
 def _has_type(queue: TriggeredQueue) -> Condition:
     if queue.type == c.MQTT_NONE:
-        return _fails("T10", "TRIGTYPE(NONE)", _event(queue, TYPE_FIRST))
+        return _mended_by_event("T10", "TRIGTYPE(NONE)", queue, TYPE_FIRST)
     return Condition("T10", HOLDS, f"TRIGTYPE({TYPES[queue.type]})")
 
 
@@ -334,7 +329,7 @@ def _committed(queue: TriggeredQueue) -> Condition:
 def _delivery(queue: TriggeredQueue) -> Condition:
     if queue.fifo and queue.priority > queue.default_priority:
         found = f"MSGDLVSQ(FIFO) gives each message DEFPRTY({queue.default_priority}), below TRIGMPRI({queue.priority})"
-        return _fails("T14", found, _event(queue, trigmpri(queue.default_priority)))
+        return _mended_by_event("T14", found, queue, trigmpri(queue.default_priority))
     return Condition("T14", HOLDS, "MSGDLVSQ(FIFO)" if queue.fifo else "MSGDLVSQ(PRIORITY)")
 
 
