@@ -9,6 +9,7 @@ from pathlib import Path
 from mqops.command import command
 from mqops.decide.core.preflight import Finding
 from mqops.errors import LOST_CONNECTION, LedgerBroken, MQError
+from mqops.lake.stop import stop_in
 from mqops.ledger.file import LedgerFile
 from mqops.ledger.keys import KeyRing
 from mqops.ledger.queue import NAME, open_ledger_queue
@@ -44,7 +45,7 @@ def ledger_findings(session: Session, lake_folder: Path) -> Iterator[Finding]:
         what = f"it cannot be inquired: {_reason(error)}"
         yield Finding(severity="unknown", destination=NAME, what=what, remedy=error.advice)
         return
-    for stop in stops_on(session, KeyRing(lake_folder)):
+    for stop in [] if stop_in(lake_folder) else stops_on(session, KeyRing(lake_folder)):  # else it is told already
         resume = f"`{command('mqops', 'resume', '-m', session.name)}` takes it back"
         yield _problem(f"all acting is stopped, for every lake, {stop}: no run can begin", resume)
     for allowed, attribute in ((queue.put_allowed, "PUT"), (queue.get_allowed, "GET")):

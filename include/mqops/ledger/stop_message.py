@@ -87,7 +87,8 @@ def put_stop(session: Session, what: Stop, seal: Seal | None) -> None:
 
 
 def stops_on(session: Session, seal: Seal | None) -> list[StopOnQueue]:
-    """The stops that are in force for every lake. Raises `MQError`; without a ledger queue there is none."""
+    """The stops that are in force for every lake; none without a ledger queue, or where it gives no message: then no
+    run can act anyway. Raises `MQError`."""
     try:
         handle = session.open(NAME, c.MQOO_BROWSE | c.MQOO_FAIL_IF_QUIESCING)
     except MQError as error:
@@ -96,6 +97,10 @@ def stops_on(session: Session, seal: Seal | None) -> list[StopOnQueue]:
         raise
     try:
         return [_read(got, seal) for got in _browsed(session, handle)]
+    except MQError as error:
+        if error.reason == c.MQRC_GET_INHIBITED:
+            return []
+        raise
     finally:
         session.close(handle)
 
