@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mqops.cli.exit_code import ExitCode, of_run
 from mqops.cli.outcome import connection_to, json_option, known_errors, lake_option, show_json, show_line
 from mqops.cli.passes import show_summary, this_user, unit_size_option
 from mqops.cli.run_argument import completed_queue_managers, connection_for, run_argument
@@ -107,11 +108,12 @@ def resume(*, run: str, queue_manager: str, why: str, finish: bool, unit_size: i
             show_line(f"{name} was stopped {lifted}; it can go on now" if lifted else f"{name} was not stopped")
         for one in for_all.left:
             show_line(f"mqops: {name} is stopped still, {one}: --why with the reason takes it off", err=True)
-        sys.exit(1 if for_all.left else 0)
+        sys.exit(ExitCode.NO if for_all.left else ExitCode.DONE)
     found = find_run(lake, key=run, queue_manager=queue_manager.strip())
     connection = connection_for(queue_manager_of(found), queue_manager)
     summary = finish_run(connection, found, unit_size=unit_size, who=this_user())
     show_json(summary.to_json()) if as_json else show_summary(summary)
+    sys.exit(of_run(summary))
 
 
 def _resumed(where: MqConnection, folder: Path, lake: Path, queue_manager: str, why: str) -> stop_message.Resumed:

@@ -146,6 +146,7 @@ def write_plan(
         ),
         handling=how,
         requested_by=requested_by,
+        used_up=totals.used_up.total(),
     )
     write_json(run.plan_json, summary.to_json())
     return summary

@@ -186,6 +186,11 @@ class Handler:
         self.expired = Expired()
         self.outcome = Outcome()
 
+    @property
+    def waits_for_a_try(self) -> bool:
+        """Whether messages are there whose last try failed, and whose next one is not due yet."""
+        return bool(self._due)
+
     def has_work(self) -> bool:
         """Wait for something to do; False where the handler is to end.
 

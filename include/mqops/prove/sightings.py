@@ -81,7 +81,7 @@ def seen_in_snapshots(
             sighting = replace(sighting, action=planned[0]["action"], rule_line=planned[0]["rule_line"])
         missed = [Missed(later.ended, later.run) for later in looks[number + 1 :] if sighting.queue in later.queues]
         if found := _absent_at(run, [row["row"] for row in planned]):
-            missed.append(Missed(found, look.run))
+            missed.append(Missed(found, look.run, certain=sighting.queue in read_gone(run).settled))
         yield whereabouts(sighting, queue_manager, min(missed, default=None), now=utc())
 
 

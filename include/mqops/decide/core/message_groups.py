@@ -93,7 +93,9 @@ def remarks(actions: Mapping[Action, int], used_up: Mapping[int, int]) -> tuple[
         Action.BEHIND: "an earlier message with the same order key is left",
     }
     ignored = [
-        f"{counted(number, 'message is', 'messages are')} ignored: no try of the rule on line {line} is left"
+        f"{counted(number, 'message is', 'messages are')} ignored: no try of the rule on line {line} is left. "
+        "When its destination is in order: raise RETRY of the rule, or move them with `mqops message move` or "
+        "`mqops message replay`"
         for line, number in sorted(used_up.items())
     ]
     left = [

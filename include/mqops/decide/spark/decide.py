@@ -91,6 +91,7 @@ def decide(spark: SparkSession, request: Request) -> PlanSummary:
         summary,
         digest=covered(summary.digest, pacing.to_json()),
         handling=pacing.to_json(),
+        used_up=sum(used_up.values()),
         remarks=(
             *expired.remarks(observed),
             *(where.remarks() if where else ()),
