@@ -40,6 +40,7 @@ from mqops.cli.passes import (
 from mqops.cli.run_argument import one_queue_manager, queue_manager_argument
 from mqops.command import command
 from mqops.counted import counted
+from mqops.decide.core.message_groups import WAY_OUT
 from mqops.errors import MQError, RulesError, SettingsError
 from mqops.model import RunSummary
 
@@ -221,13 +222,13 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
         handler = Handler(what, ending, once=once, report_errors=lambda ids: amq.say_in_error(handler.queue, ids))
         refuse_own(DEAD_LETTERS, handler.queue_manager, requester=what.requested_by, approver=this_user())
         until = "one pass, --once" if once else f"WAIT({what.table.control.wait})"
-        code = ExitCode.DONE
+        code, waits = ExitCode.DONE, False
         amq.say(8708, queue=handler.queue, queue_manager=handler.queue_manager, until=until)
         while handler.has_work():
             folder, plan = handler.plan()
             if discard_if_empty(folder, plan):
                 handler.pass_over(plan)
-                code = ExitCode.DONE
+                code, waits = ExitCode.DONE, False
                 continue
             show_run_key(folder)
             warn_of(folder)
@@ -235,8 +236,11 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
             summary = handler.make_pass(folder, plan)
             show_json(summary.to_json()) if as_json else show_summary(summary)
             code = of_run(summary, plan)
+            waits = summary.finished and handler.only_waits_for_tries
             amq.say_in_error(handler.queue, handler.outcome.ids_in_error())
             amq.say_failures(handler.outcome.failures, partial(_next_try, handler, what.table, once=once))
+            if handler.outcome.failures.keys() - handler.outcome.to_retry.keys():
+                what.warn(WAY_OUT)
             for line, *name in sorted(set(handler.outcome.put_back.values())):
                 what.warn(
                     f"what the rule at line {line} puts on {full_name(*name)} is on {handler.queue} again, as it was, "
@@ -247,7 +251,9 @@ def _handle(what: DeadLetterRequest, *, once: bool, as_json: bool) -> ExitCode:
         if not handler.passes:
             _show_nothing(handler, as_json=as_json)
         amq.say(8709, why=_why(handler, ending, until))
-        return ExitCode.NO if handler.over or handler.waits_for_a_try else code
+        if handler.over:
+            return ExitCode.NO
+        return ExitCode.DONE if ending.asked and waits else code  # the next start goes on with these tries
 
 
 def _warn_of_split_groups(plan: PlanSummary, queue: str) -> None:
@@ -262,10 +268,7 @@ def _warn_of_split_groups(plan: PlanSummary, queue: str) -> None:
 def _next_try(handler: Handler, table: Table, failure: Failure, *, once: bool) -> str:
     """What is to come of the messages that failed so."""
     if failure not in handler.outcome.to_retry:
-        return (
-            "no try is left, they stay on the queue. When the destination is in order: raise RETRY of the rule and "
-            "start the handler again, or move them with `mqops message move` or `mqops message replay`"
-        )
+        return "no try is left, they stay on the queue"
     return "start the handler again for the next try" if once else f"the next try is in {table.control.retryint} s"
 
 

@@ -142,6 +142,7 @@ def write_plan(
             *expired.remarks(observed),
             *remarks,
             *message_groups.remarks(actions, totals.used_up),
+            *([message_groups.WAY_OUT] if totals.used_up else []),
             *(pacing.remarks() if pacing else ()),
         ),
         handling=how,

@@ -148,7 +148,7 @@ def test_D02_D03_a_message_goes_through_its_tries_to_the_next_rule_in_one_invoca
 def test_wait_no_ends_where_no_try_is_left(manager, started):
     manager.put(DLQ, [dead_letter("SHUT", b"x")])
     done = started(f"RETRYINT(600) WAIT(NO)\n{RETRY}")
-    done.ended()
+    assert "raise RETRY of the rule whose tries are used up" in done.ended(1)
     (failure,) = done.texts(8722)
     assert failure.endswith("MQRC_PUT_INHIBITED (2051); no try is left, they stay on the queue")
     assert manager.depth(DLQ) == 1
@@ -160,7 +160,7 @@ def test_a_try_is_told_of_where_one_is_left_whatever_stands_behind(manager, star
     manager.put(DLQ, [dead_letter("SHUT", b"x")])
     rules = "DESTQ(SHORT) ACTION(RETRY) ORDER(CORRELID)\nDESTQ(SHUT) ACTION(RETRY) RETRY(2)\n"
     done = started(f"* MQOPS EXTENSIONS\n{rules}", "--once")
-    done.ended()
+    done.ended(1)
     assert "       2  left: behind a message that failed" in done.out
     assert [text.split("; ", 1)[1] for text in done.texts(8722)] == [
         "no try is left, they stay on the queue",

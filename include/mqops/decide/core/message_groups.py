@@ -73,6 +73,13 @@ def in_order(rows: Iterable[tuple[DecidedRow, OrderPosition | None]]) -> Iterato
         yield decided
 
 
+WAY_OUT = (
+    "When the destination is in order: raise RETRY of the rule whose tries are used up, or move the messages with "
+    "`mqops message move` or `mqops message replay`"
+)
+"""What to do about messages that have used up the tries of a rule."""
+
+
 def held_back(row: PlanRow) -> PlanRow:
     """The same row with action BEHIND (rule 5 of this module): the message is left."""
     return row._replace(**left(Action.BEHIND), together=row.row)
@@ -93,9 +100,7 @@ def remarks(actions: Mapping[Action, int], used_up: Mapping[int, int]) -> tuple[
         Action.BEHIND: "an earlier message with the same order key is left",
     }
     ignored = [
-        f"{counted(number, 'message is', 'messages are')} ignored: no try of the rule on line {line} is left. "
-        "When its destination is in order: raise RETRY of the rule, or move them with `mqops message move` or "
-        "`mqops message replay`"
+        f"{counted(number, 'message is', 'messages are')} ignored: no try of the rule on line {line} is left"
         for line, number in sorted(used_up.items())
     ]
     left = [
