@@ -265,6 +265,23 @@ def has_uncommitted(session: Session, queue: str) -> bool:
     return any(row.get(c.MQIACF_UNCOMMITTED_MSGS, 0) for row in rows)
 
 
+def settled_queues(session: Session) -> frozenset[str]:
+    """The local queues without uncommitted messages, by PCF; none where the command server does not tell. Raises
+    `MQError` for a lost connection."""
+    asked: dict[int, Any] = {
+        c.MQCA_Q_NAME: b"*",
+        c.MQIACF_Q_STATUS_ATTRS: [c.MQCA_Q_NAME, c.MQIACF_UNCOMMITTED_MSGS],
+    }
+    try:
+        rows = command(session, "MQCMD_INQUIRE_Q_STATUS", asked)
+    except MQError as error:
+        if error.reason in LOST_CONNECTION:
+            raise
+        return frozenset()
+    told = [row for row in rows if c.MQCA_Q_NAME in row and c.MQIACF_UNCOMMITTED_MSGS in row]
+    return frozenset(str(row[c.MQCA_Q_NAME]) for row in told if not row[c.MQIACF_UNCOMMITTED_MSGS])
+
+
 _KINDS = {c.MQQT_LOCAL: "local", c.MQQT_ALIAS: "alias", c.MQQT_REMOTE: "remote", c.MQQT_MODEL: "model"}
 _DEFINITION = (
     *(c.MQIA_Q_TYPE, c.MQIA_BACKOUT_THRESHOLD, c.MQCA_BACKOUT_REQ_Q_NAME),

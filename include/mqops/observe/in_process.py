@@ -13,7 +13,7 @@ from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import browse, while_there
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name
+from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name, settled_queues
 from mqops.observe import snapshot
 from mqops.observe.arrow import SNAPSHOT
 from mqops.observe.batches import record_batches
@@ -39,7 +39,7 @@ def observe(
         name = queue_manager_name(session)
         names = tuple(queues) or (dead_letter_queue(session),)
         make_folder(run.snapshot)
-        before = states_of(session, names)
+        before, settled = states_of(session, names), settled_queues(session)
         at = datetime.fromisoformat(observed_at)
         batches = (
             record_batches(
@@ -50,5 +50,6 @@ def observe(
         )
         write_parquet(run.snapshot, SNAPSHOT, chain.from_iterable(batches))
         expired = discarded(before, states_of(session, names))
+        settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()
-    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone)
+    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone, settled=settled)

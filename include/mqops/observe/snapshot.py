@@ -62,11 +62,13 @@ def finish(
     whole: bool = True,
     expired: Mapping[str, Expired] = MappingProxyType({}),
     gone: Collection[str] = (),
+    settled: Collection[str] = (),
 ) -> ObserveSummary:
     """Make the snapshot durable, count its messages and their earlier tries, and write observe.json.
 
     Parameters: `whole` whether the snapshot has every message of its queues; only then its anatomy is recorded;
-    `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended.
+    `expired` queue → what the queue manager discarded meanwhile; `gone` queues that have ended; `settled`
+    those without uncommitted messages.
 
     Raises:
         LakeError: the disk refused.
@@ -87,6 +89,7 @@ def finish(
         files=files,
         whole=whole,
         gone=tuple(gone),
+        settled=tuple(queue for queue in queues if queue in settled),
     )
     tries.write(run)
     if run.backout_json.exists():

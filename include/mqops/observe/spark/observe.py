@@ -12,7 +12,7 @@ from mqops.lake.run import RunFolder
 from mqops.model import ObserveSummary
 from mqops.mq.browse import OPEN_OPTIONS
 from mqops.mq.connection import MqConnection, connect
-from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name
+from mqops.mq.inquire import dead_letter_queue, gone_of, queue_manager_name, settled_queues
 from mqops.observe import snapshot
 from mqops.observe.expired import discarded, states_of
 from mqops.observe.spark.datasource import register
@@ -49,7 +49,7 @@ def observe(
         for queue in names:  # an error here is one line, an executor's is a page
             if queue not in at_first:
                 session.close(session.open(queue, OPEN_OPTIONS))
-        before = states_of(session, names)
+        before, settled = states_of(session, names), settled_queues(session)
     source = register(spark, connection)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
     options = {"queues": ",".join(names), "limit": limit, "observed_at": observed_at, "some_may_end": some_may_end}
@@ -58,5 +58,6 @@ def observe(
         rows.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
     with connect(connection) as session:
         expired = discarded(before, states_of(session, names))
+        settled &= settled_queues(session)
         gone = gone_of(session, names) if some_may_end else ()
-    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone)
+    return snapshot.finish(run, name, names, observed_at, whole=not limit, expired=expired, gone=gone, settled=settled)
