@@ -25,7 +25,7 @@ from mqops.actions import Action
 from mqops.clock import utc_now
 from mqops.counted import counted
 from mqops.decide.core.pacing import Pacing
-from mqops.errors import InProgress
+from mqops.errors import InProgress, MQError
 from mqops.lake.files import write_json
 from mqops.lake.run import RunFolder
 from mqops.lake.stop import refuse_if_stopped
@@ -121,7 +121,10 @@ class LaneWorker:
             yield self._port
 
     def _stopped_for_all(self) -> bool:
-        return self._session is not None and self._watch.stopped(self._session)
+        try:
+            return self._session is not None and self._watch.stopped(self._session)
+        except MQError:
+            return False  # the unit of work that follows meets the same error, and deals with it
 
     def _connect(self) -> Port:
         self._session = open_session(self._connection)
