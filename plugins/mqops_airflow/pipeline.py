@@ -61,7 +61,7 @@ def observe_task(name: str, workflow: str, *, queues: str, limit: str, **submitt
         ],
         repeated={"--queue": checked(name, queues)},
         summary=f"{folder}/observe.json",
-        shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues", "gone"),
+        shown=("run", "queue_manager", "observed_at", "messages", "bytes", "queues"),
         asset=workflow_asset(name, workflow, "snapshot"),
         once=True,
         **submitted,
