@@ -66,9 +66,9 @@ def _row(problem: Problem) -> dict[str, Any]:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), default=ESTATE, envvar="MQOPS_ESTATE")
 @click.option(
-    "--queue-manager",
-    "-m",
+    "--only",
     "names",
+    metavar="QMGR",
     multiple=True,
     help="Only this one, also one that no estate names; may be repeated.",
 )

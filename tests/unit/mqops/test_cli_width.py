@@ -78,8 +78,8 @@ def test_no_line_is_wider_than_the_terminal(manager, mqops_here, tmp_path):
     to_a_pipe = mqops_here("ledger", "show", "414d51", COLUMNS="").stdout  # no terminal
     assert to_a_pipe.split() == folded.split()
     assert len(to_a_pipe.splitlines()) < len(folded.splitlines())
-    found = mqops_here("message", "find", "A", "-m", "QM1", COLUMNS="").stdout
-    ids = [md["MsgId"].hex() for md, _body in manager.messages("A")]
+    found = mqops_here("message", "find", DLQ, "-m", "QM1", COLUMNS="").stdout
+    ids = [md["MsgId"].hex() for md, _body in manager.messages(DLQ)]
     assert ids
     assert all(any(one in line.lower() for line in found.splitlines()) for one in ids)
 
@@ -99,7 +99,7 @@ def test_a_command_that_is_folded_can_be_pasted_as_it_stands(manager, mqops_here
     assert pasted.count("\\\n") >= 1
     command, *words = shlex.split(pasted.replace(" \\\n", " "))  # as a shell joins the lines
     assert command == "mqops"
-    assert json.loads(mqops_here(*words, "--json").stdout)["balanced"] is True
+    assert json.loads(mqops_here(*words, "--json", expect=1).stdout)["balanced"] is True
 
 
 def test_what_is_folded_stands_below_its_text(manager, mqops_here):

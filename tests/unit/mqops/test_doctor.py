@@ -307,7 +307,7 @@ def test_estate_status_says_what_needs_a_person_worst_first(manager, mqops_here,
         assert f"QM1: {told}" in shown
     assert "1 queue manager: 6 things need a person" in shown
     mqops_here("stop", "-m", "QM1", expect=None)
-    document = json.loads(mqops_here(*status, "-m", "QM1", "--json", expect=1).stdout)["QM1"]
+    document = json.loads(mqops_here(*status, "--only", "QM1", "--json", expect=1).stdout)["QM1"]
     assert document["in_order"] is False
     assert any("All acting on QM1 is stopped" in one["text"] for one in document["needs_a_person"])
     gone = mqops_here(*status, MQLITE_HOME=str(tmp_path / "nowhere"), expect=1).stdout.splitlines()

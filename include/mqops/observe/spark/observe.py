@@ -52,7 +52,12 @@ def observe(
         before, settled = states_of(session, names), settled_queues(session)
     source = register(spark, connection)
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")  # INT96 has no zone
-    options = {"queues": ",".join(names), "limit": limit, "observed_at": observed_at, "some_may_end": some_may_end}
+    options: dict[str, str | int] = {
+        "queues": ",".join(names),
+        "limit": limit,
+        "observed_at": observed_at,
+        "some_may_end": some_may_end,
+    }
     rows = spark.read.format(source).options(**options).load()
     with written_anew(run.snapshot) as place, spark_errors(run.snapshot):
         rows.write.options(compression="zstd", **SPARK_ROW_GROUPS).parquet(str(place))
